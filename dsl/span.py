@@ -1,0 +1,99 @@
+"""Source places: where the author is, and the caret text every error uses."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType
+
+_PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a source file. Lines and columns are 1-based; `end_column` is one past the last character."""
+
+    file: str
+    line: int
+    column: int = 1
+    end_line: int | None = None
+    end_column: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def source_line(self) -> str:
+        """The text of the first line, or '' where there is no source."""
+        return linecache.getline(self.file, self.line).rstrip("\n")
+
+    def underlined(self, message: str = "") -> str:
+        """The source line with carets under the span and `message` behind them."""
+        text = self.source_line()
+        if not text.strip():
+            return f"    {message}"
+        indent = len(text) - len(text.lstrip())
+        start = max(self.column - 1, indent)
+        one_line = self.end_line in (None, self.line) and self.end_column is not None
+        end = self.end_column - 1 if one_line else len(text)
+        end = min(max(end, start + 1), max(len(text), start + 1))
+        carets = " " * (start - indent) + "^" * (end - start)
+        return f"    {text.strip()}\n    {carets} {message}".rstrip()
+
+
+def render(span: Span | None, diagnostic_id: str | None, message: str, fix: str = "") -> str:
+    """The text of an error: place and id, the author's line with carets and `message`, and `fix:`."""
+    head = f"{_short(span.file)}:{span.line}:{span.column}: " if span else ""
+    lines = [head + (diagnostic_id or "error")]
+    lines.append(span.underlined(message) if span else f"    {message}")
+    if fix:
+        lines.append(f"fix: {fix}")
+    return "\n".join(lines)
+
+
+def _short(file: str) -> str:
+    relative = os.path.relpath(file) if os.path.isabs(file) else file
+    return file if relative.startswith("..") else relative
+
+
+def is_ours(code: CodeType) -> bool:
+    """Whether `code` belongs to this package (and not to an author's file)."""
+    return code.co_filename.startswith(_PACKAGE_FOLDER)
+
+
+def author_frame() -> FrameType | None:
+    """The innermost frame that is not of this package, or None."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_ours(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+_spans: dict[tuple[CodeType, int], Span] = {}
+
+
+def here() -> Span:
+    """The place of the expression that the author's innermost frame is evaluating."""
+    frame = author_frame()
+    if frame is None:
+        return Span("<unknown>", 1)
+    return of_frame(frame)
+
+
+def of_frame(frame: FrameType) -> Span:
+    """The place `frame` is at, exact to the column where Python knows it."""
+    key = (frame.f_code, frame.f_lasti)
+    span = _spans.get(key)
+    if span is None:
+        span = _spans[key] = _position(*key)
+    return span
+
+
+def _position(code: CodeType, offset_bytes: int) -> Span:
+    for index, (line, end_line, column, end_column) in enumerate(code.co_positions()):
+        if index == offset_bytes // 2:
+            if line is None:
+                break
+            return Span(code.co_filename, line, (column or 0) + 1, end_line, end_column + 1 if end_column else None)
+    return Span(code.co_filename, code.co_firstlineno)
