@@ -1,0 +1,204 @@
+"""The only import of the MLIR bindings, the one MLIR context, and how an op is made.
+
+Ops are made with `ir.Operation.create`, never with the generated dialect classes: importing those costs tens of
+milliseconds a dialect, and of them only llvm's is needed (the bindings import it as soon as one of its types is seen).
+GPU instructions are LLVM intrinsics (`intrinsic`): unlike inline assembly they stay convergent all the way down.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from dsl import span
+
+
+def _bindings(name: str):
+    for package in ("mlir", "torch_mlir"):
+        try:
+            return importlib.import_module(f"{package}.{name}")
+        except ImportError:
+            continue
+    raise ImportError("the MLIR Python bindings are missing: install them with `uv pip install torch-mlir==20261001`")
+
+
+ir = _bindings("ir")
+_llvm = _bindings("_mlir_libs._mlirDialectsLLVM")
+
+context = ir.Context()
+Operation, Value, Type, Block = ir.Operation, ir.Value, ir.Type, ir.Block
+
+with context:
+    i1, i8, i16, i32, i64, i128 = (ir.IntegerType.get_signless(width) for width in (1, 8, 16, 32, 64, 128))
+    f16, bf16, f32, f64 = ir.F16Type.get(), ir.BF16Type.get(), ir.F32Type.get(), ir.F64Type.get()
+    _pointers = {space: _llvm.PointerType.get(space) for space in (0, 1, 3, 4, 5, 7)}
+    unknown = ir.Location.unknown()
+
+
+def ptr(space: int = 0) -> Type:
+    """`!llvm.ptr<space>`: 0 generic, 1 global, 3 shared, 4 constant, 5 local, 7 shared of the cluster."""
+    return _pointers[space]
+
+
+def array(element: Type, count: int) -> Type:
+    with context:
+        return _llvm.ArrayType.get(element, count)
+
+
+def struct(*members: Type) -> Type:
+    with context:
+        return _llvm.StructType.get_literal(list(members))
+
+
+def vector(element: Type, count: int) -> Type:
+    with unknown:
+        return ir.VectorType.get([count], element)
+
+
+def string_attr(text: str):
+    return ir.StringAttr.get(text, context)
+
+
+def symbol_attr(name: str):
+    return ir.FlatSymbolRefAttr.get(name, context)
+
+
+def int_attr(value: int, type_: Type = i64):
+    return ir.IntegerAttr.get(type_, value)
+
+
+def float_attr(value: float, type_: Type):
+    return ir.FloatAttr.get(type_, value, loc=unknown)
+
+
+def type_attr(type_: Type):
+    return ir.TypeAttr.get(type_, context)
+
+
+def i32_array_attr(values: Sequence[int]):
+    return ir.DenseI32ArrayAttr.get(list(values), context)
+
+
+def unit_attr():
+    return ir.UnitAttr.get(context)
+
+
+_locations: dict[span.Span, ir.Location] = {}
+
+
+def location(place: span.Span | None = None) -> ir.Location:
+    """The MLIR location of `place`, or of the author's innermost frame."""
+    place = place or span.here()
+    found = _locations.get(place)
+    if found is None:
+        found = _locations[place] = ir.Location.file(place.file, place.line, place.column, context)
+    return found
+
+
+_insertion: list[Block] = []
+
+
+@contextmanager
+def inside(block: Block) -> Iterator[Block]:
+    """Ops made in this `with` are appended to `block`."""
+    _insertion.append(block)
+    try:
+        yield block
+    finally:
+        _insertion.pop()
+
+
+def building() -> bool:
+    """Whether there is a block to put ops into."""
+    return bool(_insertion)
+
+
+def op(name: str, results: Sequence[Type] = (), operands: Sequence[Value] = (),
+       attributes: dict | None = None, regions: int = 0) -> Operation:
+    """Append op `name` to the current block, located at the author's expression."""
+    made = Operation.create(name, results=results, operands=operands, attributes=attributes, regions=regions,
+                            loc=location())
+    _insertion[-1].append(made)
+    return made
+
+
+def result(name: str, type_: Type, *operands: Value, **attributes) -> Value:
+    """The one result of a new op."""
+    return op(name, [type_], operands, attributes or None).results[0]
+
+
+def constant(value: int | float, type_: Type) -> Value:
+    attribute = int_attr(value, type_) if isinstance(type_, ir.IntegerType) else float_attr(value, type_)
+    return result("arith.constant", type_, value=attribute)
+
+
+def intrinsic(name: str, result_type: Type | None, *operands: Value) -> Value | None:
+    """Call LLVM intrinsic `name`; it carries its own attributes (convergent, memory effects) all the way down."""
+    made = op("llvm.call_intrinsic", [result_type] if result_type else [], operands,
+              {"intrin": string_attr(name), "op_bundle_sizes": i32_array_attr([]),
+               "operandSegmentSizes": i32_array_attr([len(operands), 0])})
+    return made.results[0] if result_type else None
+
+
+def call(symbol: str, result_type: Type | None, *operands: Value) -> Value | None:
+    """Call a function declared in the module by `Module.declare`."""
+    made = op("llvm.call", [result_type] if result_type else [], operands,
+              {"callee": symbol_attr(symbol), "op_bundle_sizes": i32_array_attr([]),
+               "operandSegmentSizes": i32_array_attr([len(operands), 0])})
+    return made.results[0] if result_type else None
+
+
+def field(aggregate: Value, index: int, type_: Type) -> Value:
+    """Member `index` of a struct value."""
+    return op("llvm.extractvalue", [type_], [aggregate],
+              {"position": ir.DenseI64ArrayAttr.get([index], context)}).results[0]
+
+
+def gep(base: Value, element: Type, index: Value | int) -> Value:
+    """`base + index` elements of type `element`; an int index becomes a constant index."""
+    dynamic = not isinstance(index, int)
+    raw = -2147483648 if dynamic else index
+    return op("llvm.getelementptr", [base.type], [base, index] if dynamic else [base],
+              {"rawConstantIndices": i32_array_attr([raw]), "elem_type": type_attr(element)}).results[0]
+
+
+def load(address: Value, type_: Type, alignment_bytes: int) -> Value:
+    return result("llvm.load", type_, address, alignment=int_attr(alignment_bytes))
+
+
+def store(value: Value, address: Value, alignment_bytes: int) -> None:
+    op("llvm.store", [], [value, address], {"alignment": int_attr(alignment_bytes)})
+
+
+class Module:
+    """A module being built: functions as ops, declarations as text."""
+
+    def __init__(self):
+        with unknown:
+            self.operation = Operation.create("builtin.module", regions=1, loc=unknown)
+            self.body = self.operation.regions[0].blocks.append()
+        self.declared: set[str] = set()
+
+    def declare(self, symbol: str, text: str) -> str:
+        """Add a module-level llvm op (a global, an external function), given as text, once; returns `symbol`."""
+        if symbol not in self.declared:
+            self.declared.add(symbol)
+            with context, unknown:
+                self.body.append(Operation.parse(text))
+        return symbol
+
+    def function(self, name: str, inputs: Sequence[Type], result: Type | None = None,
+                 attributes: dict | None = None) -> tuple[Operation, Block]:
+        """An `llvm.func` and its entry block, whose terminator (llvm.return) the caller appends."""
+        with context, unknown:
+            type_ = _llvm.FunctionType.get(result or Type.parse("!llvm.void"), list(inputs))
+            made = Operation.create("llvm.func", regions=1, loc=location(),
+                                    attributes={"sym_name": string_attr(name), "function_type": type_attr(type_),
+                                                **(attributes or {})})
+            self.body.append(made)
+            return made, made.regions[0].blocks.append(*inputs, arg_locs=[made.location] * len(inputs))
+
+    def text(self) -> str:
+        """The module as MLIR text with locations."""
+        return self.operation.get_asm(enable_debug_info=True)
