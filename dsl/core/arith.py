@@ -1,0 +1,141 @@
+"""Scalar arithmetic on SSA values: one row an operation, integer and float spellings side by side.
+
+Nothing here is left to LLVM's undefined behaviour: a dynamic divisor and a dynamic shift amount are guarded with what
+PTX defines (shifts clamp at the width; x / 0 is all ones, x % 0 is x, INT_MIN / -1 wraps).  PTX ISA: shl, shr, div, rem.
+"""
+
+from __future__ import annotations
+
+from dsl.core import mlir
+from dsl.core.mlir import Value
+
+# name: (signed integer op, unsigned integer op, float op); None where the operation does not exist.
+BINARY = {
+    "add": ("arith.addi", "arith.addi", "arith.addf"),
+    "sub": ("arith.subi", "arith.subi", "arith.subf"),
+    "mul": ("arith.muli", "arith.muli", "arith.mulf"),
+    "div": (None, None, "arith.divf"),
+    "and": ("arith.andi", "arith.andi", None),
+    "or": ("arith.ori", "arith.ori", None),
+    "xor": ("arith.xori", "arith.xori", None),
+    "min": ("arith.minsi", "arith.minui", "arith.minnumf"),
+    "max": ("arith.maxsi", "arith.maxui", "arith.maxnumf"),
+    "rem": (None, None, "arith.remf"),
+}
+# name: (signed predicate, unsigned predicate, float predicate) of arith.cmpi and arith.cmpf; NaN compares unequal.
+COMPARE = {"eq": (0, 0, 1), "ne": (1, 1, 13), "lt": (2, 6, 4), "le": (3, 7, 5), "gt": (4, 8, 2), "ge": (5, 9, 3)}
+
+
+def is_float(value: Value) -> bool:
+    return not isinstance(value.type, mlir.ir.IntegerType)
+
+
+def binary(name: str, a: Value, b: Value, signed: bool) -> Value:
+    """`a name b` for operands of one type."""
+    return mlir.result(BINARY[name][2 if is_float(a) else 0 if signed else 1], a.type, a, b)
+
+
+def compare(name: str, a: Value, b: Value, signed: bool) -> Value:
+    """`a name b` as an i1."""
+    signed_predicate, unsigned_predicate, float_predicate = COMPARE[name]
+    if is_float(a):
+        return mlir.result("arith.cmpf", mlir.i1, a, b, predicate=mlir.int_attr(float_predicate))
+    predicate = signed_predicate if signed else unsigned_predicate
+    return mlir.result("arith.cmpi", mlir.i1, a, b, predicate=mlir.int_attr(predicate))
+
+
+def select(condition: Value, a: Value, b: Value) -> Value:
+    return mlir.result("arith.select", a.type, condition, a, b)
+
+
+def _constant_like(value: Value, number: int) -> Value:
+    return mlir.constant(number, value.type)
+
+
+def _safe_divisor(a: Value, b: Value, signed: bool, static_divisor: int | None) -> tuple[Value, Value | None]:
+    """A divisor LLVM may divide by, and the i1 that says the real one was zero (None where it cannot be)."""
+    if static_divisor not in (None, 0, -1):
+        return b, None
+    is_zero = compare("eq", b, _constant_like(b, 0), signed)
+    safe = select(is_zero, _constant_like(b, 1), b)
+    if signed:
+        lowest = _constant_like(a, -(1 << (a.type.width - 1)))
+        overflows = binary("and", compare("eq", a, lowest, True), compare("eq", b, _constant_like(b, -1), True), True)
+        safe = select(overflows, _constant_like(b, 1), safe)
+    return safe, is_zero
+
+
+def divide_truncating(a: Value, b: Value, signed: bool, static_divisor: int | None = None) -> tuple[Value, Value]:
+    """Integer quotient rounded towards zero, and its remainder."""
+    divisor, is_zero = _safe_divisor(a, b, signed, static_divisor)
+    quotient = mlir.result("arith.divsi" if signed else "arith.divui", a.type, a, divisor)
+    remainder = mlir.result("arith.remsi" if signed else "arith.remui", a.type, a, divisor)
+    if is_zero is not None:
+        quotient = select(is_zero, _constant_like(a, -1), quotient)
+        remainder = select(is_zero, a, remainder)
+    return quotient, remainder
+
+
+def divide_floor(a: Value, b: Value, signed: bool, static_divisor: int | None = None) -> Value:
+    """Integer quotient rounded down; float quotient rounded down."""
+    if is_float(a):
+        return mlir.intrinsic(f"llvm.floor.{a.type}", a.type, binary("div", a, b, True))
+    quotient, remainder = divide_truncating(a, b, signed, static_divisor)
+    if not signed:
+        return quotient
+    inexact = compare("ne", remainder, _constant_like(a, 0), True)
+    opposite = compare("lt", binary("xor", remainder, b, True), _constant_like(a, 0), True)
+    if static_divisor is None or static_divisor == 0:
+        inexact = binary("and", inexact, compare("ne", b, _constant_like(b, 0), True), True)
+    lower = binary("sub", quotient, _constant_like(a, 1), True)
+    return select(binary("and", inexact, opposite, True), lower, quotient)
+
+
+def shift(name: str, a: Value, amount: Value, signed: bool, static_amount: int | None = None) -> Value:
+    """`shl`, or `shr` (arithmetic where `signed`); amounts at or past the width shift everything out."""
+    width = a.type.width
+    spelled = {"shl": "arith.shli", "shr": "arith.shrsi" if signed else "arith.shrui"}[name]
+    if static_amount is not None and 0 <= static_amount < width:
+        return mlir.result(spelled, a.type, a, amount)
+    inside = compare("lt", amount, _constant_like(amount, width), False)
+    if name == "shr" and signed:
+        clamped = select(inside, amount, _constant_like(amount, width - 1))
+        return mlir.result(spelled, a.type, a, clamped)
+    shifted = mlir.result(spelled, a.type, a, select(inside, amount, _constant_like(amount, 0)))
+    return select(inside, shifted, _constant_like(a, 0))
+
+
+def negate(a: Value) -> Value:
+    if is_float(a):
+        return mlir.result("arith.negf", a.type, a)
+    return mlir.result("arith.subi", a.type, _constant_like(a, 0), a)
+
+
+def absolute(a: Value, signed: bool) -> Value:
+    if is_float(a):
+        return mlir.intrinsic(f"llvm.fabs.{a.type}", a.type, a)
+    return select(compare("lt", a, _constant_like(a, 0), True), negate(a), a) if signed else a
+
+
+def convert(a: Value, to: mlir.Type, from_signed: bool, to_signed: bool) -> Value:
+    """Numeric conversion: integers wrap, float to integer truncates and saturates (NaN gives 0).  PTX ISA: cvt."""
+    if a.type == to:
+        return a
+    from_float, to_float = is_float(a), not isinstance(to, mlir.ir.IntegerType)
+    if from_float and to_float:
+        return _convert_float(a, to)
+    if from_float:
+        name = f"llvm.fpto{'s' if to_signed else 'u'}i.sat.{to}.{a.type}"
+        return mlir.intrinsic(name, to, a)
+    if to_float:
+        return mlir.result("arith.sitofp" if from_signed else "arith.uitofp", to, a)
+    if to.width < a.type.width:
+        return mlir.result("arith.trunci", to, a)
+    return mlir.result("arith.extsi" if from_signed else "arith.extui", to, a)
+
+
+def _convert_float(a: Value, to: mlir.Type) -> Value:
+    width, to_width = a.type.width, to.width
+    if width == to_width:                        # f16 <-> bf16 has no instruction of its own
+        return _convert_float(_convert_float(a, mlir.f32), to)
+    return mlir.result("arith.extf" if to_width > width else "arith.truncf", to, a)

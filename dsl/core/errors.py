@@ -1,0 +1,39 @@
+"""Errors about the author's program: the author's line, a caret, the fix."""
+
+from __future__ import annotations
+
+from dsl import span
+from dsl.span import Span
+
+
+class DSLUserCodeError(Exception):
+    """The program cannot be compiled as written. `id` is the diagnostic's name where the field has one.
+
+    `place` defaults to the expression the author's innermost frame is evaluating.
+    """
+
+    def __init__(self, message: str, fix: str = "", id: str | None = None, place: Span | None = None):
+        self.id, self.message, self.fix = id, message, fix
+        self.place = place or span.here()
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return span.render(self.place, self.id or type(self).__name__, self.message, self.fix)
+
+    @property
+    def repro_outcome(self) -> dict:
+        """What a harness records of this error."""
+        return {"outcome": "rejected", "class": type(self).__name__, "id": self.id,
+                "file": self.place.file, "line": self.place.line, "text": str(self)}
+
+
+class DSLUserCodeTypeError(DSLUserCodeError, TypeError):
+    """A value of the wrong type, or a type that changes where it must not."""
+
+
+class DSLUserCodeRuntimeError(DSLUserCodeError, RuntimeError):
+    """A call that is wrong where it stands: outside a jit function, after the launch, without a device."""
+
+
+class PortabilityWarning(UserWarning):
+    """This program works here and is rejected by NVIDIA's compiler; the text names its diagnostic."""

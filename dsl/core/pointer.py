@@ -1,0 +1,157 @@
+"""Typed pointers: an address in a memory space, an element type, and the alignment that is known of it."""
+
+from __future__ import annotations
+
+import enum
+import math
+
+from dsl.core import arith, mlir
+from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeTypeError
+
+
+class AddressSpace(enum.IntEnum):
+    """The memory spaces; the numbers are NVPTX's address spaces."""
+
+    generic = 0
+    gmem = 1
+    smem = 3
+    const = 4
+    rmem = 5
+    dsmem = 7
+
+
+class Pointer:
+    """A pointer to elements of `dtype`; arithmetic counts elements.
+
+    `alignment_bytes` is what is known of the address, never more; `+` keeps of it what the offset allows.
+    """
+
+    __slots__ = ("dtype", "address", "space", "alignment_bytes")
+
+    def __init__(self, dtype: type[Numeric], address: mlir.Value, space: AddressSpace, alignment_bytes: int = 0):
+        self.dtype, self.address, self.space = dtype, address, AddressSpace(space)
+        self.alignment_bytes = alignment_bytes or element_bytes(dtype)
+
+    @property
+    def value_type(self) -> type[Numeric]:
+        return self.dtype
+
+    @property
+    def element_type(self) -> type[Numeric]:
+        return self.dtype
+
+    @property
+    def memspace(self) -> AddressSpace:
+        return self.space
+
+    @property
+    def alignment(self) -> int:
+        return self.alignment_bytes
+
+    @property
+    def max_alignment(self) -> int:
+        return self.alignment_bytes
+
+    def ir(self) -> mlir.Value:
+        return self.address
+
+    def ir_type(self) -> mlir.Type:
+        return mlir.ptr(self.space)
+
+    def with_ir(self, address: mlir.Value) -> Pointer:
+        return Pointer(self.dtype, address, self.space, self.alignment_bytes)
+
+    def type_key(self) -> object:
+        return (Pointer, self.dtype, self.space)
+
+    def __repr__(self) -> str:
+        return f"ptr<{self.dtype}, {self.space.name}, align<{self.alignment_bytes}>>"
+
+    def __add__(self, offset) -> Pointer:
+        return self._moved(offset, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, offset) -> Pointer:
+        if isinstance(offset, Pointer):
+            raise DSLUserCodeTypeError("the difference of two pointers has no type here",
+                                       fix="subtract addresses: `(q.toint() - p.toint()) // bytes`", id="TYPE_POINTER")
+        return self._moved(offset, -1)
+
+    def _moved(self, offset, sign: int) -> Pointer:
+        number = numeric(offset)
+        if number is None or not type(number).is_integer:
+            return NotImplemented
+        size_bytes = element_bytes(self.dtype)
+        if is_dynamic(number):
+            known = math.gcd(self.alignment_bytes, size_bytes)
+            index = Int64(number) if self.space in (AddressSpace.generic, AddressSpace.gmem) else Int32(number)
+            index = -index if sign < 0 else index
+            moved = mlir.gep(self.address, self.dtype.storage_type(), index.ir())
+        else:
+            count = sign * number.value
+            known = math.gcd(self.alignment_bytes, abs(count) * size_bytes) if count else self.alignment_bytes
+            moved = self._constant_offset(count)
+        return Pointer(self.dtype, moved, self.space, known)
+
+    def _constant_offset(self, count: int) -> mlir.Value:
+        if count == 0:
+            return self.address
+        index = count if abs(count) < 1 << 31 else mlir.constant(count, mlir.i64)
+        return mlir.gep(self.address, self.dtype.storage_type(), index)
+
+    def load(self) -> Numeric:
+        """The element this points at."""
+        value = mlir.load(self.address, self.dtype.storage_type(), self._access_bytes())
+        if self.dtype is Boolean:
+            value = arith.compare("ne", value, mlir.constant(0, mlir.i8), False)
+        return self.dtype(value)
+
+    def store(self, value) -> None:
+        """Write `value`, converted to the element type."""
+        value = self.dtype(value).ir()
+        if self.dtype is Boolean:
+            value = mlir.result("arith.extui", mlir.i8, value)
+        mlir.store(value, self.address, self._access_bytes())
+
+    def _access_bytes(self) -> int:
+        return min(self.alignment_bytes, element_bytes(self.dtype))
+
+    def __getitem__(self, offset) -> Numeric:
+        return (self + offset).load()
+
+    def __setitem__(self, offset, value) -> None:
+        (self + offset).store(value)
+
+    def toint(self) -> Int64:
+        """The address in bytes: Int64, or Int32 for a pointer into shared or register memory."""
+        wide = self.space in (AddressSpace.generic, AddressSpace.gmem)
+        dtype = Int64 if wide else Int32
+        return dtype(mlir.result("llvm.ptrtoint", dtype.mlir_type(), self.address))
+
+    def align(self, alignment_bytes: int) -> Pointer:
+        """The next address at or after this one that is a multiple of `alignment_bytes` (a power of two)."""
+        if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1):
+            raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes} is none")
+        address = self.toint()
+        rounded = (address + (alignment_bytes - 1)) & -alignment_bytes
+        moved = mlir.result("llvm.inttoptr", self.ir_type(), type(address)(rounded).ir())
+        return Pointer(self.dtype, moved, self.space, alignment_bytes)
+
+    def recast(self, dtype: type[Numeric]) -> Pointer:
+        """The same address, pointing at elements of `dtype`."""
+        return Pointer(dtype, self.address, self.space, self.alignment_bytes)
+
+
+def element_bytes(dtype: type[Numeric]) -> int:
+    """Bytes of one element in memory."""
+    return dtype.storage_width // 8
+
+
+def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_bytes: int = 0) -> Pointer:
+    """A pointer at an integer address (64 bits; 32 for shared memory)."""
+    number = numeric(address)
+    width = Int64 if space in (AddressSpace.generic, AddressSpace.gmem) else Int32
+    value = mlir.result("llvm.inttoptr", mlir.ptr(space), width(number).ir())
+    return Pointer(dtype, value, space, alignment_bytes)

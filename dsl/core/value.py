@@ -1,0 +1,190 @@
+"""What operators do to values: promote, fold where both sides are static, otherwise emit.
+
+`//` rounds down and `%` truncates (-7 // 2 == -4, -7 % 2 == -1), as measured of NVIDIA's compiler.  docs/types.md.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from dsl.core import arith, mlir
+from dsl.core.dtypes import (Boolean, Float32, Int32, Numeric, is_dynamic, numeric, of_python, promote)
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+
+
+def _truncating_remainder(a, b):
+    return math.fmod(a, b) if isinstance(a, float) else a - b * _truncating_quotient(a, b)
+
+
+def _truncating_quotient(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+_FOLD = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+         "floordiv": operator.floordiv, "mod": _truncating_remainder, "and": operator.and_, "or": operator.or_,
+         "xor": operator.xor, "lshift": operator.lshift, "rshift": operator.rshift, "pow": operator.pow,
+         "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
+         "ge": operator.ge, "min": min, "max": max}
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
+          "xor": "^", "lshift": "<<", "rshift": ">>", "pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
+          "gt": ">", "ge": ">="}
+_INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
+
+
+def _operation_type(name: str, a: object, b: object) -> type[Numeric]:
+    """The type `a name b` is computed in. A Python int beside an unsigned value takes the unsigned type."""
+    a_type, b_type = type(numeric(a)), type(numeric(b))
+    for literal, other in ((a, b_type), (b, a_type)):
+        if type(literal) is int and other.is_integer and not other.signed and other.width >= 32:
+            return other
+    dtype = promote(a_type, b_type)
+    if name == "truediv" and dtype.is_integer:
+        return Float32
+    if dtype is Boolean and name in ("add", "sub", "mul", "floordiv", "mod", "pow") and bool in (type(a), type(b)):
+        return Int32
+    return dtype
+
+
+def operate(name: str, a: object, b: object):
+    """`a name b`, or NotImplemented where a side is no number."""
+    left, right = numeric(a), numeric(b)
+    if left is None or right is None:
+        return NotImplemented
+    dtype = _operation_type(name, a, b)
+    if name in _INTEGER_ONLY and not dtype.is_integer:
+        raise DSLUserCodeTypeError(f"`{_SIGNS[name]}` needs integers, and one side is {dtype}",
+                                   fix="convert it first, for example `Int32(x)`")
+    a, b = dtype(left), dtype(right)
+    if not is_dynamic(a) and not is_dynamic(b):
+        folded = _fold(name, dtype, a.value, b.value)
+        if folded is not None:
+            return folded
+    if name in arith.COMPARE:
+        return Boolean(arith.compare(name, a.ir(), b.ir(), dtype.signed))
+    return dtype(_emit(name, dtype, a, b))
+
+
+def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
+    """The static result, or None where it has to be left to run time (division by zero, a shift past the width)."""
+    if name in ("truediv", "floordiv", "mod") and b == 0:
+        return None
+    if name in ("lshift", "rshift") and not 0 <= b < dtype.width:
+        return None
+    if name == "pow" and dtype.is_integer and b < 0:
+        return None
+    result = _FOLD[name](a, b)
+    return Boolean(result) if name in arith.COMPARE else dtype(result)
+
+
+def _emit(name: str, dtype: type[Numeric], a: Numeric, b: Numeric) -> mlir.Value:
+    static = None if is_dynamic(b) else b.value
+    if name == "pow":
+        return _power(dtype, a, static)
+    x, y = a.ir(), b.ir()
+    if name == "truediv":
+        return arith.binary("div", x, y, True)
+    if name == "floordiv":
+        return arith.divide_floor(x, y, dtype.signed, static)
+    if name == "mod":
+        return arith.binary("rem", x, y, True) if dtype.is_float else \
+            arith.divide_truncating(x, y, dtype.signed, static)[1]
+    if name in ("lshift", "rshift"):
+        return arith.shift("shl" if name == "lshift" else "shr", x, y, dtype.signed, static)
+    return arith.binary(name, x, y, dtype.signed)
+
+
+def _power(dtype: type[Numeric], base: Numeric, exponent) -> mlir.Value:
+    """`base ** exponent` by squaring; the exponent must be a static integer >= 0."""
+    if exponent is None or exponent < 0 or exponent != int(exponent):
+        raise DSLUserCodeError("`**` needs an exponent that is a whole number known while compiling, 0 or more",
+                               fix="multiply it out, or pass the exponent as cutlass.Constexpr")
+    result, square, exponent = None, base, int(exponent)
+    while exponent:
+        if exponent & 1:
+            result = square if result is None else operate("mul", result, square)
+        exponent >>= 1
+        square = operate("mul", square, square) if exponent else square
+    return (dtype(1) if result is None else result).ir()
+
+
+def _forward(name: str):
+    return lambda self, other: operate(name, self, other)
+
+
+def _reflected(name: str):
+    return lambda self, other: operate(name, other, self)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift", "pow"):
+    setattr(Numeric, f"__{_name}__", _forward(_name))
+    setattr(Numeric, f"__r{_name}__", _reflected(_name))
+for _name in arith.COMPARE:
+    setattr(Numeric, f"__{_name}__", _forward(_name))
+
+
+def _unary(name: str, fold, emit):
+    def method(self: Numeric):
+        dtype = type(self)
+        if name in ("neg", "pos") and dtype is Boolean or name == "invert" and dtype.is_float:
+            raise DSLUserCodeTypeError(f"a {dtype} has no unary `{ {'neg': '-', 'pos': '+', 'invert': '~'}[name] }`",
+                                       fix="convert it first, for example `Int32(x)`")
+        if is_dynamic(self):
+            return dtype(emit(self))
+        return dtype(fold(self.value))
+    return method
+
+
+def _emit_invert(a: Numeric) -> mlir.Value:
+    return arith.binary("xor", a.ir(), mlir.constant(1 if type(a) is Boolean else -1, a.mlir_type()), True)
+
+
+Numeric.__neg__ = _unary("neg", operator.neg, lambda a: arith.negate(a.ir()))
+Numeric.__pos__ = _unary("pos", operator.pos, lambda a: a.ir())
+Numeric.__abs__ = _unary("abs", abs, lambda a: arith.absolute(a.ir(), a.signed and type(a) is not Boolean))
+Numeric.__invert__ = _unary("invert", lambda v: not v if isinstance(v, bool) else ~v, _emit_invert)
+
+
+def minimum(a, b):
+    """The smaller of two numbers in their common type; Python numbers stay Python's."""
+    return _extreme("min", a, b)
+
+
+def maximum(a, b):
+    """The larger of two numbers in their common type; Python numbers stay Python's."""
+    return _extreme("max", a, b)
+
+
+def _extreme(name: str, a, b):
+    if of_python(a) and of_python(b):
+        return _FOLD[name](a, b)
+    result = operate(name, a, b)
+    if result is NotImplemented:
+        raise DSLUserCodeTypeError(f"{name} compares numbers, and got {type_name(a)} and {type_name(b)}")
+    return result
+
+
+def select(condition, a, b) -> Numeric:
+    """`a` where `condition`, else `b`, in their common type, without a branch."""
+    left, right = numeric(a), numeric(b)
+    if left is None or right is None:
+        raise DSLUserCodeTypeError(f"a choice needs two numbers, and got {type_name(a)} and {type_name(b)}")
+    dtype = type(left) if type(b) is int and type(left).is_integer else promote(type(left), type(right))
+    condition = Boolean(condition)
+    if not is_dynamic(condition):
+        return dtype(left if condition.value else right)
+    return dtype(arith.select(condition.ir(), dtype(left).ir(), dtype(right).ir()))
+
+
+def type_name(value: object) -> str:
+    """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`."""
+    if isinstance(value, Numeric):
+        return type(value).__name__
+    if value is None:
+        return "None"
+    if isinstance(value, (bool, int, float, str)):
+        return f"Python {type(value).__name__}"
+    if isinstance(value, (tuple, list, dict)):
+        return f"{type(value).__name__} of {len(value)}"
+    return type(value).__name__.lstrip("_")
