@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from dsl import span
+from dsl.core.errors import DSLUserCodeRuntimeError
 
 
 def _bindings(name: str):
@@ -117,6 +118,9 @@ def building() -> bool:
 def op(name: str, results: Sequence[Type] = (), operands: Sequence[Value] = (),
        attributes: dict | None = None, regions: int = 0) -> Operation:
     """Append op `name` to the current block, located at the author's expression."""
+    if not _insertion:
+        raise DSLUserCodeRuntimeError("computes a traced value outside any @cute.jit or @cute.kernel function",
+                                      fix="move it into a @cute.jit function", id="CALL_OUTSIDE_JIT")
     made = Operation.create(name, results=results, operands=operands, attributes=attributes, regions=regions,
                             loc=location())
     _insertion[-1].append(made)
@@ -202,3 +206,20 @@ class Module:
     def text(self) -> str:
         """The module as MLIR text with locations."""
         return self.operation.get_asm(enable_debug_info=True)
+
+
+def run_passes(mlir_text: str, pipeline: str) -> str:
+    """Parse `mlir_text`, run `pipeline` over it and print it with locations. Raises the bindings' MLIRError."""
+    manager = _bindings("passmanager").PassManager
+    with context:
+        module = ir.Module.parse(mlir_text)
+        manager.parse(pipeline).run(module.operation)
+    return module.operation.get_asm(enable_debug_info=True)
+
+
+def translate_to_llvm_ir(llvm_dialect_text: str) -> str:
+    """The LLVM IR text, as the bindings' LLVM prints it, of a module in the llvm dialect. Raises MLIRError."""
+    with context:
+        module = ir.Module.parse(llvm_dialect_text)
+        text = _llvm.translate_module_to_llvmir(module.operation)
+    return text

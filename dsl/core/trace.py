@@ -1,0 +1,270 @@
+"""Tracing: run a rewritten function once on typed arguments, host and device into modules of their own.
+
+The host module has `llvm.func @host(%args: !llvm.ptr) -> i32`. `%args` is the packed argument block: slot 0 a u64
+handle for the runtime, then one 8-byte slot a dynamic leaf. It calls
+`@dsl_launch(handle, kernel index, record, params) -> i32`: record is {i32 grid[3], block[3], cluster[3], smem_bytes; i64
+stream}, params a `void **` in the order of the kernel's parameters, as in cuLaunchKernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dsl.core import mlir, tree
+from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.pointer import Pointer
+
+_SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
+               "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
+SLOT_BYTES = 8
+_RECORD_BYTES = 48
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel's entry: its symbol, (kind, size in bytes) a parameter, shared memory it allocates itself."""
+
+    name: str
+    params: tuple[tuple[str, int], ...]
+    smem_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What tracing leaves: text for the two modules, and how to fill the argument block."""
+
+    name: str
+    host_mlir: str
+    device_mlir: str                  # "" where no kernel is launched
+    kernels: tuple[Kernel, ...]
+    slots: str                        # one struct format letter an 8-byte slot, slot 0 (the handle) left out
+    result: object = None             # what the function returned, where that is static
+
+
+@dataclass
+class KernelTrace:
+    """A kernel being traced: the module it goes into and the shared memory allocated so far."""
+
+    name: str
+    module: mlir.Module
+    smem_bytes: int = 0
+    entry: mlir.Block | None = None
+
+
+@dataclass
+class HostTrace:
+    """A host function being traced, with the kernels it launches."""
+
+    name: str
+    module: mlir.Module = field(default_factory=mlir.Module)
+    device: mlir.Module = field(default_factory=mlir.Module)
+    kernels: list[Kernel] = field(default_factory=list)
+    entry: mlir.Block | None = None
+    handle: mlir.Value | None = None
+    pending: list = field(default_factory=list)        # kernel calls that were made and not launched
+
+
+_stack: list[HostTrace | KernelTrace] = []
+
+
+def active() -> bool:
+    """Whether a function is being traced."""
+    return bool(_stack)
+
+
+def kernel() -> KernelTrace:
+    """The kernel being traced. Raises DSLUserCodeRuntimeError in host code."""
+    if not _stack or not isinstance(_stack[-1], KernelTrace):
+        where = "a @cute.jit host function" if _stack else "plain Python"
+        raise DSLUserCodeRuntimeError(f"is only known inside a kernel, and this runs in {where}",
+                                      fix="call it in a @cute.kernel function", id="CALL_OUTSIDE_KERNEL")
+    return _stack[-1]
+
+
+def in_kernel() -> bool:
+    return bool(_stack) and isinstance(_stack[-1], KernelTrace)
+
+
+def host() -> HostTrace:
+    """The host function being traced. Raises DSLUserCodeRuntimeError elsewhere."""
+    if not _stack or not isinstance(_stack[-1], HostTrace):
+        where = "inside a kernel" if _stack else "from plain Python"
+        raise DSLUserCodeRuntimeError(f"a kernel is launched {where}", id="LAUNCH_OUTSIDE_JIT",
+                                      fix="launch it from a @cute.jit function, and call that")
+    return _stack[-1]
+
+
+@contextlib.contextmanager
+def _tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
+    _stack.append(state)
+    try:
+        yield
+    finally:
+        _stack.pop()
+
+
+def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: int = 0) -> mlir.Value:
+    """Stack memory for `count` elements, allocated once on entry whatever loop this stands in."""
+    with mlir.context, mlir.location():
+        point = mlir.ir.InsertionPoint.at_block_begin(_stack[-1].entry)
+        size = mlir.Operation.create("arith.constant", results=[mlir.i32],
+                                     attributes={"value": mlir.int_attr(count, mlir.i32)})
+        made = mlir.Operation.create(
+            "llvm.alloca", results=[mlir.ptr(space)], operands=[size.results[0]],
+            attributes={"elem_type": mlir.type_attr(element), "alignment": mlir.int_attr(alignment_bytes)})
+        point.insert(made)
+        mlir.ir.InsertionPoint.at_block_begin(_stack[-1].entry).insert(size)
+    return made.results[0]
+
+
+def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dict | None = None) -> Traced:
+    """Trace `function`. An argument with `slot_formats` and `rebuild` is typed (launch.arguments); others are static."""
+    state = HostTrace(symbol(name))
+    operation, state.entry = state.module.function("host", [mlir.ptr()], mlir.i32)
+    state.module.declare("dsl_launch", "llvm.func @dsl_launch(i64, i32, !llvm.ptr, !llvm.ptr) -> i32")
+    slots: list[str] = []
+    with _tracing(state), mlir.inside(state.entry):
+        block = state.entry.arguments[0]
+        state.handle = mlir.load(block, mlir.i64, 8)
+        values = [_load_argument(argument, block, slots) for argument in arguments]
+        named = {key: _load_argument(argument, block, slots) for key, argument in (keywords or {}).items()}
+        returned = function(*values, **named)
+        _refuse_unlaunched(state)
+        mlir.op("llvm.return", [], [mlir.constant(0, mlir.i32)])
+    _verify(operation)
+    device = state.device.text() if state.kernels else ""
+    return Traced(state.name, state.module.text(), device, tuple(state.kernels), "".join(slots), returned)
+
+
+def symbol(name: str) -> str:
+    """`name` as a PTX identifier."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+
+def _load_argument(argument, block: mlir.Value, slots: list[str]):
+    if not hasattr(argument, "slot_formats"):
+        return argument
+    values = []
+    for letter in argument.slot_formats():
+        slots.append(letter)
+        address = mlir.gep(block, mlir.i8, SLOT_BYTES * len(slots))
+        values.append(mlir.load(address, _SLOT_TYPES[letter], 8))
+    return argument.rebuild(values)
+
+
+def _refuse_unlaunched(state: HostTrace) -> None:
+    if state.pending:
+        name, place = state.pending[0]
+        raise DSLUserCodeRuntimeError(f"makes a call of kernel `{name}` that is never launched", place=place,
+                                      fix=f"add the launch: `{name}(...).launch(grid=..., block=...)`",
+                                      id="LAUNCH_NEVER_ISSUED")
+
+
+def _verify(operation: mlir.Operation) -> None:
+    try:
+        operation.verify()
+    except mlir.ir.MLIRError as error:
+        text = str(error)
+        if "defined outside the region" in text or "dominate" in text:
+            raise DSLUserCodeError("a value is used where it does not exist: it was computed in another function, "
+                                   "loop or branch, and kept in an object or a closure",
+                                   fix="pass it as an argument, or assign it to a variable of this function") from None
+        raise
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+def _param(leaf) -> tuple[str, int, mlir.Type]:
+    """Kind, size in bytes and MLIR type of the kernel parameter that carries `leaf`."""
+    if isinstance(leaf, Pointer):
+        return "ptr", 8, leaf.ir_type()
+    if isinstance(leaf, Boolean):
+        return "int", 1, mlir.i8
+    if isinstance(leaf, Numeric):
+        return "float" if leaf.is_float else "int", leaf.storage_width // 8, leaf.mlir_type()
+    raise DSLUserCodeTypeError("an object's own SSA values cannot be kernel parameters",
+                               fix="pass its numbers and tensors as arguments of their own")
+
+
+def _to_param(leaf) -> mlir.Value:
+    return mlir.result("arith.extui", mlir.i8, leaf.ir()) if isinstance(leaf, Boolean) else leaf.ir()
+
+
+def _from_param(leaf, argument: mlir.Value):
+    if isinstance(leaf, Boolean):
+        argument = mlir.result("arith.trunci", mlir.i1, argument)
+    return leaf.with_ir(argument)
+
+
+def _triple(value, what: str) -> list[Numeric]:
+    """Three Int32 extents from an int, a dynamic value or a sequence of up to three."""
+    values = list(value) if isinstance(value, (tuple, list)) else [value]
+    if not 1 <= len(values) <= 3 or any(numeric(v) is None for v in values):
+        raise DSLUserCodeTypeError(f"{what} is a triple of integers, and got {value!r}", fix=f"{what}=(x, y, z)")
+    return [Int32(v) for v in values] + [Int32(1)] * (3 - len(values))
+
+
+@dataclass
+class Launch:
+    """Where and how a kernel runs: extents in blocks and threads, bytes of dynamic shared memory, the stream."""
+
+    grid: object
+    block: object
+    cluster: object = (1, 1, 1)
+    smem: object = None
+    stream: object = 0
+
+
+def launch(name: str, function: Callable, arguments: Sequence, config: Launch) -> None:
+    """Trace `function` as a kernel of the current host function, and launch it there.
+
+    Python numbers at the top level of `arguments` must have been converted (they become parameters); what is nested in
+    containers stays static unless it is a Numeric.
+    """
+    state = host()
+    leaves, node = tree.flatten(tuple(arguments), promote=False)
+    block = _triple(config.block, "block")
+    made = _trace_kernel(state, name, function, arguments, leaves, node, block)
+    index = len(state.kernels)
+    state.kernels.append(made)
+    record = _launch_record(config, block, made)
+    params = entry_alloca(mlir.ptr(), max(len(leaves), 1), 8)
+    for position, leaf in enumerate(leaves):
+        _, size_bytes, type_ = _param(leaf)
+        cell = entry_alloca(type_, 1, 8)
+        mlir.store(_to_param(leaf), cell, size_bytes)
+        mlir.store(cell, mlir.gep(params, mlir.ptr(), position), 8)
+    mlir.call("dsl_launch", mlir.i32, state.handle, mlir.constant(index, mlir.i32), record, params)
+
+
+def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Sequence, leaves: list, node: tree.Node,
+                  block: list[Numeric]) -> Kernel:
+    params = [_param(leaf) for leaf in leaves]
+    unique = f"kernel_{symbol(name)}_{len(state.kernels)}"
+    attributes = {"nvvm.kernel": mlir.unit_attr()}
+    if not any(is_dynamic(extent) for extent in block):
+        attributes["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
+    operation, entry = state.device.function(unique, [type_ for _, _, type_ in params], None, attributes)
+    traced = KernelTrace(unique, state.device, entry=entry)
+    with _tracing(traced), mlir.inside(entry):
+        inner = iter([_from_param(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
+        function(*tree.unflatten(node, inner, tuple(arguments)))
+        mlir.op("llvm.return")
+    _verify(operation)
+    return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes)
+
+
+def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.Value:
+    smem = Int32(made.smem_bytes if config.smem is None else config.smem)
+    record = entry_alloca(mlir.i8, _RECORD_BYTES, 8)
+    words = [*_triple(config.grid, "grid"), *block, *_triple(config.cluster, "cluster"), smem]
+    for position, word in enumerate(words):
+        mlir.store(word.ir(), mlir.gep(record, mlir.i32, position), 4)
+    stream = Int64(config.stream if config.stream is not None else 0)
+    mlir.store(stream.ir(), mlir.gep(record, mlir.i64, 5), 8)
+    return record
