@@ -1,0 +1,44 @@
+"""MLIR text to llvm dialect text, by MLIR's own conversions."""
+
+from __future__ import annotations
+
+import re
+
+from dsl.core import mlir
+
+_CONVERSIONS = (
+    "convert-scf-to-cf",
+    "convert-nvvm-to-llvm",
+    "convert-vector-to-llvm",
+    "convert-math-to-llvm",
+    "convert-ub-to-llvm",
+    "convert-arith-to-llvm",
+    "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+)
+_DEBUG_LINES = "ensure-debug-info-scope-on-llvm-func{emission-kind=LineTablesOnly}"
+_LEFT_OVER = re.compile(r"(?:^|= )\s*\"?((?:scf|arith|math|cf|vector|ub)\.\w+)", re.MULTILINE)
+
+
+class LoweringError(Exception):
+    """A module that a stage refuses: the stage, and the text its tool gave."""
+
+    def __init__(self, stage: str, text: str):
+        super().__init__(f"{stage}: {text}")
+        self.stage, self.text = stage, text
+
+
+def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:
+    """A module of llvm.func with llvm, arith, scf, cf, math, vector, ub and nvvm ops, in the llvm dialect only.
+
+    `debug_lines` keeps each op's location so that PTX gets `.loc` lines. Raises LoweringError naming what remains.
+    """
+    pipeline = _CONVERSIONS + ((_DEBUG_LINES,) if debug_lines else ())
+    try:
+        text = mlir.run_passes(mlir_text, f"builtin.module({','.join(pipeline)})")
+    except mlir.ir.MLIRError as error:
+        raise LoweringError("MLIR passes", str(error)) from None
+    left_over = sorted(set(_LEFT_OVER.findall(text)))
+    if left_over:
+        raise LoweringError("MLIR passes", f"no conversion to the llvm dialect for {', '.join(left_over)}")
+    return text
