@@ -5,10 +5,11 @@
 # arch = "sm_70"
 # params = { width = [8, 16, 32] }
 # ///
-"""shfl.sync.bfly with width w reads lane ^ b; leaving the segment upwards keeps the own value, downwards it reads across.  Source: PTX ISA, shfl.sync.
+"""shfl.sync.bfly with width w reads lane ^ b; past its segment it keeps its own value, before it it reads across.
+Source: PTX ISA, shfl.sync.
 
-Only the upper end is checked (lane ^ b <= the segment's last lane), so a lane can read an earlier segment, never a later one.
-Row b of `out` holds, for every lane, the lane it read with operand b.
+Only the upper end is checked (lane ^ b <= the segment's last lane), so a lane can read an earlier segment, never a
+later one. Row b of `out` holds, for every lane, the lane it read with operand b.
 """
 import cutlass
 import cutlass.cute as cute

@@ -4,11 +4,11 @@
 # [tool.repro]
 # arch = "sm_70"
 # ///
-"""mask_and_clamp=15 is not width 16: without the segment mask only the clamp applies, and lanes 16..31 keep their own value.
+"""mask_and_clamp=15 is not width 16: with no segment mask, lanes 16..31 keep their own value.
 Source: PTX ISA, shfl.sync (c holds the clamp in bits 4:0 and the segment mask in bits 12:8).
 
-Both forms shuffle down by one. With the segment mask 0x10 lanes 16..30 read their neighbour; without it every lane above
-15 is out of range, and nothing warns.
+Both forms shuffle down by one. With the segment mask 0x10 lanes 16..30 read their neighbour; without it every lane
+above 15 is out of range, and nothing warns.
 """
 import cutlass
 import cutlass.cute as cute

@@ -5,10 +5,11 @@
 # arch = "sm_70"
 # params = { width = [8, 16, 32] }
 # ///
-"""shfl.sync.down with width w reads lane + b, and a lane that would leave its w-lane segment keeps its own value.  Source: PTX ISA, shfl.sync.
+"""shfl.sync.down with width w reads lane + b, and a lane that would leave its w-lane segment keeps its own value.
+Source: PTX ISA, shfl.sync.
 
-The last lane of a segment is (lane & segment mask) | (31 & ~segment mask); past it the read is out of range.
-Row b of `out` holds, for every lane, the lane it read with operand b.
+The last lane of a segment is (lane & segment mask) | (31 & ~segment mask); past it the read is out of range. Row b of
+`out` holds, for every lane, the lane it read with operand b.
 """
 import cutlass
 import cutlass.cute as cute

@@ -5,10 +5,11 @@
 # arch = "sm_70"
 # params = { width = [8, 16, 32] }
 # ///
-"""shfl.sync.idx with width w wraps the lane it is asked for into the reader's own w-lane segment.  Source: PTX ISA, shfl.sync.
+"""shfl.sync.idx with width w wraps the lane it is asked for into the reader's own w-lane segment.
+Source: PTX ISA, shfl.sync.
 
-Operand b keeps only its low log2(w) bits; the segment's number comes from the reading lane, so no lane is out of range.
-Row b of `out` holds, for every lane, the lane it read with operand b.
+Operand b keeps only its low log2(w) bits; the segment's number comes from the reading lane, so no lane is out of
+range. Row b of `out` holds, for every lane, the lane it read with operand b.
 """
 import cutlass
 import cutlass.cute as cute

@@ -5,7 +5,8 @@
 # arch = "sm_70"
 # params = { width = [8, 16, 32] }
 # ///
-"""shfl.sync.up with width w reads lane - b, and a lane that would leave its w-lane segment keeps its own value.  Source: PTX ISA, shfl.sync.
+"""shfl.sync.up with width w reads lane - b, and a lane that would leave its w-lane segment keeps its own value.
+Source: PTX ISA, shfl.sync.
 
 The clamp of `up` is 0 (the segment's first lane), not 31; shuffle_sync_up's default has it, a width needs it spelt.
 Row b of `out` holds, for every lane, the lane it read with operand b.

@@ -4,7 +4,8 @@
 # [tool.repro]
 # arch = "sm_70"
 # ///
-"""A false predicate on an ordinary copy (CopyUniversalOp) skips it: the destination keeps its value.  Source: CuTe DSL, cute.copy.
+"""A false predicate on an ordinary copy (CopyUniversalOp) skips it: the destination keeps its value.
+Source: CuTe DSL, cute.copy.
 
 The zero fill belongs to cp.async, not to `pred=`. Threads from `limit` on keep what `out` held before.
 """

@@ -4,9 +4,11 @@
 # [tool.repro]
 # arch = "sm_70"
 # ///
-"""A ballot inside a branch with the mask of its lanes counts those lanes only; the other bits are 0.  Source: PTX ISA, vote.sync (membermask).
+"""A ballot inside a branch with the mask of its lanes counts those lanes only; the other bits are 0.
+Source: PTX ISA, vote.sync (membermask).
 
-Every lane votes yes. The lower half votes under mask 0x0000FFFF, the upper half under 0xFFFF0000, each in its own arm.
+Every lane votes yes. The lower half votes under mask 0x0000FFFF, the upper half under 0xFFFF0000, each in its own
+arm.
 """
 import cutlass
 import cutlass.cute as cute

@@ -4,10 +4,11 @@
 # [tool.repro]
 # arch = "sm_80"
 # ///
-"""`if valid: copy(...) else: copy(..., pred=false)` loads valid rows and zeroes the others.  Source: PTX ISA, cp.async.
+"""`if valid: copy(...) else: copy(..., pred=false)` loads valid rows and zeroes the others.
+Source: PTX ISA, cp.async.
 
-The spelling a paged-KV kernel uses when validity is known a row at a time: both arms issue a cp.async, and the arm for
-an invalid row only fills with zeros. Compiled from fake tensors; torch tensors are passed directly.
+The spelling a paged-KV kernel uses when validity is known a row at a time: both arms issue a cp.async, and the arm
+for an invalid row only fills with zeros. Compiled from fake tensors; torch tensors are passed directly.
 """
 import cutlass
 import cutlass.cute as cute

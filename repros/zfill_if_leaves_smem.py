@@ -4,9 +4,11 @@
 # [tool.repro]
 # arch = "sm_80"
 # ///
-"""A plain `if` around a cp.async leaves smem untouched where it is false: no zeros.  Source: PTX ISA, cp.async; CuTe DSL, control flow.
+"""A plain `if` around a cp.async leaves smem untouched where it is false: no zeros.
+Source: PTX ISA, cp.async; CuTe DSL, control flow.
 
-The other spelling of zfill_pred_runtime: a branch round the copy, not a predicate. Threads that skip it keep the poison.
+The other spelling of zfill_pred_runtime: a branch round the copy, not a predicate. Threads that skip it keep the
+poison.
 """
 import cutlass
 import cutlass.cute as cute

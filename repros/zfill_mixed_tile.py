@@ -5,10 +5,12 @@
 # arch = "sm_80"
 # params = { valid = ["none", "some", "all"] }
 # ///
-"""One predicated cp.async per row loads a paged tile: valid rows arrive, invalid rows are zeros.  Source: PTX ISA, cp.async.
+"""One predicated cp.async per row loads a paged tile: valid rows arrive, invalid rows are zeros.
+Source: PTX ISA, cp.async.
 
-The paged-KV case. `pages` maps a row of the tile to a row of the cache; a row with page -1 has no data. Each row of 64
-Float16 is eight 16-byte copies; a row's predicate is `page >= 0`, and the address of an invalid row lies outside the cache.
+The paged-KV case. `pages` maps a row of the tile to a row of the cache; a row with page -1 has no data. Each row of
+64 Float16 is eight 16-byte copies; a row's predicate is `page >= 0`, and the address of an invalid row lies outside
+the cache.
 """
 import cutlass
 import cutlass.cute as cute

@@ -5,7 +5,8 @@
 # arch = "sm_80"
 # params = { predicate = ["static", "runtime"] }
 # ///
-"""A cp.async with a false predicate does not read its source: even a null pointer is safe.  Source: PTX ISA, cp.async.
+"""A cp.async with a false predicate does not read its source: even a null pointer is safe.
+Source: PTX ISA, cp.async.
 
 With src-size 0 no byte of the source is copied, so none is read. The predicate is false statically, or at run time.
 """

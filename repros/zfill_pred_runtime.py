@@ -9,8 +9,8 @@
 Source: PTX ISA, cp.async (src-size).
 
 The predicate selects the src-size operand of one cp.async that every thread issues. Only threads below `limit`, a
-run-time argument, have a true predicate. In SASS a size chosen between all and nothing is no guard and no .ZFILL: it is
-the source predicate of LDGSTS, its last operand.
+run-time argument, have a true predicate. In SASS a size chosen between all and nothing is no guard and no .ZFILL: it
+is the source predicate of LDGSTS, its last operand.
 """
 import cutlass
 import cutlass.cute as cute
