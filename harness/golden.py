@@ -1,0 +1,261 @@
+"""Goldens: what a case gave when somebody accepted it, who made it, and how it gets onto the disk.
+
+`goldens/<stem>/<case>.json` beside the repro, `default` where it has no parameters:
+
+    outcome      outputs | rejected | trap | deadlock | fault, and what identifies it (class, id, line_text; kind)
+    outputs      name -> dtype, shape, compare, and
+                   values (to be read), hex (floats: what counts), or
+                   file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or nothing (compare = undef)
+    provenance   device, gpu, driver, compiler, versions, ptx_sha256, repro_sha256, date, host
+    validated    true only where hardware gave it
+
+Files are written whole or not at all: a temporary file, fsync, rename.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.repro import Case, Repro, Rule, short
+from harness.result import DTYPES, RAW, Array, Outcome
+
+INLINE_LIMIT_BYTES = 4096
+IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
+
+
+class CorruptGolden(Exception):
+    """A golden that cannot be read; the text names the file and the way out."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """An accepted result; `outputs` without those that were undef. `identity` is what an outcome without arrays is held to."""
+
+    outcome: str
+    identity: dict[str, str | None] = field(default_factory=dict)
+    outputs: dict[str, Array] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    validated: bool = False
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A golden to be written: plain data, so that an xdist worker can hand it to the controller."""
+
+    path: str
+    text: str
+    sidecars: dict[str, bytes] = field(default_factory=dict)
+
+
+def folder(repro: Path) -> Path:
+    """Where the goldens of a repro file are."""
+    return repro.parent / "goldens" / repro.stem
+
+
+def path_of(case: Case) -> Path:
+    return folder(case.repro.path) / f"{case.name or 'default'}.json"
+
+
+def identity_of(outcome: Outcome) -> dict[str, str | None]:
+    """What of an outcome a golden holds it to; empty for arrays."""
+    found = {key: outcome.detail.get(key) for key in IDENTITY.get(outcome.kind, ())}
+    if "line_text" in found:
+        found["line_text"] = line_text(outcome.detail)
+    return found
+
+
+def line_text(detail: dict[str, Any]) -> str | None:
+    """The author's line that an outcome points at, without its indentation."""
+    try:
+        lines = Path(detail["file"]).read_text().split("\n")
+        return lines[int(detail["line"]) - 1].strip()
+    except (KeyError, TypeError, ValueError, IndexError, OSError):
+        return None
+
+
+def read(path: Path) -> Golden | None:
+    """The golden at `path`, or None where there is none. Raises CorruptGolden."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CorruptGolden(_way_out(path, error.strerror or "unreadable")) from None
+    try:
+        table = json.loads(data)
+        outcome = table["outcome"]
+        if outcome != "outputs" and outcome not in IDENTITY:
+            raise ValueError(f"unknown outcome {outcome!r}")
+        described = {name: one for name, one in table.get("outputs", {}).items() if one["compare"] != "undef"}
+        outputs = {name: _read_output(path, one) for name, one in described.items()}
+        identity = {key: table.get(key) for key in IDENTITY.get(outcome, ())}
+        return Golden(outcome, identity, outputs, dict(table["provenance"]), table["validated"] is True)
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError) as error:
+        raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}")) from None
+
+
+def _way_out(path: Path, why: str) -> str:
+    name = short(path)
+    return (
+        f"the golden {name} cannot be read: {why}\n"
+        f"fix: take it back with `git checkout -- {name}`, or delete it and accept a new one with --update-goldens"
+    )
+
+
+def _read_output(path: Path, table: dict[str, Any]) -> Array:
+    dtype, shape = DTYPES[table["dtype"]], tuple(table["shape"])
+    if "file" in table:
+        return Array(dtype, _read_sidecar(path.parent / Path(table["file"]).name, table["sha256"], dtype.bits, shape))
+    if dtype.kind in ("float", "other"):
+        flat = [int(text, 16) for text in _flat(table["hex"])]
+    else:
+        flat = [int(value) % (1 << dtype.bits) for value in _flat(table["values"])]
+    array = Array(dtype, np.array(flat, dtype=np.uint64).astype(RAW[dtype.bits]).reshape(shape))
+    if _readable(array) != table["values"]:
+        raise ValueError("its values and its hex disagree")
+    return array
+
+
+def _read_sidecar(path: Path, sha256: str, bits: int, shape: tuple[int, ...]) -> np.ndarray:
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise ValueError(f"{path.name} does not have the sha256 that the golden names")
+    raw = np.load(io.BytesIO(data), allow_pickle=False)
+    if raw.dtype != RAW[bits] or raw.shape != shape:
+        raise ValueError(f"{path.name} holds {raw.dtype} {raw.shape}")
+    return raw
+
+
+def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bool) -> Pending:
+    """The files of a golden for `outcome`."""
+    table: dict[str, Any] = {"outcome": outcome.kind, **identity_of(outcome)}
+    sidecars: dict[str, bytes] = {}
+    if outcome.kind == "outputs":
+        rules = case.repro.compare
+        table["outputs"] = {n: _describe(a, rules.get(n, Rule()), sidecars) for n, a in sorted(outcome.outputs.items())}
+    table |= {"provenance": provenance, "validated": validated}
+    return Pending(str(path_of(case)), _dump(table) + "\n", sidecars)
+
+
+def _describe(array: Array, rule: Rule, sidecars: dict[str, bytes]) -> dict[str, Any]:
+    table: dict[str, Any] = {"dtype": array.dtype.name, "shape": list(array.shape), "compare": str(rule)}
+    if rule.mode == "undef":
+        return table
+    if array.raw.nbytes > INLINE_LIMIT_BYTES:
+        file = io.BytesIO()
+        np.save(file, array.raw, allow_pickle=False)
+        sha256 = hashlib.sha256(file.getvalue()).hexdigest()
+        sidecars[f"{sha256[:16]}.npy"] = file.getvalue()
+        return table | {"file": f"{sha256[:16]}.npy", "sha256": sha256}
+    table["values"] = _readable(array)
+    if array.dtype.kind in ("float", "other"):
+        table["hex"] = _nested(np.array([f"{v:0{array.dtype.bits // 4}x}" for v in array.raw.flat], object), array.shape)
+    return table
+
+
+def _readable(array: Array) -> Any:
+    """The values as nested lists of what JSON can say; NaN and infinities are strings."""
+    values = array.values()
+    if array.dtype.kind != "float":
+        return values.tolist()
+    text = [float(str(v)) if np.isfinite(v) else str(v) for v in values.flat]
+    return _nested(np.array(text, object), array.shape)
+
+
+def _nested(flat: np.ndarray, shape: tuple[int, ...]) -> Any:
+    return flat.reshape(shape).tolist() if shape else flat[0]
+
+
+def _flat(nested: Any) -> list[Any]:
+    return [item for part in nested for item in _flat(part)] if isinstance(nested, list) else [nested]
+
+
+def _dump(value: Any, indent: str = "") -> str:
+    """JSON with one key a line and rows of scalars filled to 110 columns."""
+    inner = indent + "  "
+    if isinstance(value, dict) and value:
+        rows = [f"{inner}{json.dumps(key)}: {_dump(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(rows) + "\n" + indent + "}"
+    if isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
+        return "[\n" + ",\n".join(inner + _dump(item, inner) for item in value) + "\n" + indent + "]"
+    if isinstance(value, list):
+        lines, line = [], ""
+        for text in map(json.dumps, value):
+            if line and len(inner) + len(line) + len(text) > 108:
+                lines.append(line)
+                line = ""
+            line += (", " if line else "") + text
+        lines.append(line)
+        return f"[{lines[0]}]" if len(lines) == 1 else "[\n" + ",\n".join(inner + n for n in lines) + "\n" + indent + "]"
+    return json.dumps(value)
+
+
+def write(pending: Pending) -> None:
+    """Write the sidecars, then the golden, each whole or not at all; then drop sidecars nothing refers to. OSError."""
+    path = Path(pending.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for name, data in pending.sidecars.items():
+        write_atomically(path.parent / name, data)
+    write_atomically(path, pending.text.encode())
+    for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
+        orphan.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace the file at `path` by one with `data`; a reader sees the old file or the new one. Raises OSError."""
+    fd, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), 0o644)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _referenced(directory: Path) -> set[Path]:
+    """The sidecars that the goldens of a folder name; all of them where one cannot be read."""
+    names = set()
+    for path in directory.glob("*.json"):
+        try:
+            outputs = json.loads(path.read_bytes()).get("outputs", {})
+            names |= {directory / one["file"] for one in outputs.values() if "file" in one}
+        except (ValueError, AttributeError, OSError):
+            return set(directory.glob("*.npy"))
+    return names
+
+
+def unused(repros: Iterable[Repro], broken: Iterable[Path] = ()) -> list[Path]:
+    """Golden files beside these repros that belong to no case; those of `broken` repro files are left alone."""
+    used: set[Path] = set()
+    parents: set[Path] = set()
+    for repro in repros:
+        parents.add(repro.path.parent)
+        used |= {path_of(case) for case in repro.cases()} | _referenced(folder(repro.path))
+    spared = {folder(path) for path in broken}
+    found = []
+    for parent in parents:
+        for directory in sorted((parent / "goldens").glob("*")):
+            if directory in spared:
+                continue
+            files = sorted(directory.iterdir()) if directory.is_dir() else [directory]
+            found += [path for path in files if path not in used and path.suffix in (".json", ".npy")]
+    return found

@@ -1,0 +1,97 @@
+"""Where repros run: `embedded` (the emulator on this machine) and `local` (this machine's CUDA device)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.transport import Local, Transport
+
+PROBE_TIMEOUT_S = 60
+
+
+class HostError(Exception):
+    """The host is unknown or has no device; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A place with a device. `device_facts` (name, driver, arch) are what a probe found, empty for the emulator."""
+
+    name: str
+    device: str
+    connect: Callable[[], Transport] = Local
+    device_facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_hardware(self) -> bool:
+        return self.device == "cuda"
+
+    def describe(self) -> str:
+        """`local (NVIDIA H200, sm_90, driver 570.1)`"""
+        if not self.is_hardware:
+            return f"{self.name} ({self.device})"
+        facts = self.device_facts
+        return f"{self.name} ({facts['name']}, {facts['arch']}, driver {facts['driver']})"
+
+
+def resolve(name: str) -> Host:
+    """The host called `name`. Raises HostError."""
+    if name not in _HOSTS:
+        raise HostError(f"unknown host {name!r}: the hosts are {', '.join(_HOSTS)}")
+    return _HOSTS[name]()
+
+
+def _embedded() -> Host:
+    return Host("embedded", "emulator")
+
+
+def _local() -> Host:
+    probe = [sys.executable, "-c", _PROBE]
+    try:
+        done = subprocess.run(probe, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise HostError(f"host local: the CUDA driver did not answer within {PROBE_TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise HostError(
+            f"host local: this machine has no CUDA device that can be used: {why}\n"
+            "run on the emulator with --gpu-host embedded (the default)"
+        )
+    return Host("local", "cuda", device_facts=json.loads(done.stdout))
+
+
+_HOSTS = {"embedded": _embedded, "local": _local}
+
+# Run in a process of its own: one that has initialised CUDA can no longer fork.
+_PROBE = """
+import ctypes, json, sys
+try:
+    cuda = ctypes.CDLL("libcuda.so.1")
+except OSError as error:
+    sys.exit(f"there is no NVIDIA driver ({error})")
+def call(name, *arguments):
+    code = getattr(cuda, name)(*arguments)
+    if code:
+        sys.exit(f"{name} answers CUDA error {code}")
+call("cuInit", 0)
+count, device, major, minor, version = (ctypes.c_int() for _ in range(5))
+call("cuDeviceGetCount", ctypes.byref(count))
+if not count.value:
+    sys.exit("the driver sees no device")
+call("cuDeviceGet", ctypes.byref(device), 0)
+name = ctypes.create_string_buffer(256)
+call("cuDeviceGetName", name, 256, device)
+call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
+call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
+call("cuDriverGetVersion", ctypes.byref(version))
+try:
+    driver = open("/sys/module/nvidia/version").read().strip()
+except OSError:
+    driver = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+print(json.dumps({"name": name.value.decode(), "arch": f"sm_{major.value}{minor.value}", "driver": driver}))
+"""

@@ -1,0 +1,165 @@
+"""The judge: what an outcome says about a claim.
+
+In this order: could it be run; did it end as the claim says; does it agree with `expected()`, with its CHECK lines,
+with its golden. Only an outcome that passes all but the last may become a golden.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness import codegen, compare, golden, history, report, result
+from harness.hosts import Host
+from harness.repro import Case
+from harness.result import Outcome
+from harness.transport import Job, LinkDown, Transport
+
+
+@dataclass
+class Verdict:
+    """What is said about one case.
+
+    status: pass | fail | contradicted (an emulator disagrees with hardware) | infra | skip.
+    """
+
+    status: str
+    text: str
+    outcome: Outcome
+    record: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+    pending: golden.Pending | None = None
+    validated: bool = False
+
+
+def run(transport: Transport, case: Case, host: Host, timeout_s: float | None = None, fresh: bool = False) -> Outcome:
+    """Run the case on the host, once."""
+    repro = case.repro
+    job = Job(
+        path=str(repro.path),
+        source=repro.text,
+        params=dict(case.params),
+        device=host.device,
+        timeout_s=timeout_s or repro.timeout_s,
+        warm=repro.warm,
+        fresh=fresh,
+        sass=bool(case.checks("SASS")),
+    )
+    try:
+        return result.from_reply(*transport.run(job))
+    except LinkDown as error:
+        return result.infra(str(error))
+
+
+def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False) -> Verdict:
+    """Judge an outcome. With `update`, a missing or differing golden is accepted: the verdict carries its files."""
+    verdict = _weigh(case, host, outcome, update)
+    verdict.record = history.record(case, host, outcome, verdict.status, root)
+    return verdict
+
+
+def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
+    def said(status: str, text: str, **more: Any) -> Verdict:
+        return Verdict(status, text, outcome, {}, **more)
+
+    if outcome.kind == "infra":
+        return said("infra", f"the repro could not be run on {host.name}: {outcome.text}")
+    wrong_end = _wrong_end(case, outcome)
+    if wrong_end:
+        return said("fail", wrong_end)
+    unknown = sorted(set(case.repro.compare) - set(outcome.outputs)) if outcome.kind == "outputs" else []
+    if unknown:
+        known = ", ".join(outcome.outputs)
+        return said("fail", f"compare names `{unknown[0]}`, which run() did not return: it returned {known}")
+    found = compare.differences(outcome.expected, outcome.outputs, dict(case.repro.compare), "expected()", partial=True)
+    if found:
+        return said("fail", report.differences(found, outcome))
+    lines = codegen.failure(case, outcome.kernels, "PTX")
+    if lines:
+        return said("fail", lines)
+    no_sass = _no_sass(case, outcome)
+    if not no_sass:
+        lines = codegen.failure(case, outcome.kernels, "SASS")
+        if lines:
+            return said("fail", lines)
+    verdict = _against_golden(case, host, outcome, update)
+    if verdict.status == "pass" and no_sass:
+        verdict.status, verdict.text = ("fail" if in_ci() else "skip"), no_sass
+    return verdict
+
+
+def in_ci() -> bool:
+    """Whether this runs in continuous integration, where nothing is accepted and no tool may be missing."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def _wrong_end(case: Case, outcome: Outcome) -> str:
+    """What to say when a case did not end as its claim says, or ''."""
+    declared = case.repro.outcome
+    if outcome.kind == declared:
+        return ""
+    says = f"the claim says `outcome = \"{declared}\"`"
+    if outcome.kind == "outputs":
+        names = ", ".join(outcome.outputs)
+        return f"{says}, but run() returned {names}\nfix: if that is right, remove `outcome` from [tool.repro]"
+    if outcome.kind in ("error", "timeout", "crash"):
+        return outcome.text if declared == "outputs" else f"{says}, but:\n{outcome.text}"
+    fix = f'fix: if that is what the claim says, write `outcome = "{outcome.kind}"` in [tool.repro]'
+    head = f"{outcome.kind}:" if declared == "outputs" else f"{says}, but it was {outcome.kind}:"
+    return f"{head}\n{outcome.text}\n{fix}"
+
+
+def _no_sass(case: Case, outcome: Outcome) -> str:
+    """Why the CHECK-SASS lines cannot be matched, or ''."""
+    if not case.checks("SASS") or any(kernel["sass"] for kernel in outcome.kernels):
+        return ""
+    return "CHECK-SASS needs ptxas and nvdisasm: `uv add --dev nvidia-cuda-nvcc nvidia-cuda-nvdisasm`"
+
+
+def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
+    def said(status: str, text: str = "", **more: Any) -> Verdict:
+        return Verdict(status, text, outcome, {}, **more)
+
+    path = golden.path_of(case)
+    if not case.is_declared:
+        if case.repro.has_expected and outcome.kind == "outputs":
+            return said("pass", notes=[f"{case.name} is not declared in params: judged by expected() alone"])
+        return said("fail", f"{case.name} is not declared in params, and there is no expected() to judge it by")
+    try:
+        known = golden.read(path)
+    except golden.CorruptGolden as error:
+        return said("fail", str(error))
+    accept = golden.make(case, outcome, history.provenance(case, host, outcome), host.is_hardware)
+    if known is None:
+        if update:
+            return said("pass", pending=accept, notes=[f"accepted {report.short(path)}"], validated=host.is_hardware)
+        return said("fail", report.missing_golden(case, path, outcome))
+    differs = _differs(case, known, outcome)
+    if not differs:
+        if host.is_hardware and not known.validated:
+            if update:
+                return said("pass", pending=accept, notes=[f"validated {report.short(path)}"], validated=True)
+            return said("pass", notes=["hardware agrees with the prediction: --update-goldens makes it validated"])
+        return said("pass", validated=known.validated)
+    if known.validated and not host.is_hardware:
+        return said("contradicted", report.contradicted(differs, path, known))
+    if update:
+        return said("pass", pending=accept, notes=[f"accepted {report.short(path)} anew"], validated=host.is_hardware)
+    return said("fail", report.differs_from_golden(case, differs, path, known, host.is_hardware))
+
+
+def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> str:
+    """How the outcome differs from the golden, or ''."""
+    if known.outcome != outcome.kind:
+        return f"the golden holds {known.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip()
+    identity = golden.identity_of(outcome)
+    changed = [key for key in identity if identity[key] != known.identity.get(key)]
+    if changed:
+        rows = [f"    {key}: expected {known.identity.get(key)!r}, got {identity[key]!r}" for key in changed]
+        return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text])
+    rules = dict(case.repro.compare)
+    got = {name: array for name, array in outcome.outputs.items() if getattr(rules.get(name), "mode", "") != "undef"}
+    held = {name: array for name, array in known.outputs.items() if getattr(rules.get(name), "mode", "") != "undef"}
+    return report.differences(compare.differences(held, got, rules, "the golden"), outcome)

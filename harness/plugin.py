@@ -1,0 +1,221 @@
+"""The pytest plugin: hooks only. It collects repros from their text and hands each case to the judge.
+
+Everything slow (numpy, the judge) is imported when the first repro runs, never for other people's tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from harness.hosts import Host
+    from harness.judge import Verdict
+    from harness.repro import Case, Repro
+    from harness.session import Session
+
+_SESSION: pytest.StashKey[Session] = pytest.StashKey()
+
+
+class ClaimFailed(Exception):
+    """The text of a verdict that is not pass or skip."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("gpu-repro", "gpu-repro: claims about GPU languages, run and judged")
+    group.addoption(
+        "--gpu-host",
+        action="append",
+        metavar="HOST",
+        help="where repros run: embedded (the emulator, the default) or local (this machine's CUDA device); repeatable",
+    )
+    group.addoption("--gpu-timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own timeout")
+    group.addoption("--update-goldens", action="store_true", help="accept what the repros of this run give as their goldens")
+    group.addoption("--fresh", action="store_true", help="a new interpreter for each case, instead of a fork of a warm one")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    from harness.session import Session, UsageError
+
+    option = config.option
+    try:
+        session = Session(config.rootpath, option.gpu_host or (), option.update_goldens)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[_SESSION] = session
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Controller(session), "gpu-repro-controller")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _SESSION in config.stash:
+        config.stash[_SESSION].close()
+
+
+class _Controller:
+    """Takes the reports of every worker: records and goldens have one writer."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        data = getattr(report, "gpu_repro", None)
+        if data:
+            self.session.take(data)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, Any, Any]:
+    collected = yield
+    if file_path.suffix != ".py" or file_path.name == "conftest.py" or not _holds_repro(file_path):
+        return collected
+    if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")):
+        return collected
+    return [ReproFile.from_parent(parent, path=file_path)]  # and not also as a test module, which would import it
+
+
+def _holds_repro(path: Path) -> bool:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    if b"tool.repro" not in data:
+        return False
+    from harness.repro import is_repro
+
+    return is_repro(data)
+
+
+class ReproFile(pytest.File):
+    """One repro: a collector for each host."""
+
+    repro: Repro | None = None
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        from harness.repro import read
+
+        session = self.config.stash[_SESSION]
+        session.repros[self.path] = None
+        self.repro = session.repros[self.path] = read(self.path)
+        for host in session.hosts():
+            if self.repro.params:
+                yield HostCollector.from_parent(self, name=host.name, host=host)
+            else:
+                yield ReproItem.from_parent(self, name=host.name, host=host, case=next(self.repro.cases()))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo) -> Any:
+        from harness.repro import ReproError
+
+        return str(excinfo.value) if isinstance(excinfo.value, ReproError) else super().repr_failure(excinfo)
+
+
+class HostCollector(pytest.Collector):
+    """One repro on one host: an item for each case."""
+
+    def __init__(self, *, host: Host, **kw: Any) -> None:
+        super().__init__(**kw)
+        self.host = host
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for case in self.parent.repro.cases():
+            yield ReproItem.from_parent(self, name=case.name, host=self.host, case=case)
+
+
+class ReproItem(pytest.Item):
+    """One case on one host."""
+
+    verdict: Verdict | None = None
+
+    def __init__(self, *, host: Host, case: Case, **kw: Any) -> None:
+        super().__init__(**kw)
+        self.host, self.case = host, case
+
+    def runtest(self) -> None:
+        from harness import judge, report
+
+        option, session = self.config.option, self.config.stash[_SESSION]
+        outcome = judge.run(session.transport(self.host), self.case, self.host, option.gpu_timeout, option.fresh)
+        verdict = judge.judge(self.case, self.host, outcome, self.config.rootpath, option.update_goldens)
+        self.verdict = verdict
+        self.user_properties += report.properties(self.host, verdict)
+        if outcome.stdout:
+            self.add_report_section("call", "stdout of the repro", report.capped(outcome.stdout))
+        if outcome.stderr:
+            self.add_report_section("call", "stderr of the repro", report.capped(outcome.stderr))
+        if outcome.full_text and option.fulltrace:
+            self.add_report_section("call", "traceback with the frames inside the compiler", outcome.full_text)
+        if verdict.status == "skip":
+            pytest.skip(verdict.text)
+        if verdict.status != "pass":
+            raise ClaimFailed(report.failure(self.case, self.host, verdict.text))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo, style: Any = None) -> Any:
+        return str(excinfo.value) if isinstance(excinfo.value, ClaimFailed) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.nodeid
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Generator[None, Any, Any]:
+    """Attach the verdict's record and golden to the report, as plain data that xdist can carry to the controller."""
+    report = yield
+    verdict = item.verdict if isinstance(item, ReproItem) and call.when == "call" else None
+    if verdict is not None:
+        from harness.session import as_data
+
+        report.gpu_repro = as_data(verdict, item.path, item.host.is_hardware)
+    return report
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    if items:
+        items[0].config.stash[_SESSION].narrowed = True
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return config.stash[_SESSION].describe_hosts() if config.option.gpu_host else None
+
+
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
+    if config.option.gpu_host or not any(isinstance(item, ReproItem) for item in items):
+        return None
+    return config.stash[_SESSION].describe_hosts()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    config, run = session.config, session.config.stash[_SESSION]
+    run.close()
+    interrupted = exitstatus not in (0, 1, 5)
+    unused = [] if interrupted or config.option.collectonly else run.find_unused(_whole_folders(config))
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["gpu_repro_unused"] = [str(path) for path in unused]
+        return
+    run.unused |= set(unused)
+    run.finish(interrupted)
+    if (run.unused or run.errors) and session.exitstatus in (0, 5):
+        session.exitstatus = 1
+
+
+def _whole_folders(config: pytest.Config) -> list[Path]:
+    """The folders of which every file was collected."""
+    if any(config.getoption(name, default=None) for name in ("lf", "ignore", "ignore_glob")):
+        return []
+    return [path for path in (config.invocation_params.dir / arg for arg in config.args) if path.is_dir()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: Any) -> None:
+    output = getattr(node, "workeroutput", None) or {}
+    node.config.stash[_SESSION].unused |= {Path(path) for path in output.get("gpu_repro_unused", ())}
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    for title, lines, is_bad in config.stash[_SESSION].summary():
+        terminalreporter.section(title, red=is_bad, yellow=not is_bad)
+        for line in lines:
+            terminalreporter.line(line)

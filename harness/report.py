@@ -1,0 +1,170 @@
+"""What a person reads: differences by element and lane, how to accept, how to run it again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.compare import Difference
+from harness.golden import Golden
+from harness.hosts import Host
+from harness.repro import Case, label, short
+from harness.result import Array, Outcome
+
+if TYPE_CHECKING:
+    from harness.judge import Verdict
+
+SHOWN_DIFFERENCES = 16
+SHOWN_TEXT = 16384  # characters of what a repro printed
+WARP = 32
+
+
+def differences(found: list[Difference], outcome: Outcome) -> str:
+    """One paragraph for each output that differs: the count, then the first elements with place, hex and value."""
+    return "\n\n".join(_difference(one, outcome) for one in found)
+
+
+def _difference(one: Difference, outcome: Outcome) -> str:
+    if one.indices is None:
+        return one.message
+    shape = one.got.shape
+    rows = [("index", "where", "expected", "got")]
+    for flat in one.indices[:SHOWN_DIFFERENCES]:
+        index = tuple(int(i) for i in np.unravel_index(flat, shape))
+        place = f"[{', '.join(map(str, index))}]"
+        rows.append((place, lane_of(index, shape, outcome), element(one.expected, flat), element(one.got, flat)))
+    if not any(row[1] for row in rows[1:]):
+        rows = [(row[0], "", row[2], row[3]) for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = ["    " + "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True) if w).rstrip() for row in rows]
+    left = one.indices.size - SHOWN_DIFFERENCES
+    if left > 0:
+        lines.append(f"    ... and {left} more")
+    return "\n".join([one.message, *lines])
+
+
+def element(array: Array, flat: int) -> str:
+    """`0x40a00000 5.0`: the bits and the value of one element."""
+    raw = int(array.raw.flat[flat])
+    value = array.values().flat[flat]
+    return f"0x{raw:0{array.dtype.bits // 4}x} {value}"
+
+
+def lane_of(index: tuple[int, ...], shape: tuple[int, ...], outcome: Outcome) -> str:
+    """`block 0 warp 1 lane 5` where the leading modes of an output are the threads of the only launch, else ''."""
+    launches = [launch for kernel in outcome.kernels for launch in kernel.get("launches", [])]
+    if len(launches) != 1:
+        return ""
+    threads, blocks = int(np.prod(launches[0]["block"])), int(np.prod(launches[0]["grid"]))
+    if threads < 2:
+        return ""
+    for modes in range(1, len(shape) + 1):
+        if int(np.prod(shape[:modes])) == threads * blocks:
+            thread = int(np.ravel_multi_index(index[:modes], shape[:modes]))
+            block, in_block = divmod(thread, threads)
+            return f"block {block} warp {in_block // WARP} lane {in_block % WARP}"
+    return ""
+
+
+def case_options(case: Case) -> list[str]:
+    return [part for key, value in case.params.items() for part in ("-p", f"{key}={label(value)}")]
+
+
+def rerun(case: Case, host: Host) -> str:
+    """The command that runs this case alone."""
+    argv = ["uv", "run", "repro", "run", short(case.repro.path), *case_options(case)]
+    if host.name != "embedded":
+        argv += ["--host", host.name]
+    return shlex.join(argv)
+
+
+def failure(case: Case, host: Host, text: str) -> str:
+    """The text of a failed item: claim, host, what is wrong, how to run it again."""
+    return f"claim: {case.repro.claim}\nhost:  {host.describe()}\n\n{text}\n\nagain: {rerun(case, host)}"
+
+
+def accept_command(case: Case) -> str:
+    return f"pytest {shlex.quote(short(case.repro.path))} --update-goldens"
+
+
+def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
+    """Says what the run gave, and how to accept it."""
+    lines = [f"there is no golden {short(path)}; this run gave"]
+    lines += [f"    {name}: {preview(array)}" for name, array in outcome.outputs.items()]
+    if outcome.kind != "outputs":
+        lines += ["    " + line for line in f"{outcome.kind}: {outcome.text}".split("\n")]
+    lines.append(f"fix: if that is what the claim says, accept it with `{accept_command(case)}`")
+    return "\n".join(lines)
+
+
+def preview(array: Array, count: int = 8) -> str:
+    """`float32 (32) 0.0 1.0 2.0 ...`"""
+    values = array.values().reshape(-1)
+    shape = ", ".join(map(str, array.shape))
+    more = " ..." if values.size > count else ""
+    return f"{array.dtype.name} ({shape}) " + " ".join(str(value) for value in values[:count]) + more
+
+
+def made_by(known: Golden) -> str:
+    """`made by embedded (emulator) on 2026-11-20, not validated`"""
+    made = known.provenance
+    device = made.get("gpu") or made.get("device")
+    state = "validated by hardware" if known.validated else "predicted, not validated"
+    return f"made by {made.get('host')} ({device}) on {str(made.get('date'))[:10]}, {state}"
+
+
+def differs_from_golden(case: Case, differs: str, path: Path, known: Golden, is_hardware: bool) -> str:
+    lines = [differs, "", f"golden: {short(path)}, {made_by(known)}"]
+    if is_hardware and not known.validated:
+        lines.append("the golden is the emulator's prediction, and hardware contradicts it")
+    lines.append(f"fix: if the new result is right, accept it with `{accept_command(case)}`")
+    return "\n".join(lines)
+
+
+def contradicted(differs: str, path: Path, known: Golden) -> str:
+    return "\n".join(
+        [
+            differs,
+            "",
+            f"golden: {short(path)}, {made_by(known)}",
+            "contradicted: hardware gave the golden, so the emulator or the compiler is wrong here.",
+            "An emulator result never replaces it; --update-goldens on hardware does.",
+        ]
+    )
+
+
+def unused_goldens(paths: list[Path]) -> list[str]:
+    """Says which goldens belong to no case, and how to be rid of them."""
+    names = [short(path) for path in paths]
+    return ["these goldens belong to no repro:", *(f"    {name}" for name in names), f"fix: rm {shlex.join(names)}"]
+
+
+def notes(found: list[str], count: int) -> list[str]:
+    """Each different note once, with how often it was said; at most `count`."""
+    lines = [f"{note} ({found.count(note)} times)" if found.count(note) > 1 else note for note in dict.fromkeys(found)]
+    left = len(lines) - count
+    return lines[:count] + ([f"... and {left} more"] if left > 0 else [])
+
+
+def capped(text: str) -> str:
+    """The first and the last of a long text."""
+    half = SHOWN_TEXT // 2
+    if len(text) <= SHOWN_TEXT:
+        return text
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def properties(host: Host, verdict: Verdict) -> list[tuple[str, object]]:
+    """What `--junitxml` says of an item."""
+    record = verdict.record
+    found: list[tuple[str, object]] = [
+        ("host", host.name),
+        ("device", record["device"].get("name") or record["device"].get("kind")),
+        ("verdict", record["verdict"]),
+        ("outcome", record["outcome"]),
+    ]
+    found += [(f"ptx_sha256.{name}", sha256) for name, sha256 in record["kernels"].items()]
+    return found + [(f"duration.{name}", seconds) for name, seconds in record["durations"].items()]

@@ -1,0 +1,235 @@
+"""Runs one case of a repro in this process and writes what came of it as one frame.
+
+It runs beside the repro: standard library and numpy, and `dsl.alias` by name, so that `import cutlass` is our compiler.
+The header of the frame holds `outcome` and what belongs to it:
+
+    outputs     outputs, expected: lists of {name, dtype, shape}, whose bytes are the buffers, in that order
+    rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says
+    error       text: what the author reads;  full_text: the same with the frames inside the compiler
+    infra       text: the repro could not be run at all
+
+and always `facts` (kernels, device, compiler; see dsl.alias), `versions` and `durations`.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import importlib.util
+import linecache
+import os
+import sys
+import time
+import traceback
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from harness import supervisor
+
+_OWN_FOLDERS = tuple(
+    os.path.dirname(os.path.abspath(spec.origin)) + os.sep
+    for spec in (importlib.util.find_spec("harness"), importlib.util.find_spec("dsl"))
+    if spec and spec.origin
+)
+_RAW_VIEWS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+class Refused(Exception):
+    """The repro broke a rule of the harness; the text is for its author."""
+
+
+def warm(modules: list[str], device: str) -> None:
+    """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report."""
+    if not modules:
+        return
+    for name in ("torch", *(m for m in modules if m != "torch")):
+        if name in sys.modules:
+            continue
+        if name != "torch":
+            install_alias(device)
+        try:
+            importlib.import_module(name)
+        except Exception:
+            continue
+        if name == "torch":
+            sys.modules["torch"].set_num_threads(1)  # an OpenMP pool does not survive a fork
+
+
+def install_alias(device: str) -> Any:
+    """Make `import cutlass` ours and return the session, or None where the compiler is not installed."""
+    try:
+        alias = importlib.import_module("dsl.alias")
+    except ModuleNotFoundError as error:
+        if error.name in ("dsl", "dsl.alias"):
+            return None
+        raise
+    return alias.install(device=device)
+
+
+def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
+    """Run the job, write its frame to `result_fd` and end the process. A crash or a hang is told on `fault_fd`."""
+    faulthandler.enable(fault_fd)
+    faulthandler.register(supervisor.DUMP_SIGNAL, fault_fd, chain=False)
+    header, buffers = _run(job)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass
+    supervisor.write_frame(result_fd, header, buffers)
+    os._exit(0)
+
+
+def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
+    header: dict[str, Any] = {"outcome": "outputs", "facts": None, "durations": {}}
+    buffers: list[np.ndarray] = []
+    session = None
+    started = time.monotonic()
+    try:
+        session = install_alias(job["device"])
+        module = _load(job["path"], job["source"])
+        header["durations"]["load_s"] = round(time.monotonic() - started, 4)
+        _call(module, job, header, buffers)
+    except Refused as error:
+        header |= {"outcome": "error", "text": str(error)}
+    except BaseException as error:
+        header |= _outcome_of(error)
+    if session is not None:
+        try:
+            header["facts"] = session.facts(sass=job["sass"])
+        except Exception:
+            text = "the compiler could not say what it compiled:\n" + traceback.format_exc()
+            header = {"outcome": "infra", "text": text, "durations": {}}
+            buffers = []
+    names = ("numpy", "torch")
+    header["versions"] = {n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")}
+    header["versions"]["python"] = sys.version.split()[0]
+    return header, buffers
+
+
+def _load(path: str, source: str) -> ModuleType:
+    """Execute the file as a module that is not `__main__`, with its source at hand for inspect."""
+    name = "repro_" + os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, os.path.dirname(path))
+    sys.argv = [path]
+    sys.dont_write_bytecode = True
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
+def _call(module: ModuleType, job: dict[str, Any], header: dict[str, Any], buffers: list[np.ndarray]) -> None:
+    started = time.monotonic()
+    returned = module.run(**job["params"])
+    header["durations"]["call_s"] = round(time.monotonic() - started, 4)
+    header["outputs"] = _arrays(module.run, returned, buffers, job["limit_bytes"])
+    header["expected"] = []
+    if hasattr(module, "expected"):
+        header["expected"] = _arrays(module.expected, module.expected(**job["params"]), buffers, job["limit_bytes"])
+
+
+def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes: int) -> list[dict[str, Any]]:
+    """Append the raw bytes of each array to `buffers` and describe them. Raises Refused."""
+    code = getattr(function, "__code__", None)
+    place = f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
+    name = getattr(function, "__name__", "run")
+    fix = f'fix: return a dict of name to torch tensor or numpy array, e.g. `return {{"out": out}}` from {name}()'
+    if not isinstance(returned, dict):
+        raise Refused(f"{place}{name}() returned {_a(returned)}\n{fix}")
+    if not returned:
+        raise Refused(f"{place}{name}() returned an empty dict: there is nothing to judge\n{fix}")
+    described = []
+    for key, value in returned.items():
+        if not isinstance(key, str) or not key:
+            raise Refused(f"{place}{name}() returned the name {key!r}, which is not a string\n{fix}")
+        try:
+            dtype, raw = _raw(value)
+        except Refused as error:
+            raise Refused(f"{place}{name}() returned {error} for {key!r}\n{fix}") from None
+        buffers.append(raw)
+        described.append({"name": key, "dtype": dtype, "shape": list(raw.shape)})
+        total = sum(buffer.nbytes for buffer in buffers)
+        if total > limit_bytes:
+            raise Refused(f"{place}{name}() returned {total} bytes; the limit is {limit_bytes}\nfix: return less")
+    return described
+
+
+def _raw(value: Any) -> tuple[str, np.ndarray]:
+    """The dtype's name and the elements as unsigned integers of its width, C-contiguous. Raises Refused."""
+    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
+        torch = sys.modules["torch"]
+        if value.layout != torch.strided or value.is_complex() or value.is_quantized:
+            raise Refused(f"a {value.layout} tensor of {value.dtype}")
+        tensor = value.detach().cpu().contiguous()
+        flat = tensor.reshape(-1).view(torch.uint8).numpy()
+        view = flat.view(_RAW_VIEWS[tensor.element_size()]).reshape(tuple(tensor.shape))
+        return str(tensor.dtype).removeprefix("torch."), view
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        registered = array.dtype.kind == "V" and array.dtype.isbuiltin == 2  # bfloat16 and the like of ml_dtypes
+        if array.dtype.itemsize not in _RAW_VIEWS or not (registered or array.dtype.kind in "biuf"):
+            raise Refused(f"an array of {array.dtype}")
+        if array.dtype.byteorder == ">":
+            array = array.astype(array.dtype.newbyteorder("<"))
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        return array.dtype.name, array.view(_RAW_VIEWS[array.dtype.itemsize])
+    raise Refused(_a(value))
+
+
+def _a(value: Any) -> str:
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+
+
+def _outcome_of(error: BaseException) -> dict[str, Any]:
+    """What an exception that left the repro means."""
+    outcome = getattr(error, "repro_outcome", None)
+    if isinstance(outcome, dict):
+        return dict(outcome)
+    if isinstance(error, SystemExit):
+        return {"outcome": "error", "text": f"the repro called sys.exit({error.code!r})\n" + _traceback(error, False)}
+    text, full_text = _traceback(error, False), _traceback(error, True)
+    return {"outcome": "error", "text": text, "full_text": full_text if full_text != text else None}
+
+
+def _traceback(error: BaseException, full: bool) -> str:
+    """The traceback as Python prints it; without frames of ours, and of the import system, unless `full`."""
+    described = traceback.TracebackException.from_exception(error)
+    if not full:
+        seen: list[traceback.TracebackException] = []
+        todo = [described]
+        while todo:
+            one = todo.pop()
+            if one is None or any(one is other for other in seen):
+                continue
+            seen.append(one)
+            one.stack = traceback.StackSummary.from_list([f for f in one.stack if not _is_ours(f.filename)])
+            todo += [one.__cause__, one.__context__]
+    return "".join(described.format())
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.startswith(_OWN_FOLDERS) or filename.startswith("<frozen importlib")
+
+
+def main() -> NoReturn:
+    """In a new interpreter: read the job from the first file descriptor named, and run it."""
+    job_fd, result_fd, fault_fd = map(int, sys.argv[1:4])
+    frame = supervisor.read_frame(supervisor.read_exactly(job_fd), limit_bytes=0)
+    os.close(job_fd)
+    for fd in (result_fd, fault_fd):
+        os.set_inheritable(fd, False)
+    run_job(frame[0], result_fd, fault_fd)
+
+
+if __name__ == "__main__":
+    from harness import runner  # one copy of this module, under its own name
+
+    runner.main()

@@ -1,0 +1,141 @@
+"""One run of many cases: its hosts and their supervisors, and, in the one process that writes, what it writes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.repro import Repro, short
+
+if TYPE_CHECKING:
+    from harness.hosts import Host
+    from harness.judge import Verdict
+    from harness.transport import Transport
+
+SHOWN_NOTES = 20
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the text says why."""
+
+
+class Session:
+    """Hosts are resolved when they are named, and supervisors start when a case first needs them."""
+
+    def __init__(self, root: Path, host_names: Sequence[str] = (), update: bool = False) -> None:
+        self.root, self.update = root, update
+        self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
+        self.narrowed = False  # whether some cases were deselected
+        self.unused: set[Path] = set()
+        self.errors: list[str] = []
+        self.reports: list[dict[str, Any]] = []
+        self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
+        self._hosts: list[Host] | None = None
+        self._transports: dict[str, Transport] = {}
+        if update:
+            self._refuse_in_ci()
+        if host_names:
+            self.hosts()
+
+    def _refuse_in_ci(self) -> None:
+        from harness.judge import in_ci
+
+        if in_ci():
+            raise UsageError("--update-goldens is refused where CI is set: accept goldens by hand, and commit them")
+
+    def hosts(self) -> list[Host]:
+        """Raises UsageError for a host that is unknown or has no device."""
+        if self._hosts is None:
+            from harness.hosts import HostError, resolve
+
+            try:
+                self._hosts = [resolve(name) for name in self._host_names]
+            except HostError as error:
+                raise UsageError(str(error)) from None
+        return self._hosts
+
+    def describe_hosts(self) -> str:
+        return "gpu-repro: " + ", ".join(host.describe() for host in self.hosts())
+
+    def transport(self, host: Host) -> Transport:
+        if host.name not in self._transports:
+            self._transports[host.name] = host.connect()
+        return self._transports[host.name]
+
+    def close(self) -> None:
+        """End every supervisor."""
+        while self._transports:
+            self._transports.popitem()[1].close()
+
+    def take(self, data: dict[str, Any]) -> None:
+        """Append the record of one verdict; its golden waits for the end of the run."""
+        from harness import history
+
+        self.reports.append(data)
+        directory = history.folder(Path(data["repro"]), data["is_hardware"], self.root)
+        try:
+            history.append(directory, data["record"])
+        except OSError as error:
+            self.errors.append(f"a record could not be written: {error}")
+
+    def find_unused(self, whole_folders: Iterable[Path]) -> list[Path]:
+        """Goldens of no case, beside the repros of folders that were collected whole."""
+        folders = [folder.resolve() for folder in whole_folders]
+        if self.narrowed or not self.repros or not folders:
+            return []
+        from harness import golden
+
+        inside = {p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(folder) for folder in folders)}
+        left_out = {file for parent in {p.parent for p in inside} for file in parent.glob("*.py")} - inside.keys()
+        broken = [path for path, repro in inside.items() if repro is None]
+        return golden.unused([repro for repro in inside.values() if repro], [*broken, *left_out])
+
+    def finish(self, interrupted: bool) -> None:
+        """Write the accepted goldens, all of them or, after an interruption, none."""
+        pending = [data["golden"] for data in self.reports if data["golden"]]
+        if interrupted or not pending:
+            if pending:
+                self.errors.append(f"the run was interrupted: none of {len(pending)} accepted goldens was written")
+            return
+        from harness import golden
+
+        for path, text, sidecars in pending:
+            raw = {name: base64.b64decode(data) for name, data in sidecars.items()}
+            try:
+                golden.write(golden.Pending(path, text, raw))
+            except OSError as error:
+                self.errors.append(f"the golden {short(path)} could not be written: {error}")
+
+    def summary(self) -> list[tuple[str, list[str], bool]]:
+        """Sections for the end of the run: title, lines, whether it is bad news."""
+        from harness import report
+
+        found = []
+        if self.errors:
+            found.append(("gpu-repro: not written", self.errors, True))
+        if self.unused:
+            found.append(("gpu-repro: unused goldens", report.unused_goldens(sorted(self.unused)), True))
+        lines = report.notes([note for data in self.reports for note in data["notes"]], SHOWN_NOTES)
+        predicted = sum(d["record"]["verdict"] == "pass" and not d["validated"] for d in self.reports)
+        if predicted:
+            claims = "claim" if predicted == 1 else "claims"
+            lines.append(f"{predicted} {claims} on emulator only: predicted, not validated")
+        if lines:
+            found.append(("gpu-repro", lines, False))
+        return found
+
+
+def as_data(verdict: Verdict, repro: Path, is_hardware: bool) -> dict[str, Any]:
+    """A verdict's record and golden as plain data, which xdist can carry to the process that writes."""
+    pending = verdict.pending
+    sidecars = {name: base64.b64encode(data).decode() for name, data in pending.sidecars.items()} if pending else {}
+    return {
+        "record": verdict.record,
+        "repro": str(repro),
+        "is_hardware": is_hardware,
+        "validated": verdict.validated,
+        "notes": verdict.notes,
+        "golden": [pending.path, pending.text, sidecars] if pending else None,
+    }

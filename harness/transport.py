@@ -1,0 +1,135 @@
+"""What passes between this process and a supervisor: jobs go out, replies come in.
+
+A transport starts one supervisor when it is first needed and keeps it. Another way of reaching a host is another
+class with these two methods.
+"""
+
+from __future__ import annotations
+
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from harness.supervisor import BadFrame, read_frame, write_frame
+
+RESULT_LIMIT_BYTES = 64 << 20
+_START_S = 60.0  # for a supervisor to say that it is ready
+_WARM_S = 300.0  # for it to import torch and the compiler from a cold disk
+_SLACK_S = 20.0  # beyond a job's own timeout, which the supervisor keeps
+
+
+class LinkDown(Exception):
+    """No reply came; the text says why. The claim was not judged."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case to run. `warm` names modules worth importing before the fork; `fresh` execs a new interpreter."""
+
+    path: str
+    source: str
+    params: Mapping[str, Any]
+    device: str
+    timeout_s: float
+    warm: tuple[str, ...] = ()
+    fresh: bool = False
+    sass: bool = False
+    limit_bytes: int = RESULT_LIMIT_BYTES
+
+
+class Transport(Protocol):
+    """A way to one supervisor."""
+
+    def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
+        """Header and buffers of the reply. Raises LinkDown; whatever interrupts it leaves nothing running."""
+
+    def close(self) -> None:
+        """End the supervisor and all it started. May be called twice."""
+
+
+class Local:
+    """A supervisor that is a child of this process, in a session of its own so that Ctrl-C reaches only us."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen | None = None
+        self._errors: Any = None
+
+    def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            process = self._start()
+            write_frame(process.stdin.fileno(), asdict(job))
+            warm_s = _WARM_S if job.warm and not job.fresh else 0.0
+            return self._read(job.timeout_s + warm_s + _SLACK_S, job.limit_bytes)
+        except (OSError, BadFrame, LinkDown) as error:
+            said = self._said()
+            self.close()
+            raise LinkDown(f"{error}{said}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.stdin.close()
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+        self._errors.close()
+
+    def _start(self) -> subprocess.Popen:
+        if self._process is None:
+            self._errors = tempfile.TemporaryFile()
+            argv = [sys.executable, "-P", "-m", "harness.supervisor"]
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(
+                argv, stdin=pipe, stdout=pipe, stderr=self._errors, bufsize=0, start_new_session=True
+            )
+            self._read(_START_S, 0)
+        return self._process
+
+    def _read(self, timeout_s: float, limit_bytes: int) -> tuple[dict[str, Any], list[bytes]]:
+        """The next frame from the supervisor. Raises LinkDown at its end or after `timeout_s`, and BadFrame."""
+        stdout, deadline = self._process.stdout, time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+
+            def read(count: int) -> bytes:
+                pieces = []
+                while count:
+                    if not selector.select(max(deadline - time.monotonic(), 0)):
+                        raise LinkDown(f"the supervisor did not answer within {timeout_s:g} s")
+                    piece = stdout.read(min(count, 1 << 20))
+                    if not piece:
+                        break
+                    pieces.append(piece)
+                    count -= len(piece)
+                return b"".join(pieces)
+
+            frame = read_frame(read, limit_bytes)
+        if frame is None:
+            raise LinkDown("the supervisor ended")
+        return frame
+
+    def _said(self) -> str:
+        """What the supervisor wrote to stderr and how it ended, to put behind an error."""
+        if self._process is None:
+            return ""
+        try:
+            code = self._process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            code = None
+        self._errors.seek(0)
+        text = self._errors.read()[-4000:].decode("utf-8", "replace").strip()
+        ended = f" (exit status {code})" if code is not None else ""
+        return f"{ended}:\n{text}" if text else ended
