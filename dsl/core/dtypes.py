@@ -70,9 +70,10 @@ class Numeric(metaclass=NumericMeta):
         """This value as `to` holds it: a Python number or an SSA value."""
         if not isinstance(self.value, mlir.Value):
             return to.wrap(self.value)
+        if to is type(self):
+            return self.value
         if to is Boolean:
-            zero = mlir.constant(0, self.value.type)
-            return self.value if type(self) is Boolean else arith.compare("ne", self.value, zero, self.signed)
+            return arith.compare("ne", self.value, mlir.constant(0, self.value.type), self.signed)
         signed = self.signed and type(self) is not Boolean
         return arith.convert(self.value, to.mlir_type(), signed, to.signed)
 

@@ -1,0 +1,515 @@
+"""Control flow at trace time: what the rewritten `if`, `for`, `while`, `and`, `a if c else b` of an author call.
+
+A branch or a loop body is a closure over the variables it only reads; the ones it assigns come in as `state` and go out
+as its return value. Dynamic ones become scf.if / scf.for / scf.while, traced into a scratch region first, because the
+result types are known only afterwards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dsl.core import arith, mlir, tree
+from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, of_python, promote
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.value import maximum, minimum, operate, select, type_name
+from dsl.span import Span, here
+
+
+class Name:
+    """A variable that a branch or loop assigns, and the place of its last assignment there."""
+
+    __slots__ = ("name", "_place")
+
+    def __init__(self, name: str, *place):
+        self.name, self._place = name, place
+
+    @property
+    def place(self) -> Span:
+        return Span(*self._place)
+
+    @staticmethod
+    def all(names: tuple) -> list[Name]:
+        """Names from the constants that rewritten code holds: (name, file, line, column, end line, end column)."""
+        return [name if isinstance(name, Name) else Name(*name) for name in names]
+
+
+class Unbound:
+    """Stands for a variable on a path that never assigned it; any use is an error that shows the path."""
+
+    __slots__ = ("_name", "_place", "_what")
+
+    def __init__(self, name: str, place: Span | None = None, what: str = ""):
+        self._name, self._place, self._what = name, place, what
+
+    def _raise(self):
+        where = f" on every path: line {self._place.line} assigns it only {self._what}" if self._place else ""
+        raise DSLUserCodeError(f"`{self._name}` is not defined{where}", id="SCOPE_UNBOUND_NAME",
+                               fix=f"assign `{self._name}` before the branch or loop")
+
+    def __getattr__(self, attribute):
+        self._raise()
+
+
+def _refuse(self, *_args):
+    self._raise()
+
+
+for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow and or xor lshift rshift neg "
+              "invert abs eq ne lt le gt ge bool index int float call getitem setitem iter len repr str").split():
+    setattr(Unbound, f"__{_name}__", _refuse)
+Unbound.__hash__ = object.__hash__
+
+
+def bound(read: Callable[[], object], name: str) -> object:
+    """The variable `read` reads, or an Unbound where it has no value yet."""
+    try:
+        return read()
+    except NameError:
+        return Unbound(name)
+
+
+# --- scratch regions and joins ---------------------------------------------------------------------------------------
+
+
+class _Scratch:
+    """A region to trace a body into before the op that will own it can be made."""
+
+    def __init__(self, argument_types: Sequence[mlir.Type] = ()):
+        with mlir.context, mlir.location():
+            self.holder = mlir.Operation.create("scf.execute_region", regions=1)
+            self.block = self.holder.regions[0].blocks.append(
+                *argument_types, arg_locs=[mlir.location()] * len(argument_types))
+
+    def move_to(self, operation: mlir.Operation, region: int) -> None:
+        self.block.append_to(operation.regions[region])
+        self.holder.erase()
+
+
+def _terminate(block: mlir.Block, name: str, values: Sequence[mlir.Value]) -> None:
+    with mlir.inside(block):
+        mlir.op(name, [], values)
+
+
+def _converted(leaf, wanted: object):
+    """`leaf` as a leaf of type `wanted`, where an untyped Python integer may take any integer type; None if it cannot."""
+    if leaf.type_key() == wanted:
+        return leaf
+    literal = isinstance(leaf, Numeric) and not is_dynamic(leaf) and type(leaf) in (Int32, Int64)
+    if literal and isinstance(wanted, type) and issubclass(wanted, Numeric) and wanted.is_integer and wanted is not Boolean:
+        return wanted(leaf)
+    return None
+
+
+def _unstable(name: Name, before: object, after: object, where: str) -> DSLUserCodeTypeError:
+    first, second = type_name(before), type_name(after)
+    fix = f"give `{name.name}` one type on every path"
+    if isinstance(numeric(after), Numeric):
+        fix = f"start it as {type(numeric(after))}: `{name.name} = {type(numeric(after))}(...)`"
+    return DSLUserCodeTypeError(f"`{name.name}` is {first} before this {where} and {second} after it",
+                                fix=fix, id="TYPE_UNSTABLE_JOIN", place=name.place)
+
+
+def _match(name: Name, node: tree.Node, leaves: list, wanted: tree.Node, before: object, after: object,
+           where: str) -> list:
+    """`leaves` converted to the structure `wanted`, or the author's error."""
+    if not _same_structure(node, wanted):
+        raise _unstable(name, before, after, where)
+    keys = [leaf_node.key for leaf_node in _leaf_nodes(wanted)]
+    converted = [_converted(leaf, key) for leaf, key in zip(leaves, keys)]
+    if any(leaf is None for leaf in converted):
+        raise _unstable(name, before, after, where)
+    return converted
+
+
+def _leaf_nodes(node: tree.Node) -> list[tree.Node]:
+    if node.kind == "leaf":
+        return [node]
+    return [leaf for child in node.children for leaf in _leaf_nodes(child)]
+
+
+def _same_structure(a: tree.Node, b: tree.Node) -> bool:
+    if a.kind != b.kind or len(a.children) != len(b.children):
+        return False
+    if a.kind == "static" and a.key is not b.key and not _equal(a.key, b.key):
+        return False
+    if a.kind not in ("leaf", "static") and a.key != b.key:
+        return False
+    return all(map(_same_structure, a.children, b.children))
+
+
+def _equal(a: object, b: object) -> bool:
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except Exception:       # an author's __eq__ may do anything; unequal is the safe answer
+        return False
+
+
+# --- if --------------------------------------------------------------------------------------------------------------
+
+
+def condition(value: object) -> Boolean | None:
+    """`value` as a Boolean, or None where it is no number (a container, None, a string: Python decides)."""
+    number = numeric(value)
+    return None if number is None else Boolean(number)
+
+
+def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+    """An `if` of the author: dynamic for every number, Python's for anything else."""
+    flag = condition(test)
+    if flag is None:
+        return then(*state) if test else orelse(*state)
+    arms, results = [], []
+    for arm in (then, orelse):
+        scratch = _Scratch()
+        with mlir.inside(scratch.block):
+            results.append(arm(*state))
+        arms.append(scratch)
+    joins = [_join(name, *values, arms) for name, *values in zip(Name.all(names), *results)]
+    pairs = [pair for join in joins for pair in join.pairs]
+    for side, scratch in enumerate(arms):
+        _terminate(scratch.block, "scf.yield", [pair[side] for pair in pairs])
+    made = mlir.op("scf.if", [pair[0].type for pair in pairs], [flag.ir()], regions=2)
+    for side, scratch in enumerate(arms):
+        scratch.move_to(made, side)
+    values = iter(made.results)
+    return tuple(join.rebuild(values) for join in joins)
+
+
+@dataclass
+class _Join:
+    """One variable after an `if`: fixed, or rebuilt from the results for the pairs of values its arms yield."""
+
+    pairs: list
+    rebuild: Callable
+
+
+def _fixed(value: object) -> _Join:
+    return _Join([], lambda values: value)
+
+
+def _join(name: Name, a: object, b: object, arms: list[_Scratch]) -> _Join:
+    if a is b:
+        return _fixed(a)
+    if isinstance(a, Unbound) or isinstance(b, Unbound):
+        return _fixed(Unbound(name.name, name.place, "in one branch"))
+    a_leaves, a_node = tree.flatten(a)
+    b_leaves, b_node = tree.flatten(b)
+    a_leaves, b_leaves, node = _unify(name, (a, a_leaves, a_node), (b, b_leaves, b_node))
+    pairs, slots = [], []
+    for left, right in zip(a_leaves, b_leaves):
+        with mlir.inside(arms[0].block):
+            left_value = left.ir()
+        with mlir.inside(arms[1].block):
+            right_value = right.ir()
+        slots.append((left, None if left_value == right_value else len(pairs)))
+        if left_value != right_value:
+            pairs.append((left_value, right_value))
+
+    def rebuild(values):
+        leaves = [leaf if slot is None else leaf.with_ir(next(values)) for leaf, slot in slots]
+        return tree.unflatten(node, iter(leaves), a)
+    return _Join(pairs, rebuild)
+
+
+def _unify(name: Name, a: tuple, b: tuple) -> tuple[list, list, tree.Node]:
+    """Both arms' leaves in one structure; a Python integer gives way to the other arm's integer type."""
+    (a_value, a_leaves, a_node), (b_value, b_leaves, b_node) = a, b
+    if _same_structure(a_node, b_node):
+        a_keys, b_keys = ([leaf.key for leaf in _leaf_nodes(node)] for node in (a_node, b_node))
+        for node, keys in ((a_node, a_keys), (b_node, b_keys)):
+            left = [_converted(leaf, key) for leaf, key in zip(a_leaves, keys)]
+            right = [_converted(leaf, key) for leaf, key in zip(b_leaves, keys)]
+            if None not in left and None not in right:
+                return left, right, node
+    raise DSLUserCodeTypeError(f"`{name.name}` is {type_name(a_value)} on one path and {type_name(b_value)} on another",
+                               fix=f"give `{name.name}` one type on both paths", id="TYPE_UNSTABLE_JOIN",
+                               place=name.place)
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+class _Carried:
+    """The variables a loop carries: which are bound, their structure and their leaves before the loop."""
+
+    def __init__(self, state: tuple, names: tuple):
+        self.state, self.names = state, Name.all(names)
+        self.entries = []           # (node, first leaf, leaf count) for bound variables, None for others
+        self.leaves: list = []
+        for before in state:
+            if isinstance(before, Unbound):
+                self.entries.append(None)
+                continue
+            leaves, node = tree.flatten(before)
+            self.entries.append((node, len(self.leaves), len(leaves)))
+            self.leaves.extend(leaves)
+        self.initial = [leaf.ir() for leaf in self.leaves]
+
+    def rebuild(self, values: Sequence[mlir.Value], after_loop: bool) -> tuple:
+        """The variables with `values` as their leaves."""
+        rebuilt = []
+        for name, before, entry in zip(self.names, self.state, self.entries):
+            if entry is None:
+                what = "inside a loop that may run no trip"
+                rebuilt.append(Unbound(name.name, name.place, what) if after_loop else before)
+                continue
+            node, first, count = entry
+            pairs = zip(self.leaves[first:first + count], values[first:first + count])
+            rebuilt.append(tree.unflatten(node, iter([leaf.with_ir(value) for leaf, value in pairs]), before))
+        return tuple(rebuilt)
+
+    def collect(self, results: tuple) -> list[mlir.Value]:
+        """The leaves' values after one trip, in the types they had before the loop."""
+        values = []
+        for name, before, entry, after in zip(self.names, self.state, self.entries, results):
+            if entry is None:
+                continue
+            leaves, node = tree.flatten(after)
+            matched = _match(name, node, leaves, entry[0], before, after, "loop")
+            values.extend(leaf.ir() for leaf in matched)
+        return values
+
+
+def _drop_invariant(block: mlir.Block, first: int, initial: list, yielded: list) -> list[int]:
+    """Replace block arguments that every trip yields unchanged by their initial value; the indices that stay."""
+    kept = []
+    arguments = list(block.arguments)[first:]
+    for index, (argument, start, value) in enumerate(zip(arguments, initial, yielded)):
+        if value == argument:
+            argument.replace_all_uses_with(start)
+        else:
+            kept.append(index)
+    for index in reversed(range(len(initial))):
+        if index not in kept:
+            block.erase_argument(first + index)
+    return kept
+
+
+class Range:
+    """`range(...)` of the author: start, stop and step, each static or dynamic, and how to unroll."""
+
+    def __init__(self, *bounds, unroll: int = -1, unroll_full: bool = False, prefetch_stages=None):
+        if not 1 <= len(bounds) <= 3:
+            raise DSLUserCodeTypeError(f"range takes one to three bounds, and got {len(bounds)}")
+        for value in bounds:
+            number = numeric(value)
+            if number is None or not number.is_integer:
+                raise DSLUserCodeTypeError(f"a loop bound is an integer, and got {type_name(value)}",
+                                           fix="convert it: `range(Int32(n))`")
+        start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        dtype = Int32
+        for value in (start, stop, step):
+            dtype = promote(dtype, type(numeric(value))) if is_dynamic(numeric(value)) else dtype
+        if not dtype.signed:
+            dtype = Int64 if dtype.width == 64 else Int32
+        self.dtype = dtype
+        self.start, self.stop, self.step = dtype(start), dtype(stop), dtype(step)
+        if not is_dynamic(self.step) and self.step.value == 0:
+            raise DSLUserCodeError("a loop step of 0 never ends", fix="use a step other than 0")
+        self.unroll, self.unroll_full = unroll, unroll_full
+
+    def __iter__(self):
+        raise DSLUserCodeError("a dynamic range is looped over by a `for` statement only",
+                               fix="write `for i in range(...)`, or `cutlass.range_constexpr` where Python must iterate")
+
+    def trips(self) -> tuple[Numeric, Callable[[Numeric], Numeric]]:
+        """How many trips, and the loop variable of trip k. Right for every step, and where stop is near the limit."""
+        if not is_dynamic(self.step) and self.step.value == 1 and not is_dynamic(self.start) and self.start.value == 0:
+            return self.stop, lambda k: k
+        start, stop, step = Int64(self.start), Int64(self.stop), Int64(self.step)
+        upward = select(step > 0, (stop - start + step - 1), (start - stop - step - 1))
+        span = abs(step)
+        count = select(step == 0, Int64(0), operate("floordiv", upward, maximum(span, Int64(1))))
+        dtype = self.dtype
+        return dtype(maximum(count, Int64(0))), lambda k: dtype(self.start + k * self.step)
+
+
+def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: object = None) -> tuple:
+    """A dynamic `for`: `body(i, *state) -> state`. Returns the state after it and the loop variable's last value.
+
+    `target` is the loop variable's value before the loop (an Unbound where it has none).
+    """
+    trips, variable = domain.trips()
+    keeps_target = not isinstance(target, Unbound)
+    target_name = Name("the loop variable", *dataclasses.astuple(here()))
+    carried = _Carried((*state, target) if keeps_target else state, (*names, target_name) if keeps_target else names)
+    index_type = domain.dtype.mlir_type()
+    scratch = _Scratch([index_type, *(value.type for value in carried.initial)])
+    with mlir.inside(scratch.block):
+        i = variable(domain.dtype(scratch.block.arguments[0]))
+        inner = carried.rebuild(list(scratch.block.arguments)[1:], after_loop=False)
+        results = body(i, *inner[:len(state)])
+        yielded = carried.collect((*results, i) if keeps_target else results)
+    kept = _drop_invariant(scratch.block, 1, carried.initial, yielded)
+    _terminate(scratch.block, "scf.yield", [yielded[k] for k in kept])
+    zero, one = mlir.constant(0, index_type), mlir.constant(1, index_type)
+    initial = [carried.initial[k] for k in kept]
+    made = mlir.op("scf.for", [value.type for value in initial], [zero, trips.ir(), one, *initial],
+                   _loop_attributes(domain), regions=1)
+    scratch.move_to(made, 0)
+    after = _after(carried, kept, made.results)
+    return after if keeps_target else (*after, target)
+
+
+def _after(carried: _Carried, kept: list[int], results) -> tuple:
+    values = list(carried.initial)
+    for position, index in enumerate(kept):
+        values[index] = results[position]
+    return carried.rebuild(values, after_loop=True)
+
+
+def _loop_attributes(domain: Range) -> dict:
+    """How LLVM is to unroll the loop: as it likes (-1), not at all (1), `unroll` times, or wholly."""
+    if domain.unroll_full:
+        text = "unroll = <full = true>"
+    elif domain.unroll == 1:
+        text = "unroll = <disable = true>"
+    elif domain.unroll > 1:
+        text = f"unroll = <count = {domain.unroll} : i32>"
+    else:
+        return {}
+    with mlir.context:
+        return {"llvm.loop_annotation": mlir.ir.Attribute.parse(f"#llvm.loop_annotation<{text}>")}
+
+
+def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
+    """A dynamic `while`: `test(*state)`, `body(*state) -> state`."""
+    carried = _Carried(state, names)
+    types = [value.type for value in carried.initial]
+    before, after = _Scratch(types), _Scratch(types)
+    with mlir.inside(before.block):
+        flag = condition(test(*carried.rebuild(list(before.block.arguments), after_loop=False)))
+        if flag is None:
+            raise DSLUserCodeTypeError("the condition of a `while` is a number", fix="compare: `while x != 0:`")
+        flag_value = flag.ir()
+    with mlir.inside(after.block):
+        yielded = carried.collect(body(*carried.rebuild(list(after.block.arguments), after_loop=False)))
+    kept = _drop_invariant(after.block, 0, carried.initial, yielded)
+    for index in reversed(range(len(types))):
+        if index not in kept:
+            before.block.arguments[index].replace_all_uses_with(carried.initial[index])
+            before.block.erase_argument(index)
+    _terminate(before.block, "scf.condition", [flag_value, *before.block.arguments])
+    _terminate(after.block, "scf.yield", [yielded[k] for k in kept])
+    initial = [carried.initial[k] for k in kept]
+    made = mlir.op("scf.while", [value.type for value in initial], initial, regions=2)
+    before.move_to(made, 0)
+    after.move_to(made, 1)
+    return _after(carried, kept, made.results)
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+def const_expr(value: object) -> object:
+    """`value`, which must be known while compiling."""
+    if is_dynamic(value):
+        raise DSLUserCodeTypeError(f"needs a value known while compiling, and this is a dynamic {type_name(value)}",
+                                   fix="drop const_expr, or pass the value as cutlass.Constexpr",
+                                   id="PHASE_REQUIRES_CONSTANT")
+    return value.value if isinstance(value, Numeric) else value
+
+
+def ifexp(test: object, then: Callable, orelse: Callable) -> object:
+    """`a if test else b`: Python's where `test` is static, otherwise both types must agree."""
+    if not is_dynamic(test):
+        return then() if test else orelse()
+    name = Name("the conditional expression", *dataclasses.astuple(here()))
+    try:
+        return if_(test, lambda _: (then(),), lambda _: (orelse(),), (Unbound(name.name),), (name,))[0]
+    except DSLUserCodeTypeError as error:
+        if error.id == "TYPE_UNSTABLE_JOIN":
+            error.id = "TYPE_CONDITIONAL_BRANCH_MISMATCH"
+        raise
+
+
+def and_(left: object, right: Callable) -> object:
+    """`left and right`: a dynamic left side does not short-circuit, so both are evaluated (as upstream does)."""
+    if not is_dynamic(left):
+        return left and right()
+    return _choose(left, right(), left)
+
+
+def or_(left: object, right: Callable) -> object:
+    """`left or right`: a dynamic left side does not short-circuit, so both are evaluated (as upstream does)."""
+    if not is_dynamic(left):
+        return left or right()
+    return _choose(left, left, right())
+
+
+def _choose(test: Numeric, if_true: object, if_false: object) -> Numeric:
+    for side in (if_true, if_false):
+        if numeric(side) is None:
+            raise DSLUserCodeTypeError(f"`and` and `or` of a dynamic value need numbers, and got {type_name(side)}",
+                                       fix="use an `if` statement")
+    return select(test, if_true, if_false)
+
+
+def not_(value: object) -> object:
+    if not is_dynamic(value):
+        return not value
+    return Boolean(operate("xor", Boolean(value), Boolean(True)))
+
+
+_COMPARISONS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
+                "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
+                "In": lambda x, xs: contains(xs, x), "NotIn": lambda x, xs: not_(contains(xs, x))}
+
+
+def compare(left: object, *pairs: tuple[str, Callable]) -> object:
+    """A chained comparison: `0 < a < 5` is `0 < a and a < 5` with `a` evaluated once."""
+    result: object = True
+    for name, read in pairs:
+        right = read()
+        step = _COMPARISONS[name](left, right)
+        result = step if result is True else and_(result, lambda step=step: step)
+        if not is_dynamic(result) and not result:
+            return result
+        left = right
+    return result
+
+
+def contains(items: object, x: object) -> object:
+    """`x in items`; a Boolean where an element or `x` is dynamic."""
+    if not isinstance(items, (tuple, list)) or not any(map(is_dynamic, (x, *items))):
+        return x in items
+    found: object = False
+    for item in items:
+        found = or_(found, lambda item=item: x == item)
+    return found
+
+
+def min_(*values, **options):
+    return _extreme(min, minimum, values, options)
+
+
+def max_(*values, **options):
+    return _extreme(max, maximum, values, options)
+
+
+def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict) -> object:
+    items = list(values[0]) if len(values) == 1 else list(values)
+    if options or not any(isinstance(item, Numeric) for item in items):
+        return python(*values, **options)
+    result = items[0]
+    for item in items[1:]:
+        result = pairwise(result, item)
+    return result
+
+
+def any_(values) -> object:
+    result: object = False
+    for value in values:
+        result = or_(result, lambda value=value: value)
+    return result if is_dynamic(result) else bool(result)
+
+
+def all_(values) -> object:
+    result: object = True
+    for value in values:
+        result = and_(result, lambda value=value: value)
+    return result if is_dynamic(result) else bool(result)

@@ -1,0 +1,402 @@
+"""AST -> AST: control flow statements become calls of hooks, with the branch and loop bodies as closures.
+
+    if test:            def then(x): x = ...; return (x,)
+        x = ...         def orelse(x): return (x,)
+                        (x,) = __dsl__.if_(test, then, orelse, (bound(lambda: x, "x"),), (("x", place),))
+
+Every new node carries the place of the statement it stands for, so that places and tracebacks stay the author's.
+A `Grammar` says what a surface's words mean; the callee of a call is judged by the object it names, not by its spelling.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import linecache
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+from dsl.core.errors import DSLUserCodeError
+from dsl.span import Span
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A surface's statements: the hooks that rewritten code calls, and the objects that mean something to it.
+
+    `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic.
+    `calls`: builtins (or other functions) replaced by hooks of that name.
+    """
+
+    hooks: Any
+    static: tuple = ()
+    ranges: tuple = ()
+    calls: dict = field(default_factory=dict)
+
+    def is_static(self, callee: object) -> bool:
+        return any(callee is marker for marker in self.static)
+
+    def is_range(self, callee: object) -> bool:
+        return any(callee is marker for marker in self.ranges)
+
+
+def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionType:
+    """`function` with its control flow as calls of `grammar.hooks`; its globals, closure and defaults are kept."""
+    definition = find_definition(function)
+    resolver = _Resolver(function)
+    rewritten = _Rewriter(function.__code__.co_filename, grammar, resolver).function(definition)
+    code = _compile(rewritten, function)
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    hooks = types.CellType(grammar.hooks)
+    closure = tuple(hooks if name == "__dsl__" else cells[name] for name in code.co_freevars)
+    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def find_definition(function: types.FunctionType) -> ast.FunctionDef:
+    """The `def` of `function` in its file's AST, with the file's own lines and columns.
+
+    Raises DSLUserCodeError where there is no source to read.
+    """
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    for node in ast.walk(_parse(code.co_filename, "".join(lines))) if lines else ():
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return node
+    raise DSLUserCodeError(f"the source of `{code.co_name}` cannot be read from {code.co_filename}",
+                           fix="put it in a file, or run it with `python -m dsl -`",
+                           place=Span(code.co_filename, code.co_firstlineno))
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(file: str, text: str) -> ast.Module:
+    return ast.parse(text, file)
+
+
+def _compile(definition: ast.FunctionDef, function: types.FunctionType) -> types.CodeType:
+    """The code object of `definition`, compiled where its free variables and the hooks are closure variables."""
+    freevars = ["__dsl__", *function.__code__.co_freevars]
+    factory = ast.FunctionDef(
+        name="__dsl_factory", args=_arguments(freevars), body=[definition, ast.Return(ast.Constant(None))],
+        decorator_list=[])
+    ast.copy_location(factory, definition)
+    module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
+    outer = _inner_code(compile(module, function.__code__.co_filename, "exec"), "__dsl_factory")
+    return _inner_code(outer, definition.name)
+
+
+def _inner_code(code: types.CodeType, name: str) -> types.CodeType:
+    return next(const for const in code.co_consts if isinstance(const, types.CodeType) and const.co_name == name)
+
+
+def _arguments(names: list[str]) -> ast.arguments:
+    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+class _Resolver:
+    """What a name or a dotted name of a function refers to before it runs: globals, closure and builtins."""
+
+    def __init__(self, function: types.FunctionType):
+        self.globals = function.__globals__
+        self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+
+    def __call__(self, node: ast.expr, local_names: set[str]) -> object:
+        if isinstance(node, ast.Attribute):
+            base = self(node.value, local_names)
+            return getattr(base, node.attr, None) if base is not None else None
+        if not isinstance(node, ast.Name) or node.id in local_names:
+            return None
+        if node.id in self.cells:
+            try:
+                return self.cells[node.id].cell_contents
+            except ValueError:
+                return None
+        return self.globals.get(node.id, getattr(builtins, node.id, None))
+
+
+class _Assigned(ast.NodeVisitor):
+    """Names that statements assign (or whose elements they assign), each with its last place; not inside functions."""
+
+    def __init__(self):
+        self.names: dict[str, ast.AST] = {}
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.names[node.id] = node
+
+    def _visit_part(self, node) -> None:
+        base = node
+        while isinstance(base, (ast.Attribute, ast.Subscript)):
+            base = base.value
+        if isinstance(node.ctx, ast.Store) and isinstance(base, ast.Name):
+            self.names[base.id] = node
+        self.generic_visit(node)
+
+    visit_Attribute = visit_Subscript = _visit_part
+
+    def _visit_definition(self, node) -> None:
+        self.names[node.name] = node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _visit_definition
+
+    def _visit_scope(self, node) -> None:
+        for child in ast.walk(node):
+            if isinstance(child, ast.NamedExpr):
+                self.names[child.target.id] = child
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_scope
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        return
+
+
+def _assigned(statements: list[ast.stmt]) -> dict[str, ast.AST]:
+    visitor = _Assigned()
+    for statement in statements:
+        visitor.visit(statement)
+    return visitor.names
+
+
+def _early_exit(statements: list[ast.stmt], inside_loop: bool = False) -> ast.stmt | None:
+    """The first statement that leaves `statements` before their end."""
+    for statement in statements:
+        if isinstance(statement, (ast.Return, ast.Raise)):
+            return statement
+        if isinstance(statement, (ast.Break, ast.Continue)) and not inside_loop:
+            return statement
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        loops = isinstance(statement, (ast.For, ast.While))
+        for part in ("body", "orelse", "finalbody"):
+            found = _early_exit(getattr(statement, part, []), inside_loop or loops and part == "body")
+            if found is not None:
+                return found
+    return None
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, file: str, grammar: Grammar, resolve: _Resolver):
+        self.file, self.grammar, self.resolve = file, grammar, resolve
+        self.locals: set[str] = set()
+        self.counter = 0
+
+    # --- functions ---
+
+    def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """A rewritten copy of `node` without decorators and annotations."""
+        outer, self.locals = self.locals, self.locals | self._local_names(node)
+        self._refuse_unsupported(node)
+        made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=self._block(node.body),
+                               decorator_list=[])
+        self.locals = outer
+        return ast.copy_location(made, node)
+
+    def _local_names(self, node: ast.FunctionDef) -> set[str]:
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        return {arg.arg for arg in every if arg} | set(_assigned(node.body))
+
+    def _bare(self, arguments: ast.arguments) -> ast.arguments:
+        def strip(arg):
+            return arg and ast.copy_location(ast.arg(arg.arg), arg)
+        return ast.arguments(
+            posonlyargs=[strip(a) for a in arguments.posonlyargs], args=[strip(a) for a in arguments.args],
+            vararg=strip(arguments.vararg), kwonlyargs=[strip(a) for a in arguments.kwonlyargs],
+            kw_defaults=[d and self.visit(d) for d in arguments.kw_defaults], kwarg=strip(arguments.kwarg),
+            defaults=[self.visit(d) for d in arguments.defaults])
+
+    def _refuse_unsupported(self, node: ast.FunctionDef) -> None:
+        for child in ast.walk(node):
+            if isinstance(child, (ast.Yield, ast.YieldFrom, ast.Await)):
+                self._error(child, "a generator cannot be compiled", "return a tuple", "UNSUP_YIELD")
+            if isinstance(child, (ast.Global, ast.Nonlocal)):
+                word = type(child).__name__
+                self._error(child, f"`{word.lower()}` cannot be compiled: a kernel cannot rebind outside names",
+                            "return the value and assign it outside", f"UNSUP_{word.upper()}")
+            if isinstance(child, ast.Name) and child.id == "_" and isinstance(child.ctx, ast.Load):
+                self._error(child, "`_` is write-only here", "give the value a name", "UNSUP_READ_UNDERSCORE")
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        made = self.function(node)
+        made.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        return made
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        arguments = node.args
+        names = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs,
+                                 arguments.vararg, arguments.kwarg] if a}
+        outer, self.locals = self.locals, self.locals | names
+        made = self.generic_visit(ast.copy_location(ast.Lambda(arguments, node.body), node))
+        self.locals = outer
+        return made
+
+    def _block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in statements:
+            result = self.visit(statement)
+            made.extend(result if isinstance(result, list) else [result])
+        return made
+
+    # --- statements ---
+
+    def visit_If(self, node: ast.If):
+        if self._marks_static(node.test):
+            return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body), self._block(node.orelse)), node)
+        self._refuse_exit([*node.body, *node.orelse], "if")
+        assigned = _assigned([*node.body, *node.orelse])
+        names = sorted(assigned)
+        then, orelse = self._fresh("then"), self._fresh("else")
+        call = self._hook("if_", node.test, self.visit(node.test), self._load(then), self._load(orelse),
+                          self._state(names), self._places(assigned, names))
+        return self._located(node, [
+            self._closure(then, names, self._block(node.body)),
+            self._closure(orelse, names, self._block(node.orelse)),
+            self._assign(names, call)])
+
+    def visit_For(self, node: ast.For):
+        if not (isinstance(node.iter, ast.Call) and self.grammar.is_range(self._callee(node.iter))):
+            return self.generic_visit(node)
+        self._refuse_exit(node.body, "for")
+        if node.orelse:
+            self._error(node.orelse[0], "a dynamic `for` has no `else`", "put it after the loop", "UNSUP_LOOP_ELSE")
+        if not isinstance(node.target, ast.Name):
+            self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)
+        assigned = _assigned(node.body)
+        target = node.target.id
+        names = sorted(set(assigned) - {target})
+        body = self._fresh("body")
+        domain = self._hook("Range", node.iter, *map(self.visit, node.iter.args))
+        domain.keywords = [self.visit(keyword) for keyword in node.iter.keywords]
+        call = self._hook("for_", node.iter, domain, self._load(body), self._state(names),
+                          self._places(assigned, names), self._bound(target))
+        return self._located(node, [
+            self._closure(body, [target, *names], self._block(node.body), returned=names),
+            self._assign([*names, target], call)])
+
+    def visit_While(self, node: ast.While):
+        if self._marks_static(node.test):
+            return self.generic_visit(node)
+        self._refuse_exit(node.body, "while")
+        if node.orelse:
+            self._error(node.orelse[0], "a dynamic `while` has no `else`", "put it after the loop", "UNSUP_LOOP_ELSE")
+        assigned = _assigned([*node.body, ast.Expr(node.test)])
+        names = sorted(assigned)
+        test, body = self._fresh("test"), self._fresh("body")
+        call = self._hook("while_", node.test, self._load(test), self._load(body), self._state(names),
+                          self._places(assigned, names))
+        return self._located(node, [
+            self._closure(test, names, [ast.copy_location(ast.Return(self.visit(node.test)), node.test)]),
+            self._closure(body, names, self._block(node.body)),
+            self._assign(names, call)])
+
+    # --- expressions ---
+
+    def visit_IfExp(self, node: ast.IfExp):
+        return self._hook("ifexp", node, self.visit(node.test), self._thunk(node.body), self._thunk(node.orelse))
+
+    def visit_BoolOp(self, node: ast.BoolOp):
+        hook = "and_" if isinstance(node.op, ast.And) else "or_"
+        made = self.visit(node.values[0])
+        for value in node.values[1:]:
+            made = self._hook(hook, node, made, self._thunk(value))
+        return made
+
+    def visit_UnaryOp(self, node: ast.UnaryOp):
+        if isinstance(node.op, ast.Not):
+            return self._hook("not_", node, self.visit(node.operand))
+        return self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare):
+        if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            return self.generic_visit(node)
+        pairs = [ast.copy_location(ast.Tuple([ast.Constant(type(op).__name__), self._thunk(value)], ast.Load()), node)
+                 for op, value in zip(node.ops, node.comparators)]
+        return self._hook("compare", node, self.visit(node.left), *pairs)
+
+    def visit_Call(self, node: ast.Call):
+        callee = self._callee(node)
+        made = self.generic_visit(node)
+        for function, hook in self.grammar.calls.items():
+            if callee is function:
+                made.func = self._attribute(hook, node.func)
+        return made
+
+    # --- making nodes ---
+
+    def _callee(self, node: ast.Call) -> object:
+        return self.resolve(node.func, self.locals)
+
+    def _marks_static(self, test: ast.expr) -> bool:
+        return isinstance(test, ast.Call) and self.grammar.is_static(self._callee(test))
+
+    def _refuse_exit(self, statements: list[ast.stmt], where: str) -> None:
+        found = _early_exit(statements)
+        if found is not None:
+            word = type(found).__name__.lower()
+            self._error(found, f"`{word}` cannot leave a dynamic `{where}`",
+                        "mark the test `const_expr(...)` and the loop `range_constexpr(...)` where they are static, "
+                        "or guard the rest with a flag", "UNSUP_EARLY_EXIT")
+
+    def _error(self, node: ast.AST, message: str, fix: str, id: str | None) -> None:
+        raise DSLUserCodeError(message, fix=fix, id=id, place=self._span(node))
+
+    def _span(self, node: ast.AST) -> Span:
+        return Span(self.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
+
+    def _fresh(self, word: str) -> str:
+        self.counter += 1
+        return f"__dsl_{word}_{self.counter}"
+
+    def _load(self, name: str) -> ast.Name:
+        return ast.Name(name, ast.Load())
+
+    def _attribute(self, hook: str, at: ast.AST) -> ast.Attribute:
+        return ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
+
+    def _hook(self, hook: str, at: ast.AST, *arguments: ast.expr) -> ast.Call:
+        made = ast.Call(self._attribute(hook, at), list(arguments), [])
+        return ast.fix_missing_locations(ast.copy_location(made, at))
+
+    def _thunk(self, node: ast.expr) -> ast.Lambda:
+        return ast.copy_location(ast.Lambda(_arguments([]), self.visit(node)), node)
+
+    def _bound(self, name: str) -> ast.Call:
+        return ast.Call(ast.Attribute(self._load("__dsl__"), "bound", ast.Load()),
+                        [ast.Lambda(_arguments([]), self._load(name)), ast.Constant(name)], [])
+
+    def _state(self, names: list[str]) -> ast.Tuple:
+        return ast.Tuple([self._bound(name) for name in names], ast.Load())
+
+    def _places(self, assigned: dict[str, ast.AST], names: list[str]) -> ast.Constant:
+        spans = {name: self._span(assigned[name]) for name in names}
+        return ast.Constant(tuple((name, at.file, at.line, at.column, at.end_line, at.end_column)
+                                  for name, at in spans.items()))
+
+    def _closure(self, name: str, parameters: list[str], body: list[ast.stmt],
+                 returned: list[str] | None = None) -> ast.FunctionDef:
+        """`def name(parameters): body; return (returned...)`, all parameters unless said otherwise."""
+        names = parameters if returned is None else returned
+        result = ast.Return(ast.Tuple([self._load(n) for n in names], ast.Load()))
+        return ast.FunctionDef(name=name, args=_arguments(parameters), body=[*body, result], decorator_list=[])
+
+    def _assign(self, names: list[str], call: ast.Call) -> ast.stmt:
+        if not names:
+            return ast.Expr(call)
+        return ast.Assign([ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())], call)
+
+    def _located(self, node: ast.stmt, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """`statements` placed where `node` starts; what has a place keeps it."""
+        for statement in statements:
+            for child in ast.walk(statement):
+                if "lineno" in child._attributes and not hasattr(child, "lineno"):
+                    child.lineno, child.col_offset = node.lineno, node.col_offset
+                    child.end_lineno, child.end_col_offset = node.lineno, node.col_offset + 1
+        return statements
