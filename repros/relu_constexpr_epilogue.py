@@ -24,7 +24,7 @@ def kernel(x: cute.Tensor, out: cute.Tensor, relu: cutlass.Constexpr):
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     i = block * THREADS + tid
-    # CHECK-PTX: fma.rn.f32
+    # CHECK-PTX: ld.global
     # CHECK-PTX(relu=True): max.f32
     # CHECK-PTX(relu=False)-NOT: max.f32
     # CHECK-PTX: st.global

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["nvidia-cutlass-dsl", "torch", "numpy"]
+# dependencies = ["nvidia-cutlass-dsl", "apache-tvm-ffi", "torch", "numpy"]
 # [tool.repro]
 # arch = "sm_70"
 # ///
@@ -13,7 +13,7 @@ import cutlass
 import cutlass.cute as cute
 import numpy as np
 import torch
-from cutlass.cute.runtime import from_dlpack
+from cutlass.cute.runtime import make_fake_compact_tensor
 
 STARTS = list(range(1, 33))
 
@@ -40,7 +40,9 @@ def host(starts: cute.Tensor, steps: cute.Tensor):
 def run():
     starts = torch.tensor(STARTS, dtype=torch.int32, device="cuda")
     steps = torch.full((len(STARTS),), -1, dtype=torch.int32, device="cuda")
-    host(from_dlpack(starts), from_dlpack(steps))
+    fake = make_fake_compact_tensor(cutlass.Int32, (cute.sym_int(),))
+    compiled = cute.compile(host, fake, fake, options="--enable-tvm-ffi")
+    compiled(starts, steps)
     return {"steps": steps}
 
 

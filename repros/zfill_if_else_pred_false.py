@@ -29,6 +29,7 @@ def kernel(src: cute.Tensor, valid: cute.Tensor, out: cute.Tensor):
     mine.fill(-1.0)
     cute.arch.sync_threads()
 
+    # CHECK-PTX: cp.async.ca.shared.global
     atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.Float32, num_bits_per_copy=128)
     pred_false = cute.make_fragment_like(mine, cutlass.Boolean)
     pred_false.fill(False)
