@@ -1,0 +1,404 @@
+"""Layout: a function from coordinates to indices, given by a shape and a congruent stride. CuTe doc: 01_layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dsl.layout import int_tuple
+from dsl.layout.int_tuple import (
+    Coord,
+    IntTuple,
+    LayoutError,
+    Mode,
+    ScaledBasis,
+    add,
+    basis_like,
+    basis_value,
+    dice_tuple,
+    equal,
+    find,
+    flatten_to_tuple,
+    get_mode,
+    group_tuple,
+    has_none,
+    idx2crd,
+    is_congruent,
+    is_constant,
+    is_static,
+    mul,
+    prefix_product,
+    product,
+    shape_of,
+    slice_tuple,
+    text,
+    transform_leaf,
+    wrap,
+    zero_coord,
+)
+
+
+class Layout:
+    """shape:stride, leaves static (int) or dynamic. Immutable; equal and hashed by its leaves."""
+
+    __slots__ = ("shape", "stride")
+    shape: IntTuple
+    stride: IntTuple
+
+    def __init__(self, shape: IntTuple, stride: IntTuple) -> None:
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "stride", stride)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Layout is immutable: cannot set {name}")
+
+    def __call__(self, coord: Coord) -> Any:
+        """The index of a coordinate (hierarchical, or a column-major index); a coordinate for basis strides."""
+        index = int_tuple.crd2idx(coord, self.shape, self.stride)
+        zero = zero_coord(self.stride)
+        return add(zero, index) if isinstance(zero, tuple) else index
+
+    def __getitem__(self, mode: int) -> Layout:
+        return get(self, mode)
+
+    def __len__(self) -> int:
+        return len(wrap(self.shape))
+
+    def __iter__(self):  # noqa: ANN204
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and equal(self.shape, other.shape) and equal(self.stride, other.stride)
+
+    def __hash__(self) -> int:
+        return hash((text(self.shape), text(self.stride)))
+
+    def __str__(self) -> str:
+        return f"{text(self.shape)}:{text(self.stride)}"
+
+    def __repr__(self) -> str:
+        return f"Layout({self})"
+
+    def get_hier_coord(self, index: Any) -> Coord:
+        """The hierarchical coordinate of a column-major index."""
+        return idx2crd(index, self.shape)
+
+    def get_flat_coord(self, index: Any) -> tuple:
+        """The coordinate of a column-major index with one integer a mode."""
+        return tuple(int_tuple.crd2idx(c, s) for c, s in zip(wrap(idx2crd(index, self.shape)), wrap(self.shape), strict=True))
+
+
+class ComposedLayout:
+    """c -> inner(offset + outer(c)); `inner` is a swizzle, a layout or a function, `outer` a layout."""
+
+    __slots__ = ("inner", "offset", "outer")
+
+    def __init__(self, inner: Any, offset: IntTuple, outer: Layout) -> None:
+        self.inner, self.offset, self.outer = inner, offset, outer
+
+    @property
+    def shape(self) -> IntTuple:
+        return self.outer.shape
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether nothing is added before the inner function."""
+        return is_constant(self.offset, 0)
+
+    def with_outer(self, outer: Layout) -> ComposedLayout:
+        return ComposedLayout(self.inner, self.offset, outer)
+
+    def __call__(self, coord: Coord) -> Any:
+        return self.inner(add(self.offset, self.outer(coord)))
+
+    def __getitem__(self, mode: int) -> ComposedLayout:
+        return get(self, mode)
+
+    def __len__(self) -> int:
+        return len(self.outer)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComposedLayout) and self.inner == other.inner and self.outer == other.outer \
+            and equal(self.offset, other.offset)
+
+    def __hash__(self) -> int:
+        return hash((self.inner, text(self.offset), self.outer))
+
+    def __str__(self) -> str:
+        return f"{self.inner} o {text(self.offset)} o {self.outer}"
+
+    __repr__ = __str__
+
+
+def make_composed_layout(inner: Any, offset: IntTuple, outer: Layout) -> ComposedLayout:
+    """c -> inner(offset + outer(c))."""
+    return ComposedLayout(inner, offset, outer)
+
+
+# --- making ---------------------------------------------------------------------------------------------------------
+
+
+def compact_stride(shape: IntTuple, init: Any = 1) -> IntTuple:
+    """Column-major compact strides, a static extent 1 having stride 0."""
+    return transform_leaf(lambda s, d: 0 if is_constant(s, 1) else d, shape, prefix_product(shape, init))
+
+
+def make_layout(shape: Any, *, stride: IntTuple | None = None) -> Layout:
+    """shape:stride, column-major compact without a stride; a tuple of layouts makes a layout with those modes.
+
+    Raises LayoutError for an extent below 1 and where shape and stride are not congruent.
+    """
+    if isinstance(shape, Layout):
+        shape = (shape,)
+    if isinstance(shape, tuple) and shape and all(isinstance(mode, Layout) for mode in shape):
+        if stride is not None:
+            raise LayoutError("make_layout: layouts bring their own strides", "leave `stride` out")
+        return Layout(tuple(mode.shape for mode in shape), tuple(mode.stride for mode in shape))
+    _check_shape(shape)
+    if stride is None:
+        return Layout(shape, compact_stride(shape))
+    if not is_congruent(shape, stride):
+        raise LayoutError(f"make_layout: shape {text(shape)} and stride {text(stride)} are not congruent",
+                          "give one stride an extent, nested like the shape")
+    return Layout(shape, stride)
+
+
+def _check_shape(shape: Any) -> None:
+    for leaf in flatten_to_tuple(shape):
+        if isinstance(leaf, int) and leaf < 1:
+            raise LayoutError(f"make_layout: an extent must be positive, but {text(shape)} has {leaf}")
+        if leaf is None or isinstance(leaf, (str, float, list, dict, Layout, ScaledBasis)):
+            raise LayoutError(f"make_layout: {leaf!r} is not an extent", "a shape is an integer or a tuple of shapes")
+
+
+def make_ordered_layout(shape: IntTuple, order: IntTuple) -> Layout:
+    """A compact layout whose modes are laid out by increasing `order`; an order leaf stands for its whole mode.
+
+    A mode's stride is the product of the extents whose order is smaller, so modes of equal order get equal strides.
+    """
+    _check_shape(shape)
+    leaves: list[tuple[int, IntTuple]] = []
+    _pair_with_order(shape, order, leaves)
+
+    def stride(s: IntTuple, o: IntTuple) -> IntTuple:
+        if isinstance(o, tuple):
+            return tuple(map(stride, s, o))
+        return compact_stride(s, product(tuple(extent for other, extent in leaves if other < o)))
+
+    return Layout(shape, stride(shape, order))
+
+
+def _pair_with_order(shape: IntTuple, order: IntTuple, leaves: list[tuple[int, IntTuple]]) -> None:
+    if isinstance(order, tuple):
+        if not isinstance(shape, tuple) or len(shape) != len(order):
+            raise LayoutError(f"make_ordered_layout: the order {text(order)} does not fit the shape {text(shape)}")
+        for s, o in zip(shape, order, strict=True):
+            _pair_with_order(s, o, leaves)
+    elif isinstance(order, int):
+        leaves.append((order, shape))
+    else:
+        raise LayoutError("make_ordered_layout: an order must be static")
+
+
+def make_layout_like(layout: Any) -> Layout:
+    """A compact layout of the same shape, modes in the order of the strides; stride 0 stays 0.
+
+    Dynamic strides count as larger than every static one, left to right.
+    """
+    shapes, strides = flatten_to_tuple(layout.shape), flatten_to_tuple(layout.stride)
+
+    def rank_of(i: int) -> tuple[bool, int, int]:
+        stride = basis_value(strides[i])
+        return (not isinstance(stride, int), abs(stride) if isinstance(stride, int) else 0, i)
+
+    result: list[Any] = [0] * len(strides)
+    running: Any = 1
+    for i in sorted(range(len(strides)), key=rank_of):
+        if not is_constant(strides[i], 0) and not is_constant(shapes[i], 1):
+            result[i] = running
+            running = mul(running, shapes[i])
+    rest = iter(result)
+    return Layout(layout.shape, transform_leaf(lambda _: next(rest), layout.shape))
+
+
+def make_identity_layout(shape: IntTuple) -> Layout:
+    """The layout that maps every coordinate of `shape` to itself: its strides are basis elements."""
+    _check_shape(shape)
+    return Layout(shape, basis_like(shape))
+
+
+# --- asking ---------------------------------------------------------------------------------------------------------
+
+
+def _mode_shape(x: Any, mode: Mode) -> IntTuple:
+    return get_mode(shape_of(x), mode)
+
+
+def rank(x: Any, mode: Mode = ()) -> int:
+    """The number of modes; of an integer, 1."""
+    return len(wrap(_mode_shape(x, mode)))
+
+
+def size(x: Any, mode: Mode = ()) -> Any:
+    """The number of coordinates of a shape, layout or tensor, or of one of its modes."""
+    return product(_mode_shape(x, mode))
+
+
+def cosize(layout: Any, mode: Mode = ()) -> Any:
+    """One more than the largest index (of the absolute strides)."""
+    layout = get(layout, mode)
+    if isinstance(layout, ComposedLayout):
+        raise LayoutError(f"cosize: {layout} has no strides of its own", "ask the outer layout")
+    last: Any = 0
+    for extent, stride in zip(flatten_to_tuple(layout.shape), flatten_to_tuple(layout.stride), strict=True):
+        if isinstance(stride, ScaledBasis):
+            raise LayoutError(f"cosize: the indices of {layout} are coordinates", "use size")
+        distance = abs(stride) if isinstance(stride, int) else stride
+        last = add(last, mul(add(extent, -1), distance))
+    return add(last, 1)
+
+
+def is_major(mode: int, stride: IntTuple) -> bool:
+    """Whether the first stride of the mode is static 1."""
+    return is_constant(flatten_to_tuple(get_mode(stride, mode))[0], 1)
+
+
+def leading_dim(shape: IntTuple, stride: IntTuple) -> Any:
+    """The mode (or path) that is contiguous: static stride 1, of an extent that is not 1; None where there is none."""
+    strides = transform_leaf(lambda s, d: 0 if is_constant(s, 1) else d, shape, stride)
+    found = find(strides, 1)
+    return find(stride, 1) if found is None else found
+
+
+# --- modes ----------------------------------------------------------------------------------------------------------
+
+
+def get(x: Any, mode: Mode = ()) -> Any:
+    """The mode at a path of mode numbers, of a tuple or a layout."""
+    if isinstance(x, ComposedLayout):
+        return x.with_outer(get(x.outer, mode))
+    if isinstance(x, Layout):
+        return Layout(get_mode(x.shape, mode), get_mode(x.stride, mode))
+    return get_mode(x, mode)
+
+
+def select(x: Any, mode: Sequence[int]) -> Any:
+    """The listed modes, in that order, of a tuple or a layout."""
+    modes = (mode,) if isinstance(mode, int) else tuple(mode)
+    if isinstance(x, ComposedLayout):
+        return x.with_outer(select(x.outer, modes))
+    if isinstance(x, Layout):
+        return Layout(select(wrap(x.shape), modes), select(wrap(x.stride), modes))
+    return tuple(get_mode(x, i) for i in modes)
+
+
+def group_modes(x: Any, begin: int, end: int | None = None) -> Any:
+    """Modes begin..end gathered into one, of a tuple or a layout; to the last mode without `end`."""
+    if isinstance(x, ComposedLayout):
+        return x.with_outer(group_modes(x.outer, begin, end))
+    if isinstance(x, Layout):
+        return Layout(group_modes(wrap(x.shape), begin, end), group_modes(wrap(x.stride), begin, end))
+    count = len(wrap(x))
+    end = count if end is None or end == -1 else end
+    if not 0 <= begin <= end <= count:
+        raise LayoutError(f"group_modes: modes {begin} to {end} do not exist in {text(x)}, which has {count}")
+    return group_tuple(wrap(x), begin, end)
+
+
+def flatten(x: Any) -> Any:
+    """A tuple or layout without nesting; a single leaf stays one."""
+    if isinstance(x, ComposedLayout):
+        return x.with_outer(flatten(x.outer))
+    if isinstance(x, Layout):
+        return Layout(flatten(x.shape), flatten(x.stride))
+    return flatten_to_tuple(x) if isinstance(x, tuple) else x
+
+
+def append(x: Any, elem: Any, up_to_rank: int | None = None) -> Any:
+    """`elem` after the last mode: once, or until there are `up_to_rank` modes."""
+    return _extend(x, elem, up_to_rank, last=True)
+
+
+def prepend(x: Any, elem: Any, up_to_rank: int | None = None) -> Any:
+    """`elem` before the first mode: once, or until there are `up_to_rank` modes."""
+    return _extend(x, elem, up_to_rank, last=False)
+
+
+def append_ones(x: Any, up_to_rank: int | None = None) -> Any:
+    return append(x, Layout(1, 0), up_to_rank)
+
+
+def prepend_ones(x: Any, up_to_rank: int | None = None) -> Any:
+    return prepend(x, Layout(1, 0), up_to_rank)
+
+
+def _extend(x: Any, elem: Any, up_to_rank: int | None, *, last: bool) -> Any:
+    missing = 1 if up_to_rank is None else up_to_rank - rank(x)
+    if missing < 0:
+        raise LayoutError(f"cannot extend {x if isinstance(x, Layout) else text(x)} to rank {up_to_rank}: it has more")
+    if missing == 0:
+        return x
+    if isinstance(x, ComposedLayout):
+        return x.with_outer(_extend(x.outer, elem, up_to_rank, last=last))
+    if isinstance(x, Layout):
+        if not isinstance(elem, Layout):
+            raise LayoutError(f"a layout is extended by a layout, not by {text(elem)}", "wrap it in make_layout")
+        return Layout(_extend(x.shape, elem.shape, up_to_rank, last=last),
+                      _extend(x.stride, elem.stride, up_to_rank, last=last))
+    return wrap(x) + (elem,) * missing if last else (elem,) * missing + wrap(x)
+
+
+# --- coordinates ----------------------------------------------------------------------------------------------------
+
+
+def crd2idx(coord: Coord, layout: Any) -> Any:
+    """The index of a coordinate in a layout, or in the compact column-major layout of a shape."""
+    return int_tuple.crd2idx(coord, layout) if isinstance(layout, (int, tuple)) else layout(coord)
+
+
+def slice_(x: Any, coord: Coord) -> Any:
+    """The modes where `coord` is None, of a tuple or a layout.
+
+    Of a composed layout the integers move the offset, for a swizzle does not commute with addition.
+    """
+    if isinstance(x, ComposedLayout):
+        return ComposedLayout(x.inner, add(x.offset, x.outer(coord)), slice_(x.outer, coord))
+    if isinstance(x, Layout):
+        return Layout(slice_tuple(x.shape, coord), slice_tuple(x.stride, coord))
+    return slice_tuple(x, coord)
+
+
+def dice(x: Any, coord: Coord) -> Any:
+    """The modes where `coord` is an integer, of a tuple or a layout."""
+    if isinstance(x, ComposedLayout):
+        return x.with_outer(dice(x.outer, coord))
+    if isinstance(x, Layout):
+        return Layout(dice_tuple(x.shape, coord), dice_tuple(x.stride, coord))
+    return dice_tuple(x, coord)
+
+
+def slice_and_offset(coord: Coord, layout: Layout) -> tuple[Layout, Any]:
+    """The sliced layout, and the index where it starts."""
+    return slice_(layout, coord), layout(coord)
+
+
+def check_coord(coord: Coord, shape: IntTuple) -> None:
+    """Raises LayoutError where a static coordinate lies outside a static shape, or does not fit it."""
+    if coord is None:
+        return
+    if isinstance(coord, tuple):
+        if not isinstance(shape, tuple) or len(coord) != len(shape):
+            raise LayoutError(f"the coordinate {text(coord)} does not fit the shape {text(shape)}",
+                              f"give {len(wrap(shape))} coordinates, or one index")
+        for c, s in zip(coord, shape, strict=True):
+            check_coord(c, s)
+        return
+    extent = product(shape)
+    if is_static(coord) and is_static(extent) and not 0 <= coord < extent:
+        raise LayoutError(f"the index {coord} is outside the extent {extent} of the mode {text(shape)}",
+                          f"valid are 0 to {extent - 1}")
+
+
+def is_whole(coord: Coord) -> bool:
+    """Whether a coordinate names one element: no None in it."""
+    return not has_none(coord)

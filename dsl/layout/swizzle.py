@@ -1,0 +1,53 @@
+"""Swizzle: index bits xored into lower ones, so that columns of a tile fall into different banks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dsl.layout.int_tuple import LayoutError
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """Index bits YYY are xored into bits ZZZ: `bits` bits wide, ZZZ starting at bit `base`, YYY `shift` bits above it.
+
+    A negative shift has YYY below ZZZ. Raises LayoutError where the two ranges would overlap.
+    """
+
+    bits: int
+    base: int
+    shift: int
+
+    def __post_init__(self) -> None:
+        if any(not isinstance(v, int) for v in (self.bits, self.base, self.shift)):
+            raise LayoutError("a swizzle has static parameters")
+        if self.bits < 0 or self.base < 0 or abs(self.shift) < self.bits:
+            raise LayoutError(f"{self}: bits and base must not be negative, and the shift not less than the bits")
+
+    def __call__(self, index: Any) -> Any:
+        if self.bits == 0:
+            return index
+        mask = ((1 << self.bits) - 1) << (self.base + max(self.shift, 0))
+        selected = index & mask
+        return index ^ (selected >> self.shift if self.shift >= 0 else selected << -self.shift)
+
+    def __str__(self) -> str:
+        return f"S<{self.bits},{self.base},{self.shift}>"
+
+    @property
+    def num_bits(self) -> int:
+        return self.bits
+
+    @property
+    def num_base(self) -> int:
+        return self.base
+
+    @property
+    def num_shift(self) -> int:
+        return self.shift
+
+
+def make_swizzle(b: int, m: int, s: int) -> Swizzle:
+    """The swizzle of `b` bits at base bit `m`, shifted by `s`."""
+    return Swizzle(b, m, s)

@@ -1,0 +1,120 @@
+"""Layout algebra gives the layouts that nvidia-cutlass-dsl gives, on random static layouts."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import dsl.layout
+from dsl.layout import LayoutError
+
+CASES = 1200
+EXTENTS = (1, 2, 2, 3, 4, 4, 6, 8, 16)
+OPERATIONS = {
+    "coalesce({a})": 2,
+    "coalesce({a}, target_profile={profile})": 1,
+    "filter({a})": 1,
+    "filter_zeros({a})": 1,
+    "flatten({a})": 1,
+    "composition({a}, {b})": 6,
+    "composition({a}, {tiler})": 3,
+    "complement({b}, {n})": 4,
+    "right_inverse({b})": 3,
+    "left_inverse({b})": 3,
+    "logical_divide({a}, {b})": 4,
+    "logical_divide({a}, {tiler})": 4,
+    "zipped_divide({a}, {tiler})": 3,
+    "tiled_divide({a}, {tiler})": 1,
+    "flat_divide({a}, {tiler})": 1,
+    "logical_product({b}, {c})": 4,
+    "zipped_product({b}, {c})": 1,
+    "tiled_product({b}, {c})": 1,
+    "flat_product({b}, {c})": 1,
+    "blocked_product({b}, {c})": 2,
+    "raked_product({b}, {c})": 2,
+    "tile_to_shape({b}, {bigshape}, {order})": 2,
+    "max_common_layout({b}, {c})": 1,
+    "max_common_vector({b}, {b})": 1,
+    "recast_layout({new_bits}, {old_bits}, {b})": 2,
+    "nullspace({a})": 1,
+    "make_layout_like({a})": 2,
+    "make_layout({shape})": 1,
+    "make_ordered_layout({shape3}, order={order3})": 2,
+    "make_identity_layout({shape})": 1,
+    "zipped_divide(make_identity_layout({shape3}), {tiler})": 1,
+    "composition(make_identity_layout({shape}), {b})": 1,
+    "slice_({a3}, {coord3})": 2,
+    "dice({a3}, {coord3})": 2,
+    "group_modes({a3}, 1, 3)": 1,
+    "crd2idx({index}, {a})": 2,
+    "idx2crd({index}, {shape})": 2,
+    "size({a}), cosize({a}), rank({a}), depth({a})": 1,
+    "make_layout_tv({b2}, {c2})": 0,
+}
+
+
+def shape_text(rng: random.Random, rank: int | None = None, depth: int = 2) -> str:
+    if rank is None and (depth == 0 or rng.random() < 0.4):
+        return str(rng.choice(EXTENTS))
+    modes = [shape_text(rng, None, depth - 1) for _ in range(rank or rng.randint(1, 3))]
+    return "(" + ",".join(modes) + ",)"
+
+
+def layout_text(rng: random.Random, rank: int | None = None, *, compact: bool = False) -> str:
+    shape = eval(shape_text(rng, rank))
+    leaves = dsl.layout.flatten_to_tuple(shape)
+    order = list(range(len(leaves)))
+    rng.shuffle(order)
+    strides, running = [0] * len(leaves), rng.choice((1, 1, 1, 2, 3))
+    for i in order:
+        strides[i] = running if compact or rng.random() < 0.85 else rng.choice((0, 1, 2, 4, 5, 12))
+        running *= leaves[i] * (1 if compact else rng.choice((1, 1, 1, 2)))
+    return f"make_layout({shape}, stride={dsl.layout.unflatten(strides, shape)})"
+
+
+def tiler_text(rng: random.Random, rank: int) -> str:
+    modes = [rng.choice((str(rng.choice(EXTENTS)), f"make_layout({rng.choice(EXTENTS)}, stride={rng.choice((1, 2, 4))})"))
+             for _ in range(rng.randint(1, rank))]
+    return "(" + ",".join(modes) + ",)"
+
+
+def expression(rng: random.Random) -> str:
+    template = rng.choices(list(OPERATIONS), weights=list(OPERATIONS.values()))[0]
+    order3 = [0, 1, 2]
+    rng.shuffle(order3)
+    order = order3[:2] if 2 not in order3[:2] else [1, 0]
+    fills = dict(
+        a=layout_text(rng, rng.randint(2, 3)), a3=layout_text(rng, 3), b=layout_text(rng, rng.choice((None, 2)), compact=True),
+        c=layout_text(rng, rng.choice((None, 2)), compact=True), n=rng.choice((4, 24, 64, 96, 100)),
+        tiler=tiler_text(rng, 2), profile=rng.choice(("(1,1)", "(1,)", "(1,(1,1))", "None")),
+        bigshape=(rng.choice((16, 48, 64)), rng.choice((32, 96, 128))), order=tuple(order), order3=tuple(order3),
+        shape=shape_text(rng), shape3=shape_text(rng, 3), new_bits=rng.choice((8, 16, 32)), old_bits=rng.choice((8, 16, 32)),
+        coord3=tuple(rng.choice((None, 0, 1)) for _ in range(3)), index=rng.randint(0, 40), b2="", c2="",
+    )
+    return template.format(**fills)
+
+
+def ours(text: str) -> str:
+    try:
+        return str(eval(text, dict(vars(dsl.layout))))
+    except LayoutError as error:
+        return f"! {error}"
+
+
+def is_wrong_composition(text: str) -> bool:
+    """Whether we refused because the elements cross a mode they do not divide: upstream gives a wrong layout there."""
+    return "they do not divide" in ours(text)
+
+
+def test_same_layouts_as_upstream():
+    rng = random.Random(20261120)
+    expressions = [expression(rng) for _ in range(CASES)]
+    script = Path(__file__).with_name("upstream_layouts.py")
+    done = subprocess.run([sys.executable, script], input="\n".join(expressions), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    theirs = done.stdout.splitlines()
+    assert len(theirs) == CASES
+    accepted = [(e, t) for e, t in zip(expressions, theirs, strict=True) if not t.startswith("!")]
+    assert len(accepted) > CASES // 2
+    different = [f"{e}\n  theirs {t}\n  ours   {ours(e)}" for e, t in accepted if ours(e) != t and not is_wrong_composition(e)]
+    assert not different, f"{len(different)} of {len(accepted)} differ:\n" + "\n".join(different[:60])
