@@ -6,7 +6,8 @@ beside the repro (tracked). One file for each process and day: `<utc-date>-<pid>
     schema      1
     key         repro_sha256, platform, toolchain: what the verdict is about; a new hash makes it stale, not false
     repro, case, host, device, compiler, versions
-    verdict     pass | fail | contradicted | infra | skip          outcome   see result.Outcome
+    verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
+    outcome     see result.Outcome
     outputs     name -> sha256 of the raw bytes                    kernels   name -> sha256 of the PTX
     durations   seconds                                            date      UTC, ISO 8601
 """
@@ -75,6 +76,14 @@ def record(case: Case, host: Host, outcome: Outcome, verdict: str, root: Path) -
         "durations": outcome.durations,
         "date": made["date"],
     }
+
+
+def root_of(path: Path) -> Path:
+    """The project a file belongs to: the nearest folder above it with pyproject.toml or .git, else the working folder."""
+    for folder in path.resolve().parents:
+        if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
+            return folder
+    return Path.cwd()
 
 
 def relative(path: Path, root: Path) -> str:

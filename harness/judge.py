@@ -22,10 +22,12 @@ from harness.transport import Job, LinkDown, Transport
 class Verdict:
     """What is said about one case.
 
-    status: pass | fail | contradicted (an emulator disagrees with hardware) | infra | skip.
+    status: pass | fail | contradicted (an emulator disagrees with hardware) | infra | skip. `reason` is a few words on
+    why it is not pass.
     """
 
     status: str
+    reason: str
     text: str
     outcome: Outcome
     record: dict[str, Any]
@@ -56,37 +58,38 @@ def run(transport: Transport, case: Case, host: Host, timeout_s: float | None = 
 def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False) -> Verdict:
     """Judge an outcome. With `update`, a missing or differing golden is accepted: the verdict carries its files."""
     verdict = _weigh(case, host, outcome, update)
-    verdict.record = history.record(case, host, outcome, verdict.status, root)
+    verdict.record = history.record(case, host, outcome, verdict.status, root) | {"reason": verdict.reason}
     return verdict
 
 
 def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
-    def said(status: str, text: str, **more: Any) -> Verdict:
-        return Verdict(status, text, outcome, {}, **more)
+    def said(status: str, reason: str, text: str) -> Verdict:
+        return Verdict(status, reason, text, outcome, {})
 
     if outcome.kind == "infra":
-        return said("infra", f"the repro could not be run on {host.name}: {outcome.text}")
+        return said("infra", "could not be run", f"the repro could not be run on {host.name}: {outcome.text}")
     wrong_end = _wrong_end(case, outcome)
     if wrong_end:
-        return said("fail", wrong_end)
+        return said("fail", report.brief(outcome) if outcome.kind != "outputs" else f"not {case.repro.outcome}", wrong_end)
     unknown = sorted(set(case.repro.compare) - set(outcome.outputs)) if outcome.kind == "outputs" else []
     if unknown:
         known = ", ".join(outcome.outputs)
-        return said("fail", f"compare names `{unknown[0]}`, which run() did not return: it returned {known}")
+        return said("fail", "unknown output", f"compare names `{unknown[0]}`, which run() did not return: it returned {known}")
     found = compare.differences(outcome.expected, outcome.outputs, dict(case.repro.compare), "expected()", partial=True)
     if found:
-        return said("fail", report.differences(found, outcome))
+        return said("fail", "differs from expected()", report.differences(found, outcome))
     lines = codegen.failure(case, outcome.kernels, "PTX")
     if lines:
-        return said("fail", lines)
+        return said("fail", "CHECK-PTX", lines)
     no_sass = _no_sass(case, outcome)
     if not no_sass:
         lines = codegen.failure(case, outcome.kernels, "SASS")
         if lines:
-            return said("fail", lines)
+            return said("fail", "CHECK-SASS", lines)
     verdict = _against_golden(case, host, outcome, update)
     if verdict.status == "pass" and no_sass:
-        verdict.status, verdict.text = ("fail" if in_ci() else "skip"), no_sass
+        verdict.status, verdict.reason, verdict.text = "fail" if in_ci() else "skip", "no SASS", no_sass
+        verdict.pending = None
     return verdict
 
 
@@ -119,23 +122,23 @@ def _no_sass(case: Case, outcome: Outcome) -> str:
 
 
 def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
-    def said(status: str, text: str = "", **more: Any) -> Verdict:
-        return Verdict(status, text, outcome, {}, **more)
+    def said(status: str, reason: str = "", text: str = "", **more: Any) -> Verdict:
+        return Verdict(status, reason, text, outcome, {}, **more)
 
     path = golden.path_of(case)
     if not case.is_declared:
         if case.repro.has_expected and outcome.kind == "outputs":
             return said("pass", notes=[f"{case.name} is not declared in params: judged by expected() alone"])
-        return said("fail", f"{case.name} is not declared in params, and there is no expected() to judge it by")
+        return said("fail", "nothing to judge by", f"{case.name} is not declared in params, and there is no expected() to judge it by")
     try:
         known = golden.read(path)
     except golden.CorruptGolden as error:
-        return said("fail", str(error))
+        return said("fail", "corrupt golden", str(error))
     accept = golden.make(case, outcome, history.provenance(case, host, outcome), host.is_hardware)
     if known is None:
         if update:
             return said("pass", pending=accept, notes=[f"accepted {report.short(path)}"], validated=host.is_hardware)
-        return said("fail", report.missing_golden(case, path, outcome))
+        return said("fail", "no golden", report.missing_golden(case, path, outcome))
     differs = _differs(case, known, outcome)
     if not differs:
         if host.is_hardware and not known.validated:
@@ -144,10 +147,10 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
             return said("pass", notes=["hardware agrees with the prediction: --update-goldens makes it validated"])
         return said("pass", validated=known.validated)
     if known.validated and not host.is_hardware:
-        return said("contradicted", report.contradicted(differs, path, known))
+        return said("contradicted", "hardware gave the golden", report.contradicted(differs, path, known))
     if update:
         return said("pass", pending=accept, notes=[f"accepted {report.short(path)} anew"], validated=host.is_hardware)
-    return said("fail", report.differs_from_golden(case, differs, path, known, host.is_hardware))
+    return said("fail", "differs from the golden", report.differs_from_golden(case, differs, path, known, host.is_hardware))
 
 
 def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> str:

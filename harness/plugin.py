@@ -150,7 +150,7 @@ class ReproItem(pytest.Item):
         if verdict.status == "skip":
             pytest.skip(verdict.text)
         if verdict.status != "pass":
-            raise ClaimFailed(report.failure(self.case, self.host, verdict.text))
+            raise ClaimFailed(report.failure(self.case, self.host, verdict))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo, style: Any = None) -> Any:
         return str(excinfo.value) if isinstance(excinfo.value, ClaimFailed) else super().repr_failure(excinfo, style)
@@ -181,7 +181,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
-    if config.option.gpu_host or not any(isinstance(item, ReproItem) for item in items):
+    if config.option.gpu_host or config.option.verbose < 0 or not any(isinstance(item, ReproItem) for item in items):
         return None
     return config.stash[_SESSION].describe_hosts()
 

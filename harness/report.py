@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.judge import Verdict
 
 SHOWN_DIFFERENCES = 16
+SHOWN_BRIEF = 100
 SHOWN_TEXT = 16384  # characters of what a repro printed
 WARP = 32
 
@@ -81,9 +82,32 @@ def rerun(case: Case, host: Host) -> str:
     return shlex.join(argv)
 
 
-def failure(case: Case, host: Host, text: str) -> str:
-    """The text of a failed item: claim, host, what is wrong, how to run it again."""
-    return f"claim: {case.repro.claim}\nhost:  {host.describe()}\n\n{text}\n\nagain: {rerun(case, host)}"
+def failure(case: Case, host: Host, verdict: Verdict) -> str:
+    """The text of a failed item: verdict, claim, host, what is wrong, how to run it again."""
+    head = f"{verdict.status}: {verdict.reason}\nclaim: {case.repro.claim}\nhost:  {host.describe()}"
+    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {rerun(case, host)}"
+
+
+def verdict(case: Case, host: Host, verdict: Verdict) -> str:
+    """What `repro run` prints of a case."""
+    name = f"{short(case.repro.path)} {case.name}".rstrip()
+    if verdict.status != "pass":
+        return f"{name}\n{failure(case, host, verdict)}"
+    state = "validated by hardware" if verdict.validated else "predicted, not validated"
+    lines = [name, f"pass: {state}", f"claim: {case.repro.claim}", f"host:  {host.describe()}"]
+    lines += [f"    {output}: {preview(array)}" for output, array in verdict.outcome.outputs.items()]
+    if verdict.outcome.kind != "outputs":
+        lines += ["    " + line for line in verdict.outcome.text.splitlines()]
+    return "\n".join(lines + verdict.notes)
+
+
+def brief(outcome: Outcome) -> str:
+    """`error: ValueError: no`: the kind and the line of its text that says most."""
+    lines = [line for line in outcome.text.splitlines() if line.strip()] or [""]
+    line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    if outcome.kind in ("timeout", "crash"):
+        line = outcome.detail.get("signal", "")
+    return f"{outcome.kind}: {line.strip()}"[:SHOWN_BRIEF].rstrip(": ")
 
 
 def accept_command(case: Case) -> str:

@@ -106,8 +106,14 @@ class Repro:
 
     def cases(self) -> Iterator[Case]:
         """Every combination of parameter values, in the order written."""
-        for values in itertools.product(*self.params.values()):
-            yield Case(self, dict(zip(self.params, values, strict=True)))
+        for values in self.combinations(self.params):
+            yield Case(self, values)
+
+    @staticmethod
+    def combinations(params: Mapping[str, tuple[Value, ...]]) -> Iterator[dict[str, Value]]:
+        """One value of each parameter, in every way."""
+        for values in itertools.product(*params.values()):
+            yield dict(zip(params, values, strict=True))
 
 
 @dataclass(frozen=True)

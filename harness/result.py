@@ -195,5 +195,5 @@ def author_frames(fault: str) -> str:
             continue
         if line.startswith("Extension modules:") or 'File "<string>", line 1 in <module>' in line:
             continue
-        kept.append(line)
+        kept.append(re.sub(r"(?:Current thread|Thread) 0x[0-9a-f]+(?: \[.*\])? \(", "(", line))
     return "\n".join(kept).strip()

@@ -135,28 +135,36 @@ def _call(module: ModuleType, job: dict[str, Any], header: dict[str, Any], buffe
 
 def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes: int) -> list[dict[str, Any]]:
     """Append the raw bytes of each array to `buffers` and describe them. Raises Refused."""
-    code = getattr(function, "__code__", None)
-    place = f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
-    name = getattr(function, "__name__", "run")
-    fix = f'fix: return a dict of name to torch tensor or numpy array, e.g. `return {{"out": out}}` from {name}()'
     if not isinstance(returned, dict):
-        raise Refused(f"{place}{name}() returned {_a(returned)}\n{fix}")
+        raise _refusal(function, f"returned {_a(returned)}")
     if not returned:
-        raise Refused(f"{place}{name}() returned an empty dict: there is nothing to judge\n{fix}")
+        raise _refusal(function, "returned an empty dict: there is nothing to judge")
     described = []
     for key, value in returned.items():
         if not isinstance(key, str) or not key:
-            raise Refused(f"{place}{name}() returned the name {key!r}, which is not a string\n{fix}")
+            raise _refusal(function, f"returned the name {key!r}, which is not a string")
         try:
             dtype, raw = _raw(value)
         except Refused as error:
-            raise Refused(f"{place}{name}() returned {error} for {key!r}\n{fix}") from None
+            raise _refusal(function, f"returned {error} for {key!r}") from None
         buffers.append(raw)
         described.append({"name": key, "dtype": dtype, "shape": list(raw.shape)})
         total = sum(buffer.nbytes for buffer in buffers)
         if total > limit_bytes:
-            raise Refused(f"{place}{name}() returned {total} bytes; the limit is {limit_bytes}\nfix: return less")
+            raise _refusal(function, f"returned {total} bytes, and the limit is {limit_bytes}")
     return described
+
+
+def _refusal(function: Any, message: str) -> Refused:
+    """What run() or expected() returned cannot be judged: the place, the author's line, the fix."""
+    name, code = function.__name__, getattr(function, "__code__", None)
+    fix = f'fix: return a dict of name to torch tensor or numpy array from {name}(), e.g. `return {{"out": out}}`'
+    if code is None:
+        return Refused(f"{name}() {message}\n{fix}")
+    path, line = os.path.relpath(code.co_filename), linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    place = path if not path.startswith("..") else code.co_filename
+    carets = " " * max(line.find(name), 0) + "^" * len(name)
+    return Refused(f"{place}:{code.co_firstlineno}: BAD_RETURN\n    {line}\n    {carets} {message}\n{fix}")
 
 
 def _raw(value: Any) -> tuple[str, np.ndarray]:

@@ -1,0 +1,171 @@
+"""The command `repro`: run one repro and read its verdict, or write a new one.
+
+Exit status: 0 the claim holds, 1 it does not, 2 wrong usage (also a file that is no repro), 3 it could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.resources
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.repro import Case, Repro, ReproError, Value, label, read, short
+from harness.session import Session, UsageError, as_data
+
+if TYPE_CHECKING:
+    from harness.hosts import Host
+    from harness.judge import Verdict
+
+HOLDS, FAILS, USAGE, NOT_RUN = 0, 1, 2, 3
+
+_ABOUT = """\
+What does this GPU language feature really do? Write the question as one small file, a repro, and run it.
+
+  repro new my_question                    write repros/my_question.py, a first repro that passes
+  repro run repros/my_question.py          run it on the emulator: verdict, claim, differences lane by lane
+  repro run repros/my_question.py --ptx    the same, and the PTX that the compiler made
+  pytest repros                            all of them, judged against their goldens
+"""
+
+_RUN = """\
+Run one repro and judge it: did it end as it claims, does it agree with its expected(), its CHECK lines and its golden.
+
+  repro run repros/shuffle_width.py                       every combination of its params
+  repro run repros/shuffle_width.py -p width=8            one value of one parameter
+  repro run repros/shuffle_width.py --update-goldens      accept what it gives now as its golden
+  repro run repros/shuffle_width.py --host local          on this machine's CUDA device
+
+Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run.
+"""
+
+_NEW = """\
+Write repros/NAME.py, a first repro that passes, run it and accept its golden. Then change it into your question:
+the docstring's first line is the claim, run() returns named arrays, expected() says in numpy what must come out.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.command(arguments)
+    except (ReproError, UsageError) as error:
+        print(error, file=sys.stderr)
+        return USAGE
+    except OSError as error:
+        print(f"repro: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("interrupted: nothing is left running, no golden was written", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("repro", description=_ABOUT, formatter_class=raw)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="run one repro and read its verdict", description=_RUN, formatter_class=raw)
+    run.add_argument("file", type=Path, metavar="FILE", help="the repro")
+    run.add_argument("-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="only this value; repeatable")
+    run.add_argument("--host", default="embedded", metavar="HOST", help="embedded (the emulator, default) or local (CUDA)")
+    run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
+    run.add_argument("--fresh", action="store_true", help="a new interpreter, instead of a fork of a warm one")
+    run.add_argument("--timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own")
+    run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
+    run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
+    run.set_defaults(command=_run)
+    new = commands.add_parser("new", help="write a first repro that passes", description=_NEW, formatter_class=raw)
+    new.add_argument("name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width")
+    new.add_argument("--folder", type=Path, default=Path("repros"), metavar="DIR", help="where to put it (default repros)")
+    new.set_defaults(command=_new)
+    return parser
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    path = arguments.file.resolve()
+    repro = read(path)
+    cases = _chosen(repro, arguments.params)
+    return _judge_all(cases, arguments)
+
+
+def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
+    from harness import history, judge
+
+    session = Session(history.root_of(cases[0].repro.path), [arguments.host], arguments.update_goldens)
+    host, worst = session.hosts()[0], HOLDS
+    try:
+        for case in cases:
+            outcome = judge.run(session.transport(host), case, host, arguments.timeout, arguments.fresh)
+            verdict = judge.judge(case, host, outcome, session.root, arguments.update_goldens)
+            session.take(as_data(verdict, case.repro.path, host.is_hardware))
+            _print(case, host, verdict, arguments)
+            worst = max(worst, {"pass": HOLDS, "skip": HOLDS, "infra": NOT_RUN}.get(verdict.status, FAILS))
+    finally:
+        session.close()
+    session.finish(interrupted=False)
+    for error in session.errors:
+        print(error, file=sys.stderr)
+    return max(worst, NOT_RUN) if session.errors else worst
+
+
+def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespace) -> None:
+    from harness import report
+
+    outcome = verdict.outcome
+    print(report.verdict(case, host, verdict))
+    for title, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
+        if text:
+            print(f"--- {title} of the repro\n{report.capped(text).rstrip()}")
+    if arguments.full_trace and outcome.full_text:
+        print(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}")
+    if arguments.ptx:
+        for kernel in outcome.kernels:
+            print(f"--- PTX of {kernel['name']} ({kernel['arch']})\n{kernel['ptx'].rstrip()}")
+    sys.stdout.flush()
+
+
+def _chosen(repro: Repro, options: list[str]) -> list[Case]:
+    """The cases that `-p` leaves; a value that the file does not declare makes a case of its own."""
+    chosen: dict[str, list[Value]] = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals or name not in repro.params:
+            known = ", ".join(repro.params) or "none"
+            raise UsageError(f"-p {option}: write -p NAME=VALUE; the parameters of {short(repro.path)} are: {known}")
+        chosen.setdefault(name, []).append(_value(repro, name, text))
+    params = {name: tuple(chosen.get(name, values)) for name, values in repro.params.items()}
+    return [Case(repro, values) for values in repro.combinations(params)]
+
+
+def _value(repro: Repro, name: str, text: str) -> Value:
+    """The declared value spelt so, or a value of the type of the declared ones. Raises UsageError."""
+    for value in repro.params[name]:
+        if label(value) == text:
+            return value
+    kind = type(repro.params[name][0])
+    try:
+        if kind is bool:
+            raise ValueError
+        return kind(text)
+    except ValueError:
+        declared = ", ".join(label(value) for value in repro.params[name])
+        raise UsageError(f"-p {name}={text}: {text!r} is no {kind.__name__}; declared are {declared}") from None
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    name = arguments.name.removesuffix(".py")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise UsageError(f"repro new {arguments.name}: write a name of small letters, digits and _, as in shuffle_width")
+    path = arguments.folder / f"{name}.py"
+    if path.exists():
+        raise UsageError(f"{path} exists already; `repro run {path}` runs it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(importlib.resources.files("harness").joinpath("first_repro.txt").read_text())
+    print(f"wrote {path}\n")
+    status = _run(_parser().parse_args(["run", str(path), "--update-goldens"]))
+    print(f"\nnext: change {path} into your question, then `uv run repro run {path}`")
+    return status
