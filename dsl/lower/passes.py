@@ -24,8 +24,11 @@ class LoweringError(Exception):
     """A module that a stage refuses: the stage, and the text its tool gave."""
 
     def __init__(self, stage: str, text: str):
-        super().__init__(f"{stage}: {text}")
+        super().__init__(stage, text)          # both, so that it survives pickling
         self.stage, self.text = stage, text
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.text}"
 
 
 def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:

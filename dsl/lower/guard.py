@@ -1,0 +1,145 @@
+"""Run work that may abort the process in a forked child, so that an abort is a report.
+
+LLVM aborts where it lacks a selection pattern. In a process that has torch loaded a fork for every compile costs 35 to 50
+ms (measured: 16 fork and exit, the rest copied pages), a child that stays costs that once and then 5 ms a compile. So
+there is one child a process: started by the first compile, ended by the end of its parent, started anew after a crash.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import pickle
+import resource
+import signal
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+
+
+class LoweringCrash(Exception):
+    """The compiler aborted: what it was compiling, the signal, and the last words on its stderr."""
+
+    def __init__(self, subject: str, signal_name: str, words: str):
+        super().__init__(subject, signal_name, words)
+        self.subject, self.signal_name, self.words = subject, signal_name, words
+
+    def __str__(self) -> str:
+        return f"the compiler died of {self.signal_name} while compiling {self.subject}\n{self.words}".rstrip()
+
+
+class _Child:
+    """A forked process that answers requests (function, arguments) with (failed, value or exception)."""
+
+    def __init__(self):
+        request_reader, request_writer = os.pipe()
+        reply_reader, reply_writer = os.pipe()
+        self.words = tempfile.TemporaryFile()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)      # "multi-threaded, use of fork": LLVM only, below
+            self.pid = os.fork()
+        if self.pid == 0:
+            os.close(request_writer)
+            os.close(reply_reader)
+            _serve(request_reader, reply_writer, self.words.fileno())
+        os.close(request_reader)
+        os.close(reply_writer)
+        self.requests, self.replies = os.fdopen(request_writer, "wb"), os.fdopen(reply_reader, "rb")
+
+    def ask(self, request: tuple) -> tuple[bool, Any]:
+        """Raises EOFError or BrokenPipeError where the child is dead."""
+        pickle.dump(request, self.requests)
+        self.requests.flush()
+        return pickle.load(self.replies)
+
+    def last_words(self) -> str:
+        return os.pread(self.words.fileno(), 1 << 20, 0).decode(errors="replace").strip()
+
+    def close(self) -> None:
+        """Drop this process's ends of the pipes; the child sees the end of its requests."""
+        for stream in (self.requests, self.replies, self.words):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+
+    def reap(self) -> str:
+        """Wait for the dead child; the name of the signal that ended it."""
+        _, status = os.waitpid(self.pid, 0)
+        self.close()
+        return signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else "an early exit"
+
+
+_child: _Child | None = None
+_one_at_a_time = threading.Lock()
+
+
+def _forget_in_fork() -> None:
+    """A fork of this process has no claim on its child."""
+    global _child, _one_at_a_time
+    _one_at_a_time = threading.Lock()
+    if _child is not None:
+        _child.close()
+        _child = None
+
+
+os.register_at_fork(after_in_child=_forget_in_fork)
+
+
+def guarded(work: Callable, *arguments, subject: str):
+    """What `work(*arguments)` returns or raises, computed in the guard child; all of it must pickle.
+
+    Raises LoweringCrash, which names `subject`, where the child dies of it.
+    """
+    with _one_at_a_time:
+        failed, value = _ask(work, arguments, subject)
+    if failed:
+        raise value
+    return value
+
+
+def _ask(work: Callable, arguments: tuple, subject: str) -> tuple[bool, Any]:
+    global _child
+    if _child is None:
+        _child = _Child()
+    try:
+        return _child.ask((work, arguments))
+    except (EOFError, BrokenPipeError):
+        child, _child = _child, None
+        words = child.last_words()
+        raise LoweringCrash(subject, child.reap(), words) from None
+    except BaseException:                            # Ctrl-C: the reply, if any, belongs to nobody
+        child, _child = _child, None
+        os.kill(child.pid, signal.SIGKILL)
+        child.reap()
+        raise
+
+
+def _serve(request_reader: int, reply_writer: int, words: int) -> None:
+    """The child: answer until the parent is gone, running nothing of the parent's on the way out."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        faulthandler.disable()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGABRT, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.dup2(words, 2)
+        with os.fdopen(request_reader, "rb") as requests, os.fdopen(reply_writer, "wb") as replies:
+            while True:
+                work, arguments = pickle.load(requests)
+                os.ftruncate(words, 0)
+                os.lseek(words, 0, os.SEEK_SET)
+                try:
+                    reply = (False, work(*arguments))
+                except Exception as error:
+                    reply = (True, error)
+                pickle.dump(reply, replies)
+                replies.flush()
+    finally:
+        os._exit(0)

@@ -1,0 +1,84 @@
+"""LLVM IR text to a native host function, in this process, through ORC."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+
+import llvmlite.binding as llvm
+
+from dsl.lower.passes import LoweringError
+
+
+class Native:
+    """Machine code of one module.
+
+    The code is unmapped when this object dies: hold it as long as a function pointer taken from it may be called, and
+    hold whatever the bound symbols point to (ctypes callbacks) just as long. ctypes callbacks must not raise: an
+    exception would be printed and lost; store it, return non-zero, raise after the native function has returned.
+    """
+
+    def __init__(self, tracker, names: tuple[str, ...], keep_alive: tuple = ()):
+        self._tracker, self._keep_alive = tracker, keep_alive
+        self.addresses = {name: tracker[name] for name in names}
+
+    def function(self, name: str, result: type | None, *arguments: type):
+        """A ctypes function; it keeps this object alive."""
+        made = ctypes.CFUNCTYPE(result, *arguments)(self.addresses[name])
+        made.native = self
+        return made
+
+
+_serial = itertools.count()
+
+
+@functools.cache
+def _compiler():
+    """The process's JIT and a builder of target machines for it; a fork inherits both as they are."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.create_lljit_compiler()
+
+
+def _machine():
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(opt=1, reloc="pic", codemodel="small", jit=True)
+
+
+def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",), keep_alive: tuple = ()) -> Native:
+    """Compile `llvm_ir` for this CPU; `symbols` are addresses it may call by name, libc is there anyway.
+
+    No fast-math and no fma: host arithmetic rounds after each operation. Raises LoweringError for IR LLVM refuses and
+    for a name nobody defines.
+    """
+    compiler = _compiler()
+    machine = _machine()
+    try:
+        module = llvm.parse_assembly(llvm_ir)
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise LoweringError("host LLVM IR", str(error)) from None
+    _refuse_unknown_names(module, symbols)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+    builder.getModulePassManager().run(module, builder)
+    library = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
+    for name, address in symbols.items():
+        library.import_symbol(name, address)
+    for name in exports:
+        library.export_symbol(name)
+    try:
+        tracker = library.link(compiler, f"dsl_host_{next(_serial)}")
+    except RuntimeError as error:
+        raise LoweringError("host linking", str(error)) from None
+    return Native(tracker, exports, keep_alive)
+
+
+def _refuse_unknown_names(module: llvm.ModuleRef, symbols: dict[str, int]) -> None:
+    process = ctypes.CDLL(None)
+    called = [function.name for function in module.functions if function.is_declaration]
+    unknown = [name for name in called
+               if name not in symbols and not name.startswith("llvm.") and not hasattr(process, name)]
+    if unknown:
+        raise LoweringError("host linking", f"nobody defines {', '.join(unknown)}")

@@ -1,0 +1,90 @@
+"""LLVM IR text to PTX text, by LLVM's NVPTX back end."""
+
+from __future__ import annotations
+
+import re
+
+import llvmlite.binding as llvm
+
+from dsl.lower.guard import guarded
+from dsl.lower.passes import LoweringError
+
+TRIPLE = "nvptx64-nvidia-cuda"
+
+# The oldest PTX that knows each target, as LLVM 22 emits it without a feature.
+ARCH_PTX = {
+    "sm_70": 60, "sm_72": 61, "sm_75": 63, "sm_80": 70, "sm_86": 71, "sm_87": 74, "sm_89": 78,
+    "sm_90": 78, "sm_90a": 80, "sm_100": 86, "sm_100a": 86, "sm_100f": 88, "sm_101": 86, "sm_101a": 86,
+    "sm_103": 88, "sm_103a": 88, "sm_120": 87, "sm_120a": 87, "sm_121": 88, "sm_121a": 88,
+}
+
+# Instructions that need a newer PTX than their target does; matched in LLVM IR (an intrinsic with dots for
+# separators, or the text of inline assembly). PTX ISA, "PTX ISA Notes" of each instruction.
+FEATURE_PTX = (
+    (r"createpolicy|cache.hint|L2::(64|128|256)B", 74),
+    (r"stmatrix|griddepcontrol|mbarrier\.try.wait|barrier\.cluster|mapa|getctarank", 78),
+    (r"elect\.sync|cp\.async\.bulk|wgmma|setmaxnreg|fence\.proxy\.async|fence\.mbarrier.init", 80),
+    (r"e4m3x2|e5m2x2|multimem|st\.async|red\.async|(atom|red)[\w.:]*\.(vec|v2|v4|v8)", 81),
+    (r"fence\.proxy\.tensormap|tensormap\.replace|\.b128", 83),
+    (r"tcgen05|redux\.sync\.f(min|max)|clusterlaunchcontrol|shared::cta\.global|e2m1x2|e2m3x2|e3m2x2|ue8m0x2", 86),
+    (r"(ld|st)\.global[\w.:]*\.(v8\.\w32|v4\.\w64)", 88),
+)
+
+
+def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
+    """PTX of the lowest `.version` that has what is used, with the `.loc` lines of the IR's debug locations.
+
+    Raises LoweringError for IR LLVM refuses, LoweringCrash (naming the kernels) where LLVM aborts.
+    """
+    if arch not in ARCH_PTX:
+        raise LoweringError("PTX", f"unknown GPU arch {arch!r}; known: {', '.join(ARCH_PTX)}")
+    kernels = ", ".join(re.findall(r"define ptx_kernel void @(\S+?)\(", llvm_ir)) or "a module without kernels"
+    _ready()
+    return guarded(_compile, llvm_ir, arch, optimize, subject=f"{kernels} for {arch}")
+
+
+def ptx_version(llvm_ir: str, arch: str) -> int:
+    """Ten times the lowest PTX ISA version that has `arch` and every instruction the IR names."""
+    return max([ARCH_PTX[arch], *(version for pattern, version in FEATURE_PTX if re.search(pattern, llvm_ir))])
+
+
+def _ready() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def _compile(llvm_ir: str, arch: str, optimize: int) -> str:
+    _ready()
+    version = ptx_version(llvm_ir, arch)
+    features = f"+ptx{version}" if version > ARCH_PTX[arch] else ""
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, features=features, opt=optimize)
+    try:
+        module = llvm.parse_assembly(llvm_ir)
+        module.triple, module.data_layout = TRIPLE, str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise LoweringError("LLVM IR", str(error)) from None
+    tuning = llvm.create_pipeline_tuning_options(speed_level=optimize)
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return tidy(machine.emit_assembly(module))
+
+
+_DWARF = re.compile(r"^\t\.section\t\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE)
+_LABEL = re.compile(r"^\$L__(?:func_begin|func_end|tmp)\d+:\n", re.MULTILINE)
+_INLINED_AT = re.compile(r"^(\t\.loc\t\d+ \d+ \d+), function_name .*$", re.MULTILINE)
+_EXTERN = re.compile(r"^\.extern \.func .*?\b([\w.$]+)\s*$", re.MULTILINE)
+_RUNTIME_FUNCTIONS = {"vprintf", "malloc", "free", "__assertfail"}        # the four the driver links
+
+
+def tidy(ptx: str) -> str:
+    """PTX that ptxas optimises: no `debug` target and no DWARF, but all `.loc` and `.file` lines.
+
+    Raises LoweringError for a call of a function nobody defines, such as an intrinsic LLVM does not know.
+    """
+    unknown = sorted(set(_EXTERN.findall(_DWARF.sub("", ptx))) - _RUNTIME_FUNCTIONS)
+    if unknown:
+        raise LoweringError("PTX", f"LLVM knows no intrinsic or function {', '.join(unknown)}")
+    ptx = re.sub(r"^(\.target .*), debug$", r"\1", ptx, flags=re.MULTILINE)
+    ptx = _LABEL.sub("", _DWARF.sub("", ptx))
+    return _INLINED_AT.sub(r"\1", ptx).rstrip() + "\n"

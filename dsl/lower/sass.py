@@ -1,0 +1,65 @@
+"""PTX to cubin and cubin to SASS text, by NVIDIA's ptxas and nvdisasm where they are installed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+
+_PACKAGES = {"ptxas": "nvidia-cuda-nvcc", "nvdisasm": "nvidia-cuda-nvdisasm"}
+
+
+class ToolMissing(Exception):
+    """A tool of NVIDIA's is not installed; the text says how to install it."""
+
+    def __init__(self, tool: str):
+        super().__init__(f"`{tool}` is not on PATH and not among the installed packages\n"
+                         f"fix: uv sync    (or: uv pip install {_PACKAGES[tool]})")
+        self.tool = tool
+
+
+class ToolRejected(Exception):
+    """What a tool said about its input."""
+
+    def __init__(self, tool: str, text: str):
+        super().__init__(f"{tool}: {text}")
+        self.tool, self.text = tool, text
+
+
+@functools.cache
+def find(tool: str) -> str:
+    """The path of `ptxas` or `nvdisasm`: the PyPI package's, which the lock file pins, else the one on PATH."""
+    for folder in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for candidate in sorted(Path(folder, "nvidia").glob(f"*/bin/{tool}")):
+            if os.access(candidate, os.X_OK):
+                return str(candidate)
+    on_path = shutil.which(tool)
+    if on_path is None:
+        raise ToolMissing(tool)
+    return on_path
+
+
+def assemble(ptx: str, arch: str = "sm_90a") -> bytes:
+    """The cubin ptxas makes of `ptx`. Raises ToolMissing, or ToolRejected with ptxas' text."""
+    with tempfile.TemporaryDirectory(prefix="dsl-ptxas-") as folder:
+        Path(folder, "kernel.ptx").write_text(ptx)
+        _run(folder, "ptxas", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin")
+        return Path(folder, "kernel.cubin").read_bytes()
+
+
+def disassemble(cubin: bytes) -> str:
+    """SASS text of every kernel in `cubin`. Raises ToolMissing or ToolRejected."""
+    with tempfile.TemporaryDirectory(prefix="dsl-nvdisasm-") as folder:
+        Path(folder, "kernel.cubin").write_bytes(cubin)
+        return _run(folder, "nvdisasm", "-c", "kernel.cubin")
+
+
+def _run(folder: str, tool: str, *arguments: str) -> str:
+    done = subprocess.run([find(tool), *arguments], cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise ToolRejected(tool, (done.stderr + done.stdout).strip())
+    return done.stdout

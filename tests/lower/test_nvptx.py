@@ -1,0 +1,136 @@
+"""LLVM IR to PTX: versions, places, contraction, refusals; ptxas accepts what comes out."""
+
+import pytest
+
+from dsl.lower import nvptx, sass
+from dsl.lower.guard import LoweringCrash
+from dsl.lower.llvm_ir import to_llvm_ir
+from dsl.lower.nvptx import to_ptx
+from dsl.lower.passes import LoweringError, convert_to_llvm
+
+SAXPY = """
+#outer = loc("/home/author/saxpy.py":3:1)
+#first = loc("/home/author/saxpy.py":5:9)
+#second = loc("/home/author/saxpy.py":6:13)
+llvm.func @saxpy(%a: f32, %x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %n: i32)
+    attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
+  %i = nvvm.read.ptx.sreg.tid.x : i32 loc(#first)
+  %p = arith.cmpi slt, %i, %n : i32 loc(#first)
+  scf.if %p {
+    %px = llvm.getelementptr %x[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32 loc(#second)
+    %py = llvm.getelementptr %y[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32 loc(#second)
+    %vx = llvm.load %px : !llvm.ptr<1> -> f32 loc(#second)
+    %vy = llvm.load %py : !llvm.ptr<1> -> f32 loc(#second)
+    %m = arith.mulf %a, %vx : f32 loc(#second)
+    %s = arith.addf %m, %vy : f32 loc(#second)
+    llvm.store %s, %py : f32, !llvm.ptr<1> loc(#second)
+  } loc(#first)
+  nvvm.barrier loc(#second)
+  llvm.return loc(#second)
+} loc(#outer)
+"""
+
+
+def ptx_of(mlir_text: str, arch: str = "sm_90a", contract: bool = True) -> str:
+    return to_ptx(to_llvm_ir(convert_to_llvm(mlir_text), contract), arch)
+
+
+def kernel(body: str, declarations: str = "") -> str:
+    return f"define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {{\n{body}\n  ret void\n}}\n{declarations}"
+
+
+def test_kernel_with_places_and_fma(filecheck):
+    ptx = ptx_of(SAXPY)
+    filecheck(ptx, """
+        // CHECK: .version 8.0
+        // CHECK-NEXT: .target sm_90a
+        // CHECK-NEXT: .address_size 64
+        // CHECK: .visible .entry saxpy(
+        // CHECK: .reqntid 128, 1, 1
+        // CHECK: .loc 1 5 9
+        // CHECK: setp.ge.s32
+        // CHECK: .loc 1 6 13
+        // CHECK: fma.rn.f32
+        // CHECK: bar.sync 0;
+        // CHECK: .file 1 "/home/author/saxpy.py" """)
+    assert ".section" not in ptx and "debug" not in ptx and "$L__tmp" not in ptx
+    assert len(sass.assemble(ptx)) > 0
+
+
+def test_without_contraction_each_operation_rounds():
+    ptx = ptx_of(SAXPY, contract=False)
+    assert "mul.rn.f32" in ptx and "add.rn.f32" in ptx and "fma" not in ptx
+
+
+def test_inlined_places_name_the_callee_alone():
+    text = SAXPY.replace("loc(#second)", 'loc(callsite("f"("/home/author/saxpy.py":9:2) at #second))')
+    ptx = ptx_of(text)
+    assert ".loc\t1 9 2\n" in ptx and "inlined_at" not in ptx
+    sass.assemble(ptx)
+
+
+@pytest.mark.parametrize("arch", list(nvptx.ARCH_PTX))
+def test_version_is_the_oldest_with_the_target(arch):
+    version = nvptx.ARCH_PTX[arch]
+    assert f".version {version // 10}.{version % 10}\n.target {arch}\n" in to_ptx(kernel(""), arch)
+
+
+@pytest.mark.parametrize("text, arch, version", [
+    ('  call void asm sideeffect "griddepcontrol.wait;", ""()', "sm_80", "7.8"),
+    ('  call void asm sideeffect "tcgen05.fence::before_thread_sync;", ""()', "sm_90a", "8.6"),
+    ("  %e = call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)", "sm_90", "8.0"),
+    ("  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", "sm_80", "7.0"),
+])
+def test_version_is_the_oldest_with_the_instruction(text, arch, version):
+    assert f".version {version}\n" in to_ptx(kernel(text), arch)
+
+
+@pytest.mark.parametrize("version", sorted({version for _, version in nvptx.FEATURE_PTX}))
+def test_llvm_knows_every_version_of_the_table(version, monkeypatch):
+    monkeypatch.setattr(nvptx, "FEATURE_PTX", ((r"addrspace\(1\)", version),))
+    assert f".version {version // 10}.{version % 10}\n" in nvptx._compile(kernel(""), "sm_80", 3)
+
+
+def test_inline_barrier_is_not_duplicated_into_branches():
+    body = """
+  %c = icmp eq i32 %n, 0
+  br i1 %c, label %a, label %b
+a:
+  store i32 1, ptr addrspace(1) %p
+  br label %m
+b:
+  store i32 2, ptr addrspace(1) %p
+  br label %m
+m:
+  %x = phi i32 [ 1, %a ], [ 2, %b ]
+  call void asm sideeffect "bar.sync 0;", "~{memory}"()
+  %d = icmp eq i32 %x, 1
+  br i1 %d, label %t, label %e
+t:
+  store i32 3, ptr addrspace(1) %p
+  br label %e
+e:"""
+    from dsl.lower.llvm_ir import adapt
+    assert to_ptx(adapt(kernel(body))).count("bar.sync") == 1
+
+
+def test_abort_of_llvm_names_the_kernel():
+    with pytest.raises(LoweringCrash) as crash:
+        to_ptx(kernel("  call void @llvm.nvvm.tcgen05.relinq.alloc.permit.cg1()"), "sm_90")
+    assert str(crash.value) == ("the compiler died of SIGABRT while compiling k for sm_90\n"
+                                "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.relinq.alloc.permit.cg1")
+
+
+def test_bad_input_is_refused_by_name():
+    with pytest.raises(LoweringError, match="unknown GPU arch 'sm_42'; known: sm_70"):
+        to_ptx(kernel(""), "sm_42")
+    with pytest.raises(LoweringError, match="LLVM IR parsing error"):
+        to_ptx(kernel("  nonsense"))
+    with pytest.raises(LoweringError, match="knows no intrinsic or function llvm.nvvm.no.such"):
+        to_ptx(kernel("  call void @llvm.nvvm.no.such(i32 1)", "declare void @llvm.nvvm.no.such(i32)"))
+
+
+def test_printf_is_a_function_of_the_driver():
+    ptx = to_ptx(kernel("  %r = call i32 @vprintf(ptr null, ptr null)", "declare i32 @vprintf(ptr, ptr)"))
+    assert "vprintf" in ptx
+    sass.assemble(ptx)

@@ -1,0 +1,40 @@
+"""ptxas and nvdisasm: found, used, and their refusals and absence said."""
+
+import pytest
+
+from dsl.lower import sass
+
+PTX = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+	.reg .b64 %rd<2>;
+	ld.param.b64 %rd1, [p];
+	st.global.b32 [%rd1], 7;
+	ret;
+}
+"""
+
+
+def test_sass_of_a_kernel():
+    text = sass.disassemble(sass.assemble(PTX))
+    assert "STG.E" in text and "EXIT" in text
+
+
+def test_rejection_carries_the_text_of_ptxas():
+    with pytest.raises(sass.ToolRejected, match=r"kernel\.ptx, line 8; .*Unknown modifier '\.globule'"):
+        sass.assemble(PTX.replace("st.global", "st.globule"))
+
+
+def test_missing_tool_says_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sass.sysconfig, "get_path", lambda _: str(tmp_path))
+    sass.find.cache_clear()
+    try:
+        with pytest.raises(sass.ToolMissing) as missing:
+            sass.assemble(PTX)
+    finally:
+        sass.find.cache_clear()
+    assert str(missing.value) == ("`ptxas` is not on PATH and not among the installed packages\n"
+                                  "fix: uv sync    (or: uv pip install nvidia-cuda-nvcc)")
