@@ -44,3 +44,7 @@ def run():
 def expected():
     a, b = np.array(PAIRS, np.int32).T
     return {"quotient": np.floor_divide(a, b), "remainder": np.fmod(a, b), "static": np.array([-4, 1], np.int32)}
+
+
+if __name__ == "__main__":
+    print(run())

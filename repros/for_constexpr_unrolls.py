@@ -48,3 +48,7 @@ def expected(trips):
     for i in range(min(trips, STOP)):
         out = out * 2 + src + i
     return {"out": out.astype(np.int32)}
+
+
+if __name__ == "__main__":
+    print(run(trips=0))

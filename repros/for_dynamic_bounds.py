@@ -50,3 +50,7 @@ def expected():
             trips, total = trips + 1, total * 10 + i
         row[:] = trips, total, i
     return {"out": out}
+
+
+if __name__ == "__main__":
+    print(run())

@@ -52,3 +52,7 @@ def expected():
         acc = (acc * 3 + i) % 2**32
     acc = np.uint32(acc).view(np.int32)
     return {"out": np.array([acc, 0, 1, 2, 3], np.int32), "traces": np.array([1, 4], np.int32)}
+
+
+if __name__ == "__main__":
+    print(run())

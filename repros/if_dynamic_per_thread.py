@@ -52,3 +52,7 @@ def expected(limit):
     inner = np.where(tid > limit + 4, -tid, 0)
     value = np.where(first, tid * 10, np.where(second, inner, tid + limit))
     return {"out": np.stack([arm, value], 1).astype(np.int32)}
+
+
+if __name__ == "__main__":
+    print(run(limit=0))

@@ -52,3 +52,7 @@ def run(flag):
 
 def expected(flag):
     return {"out": np.array([1, 10] if flag else [2, 20], np.int32), "traces": np.array([2, 1], np.int32)}
+
+
+if __name__ == "__main__":
+    print(run(flag=True))

@@ -42,3 +42,7 @@ def run():
 def expected():
     relu = [0.0, 0.0, 0.0, 0.0, 1.5, np.inf, 0.0]
     return {"python_max": np.array([np.nan, *relu[1:]], np.float32), "fmax": np.array(relu, np.float32)}
+
+
+if __name__ == "__main__":
+    print(run())

@@ -40,3 +40,7 @@ def run():
 
 def expected():
     return {"out": np.ceil(np.array(OFFSETS) * 4 / 64).astype(np.int64) * 64}
+
+
+if __name__ == "__main__":
+    print(run())

@@ -46,3 +46,7 @@ def run():
 def expected():
     static = [np.gcd(16, 4 * abs(n)) for n in (1, 2, 4, -4)]
     return {"out": np.array([16, *static, 4, 4, 16, 64], np.int32)}
+
+
+if __name__ == "__main__":
+    print(run())

@@ -45,3 +45,7 @@ def run():
 def expected():
     wide = np.array(ROWS, np.int64) ** 2
     return {"wrapped": wide.astype(np.int32).astype(np.int64), "wide": wide}
+
+
+if __name__ == "__main__":
+    print(run())

@@ -42,3 +42,7 @@ def run():
 def expected():
     offsets = np.array([-2, -2, -2, 2, 2, -1])
     return {"out": (MIDDLE + offsets).astype(np.float32)}
+
+
+if __name__ == "__main__":
+    print(run())

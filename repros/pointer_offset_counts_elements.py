@@ -41,3 +41,7 @@ def run(bits):
 
 def expected(bits):
     return {"out": np.full(3, 3 * bits // 8, np.int64)}
+
+
+if __name__ == "__main__":
+    print(run(bits=8))

@@ -51,3 +51,7 @@ def expected():
         "value": np.full(3, 7, np.int8),
         "stored": np.full(1, 9, np.int8),
     }
+
+
+if __name__ == "__main__":
+    print(run())

@@ -61,3 +61,7 @@ def expected():
         "pairs": np.frombuffer(raw, "<i8"),
         "distance": np.array([3, 12, 24], np.int64),
     }
+
+
+if __name__ == "__main__":
+    print(run())

@@ -53,3 +53,7 @@ def run(relu):
 def expected(relu):
     y = (np.arange(SIZE, dtype=np.float32) - 100) * 2 + 1
     return {"out": np.where(y > 0, y, 0).astype(np.float32) if relu else y}
+
+
+if __name__ == "__main__":
+    print(run(relu=True))

@@ -47,3 +47,7 @@ def expected(width):
     source = lane ^ b
     last = (lane & segment) | (31 & ~segment)
     return {"out": np.where(source <= last, source, lane).astype(np.int32)}
+
+
+if __name__ == "__main__":
+    print(run(width=8))

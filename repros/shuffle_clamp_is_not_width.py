@@ -46,3 +46,7 @@ def expected():
         "clamped": np.where(lane < 15, lane + 1, lane).astype(np.int32),
         "segmented": np.where(lane % 16 < 15, lane + 1, lane).astype(np.int32),
     }
+
+
+if __name__ == "__main__":
+    print(run())

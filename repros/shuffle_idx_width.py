@@ -46,3 +46,7 @@ def expected(width):
     segment = LANES - width
     source = (lane & segment) | (b & ~segment)
     return {"out": source.astype(np.int32)}
+
+
+if __name__ == "__main__":
+    print(run(width=8))

@@ -47,3 +47,7 @@ def expected(width):
     source = lane - b
     first = lane & segment
     return {"out": np.where(source >= first, source, lane).astype(np.int32)}
+
+
+if __name__ == "__main__":
+    print(run(width=8))

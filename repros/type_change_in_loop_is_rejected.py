@@ -33,3 +33,7 @@ def run():
     out = torch.zeros(1, dtype=torch.float32, device="cuda")
     host(from_dlpack(x), from_dlpack(out))
     return {"out": out}
+
+
+if __name__ == "__main__":
+    print(run())

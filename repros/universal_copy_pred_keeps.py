@@ -44,3 +44,7 @@ def expected():
     out = np.arange(1, THREADS * ELEMENTS + 1, dtype=np.float32).reshape(THREADS, ELEMENTS)
     out[LIMIT:] = -2.0
     return {"out": out}
+
+
+if __name__ == "__main__":
+    print(run())

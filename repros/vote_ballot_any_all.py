@@ -48,3 +48,7 @@ def expected(votes):
     ballot = np.full(LANES, bits, np.uint32).view(np.int32)
     ones = np.ones(LANES, np.int32)
     return {"ballot": ballot, "any": ones * (bits != 0), "all": ones * (bits == 0xFFFFFFFF)}
+
+
+if __name__ == "__main__":
+    print(run(votes="none"))

@@ -43,3 +43,7 @@ def run():
 def expected():
     out = np.where(np.arange(LANES) < 16, 0x0000FFFF, 0xFFFF0000)
     return {"out": out.astype(np.uint32).view(np.int32)}
+
+
+if __name__ == "__main__":
+    print(run())

@@ -51,3 +51,7 @@ def expected():
         return 0 if n == 1 else 1 + steps(n // 2 if n % 2 == 0 else 3 * n + 1)
 
     return {"steps": np.array([steps(n) for n in STARTS], np.int32)}
+
+
+if __name__ == "__main__":
+    print(run())

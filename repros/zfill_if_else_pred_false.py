@@ -65,3 +65,7 @@ def expected():
     out = np.arange(1, THREADS * ELEMENTS + 1, dtype=np.float32).reshape(THREADS, ELEMENTS)
     out[np.arange(THREADS) % 3 == 0] = 0
     return {"out": out}
+
+
+if __name__ == "__main__":
+    print(run())

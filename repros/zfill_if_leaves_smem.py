@@ -57,3 +57,7 @@ def expected():
     out = np.arange(1, THREADS * ELEMENTS + 1, dtype=np.float32).reshape(THREADS, ELEMENTS)
     out[LIMIT:] = POISON
     return {"out": out}
+
+
+if __name__ == "__main__":
+    print(run())

@@ -62,3 +62,7 @@ def run(predicate):
 
 def expected(predicate):
     return {"out": np.zeros((THREADS, ELEMENTS), np.float32)}
+
+
+if __name__ == "__main__":
+    print(run(predicate="static"))

@@ -62,3 +62,7 @@ def run(copy):
 
 def expected(copy):
     return {"out": np.zeros((THREADS, int(copy[2:]) // 4), np.float32)}
+
+
+if __name__ == "__main__":
+    print(run(copy="ca4"))

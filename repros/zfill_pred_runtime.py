@@ -74,3 +74,7 @@ def expected(copy):
     out = np.arange(1, THREADS * elements + 1, dtype=np.float32).reshape(THREADS, elements)
     out[LIMIT:] = 0
     return {"out": out}
+
+
+if __name__ == "__main__":
+    print(run(copy="ca4"))
