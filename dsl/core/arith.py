@@ -44,6 +44,11 @@ def compare(name: str, a: Value, b: Value, signed: bool) -> Value:
     return mlir.result("arith.cmpi", mlir.i1, a, b, predicate=mlir.int_attr(predicate))
 
 
+def compare_unordered(name: str, a: Value, b: Value) -> Value:
+    """Float `a name b` (lt or gt), true as well where either is NaN."""
+    return mlir.result("arith.cmpf", mlir.i1, a, b, predicate=mlir.int_attr({"gt": 9, "lt": 11}[name]))
+
+
 def select(condition: Value, a: Value, b: Value) -> Value:
     return mlir.result("arith.select", a.type, condition, a, b)
 

@@ -153,6 +153,15 @@ def call(symbol: str, result_type: Type | None, *operands: Value) -> Value | Non
     return made.results[0] if result_type else None
 
 
+def call_variadic(symbol: str, result_type: Type, fixed: Sequence[Type], *operands: Value) -> Value:
+    """Call a declared C function that takes `fixed` and then any arguments."""
+    type_ = _llvm.FunctionType.get(result_type, list(fixed), is_var_arg=True)
+    made = op("llvm.call", [result_type], operands,
+              {"callee": symbol_attr(symbol), "var_callee_type": type_attr(type_), "op_bundle_sizes": i32_array_attr([]),
+               "operandSegmentSizes": i32_array_attr([len(operands), 0])})
+    return made.results[0]
+
+
 def field(aggregate: Value, index: int, type_: Type) -> Value:
     """Member `index` of a struct value."""
     return op("llvm.extractvalue", [type_], [aggregate],

@@ -152,17 +152,22 @@ def minimum(a, b):
 
 
 def maximum(a, b):
-    """The larger of two numbers in their common type; Python numbers stay Python's."""
+    """The larger of two numbers in their common type; a NaN on the left stays. Python numbers stay Python's."""
     return _extreme("max", a, b)
 
 
 def _extreme(name: str, a, b):
     if of_python(a) and of_python(b):
         return _FOLD[name](a, b)
-    result = operate(name, a, b)
-    if result is NotImplemented:
+    left, right = numeric(a), numeric(b)
+    if left is None or right is None:
         raise DSLUserCodeTypeError(f"{name} compares numbers, and got {type_name(a)} and {type_name(b)}")
-    return result
+    dtype = _operation_type(name, a, b)
+    left, right = dtype(left), dtype(right)
+    if not dtype.is_float or not (is_dynamic(left) or is_dynamic(right)):
+        return operate(name, a, b)
+    x, y = left.ir(), right.ir()
+    return dtype(arith.select(arith.compare_unordered("gt" if name == "max" else "lt", x, y), x, y))
 
 
 def select(condition, a, b) -> Numeric:

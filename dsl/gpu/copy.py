@@ -1,0 +1,39 @@
+"""Copies between global and shared memory.  PTX ISA: Data Movement and Conversion Instructions."""
+
+from __future__ import annotations
+
+from dsl.core.dtypes import Int32
+from dsl.core.errors import DSLUserCodeError
+from dsl.core.pointer import AddressSpace, Pointer
+from dsl.gpu.inline import intrinsic
+
+
+def cp_async(dst: Pointer, src: Pointer, nbytes: int, src_bytes=None, cache: str = "ca") -> None:
+    """Copy `src_bytes` of `nbytes` (4, 8, 16) global -> shared and fill the rest with zeros, asynchronously.
+
+    `cache` is ca (all levels) or cg (L2 only, 16 bytes).  PTX ISA: cp.async. Raises DSLUserCodeError for another size.
+    """
+    legal = (16,) if cache == "cg" else (4, 8, 16)
+    if nbytes not in legal:
+        raise DSLUserCodeError(f"cp.async.{cache} copies {' or '.join(map(str, legal))} bytes, and this is {nbytes}",
+                               fix=f"num_bits_per_copy={legal[-1] * 8}")
+    if src.space != AddressSpace.gmem or dst.space != AddressSpace.smem:
+        raise DSLUserCodeError(f"cp.async copies gmem to smem, and this is {src.space.name} to {dst.space.name}",
+                               fix="use a CopyUniversalOp atom for other memory")
+    size = () if src_bytes is None else (Int32(src_bytes),)
+    intrinsic(f"nvvm.cp.async.{cache}.shared.global.{nbytes}{'.s' if size else ''}", None, dst, src, *size)
+
+
+def cp_async_commit_group() -> None:
+    """Close a group of cp.async.  PTX ISA: cp.async.commit_group."""
+    intrinsic("nvvm.cp.async.commit.group", None)
+
+
+def cp_async_wait_group(n: int) -> None:
+    """Wait until at most `n` of the latest groups are in flight; `n` is static.  PTX ISA: cp.async.wait_group."""
+    intrinsic("nvvm.cp.async.wait.group", None, Int32(n))
+
+
+def cp_async_wait_all() -> None:
+    """Wait for every cp.async of this thread.  PTX ISA: cp.async.wait_all."""
+    intrinsic("nvvm.cp.async.wait.all", None)

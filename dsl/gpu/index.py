@@ -1,0 +1,42 @@
+"""Where a thread is: the special registers.  PTX ISA: Special Registers."""
+
+from __future__ import annotations
+
+from dsl.core.dtypes import Int32
+from dsl.gpu.inline import register
+
+
+def _triple(name: str) -> tuple[Int32, Int32, Int32]:
+    return tuple(register(f"{name}.{axis}") for axis in "xyz")
+
+
+def thread_idx() -> tuple[Int32, Int32, Int32]:
+    """The thread's (x, y, z) in its block."""
+    return _triple("tid")
+
+
+def block_dim() -> tuple[Int32, Int32, Int32]:
+    """Threads of a block in (x, y, z)."""
+    return _triple("ntid")
+
+
+def block_idx() -> tuple[Int32, Int32, Int32]:
+    """The block's (x, y, z) in the grid."""
+    return _triple("ctaid")
+
+
+def grid_dim() -> tuple[Int32, Int32, Int32]:
+    """Blocks of the grid in (x, y, z)."""
+    return _triple("nctaid")
+
+
+def lane_idx() -> Int32:
+    """The thread's lane in its warp, 0 to 31."""
+    return register("laneid")
+
+
+def warp_idx() -> Int32:
+    """The warp's index in its block: the linear thread index over 32."""
+    x, y, z = thread_idx()
+    width, height, _ = block_dim()
+    return (x + y * width + z * width * height) // 32
