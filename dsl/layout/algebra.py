@@ -141,7 +141,7 @@ def composition(lhs: Any, rhs: Tiler) -> Any:
     if isinstance(rhs, ComposedLayout):
         raise LayoutError(f"composition: {lhs} o ({rhs}) is not a layout", "compose with the outer layout instead")
     if not isinstance(rhs, Layout):
-        rhs = Layout(rhs, 1)
+        rhs = make_layout(rhs)
     return _compose(lhs, rhs.shape, rhs.stride, rhs)
 
 
@@ -164,17 +164,15 @@ def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
     """Every `stride`-th index, `extent` of them, of flat modes: taken from the left, mode by mode."""
     taken: list[_Mode] = []
     for number, (mode_extent, mode_stride) in enumerate(modes[:-1]):
-        if is_constant(extent, 1):
-            break
         if not is_static((mode_extent, extent, stride)):
-            raise LayoutError(f"{what}: mode {number} would be split by an extent or stride that is only known at run time",
+            raise LayoutError(f"{what}: mode {number} would be split by an extent or stride known only at run time",
                               "divide mode by mode with a static tiler, or make the extent static")
         step = abs(stride)
-        if step >= mode_extent:
-            if step % mode_extent:
+        if step >= mode_extent or extent == 1:
+            if step % mode_extent and extent != 1:
                 raise LayoutError(f"{what}: the stride {stride} is not a multiple of the extent {mode_extent} of mode "
                                   f"{number}", "choose a tile that divides the mode")
-            stride = (step // mode_extent) * _sign(stride)
+            stride = -(-step // mode_extent) * _sign(stride)
             continue
         available = -(-mode_extent // step)
         part = min(available, extent)
@@ -221,16 +219,14 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
 
 
 def _ceil_div_shape(shape: tuple, divisor: Any) -> tuple:
-    """A flat shape divided, rounding up, from the left where it goes evenly and as one size where it does not."""
-    rest = list(shape)
-    for i, extent in enumerate(rest):
-        if is_constant(divisor, 1):
-            break
-        if not is_static((extent, divisor)) or gcd(extent, divisor) != min(extent, divisor):
-            return (*rest[:i], int_tuple.ceil_div(product(tuple(rest[i:])), divisor))
-        common = min(extent, divisor)
-        rest[i], divisor = extent // common, divisor // common
-    return tuple(rest) if is_constant(divisor, 1) else (*rest[:-1], int_tuple.ceil_div(rest[-1], divisor))
+    """A flat shape divided from the left, rounding up in each mode; what a mode cannot take divides the next one."""
+    result = []
+    for i, extent in enumerate(shape):
+        if not is_static((extent, divisor)) and i < len(shape) - 1 and not is_constant(divisor, 1):
+            return (*result, int_tuple.ceil_div(product(shape[i:]), divisor))
+        result.append(int_tuple.ceil_div(extent, divisor))
+        divisor = int_tuple.ceil_div(divisor, extent) if i < len(shape) - 1 else divisor
+    return tuple(result)
 
 
 def _coalesce_shape(shape: tuple) -> tuple:

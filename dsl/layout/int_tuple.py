@@ -6,7 +6,7 @@ static 0 or 1 and a sum with a static 0 build nothing, so a dynamic leaf passes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 IntTuple = Any  # int | dynamic integer | tuple of IntTuple
@@ -259,6 +259,30 @@ def has_none(x: Any) -> bool:
     return any(has_none(e) for e in x) if isinstance(x, tuple) else x is None
 
 
+# --- dynamic leaves taken out and put back -------------------------------------------------------------------------
+
+_HOLE = "?"
+
+
+def split_dynamic(x: Any) -> tuple[tuple, Any]:
+    """The dynamic leaves of an int tuple, left to right, and the hashable tuple with holes that they leave."""
+    if isinstance(x, tuple):
+        parts = [split_dynamic(e) for e in x]
+        return tuple(leaf for leaves, _ in parts for leaf in leaves), tuple(hole for _, hole in parts)
+    if isinstance(x, ScaledBasis) and not isinstance(x.value, int):
+        return (x.value,), ScaledBasis(_HOLE, x.mode)
+    return ((), x) if is_static(x) else ((x,), _HOLE)
+
+
+def join_dynamic(holes: Any, leaves: Iterator[Any]) -> Any:
+    """The inverse of split_dynamic."""
+    if isinstance(holes, tuple):
+        return tuple(join_dynamic(h, leaves) for h in holes)
+    if isinstance(holes, ScaledBasis) and holes.value is _HOLE:
+        return ScaledBasis(next(leaves), holes.mode)
+    return next(leaves) if holes is _HOLE else holes
+
+
 # --- arithmetic -----------------------------------------------------------------------------------------------------
 
 
@@ -296,7 +320,7 @@ def _one_way(a: Any, b: Any) -> Any:
 
 
 def shape_div(a: IntTuple, b: IntTuple) -> IntTuple:
-    """The shape left when `b` elements are taken out of `a`, from the left. Raises LayoutError where they do not fit."""
+    """The shape left when `b` elements are taken out of `a`, from the left. Raises LayoutError where they don't fit."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         if len(a) != len(b):
             raise LayoutError(f"shape_div: {text(a)} and {text(b)} have different ranks")

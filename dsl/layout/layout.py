@@ -33,6 +33,7 @@ from dsl.layout.int_tuple import (
     slice_tuple,
     text,
     transform_leaf,
+    unflatten,
     wrap,
     zero_coord,
 )
@@ -85,7 +86,16 @@ class Layout:
 
     def get_flat_coord(self, index: Any) -> tuple:
         """The coordinate of a column-major index with one integer a mode."""
-        return tuple(int_tuple.crd2idx(c, s) for c, s in zip(wrap(idx2crd(index, self.shape)), wrap(self.shape), strict=True))
+        coord = wrap(idx2crd(index, self.shape))
+        return tuple(int_tuple.crd2idx(c, s) for c, s in zip(coord, wrap(self.shape), strict=True))
+
+    def __flatten__(self) -> tuple[tuple, Any]:
+        """The dynamic leaves, and the rest as a hashable key (core.tree)."""
+        return int_tuple.split_dynamic((self.shape, self.stride))
+
+    @classmethod
+    def __unflatten__(cls, key: Any, children: Sequence[Any]) -> Layout:
+        return cls(*int_tuple.join_dynamic(key, iter(children)))
 
 
 class ComposedLayout:
@@ -107,6 +117,17 @@ class ComposedLayout:
 
     def with_outer(self, outer: Layout) -> ComposedLayout:
         return ComposedLayout(self.inner, self.offset, outer)
+
+    def __flatten__(self) -> tuple[tuple, Any]:
+        """The dynamic leaves, and the rest as a hashable key (core.tree)."""
+        leaves, holes = int_tuple.split_dynamic((self.offset, self.outer.shape, self.outer.stride))
+        return leaves, (self.inner, holes)
+
+    @classmethod
+    def __unflatten__(cls, key: Any, children: Sequence[Any]) -> ComposedLayout:
+        inner, holes = key
+        offset, shape, stride = int_tuple.join_dynamic(holes, iter(children))
+        return cls(inner, offset, Layout(shape, stride))
 
     def __call__(self, coord: Coord) -> Any:
         return self.inner(add(self.offset, self.outer(coord)))
@@ -203,22 +224,22 @@ def _pair_with_order(shape: IntTuple, order: IntTuple, leaves: list[tuple[int, I
 def make_layout_like(layout: Any) -> Layout:
     """A compact layout of the same shape, modes in the order of the strides; stride 0 stays 0.
 
-    Dynamic strides count as larger than every static one, left to right.
+    Equal strides stay equal. Dynamic strides count as larger than every static one, left to right.
     """
-    shapes, strides = flatten_to_tuple(layout.shape), flatten_to_tuple(layout.stride)
+    keys = [_order_key(i, stride) for i, stride in enumerate(flatten_to_tuple(layout.stride))]
+    extents = flatten_to_tuple(layout.shape)
 
-    def rank_of(i: int) -> tuple[bool, int, int]:
-        stride = basis_value(strides[i])
-        return (not isinstance(stride, int), abs(stride) if isinstance(stride, int) else 0, i)
+    def stride(i: int) -> Any:
+        if is_constant(extents[i], 1) or keys[i] == (0, 0):
+            return 0
+        return product(tuple(e for e, key in zip(extents, keys, strict=True) if (0, 0) < key < keys[i]))
 
-    result: list[Any] = [0] * len(strides)
-    running: Any = 1
-    for i in sorted(range(len(strides)), key=rank_of):
-        if not is_constant(strides[i], 0) and not is_constant(shapes[i], 1):
-            result[i] = running
-            running = mul(running, shapes[i])
-    rest = iter(result)
-    return Layout(layout.shape, transform_leaf(lambda _: next(rest), layout.shape))
+    return Layout(layout.shape, unflatten(map(stride, range(len(extents))), layout.shape))
+
+
+def _order_key(position: int, stride: Any) -> tuple[int, int]:
+    value = basis_value(stride)
+    return (0, abs(value)) if isinstance(value, int) else (1, position)
 
 
 def make_identity_layout(shape: IntTuple) -> Layout:

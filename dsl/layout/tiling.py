@@ -126,7 +126,11 @@ def _ranked_product(block: Any, tiler: Layout, *, raked: bool) -> Any:
     one = Layout(1, 0)
     both = logical_product(append(block, one, count), append(tiler, one, count))
     inner, outer = (both[1], both[0]) if raked else (both[0], both[1])
-    return make_layout(tuple(make_layout((get(inner, i), get(outer, i))) for i in range(count)))
+    if count == 1 and not (isinstance(block.shape, tuple) and isinstance(tiler.shape, tuple)):
+        modes = make_layout((make_layout((inner, outer)),))
+    else:
+        modes = make_layout(tuple(make_layout((get(inner, i), get(outer, i))) for i in range(count)))
+    return coalesce(modes, target_profile=(1,) * count) if raked else modes
 
 
 def blocked_product(block: Any, tiler: Layout) -> Any:
@@ -135,21 +139,17 @@ def blocked_product(block: Any, tiler: Layout) -> Any:
 
 
 def raked_product(block: Any, tiler: Layout) -> Any:
-    """Blocks interleaved in each mode: mode i is (repeat mode i, block mode i)."""
+    """Blocks interleaved in each mode: mode i is (repeat mode i, block mode i), coalesced."""
     return _ranked_product(block, tiler, raked=True)
 
 
 def tile_to_shape(atom: Any, trg_shape: IntTuple, order: IntTuple | None = None) -> Any:
-    """The atom repeated to fill `trg_shape`, over its modes by increasing `order` (column-major without one)."""
+    """The atom repeated to cover `trg_shape`, over its modes by increasing `order` (column-major without one)."""
     if isinstance(atom, ComposedLayout):
         return atom.with_outer(tile_to_shape(atom.outer, trg_shape, order))
     count = len(wrap(trg_shape))
     if rank(atom) > count:
         raise LayoutError(f"tile_to_shape: {atom} has more modes than the shape {text(trg_shape)}")
     padded = append(atom, Layout(1, 0), count)
-    have, want = product_each(padded.shape), product_each(trg_shape)
-    for mode, (h, w) in enumerate(zip(have, want, strict=True)):
-        if is_static((h, w)) and w % h:
-            raise LayoutError(f"tile_to_shape: the extent {h} of {atom} does not divide {w} in mode {mode}")
-    repeats = int_tuple.ceil_div(want, have)
+    repeats = int_tuple.ceil_div(product_each(trg_shape), product_each(padded.shape))
     return blocked_product(padded, make_ordered_layout(repeats, tuple(range(count)) if order is None else order))

@@ -1,6 +1,7 @@
 """Layout algebra gives the layouts that nvidia-cutlass-dsl gives, on random static layouts."""
 
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,7 +50,6 @@ OPERATIONS = {
     "crd2idx({index}, {a})": 2,
     "idx2crd({index}, {shape})": 2,
     "size({a}), cosize({a}), rank({a}), depth({a})": 1,
-    "make_layout_tv({b2}, {c2})": 0,
 }
 
 
@@ -73,8 +73,8 @@ def layout_text(rng: random.Random, rank: int | None = None, *, compact: bool = 
 
 
 def tiler_text(rng: random.Random, rank: int) -> str:
-    modes = [rng.choice((str(rng.choice(EXTENTS)), f"make_layout({rng.choice(EXTENTS)}, stride={rng.choice((1, 2, 4))})"))
-             for _ in range(rng.randint(1, rank))]
+    modes = [str(rng.choice(EXTENTS)) if rng.random() < 0.5 else
+             f"make_layout({rng.choice(EXTENTS)}, stride={rng.choice((1, 2, 4))})" for _ in range(rng.randint(1, rank))]
     return "(" + ",".join(modes) + ",)"
 
 
@@ -84,12 +84,14 @@ def expression(rng: random.Random) -> str:
     rng.shuffle(order3)
     order = order3[:2] if 2 not in order3[:2] else [1, 0]
     fills = dict(
-        a=layout_text(rng, rng.randint(2, 3)), a3=layout_text(rng, 3), b=layout_text(rng, rng.choice((None, 2)), compact=True),
+        a=layout_text(rng, rng.randint(2, 3)), a3=layout_text(rng, 3),
+        b=layout_text(rng, rng.choice((None, 2)), compact=True),
         c=layout_text(rng, rng.choice((None, 2)), compact=True), n=rng.choice((4, 24, 64, 96, 100)),
         tiler=tiler_text(rng, 2), profile=rng.choice(("(1,1)", "(1,)", "(1,(1,1))", "None")),
         bigshape=(rng.choice((16, 48, 64)), rng.choice((32, 96, 128))), order=tuple(order), order3=tuple(order3),
-        shape=shape_text(rng), shape3=shape_text(rng, 3), new_bits=rng.choice((8, 16, 32)), old_bits=rng.choice((8, 16, 32)),
-        coord3=tuple(rng.choice((None, 0, 1)) for _ in range(3)), index=rng.randint(0, 40), b2="", c2="",
+        shape=shape_text(rng), shape3=shape_text(rng, 3),
+        new_bits=rng.choice((8, 16, 32)), old_bits=rng.choice((8, 16, 32)),
+        coord3=tuple(rng.choice((None, 0, 1)) for _ in range(3)), index=rng.randint(0, 40),
     )
     return template.format(**fills)
 
@@ -101,20 +103,45 @@ def ours(text: str) -> str:
         return f"! {error}"
 
 
-def is_wrong_composition(text: str) -> bool:
-    """Whether we refused because the elements cross a mode they do not divide: upstream gives a wrong layout there."""
-    return "they do not divide" in ours(text)
+def is_wrong(text: str, theirs: str) -> bool:
+    """Whether upstream accepted something that has no right answer, and we refused it saying why."""
+    refusal = ours(text)
+    if "they do not divide" in refusal:
+        return breaks_the_law(text, theirs) if text.startswith("composition") else True
+    return text.startswith("recast_layout") and ("no static stride 1" in refusal or "nor a divisor" in refusal)
+
+
+def breaks_the_law(text: str, theirs: str) -> bool:
+    """Whether `theirs`, printed for `composition(A, B)` with a layout or a tuple B, is not A o B somewhere."""
+    a, b = eval(text.replace("composition(", "pair(", 1), dict(vars(dsl.layout), pair=lambda a, b: (a, b)))
+    result = parse(theirs)
+    if isinstance(b, tuple):
+        return any(breaks(a[i], t, result[i]) for i, t in enumerate(b))
+    return breaks(a, b, result)
+
+
+def breaks(a, b, result) -> bool:
+    b = b if isinstance(b, dsl.layout.Layout) else dsl.layout.make_layout(b)
+    return any(result(i) != a(b(i)) for i in range(dsl.layout.size(b)))
+
+
+def parse(printed: str) -> dsl.layout.Layout:
+    shape, stride = (eval(re.sub(r"\)", ",)", part)) for part in printed.split(":"))
+    return dsl.layout.make_layout(shape, stride=stride)
 
 
 def test_same_layouts_as_upstream():
     rng = random.Random(20261120)
     expressions = [expression(rng) for _ in range(CASES)]
     script = Path(__file__).with_name("upstream_layouts.py")
-    done = subprocess.run([sys.executable, script], input="\n".join(expressions), capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, script], input="\n".join(expressions), capture_output=True, text=True,
+                          timeout=120)
     assert done.returncode == 0, done.stderr
     theirs = done.stdout.splitlines()
     assert len(theirs) == CASES
     accepted = [(e, t) for e, t in zip(expressions, theirs, strict=True) if not t.startswith("!")]
-    assert len(accepted) > CASES // 2
-    different = [f"{e}\n  theirs {t}\n  ours   {ours(e)}" for e, t in accepted if ours(e) != t and not is_wrong_composition(e)]
-    assert not different, f"{len(different)} of {len(accepted)} differ:\n" + "\n".join(different[:60])
+    assert len(accepted) > 0.8 * CASES
+    different = [(e, t) for e, t in accepted if ours(e) != t]
+    unexplained = [f"{e}\n  theirs {t}\n  ours   {ours(e)}" for e, t in different if not is_wrong(e, t)]
+    assert not unexplained, f"{len(unexplained)} of {len(accepted)} differ:\n" + "\n".join(unexplained[:40])
+    assert len(different) < 0.03 * CASES
