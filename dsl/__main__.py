@@ -1,0 +1,147 @@
+"""python -m dsl FILE: run a CuTe DSL program with this compiler, on the emulator or a GPU."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import itertools
+import linecache
+import os
+import re
+import sys
+import traceback
+import types
+
+EXAMPLES = """\
+examples:
+  python -m dsl repros/zfill_pred_false.py            run it; a file that only defines run() has run() called
+  python -m dsl repros/shuffle_idx_width.py -p width=8
+  python -m dsl --show ptx kernel.py                  and print the PTX of every kernel it launched
+  python -m dsl - < kernel.py                         a program from standard input
+"""
+STAGES = ("mlir", "llvm", "ptx", "sass")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options, rest = _parser().parse_known_args(arguments)
+    if rest[:1] == ["--"]:
+        rest = rest[1:]
+    try:
+        source = sys.stdin.read() if options.file == "-" else open(options.file, encoding="utf-8").read()
+    except OSError as error:
+        print(f"dsl: cannot read {options.file}: {error.strerror}", file=sys.stderr)
+        return 2
+    file = "<stdin>" if options.file == "-" else options.file
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    sys.argv = [options.file, *rest]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)) if options.file != "-" else os.getcwd())
+    return _run(file, source, options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m dsl", description=__doc__, epilog=EXAMPLES,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", help="a Python program that imports cutlass, or - for standard input")
+    parser.add_argument("--show", choices=STAGES, action="append", default=[],
+                        help="print this stage of every kernel after the run (may be repeated)")
+    parser.add_argument("--device", choices=("emulator", "cuda"),
+                        help="where kernels run; default: the GPU if there is one, else the emulator")
+    parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE",
+                        help="a parameter of the file's run() (may be repeated)")
+    return parser
+
+
+def _run(file: str, source: str, options: argparse.Namespace) -> int:
+    """Run the program; 0, or 1 where it failed, 2 for wrong usage, 130 after Ctrl-C."""
+    from dsl import alias
+    try:
+        session = alias.install(options.device)
+    except RuntimeError as error:
+        print(f"dsl: {error}", file=sys.stderr)
+        return 2
+    status = 0
+    try:
+        _execute(file, source, options.param)
+    except KeyboardInterrupt:
+        print("dsl: stopped", file=sys.stderr)
+        return 130
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except BaseException as error:
+        sys.stdout.flush()
+        print(_failure(error), file=sys.stderr)
+        status = 1
+    for stage in options.show:
+        print(session.show(stage))
+    return status
+
+
+def _execute(file: str, source: str, params: list[str]) -> None:
+    module = types.ModuleType("__main__")
+    module.__file__ = file
+    sys.modules["__main__"] = module
+    tree = ast.parse(source, file)
+    exec(compile(tree, file, "exec"), module.__dict__)
+    run = getattr(module, "run", None)
+    if callable(run) and not _has_main_block(tree):
+        chosen = dict(_split(param) for param in params)
+        declared = _declared_params(source)
+        given = {name: _choice(value, declared.get(name)) for name, value in chosen.items()}
+        axes = [[given[name]] if name in given else values for name, values in declared.items()]
+        names = [*declared, *(name for name in given if name not in declared)]
+        axes += [[given[name]] for name in given if name not in declared]
+        for values in itertools.product(*axes):
+            _report(run, dict(zip(names, values)))
+
+
+def _has_main_block(tree: ast.Module) -> bool:
+    return any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in tree.body)
+
+
+def _declared_params(source: str) -> dict[str, list]:
+    """`params` of the file's [tool.repro] table.  PEP 723."""
+    block = re.search(r"^# /// script$(.*?)^# ///$", source, re.MULTILINE | re.DOTALL)
+    if not block:
+        return {}
+    import tomllib
+    lines = [line[2:] if line.startswith("# ") else line[1:] for line in block.group(1).splitlines()]
+    return tomllib.loads("\n".join(lines)).get("tool", {}).get("repro", {}).get("params", {})
+
+
+def _split(param: str) -> tuple[str, str]:
+    name, _, value = param.partition("=")
+    return name, value
+
+
+def _choice(text: str, values: list | None) -> object:
+    """The declared value that reads like `text`, or `text` as a Python literal."""
+    for value in values or ():
+        if str(value) == text:
+            return value
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _report(run, params: dict) -> None:
+    returned = run(**params)
+    if params:
+        print(", ".join(f"{name}={value}" for name, value in params.items()))
+    for name, value in (returned.items() if isinstance(returned, dict) else [("result", returned)]):
+        print(f"{name} = {value}")
+
+
+def _failure(error: BaseException) -> str:
+    """The author's error: our own text where it has one, else a traceback without our frames."""
+    if hasattr(error, "repro_outcome"):
+        return str(error)
+    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not os.path.abspath(frame.filename).startswith(here)]
+    head = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []
+    return "".join([*head, *traceback.format_exception_only(error)]).rstrip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""The import alias: `import cutlass` gives `dsl.cutlass`, one module object under both names.
+
+Only `python -m dsl`, the harness's runner and tests install it; importing dsl does not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+ALIASES = {"cutlass": "dsl.cutlass"}
+
+
+class _Loader(importlib.abc.Loader):
+    """Hands out a module that is already imported under its own name."""
+
+    def __init__(self, target: str):
+        self.target = target
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.target)
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.own_spec
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname: str, path=None, target=None) -> ModuleSpec | None:
+        root, _, rest = fullname.partition(".")
+        if root not in ALIASES:
+            return None
+        real = ALIASES[root] + ("." + rest if rest else "")
+        try:
+            found = importlib.util.find_spec(real)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            raise ModuleNotFoundError(f"{fullname} is not part of this compiler yet", name=fullname)
+        return importlib.util.spec_from_loader(fullname, _Loader(real), is_package=found.submodule_search_locations is not None)
+
+
+_finder = _Finder()
+
+
+def install(device: str | None = None, compiler: str = "embedded"):
+    """Make the aliases importable and choose the device: "emulator", "cuda" or None (cuda where there is one).
+
+    Returns the launch session, whose `facts()` tells what was compiled and launched. Raises RuntimeError where
+    NVIDIA's own package was imported before.
+    """
+    if compiler != "embedded":
+        raise ValueError(f"unknown compiler {compiler!r}; known: embedded")
+    for name, target in ALIASES.items():
+        if name in sys.modules and sys.modules[name] is not sys.modules.get(target):
+            raise RuntimeError(f"{name} is already imported from {sys.modules[name].__file__}: "
+                               "run the program with `python -m dsl FILE`")
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    from dsl.launch import session
+    return session.start(device)
+
+
+def uninstall() -> None:
+    """Take the aliases back: later imports of the names find the real packages."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ALIASES]:
+        del sys.modules[name]
+    from dsl.launch import session
+    session.stop()

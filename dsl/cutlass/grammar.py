@@ -1,0 +1,80 @@
+"""What the statements of a CuTe DSL program mean: `if`, `while` and `range` are dynamic, `const_expr` and
+`range_constexpr` are static. CuTe DSL documentation: Control Flow."""
+
+from __future__ import annotations
+
+import builtins
+import warnings
+
+from dsl.core import control
+from dsl.core.control import Range
+from dsl.core.dtypes import is_dynamic
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.rewrite import Grammar
+
+
+class Constexpr:
+    """Annotation of a parameter that is known while compiling: `Constexpr` or `Constexpr[int]`."""
+
+    def __class_getitem__(cls, item):
+        return cls
+
+
+def const_expr(expression):
+    """`expression`, evaluated while compiling. Raises DSLUserCodeTypeError where it is dynamic."""
+    return control.const_expr(expression)
+
+
+def dynamic_expr(expression):
+    """`expression` as an ordinary dynamic test (deprecated upstream: a test without a mark is dynamic)."""
+    warnings.warn("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already",
+                  DeprecationWarning, stacklevel=2)
+    return expression
+
+
+def range(*bounds, unroll=-1, unroll_full=False, prefetch_stages=None, pipelining=None, vectorize=None):
+    """A dynamic loop over start, stop, step. `unroll` n trips at once (1: never), `unroll_full` all of them."""
+    _outside_for("cutlass.range")
+
+
+def range_dynamic(*bounds, **options):
+    """`cutlass.range` under its older name."""
+    _outside_for("cutlass.range_dynamic")
+
+
+def _outside_for(name: str):
+    raise DSLUserCodeError(f"{name} is the iterable of a `for` statement in a @cute.jit or @cute.kernel function",
+                           fix="write `for i in cutlass.range(...)` there, or use Python's range here")
+
+
+def range_constexpr(*bounds):
+    """A loop unrolled while compiling; all bounds are static."""
+    for bound in bounds:
+        if is_dynamic(bound):
+            raise DSLUserCodeTypeError("a bound of range_constexpr is known only at run time", id="ARG_NON_CONSTANT",
+                                       fix="use `range(...)`, or pass the bound as cutlass.Constexpr")
+    return builtins.range(*map(int, bounds))
+
+
+class _Hooks:
+    """core.control under the names that rewritten code calls, with this surface's range."""
+
+    def __getattr__(self, name: str):
+        value = getattr(control, name)
+        setattr(self, name, value)
+        return value
+
+    @staticmethod
+    def Range(*bounds, unroll=-1, unroll_full=False, prefetch_stages=None, pipelining=None, vectorize=None) -> Range:
+        if vectorize:
+            raise DSLUserCodeError("cutlass.range(vectorize=True) needs compute capability 10", id="UNSUP_ARCH",
+                                   fix="drop vectorize")
+        return Range(*bounds, unroll=unroll, unroll_full=unroll_full)
+
+
+GRAMMAR = Grammar(
+    hooks=_Hooks(),
+    static=(const_expr,),
+    ranges=(builtins.range, range, range_dynamic),
+    calls={builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_"},
+)

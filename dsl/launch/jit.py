@@ -1,0 +1,256 @@
+"""Functions of the author: rewritten on first use, traced with typed arguments, compiled, called.
+
+Of `arguments` it needs: `typed(value, annotation, name)` gives an Argument (slot_formats(), rebuild(ssa values),
+`read(value)` -> slot values of a real argument, checked) or the value itself where it can only be static; `is_typed`.
+Of `compile`: `Options` and `compile(traced, options)` -> an object with `call(slot values)` and `ptx`.
+
+A direct call of a jit function traces it anew and finds the compiled code by its text, so that nothing it read (a
+global, a closure, a helper) can be stale.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+
+from dsl.core import control, rewrite, trace
+from dsl.core.dtypes import Numeric, NumericMeta, of_python
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.rewrite import Grammar
+from dsl.core.value import type_name
+from dsl.launch import arguments, compile
+from dsl.span import here
+
+
+class _Function:
+    """A decorated function of the author and its surface's grammar."""
+
+    def __init__(self, function: types.FunctionType, grammar: Grammar, static_marker: type):
+        functools.update_wrapper(self, function)
+        self.function, self.grammar, self.static_marker = function, grammar, static_marker
+
+    @functools.cached_property
+    def rewritten(self) -> types.FunctionType:
+        return rewrite.rewrite(self.function, self.grammar)
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @functools.cached_property
+    def annotations(self) -> dict[str, object]:
+        """Annotations as objects; one that cannot be evaluated counts as none."""
+        found = {}
+        for name, value in getattr(self.function, "__annotations__", {}).items():
+            if isinstance(value, str):
+                value = self._evaluate(value)
+            found[name] = value
+        return found
+
+    def _evaluate(self, text: str) -> object:
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
+        names = {name: cell.cell_contents for name, cell in cells if cell is not None}
+        try:
+            return eval(text, self.function.__globals__, names)     # an annotation is the author's own expression
+        except Exception:                                           # whatever it does, it only loses its annotation
+            return None
+
+    def is_static(self, name: str) -> bool:
+        """Whether parameter `name` is annotated as known while compiling."""
+        return self.annotations.get(name) is self.static_marker
+
+    def bind(self, args: tuple, keywords: dict) -> inspect.BoundArguments:
+        try:
+            bound = self.signature.bind(*args, **keywords)
+        except TypeError as error:
+            raise DSLUserCodeTypeError(f"`{self.__name__}`: {error}", id="CALL_MISSING_ARG",
+                                       fix=f"the signature is `{self.__name__}{self.signature}`") from None
+        bound.apply_defaults()
+        return bound
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else _Bound(self, instance)
+
+
+class _Bound:
+    """A method: the function with its instance as the first argument."""
+
+    def __init__(self, function: _Function, instance: object):
+        self.function, self.instance = function, instance
+        self.__name__ = function.__name__
+
+    def __call__(self, *args, **keywords):
+        return self.function(self.instance, *args, **keywords)
+
+
+class JitFunction(_Function):
+    """A `@jit` host function. Called inside a traced function it is inlined; from Python it compiles and runs."""
+
+    def __call__(self, *args, **keywords):
+        if trace.active():
+            bound = self.bind(args, keywords)
+            return self.rewritten(*bound.args, **bound.kwargs)
+        made = CompiledFunction(self, args, keywords, compile.Options())
+        return made.call_bound(made.bound)
+
+
+class KernelFunction(_Function):
+    """A `@kernel` function. A call makes a Call, which `.launch(...)` traces and launches."""
+
+    def __call__(self, *args, **keywords) -> Call:
+        place = here()
+        if not trace.active():
+            raise DSLUserCodeRuntimeError(f"kernel `{self.__name__}` is called from plain Python",
+                                          fix="launch it from a @cute.jit function, and call that",
+                                          id="LAUNCH_OUTSIDE_JIT")
+        if trace.in_kernel():
+            raise DSLUserCodeRuntimeError(f"kernel `{self.__name__}` is called inside a kernel",
+                                          fix="make it a @cute.jit function to inline it", id="LAUNCH_OUTSIDE_JIT")
+        bound = self.bind(args, keywords)
+        names, values = _spread(bound)
+        return Call(self, bound, [self._parameter(name, value) for name, value in zip(names, values)], place)
+
+    def _parameter(self, name: str, value: object) -> object:
+        """A Python number becomes a typed number (a kernel parameter) unless it is annotated static."""
+        annotation = self.annotations.get(name)
+        if self.is_static(name) or isinstance(annotation, type) and isinstance(value, Static):
+            return Static(value)
+        if isinstance(annotation, NumericMeta) and (of_python(value) or isinstance(value, Numeric)):
+            return annotation(value)
+        dtype = of_python(value)
+        return dtype(value) if dtype else value
+
+
+class Static:
+    """A kernel argument that is no parameter but part of the kernel."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object):
+        self.value = value
+
+
+class Call:
+    """A kernel and its arguments, waiting for `.launch`."""
+
+    def __init__(self, kernel: KernelFunction, bound: inspect.BoundArguments, values: list, place):
+        self.kernel, self.bound, self.values = kernel, bound, values
+        self.pending = (kernel.__name__, place)
+        trace.host().pending.append(self.pending)
+
+    def launch(self, *, grid, block, cluster=None, smem=None, stream=None, **unsupported) -> None:
+        """Run the kernel on `grid` blocks of `block` threads, with `smem` bytes of dynamic shared memory.
+
+        `smem` defaults to what the kernel's SmemAllocators allocated.
+        """
+        if unsupported:
+            raise DSLUserCodeError(f"launch does not know {', '.join(sorted(unsupported))} yet",
+                                   fix="launch(grid=, block=, cluster=, smem=, stream=)")
+        state = trace.host()
+        if self.pending in state.pending:
+            state.pending.remove(self.pending)
+        config = trace.Launch(grid, block, (1, 1, 1) if cluster is None else cluster, smem, stream)
+        trace.launch(self.kernel.__name__, self._body, [v for v in self.values if not isinstance(v, Static)], config)
+
+    def _body(self, *dynamic) -> None:
+        remaining = iter(dynamic)
+        values = [value.value if isinstance(value, Static) else next(remaining) for value in self.values]
+        args, keywords = _gather(self.bound, values)
+        self.kernel.rewritten(*args, **keywords)
+
+
+def _spread(bound: inspect.BoundArguments) -> tuple[list[str], list]:
+    """Every argument with the name of its parameter; *args and **kwargs one by one."""
+    names, values = [], []
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        many = value if kind is inspect.Parameter.VAR_POSITIONAL else \
+            value.values() if kind is inspect.Parameter.VAR_KEYWORD else (value,)
+        for item in many:
+            names.append(name)
+            values.append(item)
+    return names, values
+
+
+def _gather(bound: inspect.BoundArguments, values: list) -> tuple[tuple, dict]:
+    """The arguments of a call like `bound` with `values` in place of its own."""
+    remaining = iter(values)
+    replaced = {}
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            replaced[name] = tuple(next(remaining) for _ in value)
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            replaced[name] = {key: next(remaining) for key in value}
+        else:
+            replaced[name] = next(remaining)
+    made = inspect.BoundArguments(bound.signature, replaced)
+    return made.args, made.kwargs
+
+
+class CompiledFunction:
+    """A jit function compiled for the types of its arguments; call it with new values of those types.
+
+    `args` are real arguments or fakes. Static arguments (Constexpr, and `self`) are part of the code and left out of
+    later calls.
+    """
+
+    def __init__(self, function: JitFunction, args: tuple, keywords: dict, options: compile.Options):
+        self.function = function
+        self.bound = function.bind(args, keywords)
+        names, values = _spread(self.bound)
+        self.typed = [value if function.is_static(name) else arguments.typed(value, function.annotations.get(name), name)
+                      for name, value in zip(names, values)]
+        traced = trace.trace_host(function.__name__, self._body, self.typed)
+        self.result = traced.result
+        self.compiled = compile.compile(traced, options)
+
+    def _body(self, *values):
+        args, keywords = _gather(self.bound, list(values))
+        return self.function.rewritten(*args, **keywords)
+
+    def call_bound(self, bound: inspect.BoundArguments):
+        """Run with the very arguments it was compiled for."""
+        return self._run([value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)])
+
+    def __call__(self, *args):
+        """Run with new values for the arguments that are not static. Returns what the function returned, where static.
+
+        Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
+        """
+        wanted = sum(map(arguments.is_typed, self.typed))
+        if len(args) != wanted:
+            names = [name for name, typed in zip(_spread(self.bound)[0], self.typed) if arguments.is_typed(typed)]
+            raise TypeError(f"`{self.function.__name__}` compiled takes {wanted} arguments ({', '.join(names)}), "
+                            f"and got {len(args)}; static ones are part of the code")
+        return self._run(args)
+
+    def _run(self, values) -> object:
+        slots: list = []
+        for typed, value in zip(filter(arguments.is_typed, self.typed), values):
+            slots.extend(typed.read(value))
+        self.compiled.call(slots)
+        return self.result
+
+    @property
+    def __ptx__(self) -> str:
+        """The PTX of the kernels, where compiled with --keep-ptx."""
+        return self.compiled.ptx
+
+
+def compile_function(function: object, *args, options: compile.Options | None = None, **keywords) -> CompiledFunction:
+    """Compile a jit function (or an object whose `__call__` is one) for the types of `args`."""
+    call = getattr(type(function), "__call__", None)
+    if isinstance(call, JitFunction):
+        function, args = call, (function, *args)
+    if isinstance(function, _Bound):
+        function, args = function.function, (function.instance, *args)
+    if isinstance(function, KernelFunction):
+        raise DSLUserCodeError(f"`{function.__name__}` is a kernel, and compile takes a host function",
+                               fix="compile the @cute.jit function that launches it", id="CALL_KERNEL_TARGET")
+    if not isinstance(function, JitFunction):
+        raise DSLUserCodeError(f"{getattr(function, '__name__', type_name(function))} is no @cute.jit function",
+                               fix="decorate it with @cute.jit", id="CALL_MISSING_JIT_DECORATOR")
+    return CompiledFunction(function, args, keywords, options or compile.Options())
