@@ -311,7 +311,8 @@ class _Source:
         if not found:
             last = max((n for n, line in enumerate(self.lines, 1) if line.strip()), default=1)
             fix = f"add `{wanted}` that returns a dict of arrays, e.g. `return {{\"out\": out}}`"
-            self.error(last, 1, len(self.lines[last - 1]), "NO_RUN", "the file ends here without a function `run`", fix)
+            text = self.lines[last - 1].strip()
+            self.error(last, self.lines[last - 1].find(text) + 1, len(text), "NO_RUN", "the file ends here without a function `run`", fix)
         run = found[-1]
         self.signature(run, params, wanted)
         for function in tree.body:

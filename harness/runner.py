@@ -89,6 +89,9 @@ def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
     started = time.monotonic()
     try:
         session = install_alias(job["device"])
+        compilers = [name for name in job["warm"] if name != "torch"]
+        if session is None and compilers:
+            raise Refused(f"the package `dsl`, which compiles {compilers[0]} programs, is not installed: uv add gpu-repro")
         module = _load(job["path"], job["source"])
         header["durations"]["load_s"] = round(time.monotonic() - started, 4)
         _call(module, job, header, buffers)

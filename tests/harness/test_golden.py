@@ -1,0 +1,126 @@
+"""Goldens on disk: what is read is what was written, whole or not at all."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from harness import golden
+from harness.golden import CorruptGolden, Pending, make, path_of, write_atomically
+from harness.golden import write as write_golden
+from harness.result import DTYPES, RAW, Array, Outcome
+
+RUN = "def run():\n    return {}"
+
+
+def outcome_of(**arrays) -> Outcome:
+    outputs = {name: Array(DTYPES[dtype], raw) for name, (dtype, raw) in arrays.items()}
+    return Outcome("outputs", outputs=outputs)
+
+
+@settings(max_examples=40)
+@given(dtype=st.sampled_from(sorted(DTYPES)), data=st.data())
+def test_round_trip_of_any_bits(tmp_path_factory, dtype, data):
+    folder = tmp_path_factory.mktemp("g")
+    raw_type = RAW[DTYPES[dtype].bits]
+    shape = data.draw(npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5))
+    elements = st.integers(0, 1) if dtype == "bool" else npst.from_dtype(np.dtype(raw_type))
+    raw = data.draw(npst.arrays(raw_type, shape, elements=elements))
+    table = {"outcome": "outputs", "provenance": {}, "validated": False}
+    sidecars: dict[str, bytes] = {}
+    table["outputs"] = {"x": golden._describe(Array(DTYPES[dtype], raw), golden.Rule(), sidecars)}
+    path = folder / "x.json"
+    write_golden(Pending(str(path), golden._dump(table), sidecars))
+    read = golden.read(path).outputs["x"]
+    assert read.dtype.name == dtype and read.raw.tobytes() == raw.tobytes() and read.shape == shape
+
+
+def test_large_arrays_go_to_a_sidecar_and_orphans_go(write):
+    (case,) = write(RUN).cases()
+    first, second = (np.full(5000, n, np.uint32) for n in (1, 2))
+    for raw in (first, second):
+        write_golden(make(case, outcome_of(out=("uint32", raw), small=("uint32", raw[:2])), {"host": "h"}, False))
+    known = golden.read(path_of(case))
+    assert (known.outputs["out"].raw == second).all() and (known.outputs["small"].raw == second[:2]).all()
+    names = sorted(path.suffix for path in path_of(case).parent.iterdir())
+    assert names == [".json", ".npy"]
+
+
+def test_undef_outputs_are_named_without_values(write):
+    (case,) = write(RUN, 'compare = { out = "undef" }').cases()
+    pending = make(case, outcome_of(out=("float32", np.zeros(2, np.uint32))), {}, False)
+    described = json.loads(pending.text)["outputs"]["out"]
+    assert described == {"dtype": "float32", "shape": [2], "compare": "undef"}
+
+
+BREAKS = {
+    "empty": lambda text: "",
+    "cut": lambda text: text[: len(text) // 2],
+    "a key is missing": lambda text: text.replace("validated", "valid"),
+    "values changed by hand": lambda text: text.replace("1.0", "2.0"),
+    "not an object": lambda text: "[]",
+    "unknown dtype": lambda text: text.replace("float32", "float31"),
+    "unknown outcome": lambda text: text.replace('"outputs",', '"luck",'),
+    "wrong shape": lambda text: text.replace("[2]", "[3]"),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_corrupt_golden_names_the_file_and_the_way_out(write, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (case,) = write(RUN).cases()
+    write_golden(make(case, outcome_of(out=("float32", np.array([1.0, 1.0], np.float32).view(np.uint32))), {}, False))
+    path = path_of(case)
+    path.write_text(BREAKS[name](path.read_text()))
+    with pytest.raises(CorruptGolden) as error:
+        golden.read(path)
+    text = str(error.value)
+    assert text.startswith("the golden repros/goldens/one/default.json cannot be read: ")
+    assert "fix: take it back with `git checkout -- repros/goldens/one/default.json`, or delete it" in text
+
+
+def test_corrupt_sidecar(write):
+    (case,) = write(RUN).cases()
+    write_golden(make(case, outcome_of(out=("uint32", np.zeros(5000, np.uint32))), {}, False))
+    (sidecar,) = path_of(case).parent.glob("*.npy")
+    sidecar.write_bytes(sidecar.read_bytes()[:-1] + b"x")
+    with pytest.raises(CorruptGolden, match="sha256"):
+        golden.read(path_of(case))
+    sidecar.unlink()
+    with pytest.raises(CorruptGolden, match="FileNotFoundError"):
+        golden.read(path_of(case))
+
+
+@pytest.mark.parametrize("point", ["fsync", "replace", "fdopen"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, point, error):
+    path = tmp_path / "x.json"
+    path.write_text("old")
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(os, point, fail)
+    with pytest.raises(type(error)):
+        write_atomically(path, b"new")
+    monkeypatch.undo()
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["x.json"]
+
+
+def test_unused(write, tmp_path):
+    one, two = write(RUN, name="one"), write(RUN.replace("run()", "run(w)"), "params = { w = [1] }", "two")
+    for case in [*one.cases(), *two.cases()]:
+        write_golden(make(case, outcome_of(out=("uint32", np.zeros(5000, np.uint32))), {}, False))
+    goldens = tmp_path / "repros/goldens"
+    assert golden.unused([one, two]) == []
+    (goldens / "two/w=2.json").write_text("{}")
+    (goldens / "one/0123.npy").write_text("")
+    (goldens / "gone").mkdir()
+    (goldens / "gone/default.json").write_text("{}")
+    names = [str(path.relative_to(goldens)) for path in golden.unused([one, two])]
+    assert names == ["gone/default.json", "one/0123.npy", "two/w=2.json"]
+    assert golden.unused([two], broken=[tmp_path / "repros/one.py", tmp_path / "repros/gone.py"]) == [goldens / "two/w=2.json"]

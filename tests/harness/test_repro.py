@@ -1,0 +1,195 @@
+"""Reading a repro from its text: what it says, and the whole text of every complaint."""
+
+import subprocess
+import sys
+
+import pytest
+
+from harness.repro import ReproError, Rule, is_repro, read
+
+GOOD = '''# /// script
+# dependencies = ["numpy"]
+# [tool.repro]
+# arch = "sm_80"
+# params = { width = [8, 16], relu = [true, false] }
+# compare = { out = "ulp:2", other = "rel:1e-5", rest = "undef", exact = "bits" }
+# timeout = 2
+# ///
+"""The claim.  Source: somewhere.
+
+More words.
+"""
+import cutlass
+
+def kernel():
+    # CHECK-PTX: ld.global
+    # CHECK-PTX(width=8, relu=False)-NOT: max.f32
+    # CHECK-SASS-NEXT{LITERAL}: [[x]]
+    pass
+
+def run(width, relu, *, more=3):
+    return {}
+
+def expected(width, **rest):
+    return {}
+'''
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "q.py"
+
+
+def complaint(path, text: str) -> str:
+    path.write_text(text)
+    with pytest.raises(ReproError) as error:
+        read(path)
+    return str(error.value)
+
+
+def test_reads_everything(path):
+    path.write_text(GOOD)
+    repro = read(path)
+    assert repro.claim == "The claim.  Source: somewhere."
+    assert (repro.arch, repro.timeout_s, repro.outcome, repro.has_expected) == ("sm_80", 2.0, "outputs", True)
+    assert repro.warm == ("cutlass",)
+    assert repro.compare["out"] == Rule("ulp", 2) and repro.compare["other"] == Rule("rel", 1e-5)
+    assert [str(rule) for rule in repro.compare.values()] == ["ulp:2", "rel:1e-05", "undef", "bits"]
+    names = ["width=8,relu=True", "width=8,relu=False", "width=16,relu=True", "width=16,relu=False"]
+    assert [case.name for case in repro.cases()] == names
+
+
+def test_check_lines_hold_for_their_parameters(path):
+    path.write_text(GOOD)
+    counts = {case.name: len(case.checks("PTX")) for case in read(path).cases()}
+    assert counts == {"width=8,relu=True": 1, "width=8,relu=False": 2, "width=16,relu=True": 1, "width=16,relu=False": 1}
+    (sass,) = next(read(path).cases()).checks("SASS")
+    assert (sass.directive, sass.pattern, sass.line) == ("NEXT{LITERAL}", "[[x]]", 18)
+
+
+def test_is_repro():
+    assert is_repro(GOOD.encode()) and is_repro(GOOD.replace("\n", "\r\n").encode())
+    assert not is_repro(b"# [tool.repro]\n")
+    assert not is_repro(b"# /// script\n# dependencies = []\n# ///\nx = '[tool.repro]'\n")
+
+
+COMPLAINTS = {
+    "unknown key": (
+        ("arch =", "arc ="),
+        """q.py:4:3: UNKNOWN_KEY
+    # arc = "sm_80"
+      ^^^ is no key of [tool.repro]
+fix: write `arch`; the keys of [tool.repro] are
+    arch     the least GPU that has the feature, e.g. "sm_80"
+    compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "undef" }
+    outcome  what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault"
+    params   a table of parameter name to list of values: { width = [8, 16, 32] }
+    timeout  seconds one case may run (default 60)""",
+    ),
+    "bad toml": (
+        ('"sm_80"', '"sm_80'),
+        """q.py:4:16: BAD_TOML
+    # arch = "sm_80
+                   ^ Illegal character '\\n'
+fix: write the block between `# /// script` and `# ///` as TOML, each line behind `# `""",
+    ),
+    "bad rule": (
+        ("ulp:2", "ulps:2"),
+        """q.py:6:15: BAD_COMPARE
+    # compare = { out = "ulps:2", other = "rel:1e-5", rest = "undef", exact = "bits" }
+                  ^^^ has the rule 'ulps:2'
+fix: write out = "bits" (exact), "ulp:2", "rel:1e-5" or "undef" (not compared)""",
+    ),
+    "value that cannot name a file": (
+        ("[8, 16]", '["a/b"]'),
+        """q.py:5:14: BAD_PARAMS
+    # params = { width = ["a/b"], relu = [true, false] }
+                 ^^^^^ holds 'a/b'
+fix: use booleans, numbers, or strings of letters, digits and `_ . + -` (they name items and files)""",
+    ),
+    "value twice": (
+        ("[8, 16]", "[8, 8]"),
+        """q.py:5:14: BAD_PARAMS
+    # params = { width = [8, 8], relu = [true, false] }
+                 ^^^^^ holds a value twice
+fix: keep one of each""",
+    ),
+    "bad timeout": (
+        ("timeout = 2", "timeout = -2"),
+        """q.py:7:3: BAD_TIMEOUT
+    # timeout = -2
+      ^^^^^^^ is -2
+fix: write seconds, more than 0 and at most 86400""",
+    ),
+    "bad outcome": (
+        ("timeout = 2", 'outcome = "crash"'),
+        """q.py:7:3: BAD_OUTCOME
+    # outcome = "crash"
+      ^^^^^^^ is 'crash'
+fix: write what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault\"""",
+    ),
+    "syntax error": (
+        ("def run(width, relu, *, more=3):", "def run(width, relu"),
+        """q.py:21:8: SYNTAX_ERROR
+    def run(width, relu
+           ^ '(' was never closed
+fix: correct the Python syntax""",
+    ),
+    "no run": (
+        ("def run(", "def runs("),
+        """q.py:25:5: NO_RUN
+    return {}
+    ^^^^^^^^^ the file ends here without a function `run`
+fix: add `def run(width, relu):` that returns a dict of arrays, e.g. `return {"out": out}`""",
+    ),
+    "run takes less": (
+        ("def run(width, relu, *, more=3)", "def run(width)"),
+        """q.py:21:5: BAD_SIGNATURE
+    def run(width):
+        ^^^ does not take relu
+fix: write `def run(width, relu):`, or change params in [tool.repro]""",
+    ),
+    "run takes more": (
+        ("more=3", "more"),
+        """q.py:21:5: BAD_SIGNATURE
+    def run(width, relu, *, more):
+        ^^^ takes more, which is not in params
+fix: write `def run(width, relu):`, or change params in [tool.repro]""",
+    ),
+    "mistyped check": (
+        ("PTX(width=8, relu=False)-NOT:", "PTX-NTO:"),
+        """q.py:17:7: BAD_CHECK
+    # CHECK-PTX-NTO: max.f32
+      ^^^^^^^^^^^^^ is no CHECK line
+fix: write `# CHECK-PTX: text` or `# CHECK-SASS: text`, with one of NOT NEXT SAME DAG LABEL EMPTY COUNT-N: \
+`# CHECK-PTX(width=8)-NOT: text`""",
+    ),
+    "check of another value": (
+        ("width=8, relu=False", "width=9"),
+        """q.py:17:17: BAD_CHECK
+    # CHECK-PTX(width=9)-NOT: max.f32
+                ^^^^^^^ is no value of a parameter
+fix: one of width=8, width=16, relu=True, relu=False""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMPLAINTS)
+def test_complaint(path, name):
+    (old, new), text = COMPLAINTS[name]
+    assert complaint(path, GOOD.replace(old, new, 1)) == text
+
+
+def test_no_claim(path):
+    text = complaint(path, "# /// script\n# [tool.repro]\n# ///\ndef run():\n    return {}\n")
+    assert text.startswith("q.py:4:1: NO_CLAIM\n    def run():\n    ^^^ the file claims nothing\nfix: begin the file")
+
+
+def test_collection_imports_neither_numpy_nor_torch_nor_a_compiler(path):
+    path.write_text(GOOD)
+    code = "import sys, pathlib, harness.plugin, harness.session, harness.repro as r; r.read(pathlib.Path('q.py'));"
+    code += "harness.session.Session(pathlib.Path('.')).hosts();"
+    code += "print([m for m in ('numpy', 'torch', 'dsl', 'llvmlite', 'cutlass', 'filecheck') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
