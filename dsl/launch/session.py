@@ -1,0 +1,96 @@
+"""A run observed: the device in use, and every kernel that was compiled and launched."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from dataclasses import dataclass, field
+from typing import Any
+
+STAGES = ("mlir", "llvm", "ptx", "sass")
+
+
+@dataclass
+class KernelRecord:
+    """One compiled kernel: the text of its module at each stage, and its launches."""
+
+    name: str
+    arch: str
+    mlir: str
+    llvm: str
+    ptx: str
+    launches: list[dict] = field(default_factory=list)
+
+    @property
+    def sass(self) -> str:
+        from dsl.lower import sass
+        return sass.disassemble(sass.assemble(self.ptx, self.arch))
+
+    def launched(self, grid: tuple, block: tuple, smem_bytes: int) -> None:
+        """Note a launch of `grid` blocks of `block` threads."""
+        self.launches.append({"grid": list(grid), "block": list(block), "smem_bytes": smem_bytes})
+
+
+@dataclass
+class Session:
+    """The device programs run on, and the kernels they compiled, in order."""
+
+    device: Any                                  # launch.device.Device
+    kernels: list[KernelRecord] = field(default_factory=list)
+
+    def facts(self, sass: bool = False) -> dict:
+        """What a harness records: device, compiler and kernels, as JSON-able data. `sass` needs ptxas and nvdisasm."""
+        return {"device": self.device.facts(), "compiler": compiler_facts(),
+                "kernels": [_kernel_facts(kernel, sass) for kernel in self.kernels]}
+
+    def show(self, stage: str) -> str:
+        """Text of `stage` (mlir, llvm, ptx, sass) of every module, each once."""
+        texts: list[str] = []
+        for kernel in self.kernels:
+            text = getattr(kernel, stage)
+            if text not in texts:
+                texts.append(text)
+        return "\n".join(texts) if texts else f"no kernel was compiled, so there is no {stage}"
+
+
+def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:
+    return {"name": kernel.name, "arch": kernel.arch, "ptx": kernel.ptx,
+            "ptx_sha256": hashlib.sha256(kernel.ptx.encode()).hexdigest(),
+            "sass": kernel.sass if sass else None, "launches": kernel.launches}
+
+
+def compiler_facts() -> dict:
+    """Name and versions of this compiler and of what it is made of."""
+    def version(name: str) -> str:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return "unknown"
+    return {"name": "embedded", "version": version("gpu-repro"), "llvm": f"llvmlite {version('llvmlite')}",
+            "mlir": f"torch-mlir {version('torch-mlir')}"}
+
+
+_current: list[Session] = []
+
+
+def start(device: str | None = None) -> Session:
+    """Begin observing with device "emulator", "cuda" or None (a CUDA device where there is one).
+
+    On the emulator torch's cuda device is mapped to host memory until `stop`.
+    """
+    from dsl.launch import device as devices
+    stop()
+    _current.append(Session(devices.choose(device)))
+    _current[-1].device.install()
+    return _current[-1]
+
+
+def stop() -> None:
+    """End the session, if there is one, and undo the device's mappings."""
+    while _current:
+        _current.pop().device.uninstall()
+
+
+def current() -> Session:
+    """The running session; one on the default device is started where there is none."""
+    return _current[-1] if _current else start(None)
