@@ -40,7 +40,7 @@ def kernel(cache: cute.Tensor, pages: cute.Tensor, out: cute.Tensor):
         cpasync.CopyG2SOp(cache_mode=cpasync.LoadCacheMode.GLOBAL), cutlass.Float16, num_bits_per_copy=128
     )
     page = pages[row]
-    pred = cute.make_fragment_like(mine, cutlass.Boolean)
+    pred = cute.make_rmem_tensor((VECTOR,), cutlass.Boolean)
     pred.fill(page >= 0)
     cute.copy(atom, cache[page, vector, None], mine, pred=pred)
     cute.arch.cp_async_commit_group()
