@@ -8,7 +8,7 @@
 """One cp.async obeys the first element of its predicate: a vector is copied whole or zeroed whole.
 Source: PTX ISA, cp.async (one src-size an instruction); CuTe DSL 4.8.1, measured.
 
-Each thread copies four Float32 with one 16-byte cp.async under four Booleans, of which the first differs from the rest.
+Each thread copies four Float32 with one 16-byte cp.async under four Booleans; the first differs from the others.
 """
 import cutlass
 import cutlass.cute as cute
