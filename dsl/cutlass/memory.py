@@ -1,0 +1,6 @@
+"""`cutlass.memory`."""
+
+from dsl.cutlass.unsupported import module_getattr
+from dsl.tile.memory import SmemAllocator
+
+__getattr__ = module_getattr("cutlass.memory")

@@ -1,0 +1,19 @@
+"""Names of upstream that are not here yet: said at once, by name."""
+
+from __future__ import annotations
+
+from dsl.core.errors import DSLUserCodeError
+
+
+class UnsupportedName(DSLUserCodeError, AttributeError):
+    """A name of upstream's that this compiler does not have."""
+
+
+def module_getattr(module: str):
+    """A module's `__getattr__` that refuses names by their upstream spelling."""
+    def missing(name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnsupportedName(f"{module}.{name} is not part of this compiler yet", id="UNSUPPORTED_NAME",
+                              fix="see docs/cute.md for what is, or run the file with NVIDIA's compiler")
+    return missing
