@@ -1,4 +1,4 @@
-"""Control flow at trace time: what the rewritten `if`, `for`, `while`, `and`, `a if c else b` of an author call.
+"""Control flow at trace time: what the rewritten `if`, `for` and `while` of an author call.
 
 A branch or a loop body is a closure over the variables it only reads; the ones it assigns come in as `state` and go out
 as its return value. Dynamic ones become scf.if / scf.for / scf.while, traced into a scratch region first, because the
@@ -8,14 +8,13 @@ result types are known only afterwards.
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dsl.core import arith, mlir, tree
-from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, of_python, promote
+from dsl.core import mlir, tree
+from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.value import maximum, minimum, operate, select, type_name
+from dsl.core.value import maximum, operate, select, type_name
 from dsl.span import Span, here
 
 
@@ -400,116 +399,3 @@ def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
     before.move_to(made, 0)
     after.move_to(made, 1)
     return _after(carried, kept, made.results)
-
-
-# --- expressions -----------------------------------------------------------------------------------------------------
-
-
-def const_expr(value: object) -> object:
-    """`value`, which must be known while compiling."""
-    if is_dynamic(value):
-        raise DSLUserCodeTypeError(f"needs a value known while compiling, and this is a dynamic {type_name(value)}",
-                                   fix="drop const_expr, or pass the value as cutlass.Constexpr",
-                                   id="PHASE_REQUIRES_CONSTANT")
-    return value.value if isinstance(value, Numeric) else value
-
-
-def ifexp(test: object, then: Callable, orelse: Callable) -> object:
-    """`a if test else b`: Python's where `test` is static, otherwise both types must agree."""
-    if not is_dynamic(test):
-        return then() if test else orelse()
-    name = Name("the conditional expression", *dataclasses.astuple(here()))
-    try:
-        return if_(test, lambda _: (then(),), lambda _: (orelse(),), (Unbound(name.name),), (name,))[0]
-    except DSLUserCodeTypeError as error:
-        if error.id == "TYPE_UNSTABLE_JOIN":
-            error.id = "TYPE_CONDITIONAL_BRANCH_MISMATCH"
-        raise
-
-
-def and_(left: object, right: Callable) -> object:
-    """`left and right`: a dynamic left side does not short-circuit, so both are evaluated (as upstream does)."""
-    if not is_dynamic(left):
-        return left and right()
-    return _choose(left, right(), left)
-
-
-def or_(left: object, right: Callable) -> object:
-    """`left or right`: a dynamic left side does not short-circuit, so both are evaluated (as upstream does)."""
-    if not is_dynamic(left):
-        return left or right()
-    return _choose(left, left, right())
-
-
-def _choose(test: Numeric, if_true: object, if_false: object) -> Numeric:
-    for side in (if_true, if_false):
-        if numeric(side) is None:
-            raise DSLUserCodeTypeError(f"`and` and `or` of a dynamic value need numbers, and got {type_name(side)}",
-                                       fix="use an `if` statement")
-    return select(test, if_true, if_false)
-
-
-def not_(value: object) -> object:
-    if not is_dynamic(value):
-        return not value
-    return Boolean(operate("xor", Boolean(value), Boolean(True)))
-
-
-_COMPARISONS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
-                "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
-                "In": lambda x, xs: contains(xs, x), "NotIn": lambda x, xs: not_(contains(xs, x))}
-
-
-def compare(left: object, *pairs: tuple[str, Callable]) -> object:
-    """A chained comparison: `0 < a < 5` is `0 < a and a < 5` with `a` evaluated once."""
-    result: object = True
-    for name, read in pairs:
-        right = read()
-        step = _COMPARISONS[name](left, right)
-        result = step if result is True else and_(result, lambda step=step: step)
-        if not is_dynamic(result) and not result:
-            return result
-        left = right
-    return result
-
-
-def contains(items: object, x: object) -> object:
-    """`x in items`; a Boolean where an element or `x` is dynamic."""
-    if not isinstance(items, (tuple, list)) or not any(map(is_dynamic, (x, *items))):
-        return x in items
-    found: object = False
-    for item in items:
-        found = or_(found, lambda item=item: x == item)
-    return found
-
-
-def min_(*values, **options):
-    return _extreme(min, minimum, values, options)
-
-
-def max_(*values, **options):
-    return _extreme(max, maximum, values, options)
-
-
-def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict) -> object:
-    items = list(values[0]) if len(values) == 1 else list(values)
-    if options or not any(isinstance(item, Numeric) for item in items):
-        return python(*values, **options)
-    result = items[0]
-    for item in items[1:]:
-        result = pairwise(result, item)
-    return result
-
-
-def any_(values) -> object:
-    result: object = False
-    for value in values:
-        result = or_(result, lambda value=value: value)
-    return result if is_dynamic(result) else bool(result)
-
-
-def all_(values) -> object:
-    result: object = True
-    for value in values:
-        result = and_(result, lambda value=value: value)
-    return result if is_dynamic(result) else bool(result)

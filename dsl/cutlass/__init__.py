@@ -2,7 +2,7 @@
 
 from dsl.core.dtypes import (BFloat16, Boolean, Float, Float16, Float32, Float64, Int8, Int16, Int32, Int64, Integer,
                              Numeric, NumericMeta, Uint8, Uint16, Uint32, Uint64, numeric as as_numeric)
-from dsl.core.control import all_, any_, max_ as max, min_ as min, not_
+from dsl.core.expression import all_, any_, max_ as max, min_ as min, not_
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.core.value import select as select_

@@ -7,6 +7,7 @@ import builtins
 import warnings
 
 from dsl.core import control
+from dsl.core import expression as core_expression
 from dsl.core.control import Range
 from dsl.core.dtypes import is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
@@ -22,7 +23,7 @@ class Constexpr:
 
 def const_expr(expression):
     """`expression`, evaluated while compiling. Raises DSLUserCodeTypeError where it is dynamic."""
-    return control.const_expr(expression)
+    return core_expression.const_expr(expression)
 
 
 def dynamic_expr(expression):
@@ -57,10 +58,10 @@ def range_constexpr(*bounds):
 
 
 class _Hooks:
-    """core.control under the names that rewritten code calls, with this surface's range."""
+    """core's control flow and expressions under the names that rewritten code calls, with this surface's range."""
 
     def __getattr__(self, name: str):
-        value = getattr(control, name)
+        value = getattr(control if hasattr(control, name) else core_expression, name)
         setattr(self, name, value)
         return value
 
