@@ -56,6 +56,7 @@ from dsl.layout.layout import (
     is_major,
     leading_dim,
     make_composed_layout,
+    make_fragment_layout,
     make_identity_layout,
     make_layout,
     make_layout_like,

@@ -19,13 +19,13 @@ from dsl.layout.int_tuple import (
     equal,
     find,
     flatten_to_tuple,
+    floor_div,
     get_mode,
     group_tuple,
-    has_none,
-    idx2crd,
     is_congruent,
     is_constant,
     is_static,
+    modulo,
     mul,
     prefix_product,
     product,
@@ -81,13 +81,16 @@ class Layout:
         return f"Layout({self})"
 
     def get_hier_coord(self, index: Any) -> Coord:
-        """The hierarchical coordinate of a column-major index."""
-        return idx2crd(index, self.shape)
+        """The hierarchical coordinate that has this index in the layout: (index // stride) % extent in each mode."""
+        return transform_leaf(lambda s, d: 0 if is_constant(d, 0) or is_constant(s, 1)
+                              else modulo(floor_div(index, d), s), self.shape, self.stride)
 
-    def get_flat_coord(self, index: Any) -> tuple:
-        """The coordinate of a column-major index with one integer a mode."""
-        coord = wrap(idx2crd(index, self.shape))
-        return tuple(int_tuple.crd2idx(c, s) for c, s in zip(coord, wrap(self.shape), strict=True))
+    def get_flat_coord(self, index: Any) -> Coord:
+        """The coordinate that has this index in the layout, one integer a mode."""
+        coord = self.get_hier_coord(index)
+        if not isinstance(coord, tuple):
+            return coord
+        return tuple(int_tuple.crd2idx(c, s) for c, s in zip(coord, self.shape, strict=True))
 
     def __flatten__(self) -> tuple[tuple, Any]:
         """The dynamic leaves, and the rest as a hashable key (core.tree)."""
@@ -240,6 +243,22 @@ def make_layout_like(layout: Any) -> Layout:
 def _order_key(position: int, stride: Any) -> tuple[int, int]:
     value = basis_value(stride)
     return (0, abs(value)) if isinstance(value, int) else (1, position)
+
+
+def make_fragment_layout(layout: Layout) -> Layout:
+    """A compact layout like `layout` with the first mode column-major in front, the others in their stride order."""
+
+    def front(mode: Layout) -> Layout:
+        kept = transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, mode.shape, mode.stride)
+        return Layout(mode.shape, compact_stride(kept))
+
+    if not isinstance(layout.shape, tuple) or len(layout) == 1:
+        return front(layout)
+    first = front(layout[0])
+    rest = make_layout_like(select(layout, range(1, len(layout))))
+    step = product(transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, first.shape, first.stride))
+    stride = (first.stride, *transform_leaf(lambda d: mul(d, step), rest.stride))
+    return Layout(layout.shape, stride)
 
 
 def make_identity_layout(shape: IntTuple) -> Layout:
@@ -419,7 +438,3 @@ def check_coord(coord: Coord, shape: IntTuple) -> None:
         raise LayoutError(f"the index {coord} is outside the extent {extent} of the mode {text(shape)}",
                           f"valid are 0 to {extent - 1}")
 
-
-def is_whole(coord: Coord) -> bool:
-    """Whether a coordinate names one element: no None in it."""
-    return not has_none(coord)

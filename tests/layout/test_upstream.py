@@ -39,6 +39,8 @@ OPERATIONS = {
     "recast_layout({new_bits}, {old_bits}, {b})": 2,
     "nullspace({a})": 1,
     "make_layout_like({a})": 2,
+    "make_fragment_like({a})": 2,
+    "{a}.get_hier_coord({index}), {b}.get_flat_coord({index})": 2,
     "make_layout({shape})": 1,
     "make_ordered_layout({shape3}, order={order3})": 2,
     "make_identity_layout({shape})": 1,
@@ -98,7 +100,7 @@ def expression(rng: random.Random) -> str:
 
 def ours(text: str) -> str:
     try:
-        return str(eval(text, dict(vars(dsl.layout))))
+        return str(eval(text, dict(vars(dsl.layout), make_fragment_like=dsl.layout.make_fragment_layout)))
     except LayoutError as error:
         return f"! {error}"
 

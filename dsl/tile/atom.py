@@ -1,0 +1,105 @@
+"""Copy atoms: what one copy instruction moves. An atom is an operation, an element type and a vector width in bits."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from dsl.core.dtypes import Numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.pointer import Pointer
+from dsl.gpu.copy import cp_async
+from dsl.layout import Layout
+from dsl.tile.vector import load_vector, store_vector
+
+
+class LoadCacheMode(enum.Enum):
+    """Where a load is cached. PTX ISA: Cache Operators."""
+
+    ALWAYS = "ca"
+    GLOBAL = "cg"
+    STREAMING = "cs"
+    LAST_USE = "lu"
+    NONE = "cv"
+
+
+@dataclass(frozen=True)
+class CopyUniversalOp:
+    """Load into registers, then store; a false predicate skips both."""
+
+    zero_fills = False
+
+    def check(self, dtype: type[Numeric], bits: int) -> None:
+        if bits % dtype.storage_width or bits not in (8, 16, 32, 64, 128, 256):
+            raise DSLUserCodeError(f"a CopyUniversalOp moves 8, 16, 32, 64, 128 or 256 bits, whole elements of {dtype}, "
+                                   f"and this is {bits}", fix=f"num_bits_per_copy={max(dtype.storage_width, 32)}")
+
+    def move(self, src: Pointer, dst: Pointer, count: int) -> None:
+        store_vector(dst, load_vector(src, count))
+
+
+@dataclass(frozen=True)
+class CopyG2SOp:
+    """cp.async from global to shared memory; a false predicate fills with zeros. PTX ISA: cp.async."""
+
+    cache_mode: LoadCacheMode = LoadCacheMode.ALWAYS
+
+    zero_fills = True
+
+    def __post_init__(self) -> None:
+        if self.cache_mode not in (LoadCacheMode.ALWAYS, LoadCacheMode.GLOBAL):
+            raise DSLUserCodeError(f"cp.async has no cache mode {self.cache_mode}",
+                                   fix="cache_mode=LoadCacheMode.ALWAYS, or GLOBAL for 128-bit copies")
+
+    def check(self, dtype: type[Numeric], bits: int) -> None:
+        legal = (128,) if self.cache_mode is LoadCacheMode.GLOBAL else (32, 64, 128)
+        if bits not in legal or bits % dtype.storage_width:
+            raise DSLUserCodeError(f"cp.async.{self.cache_mode.value} copies {' or '.join(map(str, legal))} bits, and "
+                                   f"this is {bits}", fix="num_bits_per_copy=128" if len(legal) == 1 else
+                                   "num_bits_per_copy=32, 64 or 128 with LoadCacheMode.ALWAYS")
+
+    def move(self, src: Pointer, dst: Pointer, count: int, src_bytes: Any = None) -> None:
+        """Copy `count` elements, `src_bytes` of them from memory (all without it) and zeros behind."""
+        cp_async(dst, src, count * src.dtype.storage_width // 8, src_bytes, self.cache_mode.value)
+
+
+@dataclass(frozen=True)
+class CopyAtom:
+    """One instruction's copy: `count` contiguous elements of `value_type` by one thread."""
+
+    op: CopyUniversalOp | CopyG2SOp
+    value_type: type[Numeric]
+    num_bits_per_copy: int
+
+    @property
+    def count(self) -> int:
+        """The elements one call moves."""
+        return self.num_bits_per_copy // self.value_type.storage_width
+
+    @property
+    def thr_id(self) -> Layout:
+        return Layout(1, 0)
+
+    @property
+    def layout_src_tv(self) -> Layout:
+        """(thread, value) -> element of the vector."""
+        return Layout((1, self.count), (0, 0 if self.count == 1 else 1))
+
+    layout_dst_tv = layout_src_tv
+
+
+def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_copy: int = 0) -> CopyAtom:
+    """A copy atom; without `num_bits_per_copy` it moves one element."""
+    if not isinstance(op, (CopyUniversalOp, CopyG2SOp)):
+        raise DSLUserCodeTypeError(f"a copy atom is made of a copy operation, and this is {op!r}",
+                                   fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()")
+    if not (isinstance(copy_internal_type, type) and issubclass(copy_internal_type, Numeric)):
+        raise DSLUserCodeTypeError(f"a copy atom moves elements of a numeric type, and this is {copy_internal_type!r}",
+                                   fix="cutlass.Float32, for example")
+    if not isinstance(num_bits_per_copy, int):
+        raise DSLUserCodeTypeError("num_bits_per_copy is known while compiling, and this is dynamic",
+                                   fix="pass it as cutlass.Constexpr")
+    bits = num_bits_per_copy or copy_internal_type.storage_width
+    op.check(copy_internal_type, bits)
+    return CopyAtom(op, copy_internal_type, bits)

@@ -1,0 +1,119 @@
+"""Shared memory of a kernel: one dynamic region, handed out front to back while tracing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dsl import layout as lay
+from dsl.core import mlir, trace
+from dsl.core.dtypes import Int8, Numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.layout import ComposedLayout, Layout, Swizzle
+from dsl.tile.tensor import Tensor, as_layout
+
+REGION = "__dynamic_shmem__0"
+REGION_ALIGNMENT_BYTES = 1024
+# The most a block may have, by compute capability. CUDA C++ Programming Guide, Technical Specifications.
+CAPACITY_BYTES = {"sm_80": 166912, "sm_86": 101376, "sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448,
+                  "sm_103": 232448, "sm_120": 101376, "sm_121": 101376}
+
+
+def region_start() -> mlir.Value:
+    """The address of the kernel's dynamic shared memory."""
+    module = trace.kernel().module
+    module.declare(REGION, f"llvm.mlir.global external @{REGION}() {{addr_space = 3 : i32, alignment = "
+                           f"{REGION_ALIGNMENT_BYTES} : i64}} : !llvm.array<0 x i8>")
+    return mlir.result("llvm.mlir.addressof", mlir.ptr(AddressSpace.smem), global_name=mlir.symbol_attr(REGION))
+
+
+class SmemAllocator:
+    """Hands out the kernel's shared memory; the launch asks for as many bytes as were handed out.
+
+    All allocators of a kernel share the one region, so two of them never hand out the same bytes.
+    """
+
+    def __init__(self) -> None:
+        trace.kernel()
+
+    @staticmethod
+    def capacity_in_bytes(compute_capability: str | None = None) -> int:
+        """The bytes a block may have on a GPU, `sm_90` without one."""
+        name = (compute_capability or "sm_90").rstrip("af")
+        if name not in CAPACITY_BYTES:
+            raise DSLUserCodeError(f"the shared memory of {compute_capability} is not known",
+                                   fix=f"one of {', '.join(CAPACITY_BYTES)}")
+        return CAPACITY_BYTES[name]
+
+    def allocate(self, size_or_type: Any, byte_alignment: int = 1) -> Pointer:
+        """A pointer to a number of bytes (of Int8), or to one element of a numeric type."""
+        if isinstance(size_or_type, type) and issubclass(size_or_type, Numeric):
+            return self.allocate_array(size_or_type, 1, byte_alignment=byte_alignment)
+        return self.allocate_array(Int8, size_or_type, byte_alignment=byte_alignment)
+
+    def allocate_array(self, element_type: type[Numeric], num_elems: int = 1, *, byte_alignment: int = 1) -> Pointer:
+        """A pointer to `num_elems` elements."""
+        _require_type(element_type)
+        if not isinstance(num_elems, int) or num_elems < 1:
+            raise DSLUserCodeError(f"shared memory is allocated while compiling, and {num_elems!r} is no static count",
+                                   fix="pass the count as cutlass.Constexpr; it must be 1 or more")
+        return self._take(element_type, num_elems, byte_alignment)
+
+    def allocate_tensor(self, element_type: type[Numeric], layout: Any, byte_alignment: int = 1,
+                        swizzle: Swizzle | None = None) -> Tensor:
+        """A tensor of a static layout; `swizzle` permutes its byte addresses, a composed layout its elements."""
+        _require_type(element_type)
+        layout = as_layout(layout)
+        strided = layout.outer if isinstance(layout, ComposedLayout) else layout
+        if not lay.is_static(strided):
+            raise DSLUserCodeError(f"shared memory is allocated while compiling, and the layout {layout} is dynamic",
+                                   fix="make its shape and strides static")
+        if swizzle is not None:
+            layout = ComposedLayout(_in_elements(swizzle, element_type), 0, _require_plain(layout, swizzle))
+            byte_alignment = max(byte_alignment, 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift)))
+        return Tensor(self._take(element_type, swizzled_cosize(layout), byte_alignment), layout)
+
+    def _take(self, dtype: type[Numeric], count: int, alignment_bytes: int) -> Pointer:
+        if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1) \
+                or alignment_bytes > REGION_ALIGNMENT_BYTES:
+            raise DSLUserCodeError(f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
+                                   f"and this is {alignment_bytes!r}", fix="byte_alignment=16, for example")
+        kernel = trace.kernel()
+        alignment_bytes = max(alignment_bytes, element_bytes(dtype))
+        start_bytes = -(-kernel.smem_bytes // alignment_bytes) * alignment_bytes
+        kernel.smem_bytes = start_bytes + count * element_bytes(dtype)
+        address = mlir.gep(region_start(), mlir.i8, start_bytes)
+        return Pointer(dtype, address, AddressSpace.smem, alignment_bytes)
+
+
+def swizzled_cosize(layout: Layout | ComposedLayout) -> int:
+    """The elements a layout needs; under a swizzle, whole periods of its permutation."""
+    if not isinstance(layout, ComposedLayout):
+        return lay.cosize(layout)
+    count = lay.cosize(layout.outer)
+    if not isinstance(layout.inner, Swizzle):
+        return max(layout(i) for i in range(lay.size(layout.outer))) + 1
+    period = 1 << (layout.inner.base + layout.inner.bits + max(0, -layout.inner.shift))
+    return -(-count // period) * period
+
+
+def _in_elements(swizzle: Swizzle, dtype: type[Numeric]) -> Swizzle:
+    """A swizzle of byte addresses as one of element indices."""
+    shift_bits = element_bytes(dtype).bit_length() - 1
+    if swizzle.base < shift_bits:
+        raise DSLUserCodeError(f"the swizzle {swizzle} would split an element of {element_bytes(dtype)} bytes",
+                               fix=f"a base of {shift_bits} bits or more")
+    return Swizzle(swizzle.bits, swizzle.base - shift_bits, swizzle.shift)
+
+
+def _require_plain(layout: Layout | ComposedLayout, swizzle: Swizzle) -> Layout:
+    if isinstance(layout, ComposedLayout):
+        raise DSLUserCodeError(f"the layout {layout} has a swizzle of its own beside {swizzle}",
+                               fix="pass `layout.outer`, or leave `swizzle` out")
+    return layout
+
+
+def _require_type(dtype: Any) -> None:
+    if not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
+        raise DSLUserCodeTypeError(f"shared memory holds elements of a numeric type, and this is {dtype!r}",
+                                   fix="cutlass.Float32, for example")

@@ -1,0 +1,93 @@
+"""Layout functions that also take tensors: the iterator stays (or moves with a slice), the layout changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dsl import layout as lay
+from dsl.layout import Layout
+from dsl.layout.int_tuple import dice_tuple, product_each, wrap
+from dsl.tile.tensor import Tensor, as_index, slice_tensor
+
+
+def _on_layout(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of a layout or int tuple, extended to tensors through their layout."""
+
+    def extended(x: Any, *arguments: Any, **options: Any) -> Any:
+        if isinstance(x, Tensor):
+            return x.with_layout(function(x.layout, *arguments, **options))
+        return function(x, *arguments, **options)
+
+    extended.__name__, extended.__doc__ = function.__name__, function.__doc__
+    return extended
+
+
+append_ones = _on_layout(lay.append_ones)
+coalesce = _on_layout(lay.coalesce)
+composition = _on_layout(lay.composition)
+filter = _on_layout(lay.filter)  # noqa: A001 (CuTe's name)
+filter_zeros = _on_layout(lay.filter_zeros)
+flat_divide = _on_layout(lay.flat_divide)
+flatten = _on_layout(lay.flatten)
+group_modes = _on_layout(lay.group_modes)
+logical_divide = _on_layout(lay.logical_divide)
+prepend_ones = _on_layout(lay.prepend_ones)
+select = _on_layout(lay.select)
+tiled_divide = _on_layout(lay.tiled_divide)
+zipped_divide = _on_layout(lay.zipped_divide)
+
+
+def get(x: Any, mode: Any = ()) -> Any:
+    """One mode of a tuple, layout or tensor."""
+    return x.with_layout(lay.get(x.layout, mode)) if isinstance(x, Tensor) else lay.get(x, mode)
+
+
+def slice_(x: Any, coord: Any) -> Any:
+    """The modes where `coord` is None; of a tensor, starting where its integers point."""
+    return slice_tensor(x, as_index(coord)) if isinstance(x, Tensor) else lay.slice_(x, as_index(coord))
+
+
+def _tile_at(x: Any, tiler: Any, tile_coord: Any, rest_coord: Any) -> Any:
+    """Modes of zipped_divide picked by two coordinates, None for every mode of the side that is None."""
+    divided = zipped_divide(x, tiler)
+    tile_modes, rest_modes = wrap(divided.shape[0]), wrap(divided.shape[1])
+    coord = (_padded(tile_coord, tile_modes), _padded(rest_coord, rest_modes))
+    return slice_(divided, coord)
+
+
+def _padded(coord: Any, modes: tuple) -> Any:
+    if coord is None:
+        return (None,) * len(modes)
+    if isinstance(coord, tuple):
+        return coord + (None,) * (len(modes) - len(coord))
+    return coord
+
+
+def _projected(x: Any, proj: Any) -> Any:
+    """The modes of `x` where the projector is not None; all of them without one."""
+    return x if proj is None or not isinstance(proj, tuple) else dice_tuple(wrap(x), proj)
+
+
+def local_tile(input: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Any:  # noqa: A002 (CuTe's name)
+    """The tile at `coord` of the tiling of a tensor: (tile modes..., rest modes where coord is None).
+
+    `proj`, for example (1, None, 1), picks the modes of tiler and coord that this tensor has.
+    """
+    return _tile_at(input, _projected(as_tiler(tiler), proj), None, _projected(as_index(coord), proj))
+
+
+def local_partition(target: Tensor, tiler: Layout, index: Any, proj: Any = 1) -> Any:
+    """The elements of a tensor that thread `index` of the thread layout `tiler` owns, one of every tile: (rest...)."""
+    threads = tiler if isinstance(tiler, Layout) else lay.make_layout(as_index(tiler))
+    coord = threads.get_flat_coord(as_index(index))
+    tile = product_each(threads.shape)
+    return _tile_at(target, _projected(tile, proj), _projected(coord, proj), None)
+
+
+def as_tiler(tiler: Any) -> Any:
+    """A tiler with Numerics that hold Python numbers made Python's."""
+    if isinstance(tiler, (tuple, list)):
+        return tuple(map(as_tiler, tiler))
+    return tiler if isinstance(tiler, Layout) else as_index(tiler)
+

@@ -1,0 +1,327 @@
+"""Tensor: an iterator and a layout. The iterator is a pointer, or a coordinate for tensors of coordinates.
+
+Element (c) is at `iterator + layout(c)`. An index is checked against static extents, and offsets into global memory are
+computed in 64 bits unless the layout is known to stay below 2**31 elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dsl import layout as lay
+from dsl.core import mlir, trace
+from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.layout import ComposedLayout, Layout, LayoutError
+from dsl.layout.int_tuple import add, crd2idx, flatten_to_tuple, idx2crd, join_dynamic, split_dynamic, text
+from dsl.layout.layout import check_coord
+
+RMEM_ALIGNMENT_BYTES = 32
+_INT32_MAX = (1 << 31) - 1
+_MAX_UNROLLED_ELEMENTS = 1 << 16
+
+
+class Tensor:
+    """Elements at `iterator + layout(coord)`; `t[coord]` is an element, or a subtensor where coord has None."""
+
+    __slots__ = ("iterator", "layout")
+
+    def __init__(self, iterator: Any, layout: Layout | ComposedLayout) -> None:
+        self.iterator, self.layout = iterator, layout
+
+    @property
+    def shape(self) -> Any:
+        return self.layout.shape
+
+    @property
+    def stride(self) -> Any:
+        return _strided(self.layout).stride
+
+    @property
+    def element_type(self) -> type[Numeric]:
+        return self.pointer().dtype
+
+    dtype = element_type
+
+    @property
+    def memspace(self) -> AddressSpace:
+        return self.pointer().space
+
+    @property
+    def leading_dim(self) -> Any:
+        """The mode that is contiguous, or None."""
+        return lay.leading_dim(self.shape, self.stride)
+
+    def pointer(self) -> Pointer:
+        """The iterator of a tensor in memory. Raises DSLUserCodeTypeError for a tensor of coordinates."""
+        if not isinstance(self.iterator, Pointer):
+            raise DSLUserCodeTypeError("is a tensor of coordinates: it has no memory to read or write",
+                                       fix="index it for a coordinate, or make a tensor over a pointer")
+        return self.iterator
+
+    def with_layout(self, layout: Layout | ComposedLayout) -> Tensor:
+        """The same iterator seen through another layout."""
+        return Tensor(self.iterator, layout)
+
+    def __flatten__(self) -> tuple[tuple, Any]:
+        """The pointer and dynamic leaves, and the rest as a hashable key (core.tree)."""
+        start, hole = ((self.iterator,), Pointer) if isinstance(self.iterator, Pointer) else split_dynamic(self.iterator)
+        leaves, key = self.layout.__flatten__()
+        return (*start, *leaves), (hole, len(start), type(self.layout), key)
+
+    @classmethod
+    def __unflatten__(cls, key: Any, children: Sequence[Any]) -> Tensor:
+        hole, count, layout_class, layout_key = key
+        iterator = children[0] if hole is Pointer else join_dynamic(hole, iter(children[:count]))
+        return cls(iterator, layout_class.__unflatten__(layout_key, children[count:]))
+
+    def __getitem__(self, coord: Any) -> Any:
+        coord = _checked(coord, self)
+        if lay.has_none(coord):
+            return slice_tensor(self, coord)
+        at = element_iterator(self, coord)
+        return at.load() if isinstance(at, Pointer) else at
+
+    def __setitem__(self, coord: Any, value: Any) -> None:
+        self.pointer()
+        coord = _checked(coord, self)
+        if not lay.has_none(coord):
+            element_iterator(self, coord).store(_as_element(value, self.element_type))
+        elif isinstance(value, Tensor):
+            raise DSLUserCodeTypeError("assigns a tensor to a part of a tensor",
+                                       fix="copy it: `cute.autovec_copy(src, dst[...])`")
+        else:
+            slice_tensor(self, coord).fill(value)
+
+    def fill(self, value: Any) -> None:
+        """Store `value`, converted to the element type, in every element; the size must be static."""
+        count = static_size(self, "fill")
+        element = _as_element(value, self.element_type)
+        for i in range(count):
+            element_iterator(self, i).store(element)
+
+    def __str__(self) -> str:
+        start = self.iterator if isinstance(self.iterator, Pointer) else text(self.iterator)
+        return f"tensor<{start} o {self.layout}>"
+
+    __repr__ = __str__
+
+
+# --- indexing -------------------------------------------------------------------------------------------------------
+
+
+def _strided(layout: Layout | ComposedLayout) -> Layout:
+    return layout.outer if isinstance(layout, ComposedLayout) else layout
+
+
+def _index_leaf(leaf: Any) -> Any:
+    """An index as layouts take it: None, a Python int, or a dynamic integer."""
+    if leaf is None or (isinstance(leaf, int) and not isinstance(leaf, bool)):
+        return leaf
+    if isinstance(leaf, slice) and leaf == slice(None):
+        return None
+    if isinstance(leaf, Numeric) and leaf.is_integer:
+        return leaf if is_dynamic(leaf) else int(leaf.value)
+    what = type(leaf).__name__
+    raise DSLUserCodeTypeError(f"a tensor is indexed by integers and None, and this index is a {what}",
+                               fix="convert it: `Int32(x)`; None (or `:`) keeps a mode whole")
+
+
+def as_index(coord: Any) -> Any:
+    """A coordinate of the author with Numerics that hold Python numbers made Python's, and `:` made None."""
+    return tuple(map(as_index, coord)) if isinstance(coord, (tuple, list)) else _index_leaf(coord)
+
+
+def _checked(coord: Any, tensor: Tensor) -> Any:
+    coord = as_index(coord)
+    try:
+        check_coord(coord, tensor.shape)
+    except LayoutError as error:
+        raise DSLUserCodeError(f"{error.message}; the tensor is {text(tensor.shape)}", fix=error.fix,
+                               id="INDEX_OUT_OF_RANGE") from None
+    return coord
+
+
+def _as_element(value: Any, dtype: type[Numeric]) -> Numeric:
+    if isinstance(value, Tensor):
+        raise DSLUserCodeTypeError("stores a tensor where one element belongs", fix="index it first: `t[0]`")
+    return dtype(value)
+
+
+def _wide(leaf: Any) -> Any:
+    return Int64(leaf) if is_dynamic(leaf) and leaf.width < 64 else leaf
+
+
+def needs_64_bits(layout: Layout) -> bool:
+    """Whether an index of the layout could pass 2**31: it is not known to stay below."""
+    if any(is_dynamic(lay.basis_value(leaf)) for leaf in flatten_to_tuple((layout.shape, layout.stride))):
+        return True
+    return lay.cosize(layout) > _INT32_MAX
+
+
+def _offset(tensor: Tensor, coord: Any) -> Any:
+    """The index of a coordinate in the strided layout, wide enough for the memory it points into."""
+    strided = _strided(tensor.layout)
+    if not isinstance(tensor.iterator, Pointer):
+        return strided(coord)
+    if tensor.iterator.space in (AddressSpace.gmem, AddressSpace.generic) and needs_64_bits(strided):
+        coord = _map_congruent(_expand(coord, strided.shape), _wide)
+    return crd2idx(coord, strided.shape, strided.stride)
+
+
+def _expand(coord: Any, shape: Any) -> Any:
+    """A coordinate with every index split down to the leaves of the shape; None stays."""
+    if coord is None:
+        return None
+    if isinstance(coord, tuple):
+        return tuple(map(_expand, coord, shape))
+    return idx2crd(coord, shape)
+
+
+def _map_congruent(coord: Any, f: Any) -> Any:
+    return tuple(_map_congruent(c, f) for c in coord) if isinstance(coord, tuple) else f(coord)
+
+
+def divisor_of_offset(coord: Any, shape: Any, stride: Any) -> int:
+    """The largest number known to divide the index of a coordinate; 0 for the index 0."""
+    if coord is None:
+        return 0
+    if isinstance(coord, tuple):
+        return math.gcd(*(divisor_of_offset(*mode) for mode in zip(coord, shape, stride, strict=True)))
+    if isinstance(shape, tuple):
+        return divisor_of_offset(idx2crd(coord, shape), shape, stride) if not is_dynamic(coord) else \
+            math.gcd(*(divisor_of_offset(coord, s, d) for s, d in zip(shape, stride, strict=True)))
+    return _divisor(coord) * _divisor(stride)
+
+
+def _divisor(leaf: Any) -> int:
+    return abs(leaf) if isinstance(leaf, int) else getattr(leaf, "divisibility", 1)
+
+
+def _moved(tensor: Tensor, offset: Any, divisor: int) -> Pointer:
+    """The pointer `offset` elements on, keeping of the alignment what `divisor` allows."""
+    start = tensor.pointer()
+    moved = start + offset
+    known = math.gcd(start.alignment_bytes, divisor * element_bytes(start.dtype))
+    return Pointer(start.dtype, moved.address, start.space, max(known, moved.alignment_bytes))
+
+
+def element_iterator(tensor: Tensor, coord: Any) -> Any:
+    """The pointer to an element, or the coordinate it is; no check of the coordinate."""
+    offset = _offset(tensor, coord)
+    if not isinstance(tensor.iterator, Pointer):
+        return add(tensor.iterator, offset)
+    strided = _strided(tensor.layout)
+    if isinstance(tensor.layout, ComposedLayout):
+        return _moved(tensor, tensor.layout.inner(add(tensor.layout.offset, offset)), 1)
+    return _moved(tensor, offset, divisor_of_offset(coord, strided.shape, strided.stride))
+
+
+def move_iterator(tensor: Tensor, coord: Any, layout: Layout) -> Tensor:
+    """The tensor that starts at `coord` of `tensor` and has the (strided) `layout`."""
+    offset = _offset(tensor, coord)
+    if not isinstance(tensor.iterator, Pointer):
+        return Tensor(add(tensor.iterator, offset), layout)
+    if isinstance(tensor.layout, ComposedLayout):
+        composed = tensor.layout
+        return Tensor(tensor.iterator, ComposedLayout(composed.inner, add(composed.offset, offset), layout))
+    strided = _strided(tensor.layout)
+    return Tensor(_moved(tensor, offset, divisor_of_offset(coord, strided.shape, strided.stride)), layout)
+
+
+def slice_tensor(tensor: Tensor, coord: Any) -> Tensor:
+    """The subtensor of the modes where `coord` is None, starting where its integers point."""
+    if coord is None:
+        return tensor
+    return move_iterator(tensor, coord, lay.slice_(_strided(tensor.layout), coord))
+
+
+def domain_offset(coord: Any, tensor: Tensor) -> Tensor:
+    """The tensor whose coordinate 0 is `coord` of `tensor`, with the same layout."""
+    return move_iterator(tensor, as_index(coord), _strided(tensor.layout))
+
+
+def static_size(tensor: Tensor, what: str) -> int:
+    """The number of elements. Raises DSLUserCodeError where it is dynamic, or too many to unroll."""
+    count = lay.size(tensor)
+    if not isinstance(count, int):
+        raise DSLUserCodeError(f"{what} needs a tensor whose shape is known while compiling, and this is "
+                               f"{text(tensor.shape)}", fix="tile it with a static tiler, and work on one tile")
+    if count > _MAX_UNROLLED_ELEMENTS:
+        raise DSLUserCodeError(f"{what} would be unrolled over {count} elements in every thread",
+                               fix="give each thread its own part of the tensor")
+    return count
+
+
+# --- making ---------------------------------------------------------------------------------------------------------
+
+
+def as_layout(layout_or_shape: Any) -> Layout | ComposedLayout:
+    """A layout, or the compact column-major layout of a shape."""
+    if isinstance(layout_or_shape, (Layout, ComposedLayout)):
+        return layout_or_shape
+    return lay.make_layout(as_index(layout_or_shape))
+
+
+def make_tensor(iterator: Any, layout: Any) -> Tensor:
+    """A tensor over a pointer, or over a coordinate (an int tuple) with basis strides."""
+    if isinstance(iterator, Tensor):
+        iterator = iterator.iterator
+    if not isinstance(iterator, Pointer):
+        iterator = as_index(iterator)
+    return Tensor(iterator, as_layout(layout))
+
+
+def make_identity_tensor(shape: Any) -> Tensor:
+    """The tensor whose element at every coordinate is that coordinate."""
+    layout = lay.make_identity_layout(as_index(shape))
+    return Tensor(lay.transform_leaf(lambda _: 0, layout.shape), layout)
+
+
+def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
+    """A tensor in the registers of this thread, uninitialised; the layout must be static. A Boolean takes a byte."""
+    if not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
+        raise DSLUserCodeTypeError(f"a register tensor has elements of a numeric type, and this is {dtype!r}",
+                                   fix="make_rmem_tensor(layout, cutlass.Float32)")
+    layout = as_layout(layout_or_shape)
+    strided = _strided(layout)
+    if not lay.is_static(strided):
+        raise DSLUserCodeError(f"register memory has a size known while compiling, and this layout is {layout}",
+                               fix="tile it with a static tiler, and make a fragment of one tile")
+    count = lay.cosize(strided)
+    address = trace.entry_alloca(dtype.storage_type(), count, RMEM_ALIGNMENT_BYTES)
+    space = AddressSpace.rmem
+    register = mlir.result("llvm.addrspacecast", mlir.ptr(space), address)
+    return Tensor(Pointer(dtype, register, space, RMEM_ALIGNMENT_BYTES), layout)
+
+
+def make_rmem_tensor_like(src: Tensor, dtype: type[Numeric] | None = None) -> Tensor:
+    """A compact register tensor with the shape and stride order of `src`; its strides 0 stay 0."""
+    return make_rmem_tensor(lay.make_layout_like(_strided(src.layout)), dtype or src.element_type)
+
+
+def make_fragment_like(src: Any, dtype: type[Numeric] | None = None) -> Any:
+    """A compact register tensor like a tensor; of a layout, the compact layout whose first mode is column-major."""
+    if isinstance(src, Tensor):
+        return make_rmem_tensor_like(src, dtype)
+    return lay.make_fragment_layout(_strided(src))
+
+
+def recast_tensor(src: Tensor, dtype: type[Numeric]) -> Tensor:
+    """The same memory as elements of another type: 8 Float16 are 4 Float32 in the contiguous mode."""
+    layout = lay.recast_layout(dtype.storage_width, src.element_type.storage_width, src.layout)
+    return Tensor(src.pointer().recast(dtype), layout)
+
+
+def require_boolean(pred: Any) -> Tensor:
+    """`pred` as a predicate. Raises DSLUserCodeTypeError for anything but a tensor of Boolean."""
+    if not isinstance(pred, Tensor):
+        raise DSLUserCodeTypeError(f"pred is a tensor of Boolean, and this is a {type(pred).__name__}",
+                                   fix="pred = cute.make_fragment_like(dst, cutlass.Boolean); pred.fill(condition)")
+    if pred.element_type is not Boolean:
+        raise DSLUserCodeTypeError(f"pred is a tensor of Boolean, and this is a tensor of {pred.element_type}",
+                                   fix="make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it")
+    return pred
