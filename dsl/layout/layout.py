@@ -246,7 +246,10 @@ def _order_key(position: int, stride: Any) -> tuple[int, int]:
 
 
 def make_fragment_layout(layout: Layout) -> Layout:
-    """A compact layout like `layout` with the first mode column-major in front, the others in their stride order."""
+    """A compact layout like `layout` with the first mode column-major in front, the others in their stride order.
+
+    Only the first mode keeps strides 0.
+    """
 
     def front(mode: Layout) -> Layout:
         kept = transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, mode.shape, mode.stride)
@@ -255,7 +258,7 @@ def make_fragment_layout(layout: Layout) -> Layout:
     if not isinstance(layout.shape, tuple) or len(layout) == 1:
         return front(layout)
     first = front(layout[0])
-    rest = make_layout_like(select(layout, range(1, len(layout))))
+    rest = make_ordered_layout(layout.shape[1:], layout.stride[1:])
     step = product(transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, first.shape, first.stride))
     stride = (first.stride, *transform_leaf(lambda d: mul(d, step), rest.stride))
     return Layout(layout.shape, stride)
