@@ -1,9 +1,5 @@
 """Functions of the author: rewritten on first use, traced with typed arguments, compiled, called.
 
-Of `arguments` it needs: `typed(value, annotation, name)` gives an Argument (slot_formats(), rebuild(ssa values),
-`read(value)` -> slot values of a real argument, checked) or the value itself where it can only be static; `is_typed`.
-Of `compile`: `Options` and `compile(traced, options)` -> an object with `call(slot values)` and `ptx`.
-
 A direct call of a jit function traces it anew and finds the compiled code by its text, so that nothing it read (a
 global, a closure, a helper) can be stale.
 """
@@ -13,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from dsl.core import control, rewrite, trace
 from dsl.core.dtypes import Numeric, NumericMeta, of_python
@@ -115,7 +111,7 @@ class KernelFunction(_Function):
     def _parameter(self, name: str, value: object) -> object:
         """A Python number becomes a typed number (a kernel parameter) unless it is annotated static."""
         annotation = self.annotations.get(name)
-        if self.is_static(name) or isinstance(annotation, type) and isinstance(value, Static):
+        if self.is_static(name):
             return Static(value)
         if isinstance(annotation, NumericMeta) and (of_python(value) or isinstance(value, Numeric)):
             return annotation(value)
@@ -203,6 +199,8 @@ class CompiledFunction:
         names, values = _spread(self.bound)
         self.typed = [value if function.is_static(name) else arguments.typed(value, function.annotations.get(name), name)
                       for name, value in zip(names, values)]
+        self.accepts = arguments.Signature(function.__name__, names, self.typed)
+        self.arguments = arguments.Signature(function.__name__, names, self.typed)
         traced = trace.trace_host(function.__name__, self._body, self.typed)
         self.result = traced.result
         self.compiled = compile.compile(traced, options)
@@ -213,25 +211,15 @@ class CompiledFunction:
 
     def call_bound(self, bound: inspect.BoundArguments):
         """Run with the very arguments it was compiled for."""
-        return self._run([value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)])
+        return self(*(value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)))
 
     def __call__(self, *args):
         """Run with new values for the arguments that are not static. Returns what the function returned, where static.
 
         Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
         """
-        wanted = sum(map(arguments.is_typed, self.typed))
-        if len(args) != wanted:
-            names = [name for name, typed in zip(_spread(self.bound)[0], self.typed) if arguments.is_typed(typed)]
-            raise TypeError(f"`{self.function.__name__}` compiled takes {wanted} arguments ({', '.join(names)}), "
-                            f"and got {len(args)}; static ones are part of the code")
-        return self._run(args)
-
-    def _run(self, values) -> object:
-        slots: list = []
-        for typed, value in zip(filter(arguments.is_typed, self.typed), values):
-            slots.extend(typed.read(value))
-        self.compiled.call(slots)
+        slots, binding = self.arguments.bind(args)
+        self.compiled.call(slots, binding.storages)
         return self.result
 
     @property

@@ -1,0 +1,274 @@
+"""How each kind of argument is passed: its slots in the argument block, its traced value, and what a call must bring.
+
+A type has `slot_formats()` (one struct letter an 8-byte slot), `rebuild(ssa values)` (its value while tracing) and
+`read(value, binding)` (slot values of a real argument, checked). A tensor is a pointer slot, then a slot for each
+dynamic extent, then one for each dynamic stride.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from dsl.core import mlir
+from dsl.core.dtypes import BFloat16, Boolean, Int32, Int64, Numeric, Uint64
+from dsl.core.pointer import AddressSpace, Pointer
+from dsl.launch import dlpack
+from dsl.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class SymInt:
+    """An extent or stride known at the call only, a multiple of `divisibility`; one object is one value in a call."""
+
+    width: int = 32
+    divisibility: int = 1
+    symbol: str | None = None
+
+    def __repr__(self) -> str:
+        kind = " ".join(["i64"] * (self.width == 64) + [f"div={self.divisibility}"] * (self.divisibility > 1))
+        return self.symbol or "?" + (f"{{{kind}}}" if kind else "")
+
+    @property
+    def dtype(self) -> type[Numeric]:
+        return Int64 if self.width == 64 else Int32
+
+
+@dataclass
+class Binding:
+    """One call being read: what it is for error texts, the values of symbols, and the storages kernels may touch."""
+
+    call: str = ""                                      # "f(a: Tensor([4], float32), n: int32)"
+    position: int = 0
+    name: str = "argument"
+    symbols: dict[SymInt, tuple[int, str]] = field(default_factory=dict)
+    storages: list[tuple[int, int, str]] = field(default_factory=list)     # address, bytes, label
+    owners: list[object] = field(default_factory=list)
+
+    def mismatch(self, error: type[Exception], part: str, expected: object, got: object) -> Exception:
+        """The error of argument part `part` ("shape[0]", or "" for the argument itself)."""
+        what = f"{self.name}.{part}" if part else self.name
+        return error(f"Mismatched {what} on argument #{self.position} when calling: `{self.call}`, "
+                     f"expected to be {expected}, got {got}")
+
+    def bind(self, leaf: SymInt, value: int, part: str) -> None:
+        """Take `value` for a symbol. Raises ValueError where it is no multiple, too wide, or another value than before."""
+        if value % leaf.divisibility:
+            raise self.mismatch(ValueError, part, f"a multiple of {leaf.divisibility}", value)
+        if not -(1 << (leaf.width - 1)) <= value < 1 << (leaf.width - 1):
+            raise self.mismatch(ValueError, part, f"an int{leaf.width}", value)
+        known, where = self.symbols.setdefault(leaf, (value, f"{self.name}.{part}"))
+        if known != value:
+            raise self.mismatch(ValueError, part, f"{known}, as {where}", value)
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A tensor in memory: element type, layout with int (static) or SymInt (dynamic) leaves, known alignment."""
+
+    dtype: type[Numeric]
+    shape: tuple[int | SymInt, ...]
+    stride: tuple[int | SymInt, ...]
+    alignment_bytes: int
+    space: AddressSpace = AddressSpace.gmem
+
+    def _dynamic(self) -> list[SymInt]:
+        return [leaf for leaf in self.shape + self.stride if isinstance(leaf, SymInt)]
+
+    def slot_formats(self) -> str:
+        return "P" + "".join("q" if leaf.width == 64 else "i" for leaf in self._dynamic())
+
+    def layout_text(self) -> str:
+        def text(leaves: tuple) -> str:
+            return f"({','.join(map(str, leaves))})"
+        return f"{text(self.shape)}:{text(self.stride)}"
+
+    def __str__(self) -> str:
+        return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype.__name__.lower()})"
+
+    def rebuild(self, values: Sequence[mlir.Value]):
+        from dsl.tile.tensor import Tensor
+        remaining = iter(values)
+        pointer = PointerType(self.dtype, self.space, self.alignment_bytes).rebuild([next(remaining)])
+        shape, stride = (tuple(leaf.dtype(next(remaining)) if isinstance(leaf, SymInt) else leaf for leaf in leaves)
+                         for leaves in (self.shape, self.stride))
+        return Tensor(pointer, Layout(shape, stride))
+
+    def read(self, value: object, binding: Binding) -> list[int]:
+        view = getattr(value, "view", None)
+        if not isinstance(view, dlpack.View):
+            if not dlpack.is_tensor(value):
+                raise binding.mismatch(TypeError, "", "a tensor", type(value).__name__)
+            view = dlpack.view(value)
+        self._check(view, binding)
+        binding.storages.append((*view.storage, binding.name))
+        binding.owners.append(view)
+        slots = [view.address]
+        for part, leaves, actual in (("shape", self.shape, view.shape), ("strides", self.stride, view.strides)):
+            slots += [number for leaf, number in zip(leaves, actual) if isinstance(leaf, SymInt)]
+        return slots
+
+    def _check(self, view: dlpack.View, binding: Binding) -> None:
+        if view.dtype is not self.dtype:
+            raise binding.mismatch(TypeError, "dtype", self.dtype.__name__, view.dtype.__name__)
+        if len(view.shape) != len(self.shape):
+            raise binding.mismatch(ValueError, "ndim", len(self.shape), len(view.shape))
+        if view.address % self.alignment_bytes:
+            raise binding.mismatch(ValueError, "data", f"aligned to {self.alignment_bytes} bytes", f"{view.address:#x}")
+        for mode, (leaf, extent) in enumerate(zip(self.shape, view.shape)):
+            self._check_leaf(leaf, extent, f"shape[{mode}]", binding)
+        for mode, (leaf, stride) in enumerate(zip(self.stride, view.strides)):
+            if view.shape[mode] > 1:                    # the stride of a single element is never used
+                self._check_leaf(leaf, stride, f"strides[{mode}]", binding)
+
+    def _check_leaf(self, leaf: int | SymInt, actual: int, part: str, binding: Binding) -> None:
+        if isinstance(leaf, SymInt):
+            binding.bind(leaf, actual, part)
+        elif leaf != actual:
+            raise binding.mismatch(ValueError, part, leaf, actual)
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """A number."""
+
+    dtype: type[Numeric]
+
+    def slot_formats(self) -> str:
+        return self.dtype.format
+
+    def __str__(self) -> str:
+        return self.dtype.__name__.lower()
+
+    def rebuild(self, values: Sequence[mlir.Value]) -> Numeric:
+        value = values[0]
+        if self.dtype is Boolean:
+            value = mlir.result("arith.trunci", mlir.i1, value)
+        elif self.dtype is BFloat16:
+            value = mlir.result("arith.bitcast", mlir.bf16, value)
+        return self.dtype(value)
+
+    def read(self, value: object, binding: Binding) -> list[int | float]:
+        number = value.value if isinstance(value, Numeric) else value
+        if hasattr(number, "item") and getattr(number, "shape", None) == ():       # a scalar of numpy
+            number = number.item()
+        if not isinstance(number, (bool, int, float)) or (self.dtype.is_integer and isinstance(number, float)):
+            raise binding.mismatch(TypeError, "", self.dtype.__name__, type(value).__name__)
+        if self.dtype.is_integer and not -(1 << (self.dtype.width - 1)) <= number < 1 << self.dtype.width:
+            raise binding.mismatch(ValueError, "", f"{self.dtype.width} bits wide", number)
+        number = self.dtype.wrap(number)
+        if self.dtype is BFloat16:
+            number = struct.unpack("<I", struct.pack("<f", number))[0] >> 16
+        return [number]
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """An address of `space`."""
+
+    dtype: type[Numeric]
+    space: AddressSpace
+    alignment_bytes: int
+
+    def slot_formats(self) -> str:
+        return "P"
+
+    def __str__(self) -> str:
+        return f"Pointer({self.dtype.__name__.lower()})"
+
+    def rebuild(self, values: Sequence[mlir.Value]) -> Pointer:
+        value = values[0]
+        if self.space is not AddressSpace.gmem:
+            value = mlir.result("llvm.addrspacecast", mlir.ptr(self.space), value)
+        return Pointer(self.dtype, value, self.space, self.alignment_bytes)
+
+    def read(self, value: object, binding: Binding) -> list[int]:
+        address = getattr(value, "address", value)
+        if isinstance(address, bool) or not isinstance(address, int):
+            raise binding.mismatch(TypeError, "", "a pointer (make_ptr) or an address", type(value).__name__)
+        dtype = getattr(value, "dtype", self.dtype)
+        if dtype is not self.dtype:
+            raise binding.mismatch(TypeError, "dtype", self.dtype.__name__, dtype.__name__)
+        if address % self.alignment_bytes:
+            raise binding.mismatch(ValueError, "", f"aligned to {self.alignment_bytes} bytes", f"{address:#x}")
+        return [address]
+
+
+@dataclass(frozen=True)
+class StreamType:
+    """A CUDA stream: a CUstream or its handle. With `from_environment` a call brings none: it is the default stream."""
+
+    from_environment: bool = False
+
+    def slot_formats(self) -> str:
+        return "Q"
+
+    def __str__(self) -> str:
+        return "Stream"
+
+    def rebuild(self, values: Sequence[mlir.Value]) -> Uint64:
+        return Uint64(values[0])
+
+    def read(self, value: object, binding: Binding) -> list[int]:
+        if self.from_environment:
+            return [0]
+        try:
+            return [int(getattr(value, "cuda_stream", value))]
+        except TypeError:
+            raise binding.mismatch(TypeError, "", "a CUstream", type(value).__name__) from None
+
+
+@dataclass(frozen=True)
+class ContainerType:
+    """A tuple, list, dict or dataclass with typed parts; `parts(value)` lists them, `make(parts)` builds one like it."""
+
+    kind: type
+    names: tuple[str, ...]                  # ".x", "[0]", "['k']"
+    types: tuple                            # an argument type, or Static
+    parts: Callable[[object], list]
+    make: Callable[[list], object]
+
+    def slot_formats(self) -> str:
+        return "".join(part.slot_formats() for part in self.types)
+
+    def __str__(self) -> str:
+        return f"{self.kind.__name__}({', '.join(map(str, self.types))})"
+
+    def rebuild(self, values: Sequence[mlir.Value]) -> object:
+        remaining = iter(values)
+        return self.make([part.rebuild([next(remaining) for _ in part.slot_formats()]) for part in self.types])
+
+    def read(self, value: object, binding: Binding) -> list:
+        if type(value) is not self.kind:
+            raise binding.mismatch(TypeError, "", self.kind.__name__, type(value).__name__)
+        parts = self.parts(value)
+        if len(parts) != len(self.types):
+            raise binding.mismatch(ValueError, "", f"{len(self.types)} long", len(parts))
+        outer, slots = binding.name, []
+        for name, part, type_ in zip(self.names, parts, self.types):
+            binding.name = outer + name
+            slots += type_.read(part, binding)
+        binding.name = outer
+        return slots
+
+
+@dataclass(frozen=True)
+class Static:
+    """A part of a container that is known while compiling; a call may not change it."""
+
+    value: object
+
+    def slot_formats(self) -> str:
+        return ""
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+    def rebuild(self, values: Sequence[mlir.Value]) -> object:
+        return self.value
+
+    def read(self, value: object, binding: Binding) -> list:
+        if value is not self.value and value != self.value:
+            raise binding.mismatch(ValueError, "", repr(self.value), repr(value))
+        return []

@@ -1,0 +1,358 @@
+"""What an author passes to a jit function: numbers, tensors real and fake, pointers, streams, symbols, containers."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from collections.abc import Sequence
+
+from dsl.core.dtypes import Numeric, NumericMeta, of_python
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.pointer import AddressSpace, element_bytes
+from dsl.launch import abi, dlpack
+from dsl.launch.abi import PointerType, ScalarType, StreamType, SymInt, TensorType
+
+
+class DSLUserCodeValueError(DSLUserCodeError, ValueError):
+    """An argument of the right type with a value that cannot be."""
+
+
+def sym_int(width: int = 32, *, divisibility: int = 1, symbol: str | None = None) -> SymInt:
+    """An extent or stride that a later call brings; the same object used twice must get equal values."""
+    if width not in (32, 64):
+        raise DSLUserCodeValueError(f"a symbol is 32 or 64 bits wide, not {width}")
+    return SymInt(width, divisibility, symbol)
+
+
+def sym_int32(divisibility: int = 1, symbol: str | None = None) -> SymInt:
+    """`sym_int` of 32 bits."""
+    return sym_int(32, divisibility=divisibility, symbol=symbol)
+
+
+def sym_int64(divisibility: int = 1, symbol: str | None = None) -> SymInt:
+    """`sym_int` of 64 bits."""
+    return sym_int(64, divisibility=divisibility, symbol=symbol)
+
+
+class RuntimeTensor:
+    """A tensor of another library with the layout it shall have as an argument: static, until marked dynamic."""
+
+    def __init__(self, source: object, assumed_align: int | None, use_32bit_stride: bool):
+        self.source = source
+        self.view = dlpack.view(source)
+        self.shape, self.stride = self.view.shape, self.view.strides
+        self.memspace = AddressSpace.gmem
+        self.assumed_align = _alignment(assumed_align, self.view.dtype)
+        self._shape: list[int | SymInt] = list(self.shape)
+        self._stride: list[int | SymInt] = list(self.stride)
+        self._stride_width = 32 if use_32bit_stride else 64
+        self._type: TensorType | None = None
+
+    @property
+    def element_type(self) -> type[Numeric]:
+        return self.view.dtype
+
+    dtype = element_type
+
+    @property
+    def data_ptr(self) -> int:
+        return self.view.address
+
+    @property
+    def leading_dim(self) -> int | None:
+        """The mode of stride 1 (the one with more than one element, where several have it)."""
+        unit = [mode for mode, stride in enumerate(self.stride) if stride == 1]
+        return next((mode for mode in unit if self.shape[mode] > 1), unit[0] if len(unit) == 1 else None)
+
+    def argument_type(self) -> TensorType:
+        """How it is passed: which extents and strides are static."""
+        if self._type is None:
+            self._type = TensorType(self.element_type, tuple(self._shape), tuple(self._stride), self.assumed_align,
+                                    self.memspace)
+        return self._type
+
+    def __repr__(self) -> str:
+        return f"Tensor<{self.view.address:#x}@{self.memspace.name} o {self.argument_type().layout_text()}>"
+
+    def mark_layout_dynamic(self, leading_dim: int | None = None) -> RuntimeTensor:
+        """Make every extent and stride dynamic, but for the stride 1 of the leading mode and strides 0; returns self."""
+        rank = len(self.shape)
+        if leading_dim is not None:
+            if not -rank <= leading_dim < rank:
+                raise DSLUserCodeRuntimeError(
+                    f"Expected leading_dim to be in range [0, {rank}) or [{-rank}, -1], but got {leading_dim}.")
+            leading_dim %= rank
+            if self.stride[leading_dim] != 1:
+                raise DSLUserCodeRuntimeError(
+                    f"Expected strides[leading_dim] == 1, but got {self.stride[leading_dim]}.",
+                    fix=f"the strides are {self.stride}: name the mode of stride 1")
+        else:
+            leading_dim = self.leading_dim
+            if leading_dim is None and self.stride.count(1) > 1:
+                raise DSLUserCodeRuntimeError(
+                    "Can't deduce the leading dimension from layout (multiple dimensions have stride 1 but none has "
+                    "size > 1), please specify leading_dim explicitly.", fix="mark_layout_dynamic(leading_dim=...)")
+        for mode in range(rank):
+            self._shape[mode] = SymInt(32)
+            if mode != leading_dim and self.stride[mode] != 0:
+                self._stride[mode] = SymInt(self._stride_width)
+        self._type = None
+        return self
+
+    def mark_compact_shape_dynamic(self, mode: int, stride_order: Sequence[int] | None = None,
+                                   divisibility: int = 1) -> RuntimeTensor:
+        """Make the extent of `mode` dynamic, a multiple of `divisibility`, and the strides that depend on it; returns self.
+
+        `stride_order` lists the modes from the outermost (greatest stride) to the innermost, as torch's dim_order().
+        """
+        rank = len(self.shape)
+        if not 0 <= mode < rank:
+            raise DSLUserCodeRuntimeError(f"Expected mode value to be in range [0, {rank}), but got {mode}.")
+        order = self._stride_order(stride_order)
+        if self.shape[mode] % divisibility:
+            raise DSLUserCodeRuntimeError(f"The shape({self.shape[mode]}) of mode({mode}) is not divisible by the "
+                                          f"divisibility({divisibility}).")
+        self._shape[mode] = SymInt(32, divisibility)
+        known, past = 1, False
+        for inner in reversed(order):
+            if past and self.stride[inner] != 0:
+                self._stride[inner] = SymInt(self._stride_width, known)
+            extent = self._shape[inner]
+            known *= extent.divisibility if isinstance(extent, SymInt) else extent
+            past = past or inner == mode
+        self._type = None
+        return self
+
+    def _stride_order(self, stride_order: Sequence[int] | None) -> list[int]:
+        rank = len(self.shape)
+        deduced = sorted(range(rank), key=lambda mode: (-self.stride[mode], mode))
+        if stride_order is None:
+            return deduced
+        order = list(stride_order)
+        if sorted(order) != list(range(rank)):
+            raise DSLUserCodeRuntimeError(f"Expected stride_order to be a permutation of range({rank}), got {order}.")
+        strides = [self.stride[mode] for mode in order if self.shape[mode] != 1]
+        if strides != sorted(strides, reverse=True):
+            raise DSLUserCodeRuntimeError("The stride_order is not consistent with the deduced stride_order.",
+                                          fix=f"the strides are {self.stride}: stride_order={tuple(deduced)}")
+        return order
+
+
+def from_dlpack(tensor_dlpack: object, assumed_align: int | None = None, use_32bit_stride: bool = False, *,
+                enable_tvm_ffi: bool = False, force_tf32: bool = False) -> RuntimeTensor:
+    """A tensor of torch, numpy or any library with DLPack as an argument, without a copy; its layout is static."""
+    if force_tf32:
+        raise DSLUserCodeRuntimeError("force_tf32 is not supported: TFloat32 has no element type here yet")
+    if not dlpack.is_tensor(tensor_dlpack):
+        raise DSLUserCodeTypeError(f"from_dlpack takes a tensor, and {type(tensor_dlpack).__name__} offers no DLPack")
+    return RuntimeTensor(tensor_dlpack, assumed_align, use_32bit_stride)
+
+
+def _alignment(assumed_align: int | None, dtype: type[Numeric]) -> int:
+    if assumed_align is None:
+        return element_bytes(dtype)
+    if not isinstance(assumed_align, int) or assumed_align < 1 or assumed_align & (assumed_align - 1):
+        raise DSLUserCodeValueError(f"assumed_align is a power of two in bytes, and {assumed_align!r} is none")
+    return assumed_align
+
+
+class FakeTensor:
+    """A tensor known by its type only; what is compiled for it is later called with real ones."""
+
+    def __init__(self, type_: TensorType):
+        self._type = type_
+        self.element_type = self.dtype = type_.dtype
+        self.shape, self.stride, self.memspace = type_.shape, type_.stride, type_.space
+
+    def argument_type(self) -> TensorType:
+        return self._type
+
+    def __repr__(self) -> str:
+        return f"FakeTensor<{self.dtype}, {self.shape}, {self.stride}>"
+
+
+def make_fake_tensor(dtype: type[Numeric], shape: Sequence[int | SymInt], stride: Sequence[int | SymInt], *,
+                     memspace: AddressSpace = AddressSpace.gmem, assumed_align: int | None = None) -> FakeTensor:
+    """A fake tensor of explicit strides."""
+    shape, stride = tuple(shape), tuple(stride)
+    if len(shape) != len(stride):
+        raise DSLUserCodeValueError(f"shape {shape} has rank {len(shape)}, and stride {stride} rank {len(stride)}")
+    for leaf in shape + stride:
+        if isinstance(leaf, bool) or not isinstance(leaf, (int, SymInt)):
+            raise DSLUserCodeTypeError(f"an extent or stride is an int or a sym_int(), and {leaf!r} is neither")
+    return FakeTensor(TensorType(dtype, shape, stride, _alignment(assumed_align, dtype), AddressSpace(memspace)))
+
+
+def make_fake_compact_tensor(dtype: type[Numeric], shape: Sequence[int | SymInt], *,
+                             stride_order: Sequence[int] | None = None, memspace: AddressSpace = AddressSpace.gmem,
+                             assumed_align: int | None = None, use_32bit_stride: bool = False) -> FakeTensor:
+    """A fake tensor without gaps. `stride_order[mode]` ranks the strides, 0 the smallest: (1, 0) is row-major.
+
+    The default is column-major, as upstream.
+    """
+    shape = tuple(shape)
+    order = tuple(range(len(shape))) if stride_order is None else tuple(stride_order)
+    if len(order) != len(shape):
+        raise DSLUserCodeValueError(f"stride_order ({order}) must be empty or have same length as shape ({shape}).")
+    if sorted(order) != list(range(len(shape))):
+        raise DSLUserCodeValueError(f"stride_order ({order}) is no permutation of range({len(shape)})")
+    stride: list[int | SymInt] = [0] * len(shape)
+    step: int | SymInt = 1
+    for mode in sorted(range(len(shape)), key=lambda mode: order[mode]):
+        stride[mode], extent = step, shape[mode]
+        if isinstance(step, int) and isinstance(extent, int):
+            step *= extent
+        else:
+            known = [part.divisibility if isinstance(part, SymInt) else part for part in (step, extent)]
+            step = SymInt(32 if use_32bit_stride else 64, known[0] * known[1])
+    return make_fake_tensor(dtype, shape, stride, memspace=memspace, assumed_align=assumed_align)
+
+
+class FakeStream:
+    """A stream known by its type only."""
+
+    def __init__(self, from_environment: bool):
+        self.from_environment = from_environment
+
+    def argument_type(self) -> StreamType:
+        return StreamType(self.from_environment)
+
+    def __repr__(self) -> str:
+        return "FakeStream"
+
+
+def make_fake_stream(*, use_tvm_ffi_env_stream: bool = False) -> FakeStream:
+    """A placeholder for a CUstream; with `use_tvm_ffi_env_stream` the call takes no stream and uses the current one."""
+    return FakeStream(use_tvm_ffi_env_stream)
+
+
+class RuntimePointer:
+    """An address as an argument."""
+
+    def __init__(self, dtype: type[Numeric], address: int, space: AddressSpace, alignment_bytes: int):
+        self.dtype = self.element_type = self.value_type = dtype
+        self.address, self.memspace, self.alignment_bytes = address, space, alignment_bytes
+
+    def argument_type(self) -> PointerType:
+        return PointerType(self.dtype, self.memspace, self.alignment_bytes)
+
+    def toint(self) -> int:
+        return self.address
+
+    def __repr__(self) -> str:
+        return f"Ptr<{self.address:#018x}@{self.memspace.name}>"
+
+
+def make_ptr(dtype: type[Numeric], value: int | object, mem_space: AddressSpace = AddressSpace.generic,
+             assumed_align: int | None = None) -> RuntimePointer:
+    """A typed pointer from an address or a ctypes pointer; its address must have the alignment that is assumed."""
+    if isinstance(value, ctypes._Pointer):
+        value = ctypes.cast(value, ctypes.c_void_p).value or 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DSLUserCodeTypeError(f"Expect int or ctypes.POINTER for value but got type(value)={type(value)}")
+    alignment_bytes = _alignment(assumed_align, dtype)
+    if value % alignment_bytes:
+        raise DSLUserCodeValueError(f"pointer must be {alignment_bytes} bytes aligned, and {value:#x} is not")
+    return RuntimePointer(dtype, value, AddressSpace(mem_space), alignment_bytes)
+
+
+def nullptr(dtype: type[Numeric], mem_space: AddressSpace = AddressSpace.generic,
+            assumed_align: int | None = None) -> RuntimePointer:
+    """The null pointer as an argument."""
+    return make_ptr(dtype, 0, mem_space, assumed_align)
+
+
+# --- types of arguments ----------------------------------------------------------------------------------------------
+
+
+def is_typed(argument: object) -> bool:
+    """Whether `argument` is a type that a call brings values of (and not a static value)."""
+    return hasattr(argument, "slot_formats")
+
+
+def typed(value: object, annotation: object = None, name: str = "") -> object:
+    """The type `value` is passed as, or `value` itself where it can only be part of the code.
+
+    A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A Python number takes the
+    annotated type, else Int32 (Int64 where it needs more), Float32 or Boolean; inside a container it is static.
+    """
+    if hasattr(value, "argument_type"):
+        return value.argument_type()
+    if isinstance(value, Numeric):
+        return ScalarType(type(value))
+    if _is_stream(value) or _is_stream_type(annotation):
+        return StreamType()
+    number = value.item() if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () else value
+    if of_python(number):
+        dtype = annotation if isinstance(annotation, NumericMeta) and annotation is not Numeric else None
+        return ScalarType(dtype or _numpy_type(value) or of_python(number))
+    if dlpack.is_tensor(value):
+        return from_dlpack(value).mark_layout_dynamic().argument_type()
+    return _container(value) or value
+
+
+def _is_stream(value: object) -> bool:
+    return type(value).__name__ == "CUstream" or hasattr(value, "cuda_stream")
+
+
+def _is_stream_type(annotation: object) -> bool:
+    return isinstance(annotation, type) and annotation.__name__ == "CUstream"
+
+
+def _numpy_type(value: object) -> type[Numeric] | None:
+    return next((dtype for dtype in dlpack.DTYPES if dtype.numpy_dtype == type(value).__name__), None)
+
+
+def _container(value: object) -> abi.ContainerType | None:
+    """The type of a tuple, list, dict or dataclass with something typed in it, else None."""
+    kind = type(value)
+    if isinstance(value, (tuple, list)):
+        names = [f"[{index}]" for index in range(len(value))]
+        make = (lambda parts: kind(*parts)) if hasattr(kind, "_fields") else kind
+        parts = list
+    elif kind is dict:
+        keys = list(value)
+        names, parts = [f"[{key!r}]" for key in keys], lambda v: [v.get(key) for key in keys]
+        make = lambda parts: dict(zip(keys, parts))
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [field.name for field in dataclasses.fields(value) if field.init]
+        names, parts = [f".{field}" for field in fields], lambda v: [getattr(v, field) for field in fields]
+        make = lambda parts: kind(**dict(zip(fields, parts)))
+    else:
+        return None
+    types = tuple(_part(part) for part in parts(value))
+    if all(isinstance(part, abi.Static) for part in types):
+        return None
+    return abi.ContainerType(kind, tuple(names), types, parts, make)
+
+
+def _part(value: object) -> object:
+    if of_python(value):
+        return abi.Static(value)
+    found = typed(value)
+    return found if is_typed(found) else abi.Static(value)
+
+
+class Signature:
+    """The typed parameters of a compiled function, which read the values of a call."""
+
+    def __init__(self, function: str, names: Sequence[str], types: Sequence[object]):
+        pairs = [(name, type_) for name, type_ in zip(names, types) if is_typed(type_)]
+        self.function = function
+        self.names, self.types = [name for name, _ in pairs], [type_ for _, type_ in pairs]
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(f'{name}: {type_}' for name, type_ in zip(self.names, self.types))})"
+
+    def bind(self, values: Sequence[object]) -> tuple[list, abi.Binding]:
+        """Slot values of a call, and its binding, which holds the storages. Raises TypeError or ValueError."""
+        brought = [type_ for type_ in self.types if not getattr(type_, "from_environment", False)]
+        if len(values) != len(brought):
+            raise TypeError(f"Expects {len(brought)} arguments when calling: `{self}`, got {len(values)}; "
+                            "static ones are part of the code")
+        binding, slots, remaining = abi.Binding(str(self)), [], iter(values)
+        for position, (name, type_) in enumerate(zip(self.names, self.types)):
+            binding.position, binding.name = position, name
+            value = None if getattr(type_, "from_environment", False) else next(remaining)
+            slots += type_.read(value, binding)
+        return slots, binding

@@ -1,0 +1,203 @@
+"""Traced text to a callable: PTX, a native host function, and the calls between it and the device."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import functools
+import os
+import shlex
+import struct
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dsl.core.errors import DSLUserCodeError
+from dsl.core.trace import SLOT_BYTES, Traced
+from dsl.launch import session
+from dsl.launch.device import Launch
+from dsl.lower.host import native
+from dsl.lower.llvm_ir import to_llvm_ir
+from dsl.lower.nvptx import to_ptx
+from dsl.lower.passes import convert_to_llvm
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compile. `gpu_arch` None is the device's own (or CUTE_DSL_ARCH); PTX is kept as a file in `dump_dir`."""
+
+    gpu_arch: str | None = None
+    opt_level: int = 3
+    keep_ptx: bool = False
+    dump_dir: str | None = None
+    enable_tvm_ffi: bool = False
+
+    @staticmethod
+    def from_text(text: str) -> Options:
+        """Options as upstream spells them: "--gpu-arch sm_90a --keep-ptx". Raises DSLUserCodeError for others."""
+        parser = _Parser(prog="options", add_help=False, allow_abbrev=False)
+        parser.add_argument("--gpu-arch")
+        parser.add_argument("--opt-level", type=int, default=3, choices=range(4))
+        parser.add_argument("--dump-dir")
+        for flag in ("--keep-ptx", "--enable-tvm-ffi"):
+            parser.add_argument(flag, action="store_true")
+        for ignored in ("--generate-line-info", "--enable-assertions"):     # lines are always there
+            parser.add_argument(ignored, action="store_true")
+        found = vars(parser.parse_args(shlex.split(text)))
+        return Options(**{name: found[name] for name in Options.__dataclass_fields__})
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise DSLUserCodeError(f"options: {message}", id="CONFIG_MALFORMED_COMPILE_OPTIONS",
+                               fix="known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --dump-dir FOLDER, "
+                                   "--enable-tvm-ffi, --generate-line-info, --enable-assertions")
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a traced module was compiled to."""
+
+    arch: str
+    llvm: str
+    ptx: str
+    host: Any                                    # a ctypes function of the argument block
+
+
+@functools.lru_cache(maxsize=512)
+def _code(host_mlir: str, device_mlir: str, arch: str, opt_level: int) -> Code:
+    llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
+    ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
+    host = native(to_llvm_ir(convert_to_llvm(host_mlir, debug_lines=False)), {"dsl_launch": _entry_address},
+                  keep_alive=(_entry,))
+    return Code(arch, llvm, ptx, host.function("host", ctypes.c_int32, ctypes.c_void_p))
+
+
+def compile(traced: Traced, options: Options = Options()) -> Compiled:
+    """Compile both modules, or find them by their text. Raises lower's LoweringError and LoweringCrash."""
+    arch = options.gpu_arch or os.environ.get("CUTE_DSL_ARCH")
+    if traced.kernels and not arch:
+        arch = session.current().device.arch
+    return Compiled(traced, options, _code(traced.host_mlir, traced.device_mlir, arch or "sm_90a", options.opt_level))
+
+
+class Compiled:
+    """A compiled host function and its kernels. Lives as long as someone holds it; loads on a device when first run."""
+
+    def __init__(self, traced: Traced, options: Options, code: Code):
+        self.traced, self.options, self.code = traced, options, code
+        slots = traced.slots.replace("P", "Q")
+        self._pack = struct.Struct("<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x"
+                                                  for letter in slots)).pack
+        self._loaded: tuple[object, object] | None = None       # device, program
+        self._recorded: tuple[object, list] | None = None       # session, its records of these kernels
+        if traced.kernels:
+            self.records(session.current())
+        if options.keep_ptx and code.ptx:
+            folder = Path(options.dump_dir or os.environ.get("CUTE_DSL_DUMP_DIR") or ".")
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{traced.name}.{code.arch}.ptx").write_text(code.ptx)
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of all kernels, "" where none is launched."""
+        return self.code.ptx
+
+    def records(self, running: session.Session) -> list[session.KernelRecord]:
+        """This module's kernels as `running` records them, in the order of `traced.kernels`."""
+        if self._recorded is None or self._recorded[0] is not running:
+            known = {(record.name, record.ptx): record for record in running.kernels}
+            found = []
+            for kernel in self.traced.kernels:
+                record = known.get((kernel.name, self.code.ptx))
+                if record is None:
+                    record = session.KernelRecord(kernel.name, self.code.arch, self.traced.device_mlir, self.code.llvm,
+                                                  self.code.ptx)
+                    running.kernels.append(record)
+                found.append(record)
+            self._recorded = running, found
+        return self._recorded[1]
+
+    def call(self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = ()) -> None:
+        """Run the host function. `storages` (address, bytes, label) are memory its kernels may touch.
+
+        Raises what a launch raised; nothing more is launched after that.
+        """
+        if not self.traced.kernels:
+            _run(self, None, slots)
+            return
+        device = session.current().device
+        for storage in storages:
+            device.register(*storage)
+        try:
+            _run(self, device, slots)
+            device.sync()
+        finally:
+            for address, _, _ in storages:
+                device.unregister(address)
+
+    def program(self, device: Any) -> Any:
+        if self._loaded is None or self._loaded[0] is not device:
+            self._loaded = device, device.load(self.code.ptx)
+        return self._loaded[1]
+
+
+# --- from the native function back to Python ---------------------------------------------------------------------------
+
+
+class _Record(ctypes.Structure):
+    """What `core.trace` stores for a launch."""
+
+    _fields_ = [("grid", ctypes.c_int32 * 3), ("block", ctypes.c_int32 * 3), ("cluster", ctypes.c_int32 * 3),
+                ("smem_bytes", ctypes.c_int32), ("stream", ctypes.c_uint64)]
+
+
+@dataclass
+class _Run:
+    compiled: Compiled
+    device: Any
+    error: BaseException | None = None
+
+
+_runs: dict[int, _Run] = {}                      # by handle: a native function may be running in every thread
+
+
+def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> None:
+    run = _Run(compiled, device)
+    block = ctypes.create_string_buffer(compiled._pack(id(run), *slots))
+    _runs[id(run)] = run
+    sys.stdout.flush()                           # printf of the host function writes past Python's buffer
+    try:
+        compiled.code.host(ctypes.addressof(block))
+    finally:
+        del _runs[id(run)]
+    if run.error is not None:
+        raise run.error
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+def _entry(handle: int, index: int, record: int, params: int) -> int:
+    """`dsl_launch`: 0, or 1 once a launch of this run has failed. Must not raise: there is no Python above it."""
+    run = _runs[handle]
+    if run.error is None:
+        try:
+            _launch(run, index, _Record.from_address(record), params)
+        except BaseException as error:
+            run.error = error
+    return int(run.error is not None)
+
+
+_entry_address = ctypes.cast(_entry, ctypes.c_void_p).value
+
+
+def _launch(run: _Run, index: int, record: _Record, params: int) -> None:
+    kernel = run.compiled.traced.kernels[index]
+    launch = Launch(tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream)
+    addresses = (ctypes.c_void_p * max(len(kernel.params), 1)).from_address(params)
+    values = [ctypes.string_at(address, size_bytes) for address, (_, size_bytes) in zip(addresses, kernel.params)]
+    noted = run.compiled.records(session.current())[index]
+    noted.launched(launch.grid, launch.block, launch.smem_bytes)
+    run.device.launch(run.compiled.program(run.device), kernel.name, launch, values)
+    sys.stdout.flush()

@@ -1,0 +1,104 @@
+"""What executes PTX: the protocol, and the choice between its implementations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch, as cuLaunchKernelEx takes it: extents in blocks and threads, dynamic shared memory in bytes."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    smem_bytes: int = 0
+    stream: int = 0
+
+
+class Device(Protocol):
+    """A device. Addresses are those kernels see; on the emulator they are host addresses."""
+
+    kind: str                                    # "emulator" | "cuda"
+    arch: str                                    # what kernels are compiled for unless the program says otherwise
+
+    def facts(self) -> dict:
+        """{"kind", "name", "driver", "arch"}, as the harness records it."""
+
+    def install(self) -> None:
+        """Make the process ready for programs that say device="cuda"."""
+
+    def uninstall(self) -> None:
+        """Undo `install`."""
+
+    def alloc(self, nbytes: int, label: str) -> int:
+        """The address of new memory, whose name in reports is `label`."""
+
+    def free(self, address: int) -> None:
+        """Give back what `alloc` returned."""
+
+    def copy(self, destination: int, source: int, nbytes: int) -> None:
+        """Copy between host and device, either way or within."""
+
+    def register(self, address: int, nbytes: int, label: str) -> None:
+        """Kernels may touch this memory, until as many calls of `unregister`."""
+
+    def unregister(self, address: int) -> None:
+        """Take back one `register` of that address."""
+
+    def load(self, ptx: str) -> Any:
+        """A program to launch entries of."""
+
+    def launch(self, program: Any, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        """Run `entry`; `params` are the bytes of each parameter. Errors may surface at `sync` only."""
+
+    def sync(self) -> None:
+        """Wait for every launch. Raises the error of any."""
+
+
+class DeviceError(Exception):
+    """A device refused or failed; `name` is CUDA's, `repro_outcome` is set where a kernel failed while running."""
+
+    def __init__(self, name: str, text: str, repro_outcome: dict | None = None):
+        super().__init__(f"{name}: {text}")
+        self.name = name
+        if repro_outcome:
+            self.repro_outcome = repro_outcome | {"text": str(self)}
+
+
+class DeviceMissing(Exception):
+    """No such device on this machine; the text says what is missing."""
+
+
+def choose(kind: str | None = None) -> Device:
+    """The device "emulator" or "cuda", or for None a CUDA device where there is one.
+
+    Raises DeviceMissing for "cuda" on a machine without a driver or a GPU.
+    """
+    if kind in (None, "cuda"):
+        from dsl.launch import cuda
+        if kind == "cuda" or cuda.present():
+            return cuda.Cuda()
+    if kind in (None, "emulator"):
+        from dsl.launch.emulated import Emulated
+        return Emulated()
+    raise ValueError(f"unknown device {kind!r}; known: emulator, cuda")
+
+
+def check_launch(entry: str, launch: Launch, smem_limit_bytes: int = 227 * 1024) -> None:
+    """Raise what the driver answers to a launch no GPU of this generation can run. CUDA guide: compute capabilities."""
+    def refuse(text: str) -> DeviceError:
+        return DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {text}")
+    for what, extents, limits in (("grid", launch.grid, (2**31 - 1, 65535, 65535)),
+                                  ("block", launch.block, (1024, 1024, 64)), ("cluster", launch.cluster, (8, 8, 8))):
+        if any(not 1 <= extent <= limit for extent, limit in zip(extents, limits)):
+            raise refuse(f"{what}={extents} is outside (1, 1, 1) to {limits}")
+    x, y, z = launch.block
+    if x * y * z > 1024:
+        raise refuse(f"block={launch.block} has {x * y * z} threads, and 1024 is the most")
+    if any(extent % part for extent, part in zip(launch.grid, launch.cluster)):
+        raise refuse(f"grid={launch.grid} is no multiple of cluster={launch.cluster}")
+    if not 0 <= launch.smem_bytes <= smem_limit_bytes:
+        raise refuse(f"smem={launch.smem_bytes} bytes, and {smem_limit_bytes} is the most")

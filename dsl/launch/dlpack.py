@@ -1,0 +1,88 @@
+"""What a tensor of any library is, read through DLPack: address, extents, element type, and the storage it lives in."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from dsl.core import dtypes
+from dsl.core.errors import DSLUserCodeTypeError
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+_DTYPES = {
+    **{(0, width): getattr(dtypes, f"Int{width}") for width in (8, 16, 32, 64)},
+    **{(1, width): getattr(dtypes, f"Uint{width}") for width in (8, 16, 32, 64)},
+    **{(2, width): getattr(dtypes, f"Float{width}") for width in (16, 32, 64)},
+    (4, 16): dtypes.BFloat16,
+    (6, 8): dtypes.Boolean,
+}
+DTYPES = tuple(_DTYPES.values())
+_KINDS = {0: "int", 1: "uint", 2: "float", 3: "opaque", 4: "bfloat", 5: "complex", 6: "bool"}
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+@dataclass(frozen=True)
+class View:
+    """A strided view. `shape` and `strides` count elements; the storage is (address, bytes) of the whole allocation."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: type[dtypes.Numeric]
+    storage: tuple[int, int]
+    owner: object                     # what keeps the memory alive
+
+
+def is_tensor(value: object) -> bool:
+    """Whether `value` offers DLPack."""
+    return hasattr(type(value), "__dlpack__")
+
+
+def view(tensor: object) -> View:
+    """Read `tensor.__dlpack__()`. Raises what the exporter raises, and DSLUserCodeTypeError for other element types."""
+    capsule = tensor.__dlpack__()
+    managed = ctypes.cast(_get_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+    dtype = _DTYPES.get((managed.code, managed.bits))
+    if dtype is None or managed.lanes != 1:
+        kind = f"{_KINDS.get(managed.code, managed.code)}{managed.bits}" + f"x{managed.lanes}" * (managed.lanes != 1)
+        raise DSLUserCodeTypeError(f"a tensor of {kind} has no element type here",
+                                   fix="view it as integers of the same width: `t.view(torch.uint8)`")
+    shape = tuple(managed.shape[:managed.ndim])
+    strides = tuple(managed.strides[:managed.ndim]) if managed.strides else _row_major(shape)
+    address = (managed.data or 0) + managed.byte_offset
+    return View(address, shape, strides, dtype, _storage(tensor, address, shape, strides, dtype), (tensor, capsule))
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def _storage(tensor: object, address: int, shape: tuple, strides: tuple, dtype: type) -> tuple[int, int]:
+    """The whole allocation where the library tells (torch, numpy), else the bytes this view reaches."""
+    if hasattr(tensor, "untyped_storage"):
+        storage = tensor.untyped_storage()
+        return storage.data_ptr(), storage.nbytes()
+    if hasattr(tensor, "__array_interface__"):
+        root = tensor
+        while hasattr(root.base, "__array_interface__"):
+            root = root.base
+        if root.flags.c_contiguous or root.flags.f_contiguous:
+            return root.ctypes.data, root.nbytes
+    if 0 in shape:
+        return address, 0
+    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides)]
+    size_bytes = dtype.storage_width // 8
+    low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
+    return address + low * size_bytes, (high - low + 1) * size_bytes

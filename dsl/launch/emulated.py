@@ -1,0 +1,68 @@
+"""The emulator as a device. Device memory is host memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from collections.abc import Sequence
+
+from dsl import emulator
+from dsl.launch import torch_cuda
+from dsl.launch.device import Launch, check_launch
+
+
+class Emulated:
+    """PTX run on this CPU; a Hopper to programs that ask."""
+
+    kind, arch = "emulator", "sm_90a"
+
+    def __init__(self):
+        self.memory = emulator.Memory()
+        self._registered: Counter[int] = Counter()
+        self._undo_torch = None
+
+    def facts(self) -> dict:
+        return {"kind": self.kind, "name": "PTX emulator", "driver": None, "arch": self.arch}
+
+    def install(self) -> None:
+        """Map torch's cuda device to host memory."""
+        if self._undo_torch is None:
+            self._undo_torch = torch_cuda.install(self)
+
+    def uninstall(self) -> None:
+        if self._undo_torch is not None:
+            self._undo_torch()
+            self._undo_torch = None
+
+    def alloc(self, nbytes: int, label: str) -> int:
+        return self.memory.alloc(nbytes, label)
+
+    def free(self, address: int) -> None:
+        self.memory.free(address)
+
+    def copy(self, destination: int, source: int, nbytes: int) -> None:
+        ctypes.memmove(destination, source, nbytes)
+
+    def register(self, address: int, nbytes: int, label: str) -> None:
+        if nbytes:
+            self._registered[address] += 1
+            if self._registered[address] == 1:
+                self.memory.register(address, nbytes, label)
+
+    def unregister(self, address: int) -> None:
+        if address in self._registered:
+            self._registered[address] -= 1
+            if not self._registered[address]:
+                del self._registered[address]
+                self.memory.unregister(address)
+
+    def load(self, ptx: str) -> emulator.Program:
+        return emulator.load(ptx)
+
+    def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        check_launch(entry, launch)
+        emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
+                        smem_bytes=launch.smem_bytes, cluster=launch.cluster)
+
+    def sync(self) -> None:
+        """Nothing to wait for: a launch returns when its kernel has."""
