@@ -335,6 +335,11 @@ class _Rewriter(ast.NodeTransformer):
         return self.resolve(node.func, self.locals)
 
     def _marks_static(self, test: ast.expr) -> bool:
+        """Whether every part of `test` is marked as known while compiling."""
+        if isinstance(test, ast.BoolOp):
+            return all(map(self._marks_static, test.values))
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._marks_static(test.operand)
         return isinstance(test, ast.Call) and self.grammar.is_static(self._callee(test))
 
     def _refuse_exit(self, statements: list[ast.stmt], where: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Sequence
 
 from dsl.core import control, rewrite, trace
 from dsl.core.dtypes import Numeric, NumericMeta, of_python
@@ -199,7 +198,6 @@ class CompiledFunction:
         names, values = _spread(self.bound)
         self.typed = [value if function.is_static(name) else arguments.typed(value, function.annotations.get(name), name)
                       for name, value in zip(names, values)]
-        self.accepts = arguments.Signature(function.__name__, names, self.typed)
         self.arguments = arguments.Signature(function.__name__, names, self.typed)
         traced = trace.trace_host(function.__name__, self._body, self.typed)
         self.result = traced.result
