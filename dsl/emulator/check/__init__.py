@@ -1,0 +1,1 @@
+"""Checkers: each file finds one kind of mistake and says where."""

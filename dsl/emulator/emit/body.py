@@ -1,0 +1,246 @@
+"""The body of one GPU thread as LLVM IR: registers, operands, blocks, and inlined device functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .. import context
+from ..builder import Builder
+from ..syntax import (
+    SINK,
+    TYPE_BITS,
+    Addr,
+    FloatImm,
+    Function,
+    Imm,
+    Instr,
+    Module,
+    Not,
+    PtxError,
+    Reg,
+    Special,
+    Sym,
+    Unsupported,
+    Variable,
+)
+
+LLVM_FLOAT = {"f16": "half", "f32": "float", "f64": "double"}
+CACHED_SITES = 64  # more last-hit caches than this live in memory instead of registers
+
+
+@dataclass
+class Frame:
+    """One inlined instance of a function: its registers, parameters and labels."""
+
+    function: Function
+    number: int
+    slots: dict = field(default_factory=dict)
+    params: dict = field(default_factory=dict)  # name -> (pointer text, size)
+    carry: str = ""
+    leave: str = ""
+
+
+@dataclass
+class Places:
+    """Where variables live: name -> (space, offset in that space's area)."""
+
+    rows: dict = field(default_factory=dict)
+    smem_static: int = 0
+    local_bytes: int = 0
+    param_offsets: list = field(default_factory=list)
+    param_bytes: int = 0
+
+
+class Body(Builder):
+    """Emits the instructions of an entry and of the functions it calls, which are inlined."""
+
+    def __init__(self, module: Module, entry: Function, places: Places, coroutine: bool, place_of):
+        super().__init__()
+        self.module, self.entry, self.places, self.coroutine = module, entry, places, coroutine
+        self.place_of = place_of
+        self.sites: list[Instr] = []
+        self.frames: list[Frame] = []
+        self.frame_count = 0
+        self.values: dict[str, str] = {}
+        self.written: set[str] = set()
+        self.memory_sites = 0
+        self.threads: dict[str, str] = {}
+        self.uses: set[str] = set()
+        self.directed = False
+        self.prologue: list[str] = []
+
+    # ** refusing
+
+    def refuse(self, instr: Instr, why: str = "") -> Unsupported:
+        return Unsupported(instr.name, instr.line, self.place_of(instr.loc), why, instr.text)
+
+    # ** blocks
+
+    def start(self, block: str, keep: bool = False) -> None:
+        """Begin a block; `keep` where all that is known of registers still holds (its only way in is known)."""
+        super().start(block)
+        if not keep:
+            self.values.clear()
+
+    def branch(self, block: str) -> None:
+        self.do(f"br label %{block}")
+
+    def site(self, instr: Instr) -> int:
+        """A number by which native code can name this instruction."""
+        self.sites.append(instr)
+        return len(self.sites) - 1
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    # ** registers
+
+    def slot(self, reg: Reg) -> str:
+        frame = self.frame
+        slot = frame.slots.get(reg.name)
+        if slot is None:
+            slot = frame.slots[reg.name] = f"%v{len(frame.slots)}.{frame.number}"
+            self.allocas.append(f"  {slot} = alloca i{reg.bits}")
+            self.prologue.append(f"  store i{reg.bits} 0, ptr {slot}")
+        return slot
+
+    def read_reg(self, reg: Reg) -> str:
+        slot = self.slot(reg)
+        value = self.values.get(slot)
+        if value is None:
+            value = self.values[slot] = self.op(f"load i{reg.bits}, ptr {slot}")
+        return value
+
+    def read(self, operand, bits: int, signed: bool = False) -> str:
+        """An operand as an i`bits` value; a register of another width is truncated or extended."""
+        if type(operand) is Reg:
+            value = self.read_reg(operand)
+            return self.resize(value, operand.bits, bits, signed)
+        if type(operand) is Imm:
+            return constant(operand.value, bits)
+        if type(operand) is FloatImm:
+            from ..parse import _float_bits
+
+            return constant(_float_bits(operand, bits), bits)
+        if type(operand) is Not:
+            return self.op(f"xor i1 {self.read(operand.item, 1)}, true")
+        if type(operand) is Special:
+            value, width = self.special(operand)
+            return self.resize(value, width, bits, signed)
+        if type(operand) is Sym:
+            return self.resize(self.address_of(operand), 64, bits)
+        raise PtxError(f"an operand that is not a value: {operand}")
+
+    def resize(self, value: str, source: int, target: int, signed: bool = False) -> str:
+        if source == target:
+            return value
+        if source > target:
+            return self.op(f"trunc i{source} {value} to i{target}")
+        return self.op(f"{'sext' if signed else 'zext'} i{source} {value} to i{target}")
+
+    def write(self, operand, value: str, bits: int, signed: bool = False) -> None:
+        """Set a register from an i`bits` value, extended where the register is wider."""
+        if operand is SINK or (type(operand) is Special and operand.name == "_"):
+            return
+        if type(operand) is not Reg:
+            raise PtxError(f"a destination that is not a register: {operand}")
+        value = self.resize(value, bits, operand.bits, signed)
+        slot = self.slot(operand)
+        self.do(f"store i{operand.bits} {value}, ptr {slot}")
+        self.values[slot] = value
+        self.written.add(slot)
+
+    # ** floats
+
+    def read_float(self, operand, kind: str) -> str:
+        """An operand as the LLVM float type of f16, f32 or f64."""
+        bits = TYPE_BITS[kind]
+        return self.op(f"bitcast i{bits} {self.read(operand, bits)} to {LLVM_FLOAT[kind]}")
+
+    def bits_of(self, value: str, kind: str) -> str:
+        return self.op(f"bitcast {LLVM_FLOAT[kind]} {value} to i{TYPE_BITS[kind]}")
+
+    # ** addresses
+
+    def address_of(self, symbol: Sym) -> str:
+        """A variable's address in its own space, as i64: shared and local are offsets, the others host addresses."""
+        name = symbol.name
+        if name in self.frame.params:
+            pointer, _ = self.frame.params[name]
+            base = self.op(f"ptrtoint ptr {pointer} to i64")
+            return self.add(base, symbol.offset, "i64") if symbol.offset else base
+        row = self.places.rows.get((self.frame.function.name, name)) or self.places.rows.get(name)
+        if row is None:
+            raise PtxError(f"`{name}` is not declared")
+        space, offset = row
+        if space in ("shared", "local"):
+            return str(offset + symbol.offset)
+        return self.add(self.load("variables", constant=True), offset + symbol.offset, "i64")
+
+    def space_of(self, symbol: Sym) -> str | None:
+        """The state space a symbol was declared in, None for what is not a variable."""
+        if symbol.name in self.frame.params:
+            return "param"
+        row = self.places.rows.get((self.frame.function.name, symbol.name)) or self.places.rows.get(symbol.name)
+        return row[0] if row else None
+
+    def address(self, operand: Addr) -> str:
+        """The i64 value of `[base + offset]`."""
+        base = operand.base
+        if isinstance(base, Imm):
+            return constant(base.value + operand.offset, 64)
+        if isinstance(base, Sym):
+            return self.address_of(Sym(base.name, base.offset + operand.offset))
+        value = self.read(base, 64)
+        if operand.offset:
+            if isinstance(base, Reg) and base.bits == 32:
+                narrow = self.add(self.read(base, 32), constant(operand.offset, 32))
+                return self.resize(narrow, 32, 64)
+            return self.add(value, operand.offset, "i64")
+        return value
+
+    # ** predefined registers: PTX ISA chapter 10
+
+    def special(self, operand: Special) -> tuple[str, int]:
+        """The value and width of a predefined register."""
+        from .special import read_special
+
+        return read_special(self, operand.name)
+
+    # ** inlining
+
+    def param_slots(self, variables: dict[str, Variable]) -> None:
+        """Stack slots for the .param variables of the current function body."""
+        for variable in variables.values():
+            if variable.space == "param":
+                align = max(variable.align, 8)
+                size = max(variable.size, 1)
+                pointer = self.alloca(f"[{size} x i8]", align)
+                self.prologue.append(
+                    f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)"
+                )
+                self.frame.params[variable.name] = (pointer, variable.size)
+
+    def label(self, name: str) -> str:
+        return f'"{name}.{self.frame.number}"'
+
+
+def constant(value: int, bits: int) -> str:
+    """An integer as LLVM writes it: signed decimal; i1 as 0 or 1."""
+    value &= (1 << bits) - 1
+    if bits > 1 and value >> (bits - 1):
+        value -= 1 << bits
+    return str(value)
+
+
+def kinds_of(space: str) -> int:
+    """The interval kinds an access in a state space may touch."""
+    return {
+        "generic": context.GENERIC,
+        "global": context.GLOBAL,
+        "const": context.CONST | context.GLOBAL,
+        "param": context.PARAM,
+        "shared": context.SHARED,
+        "local": context.LOCAL,
+    }[space]

@@ -1,0 +1,94 @@
+"""bra, brx.idx, ret, exit, trap: PTX ISA 9.7.12. Every backward branch looks at the stop flag."""
+
+from __future__ import annotations
+
+from .. import context
+from ..syntax import Sym
+
+
+def _target(body, instr, name: str) -> str:
+    """The block to branch to; a backward branch goes through a poll of the stop flag."""
+    label = body.label(name)
+    if name not in body.label_positions:
+        raise body.refuse(instr, f"there is no label `{name}`")
+    if body.label_positions[name] > body.position:
+        return label
+    poll = body.fresh("poll")
+    body.pending.append((poll, label, name in body.spinning))
+    return poll
+
+
+def emit_polls(body) -> None:
+    """The poll blocks of the branches just emitted; spin loops also let other threads run."""
+    for poll, label, spins in body.pending:
+        body.start(poll)
+        stop = body.op(f"load volatile i32, ptr {body.field('stop')}")
+        stopped, on = body.fresh("stopped"), body.fresh("on")
+        body.do(f"br i1 {body.cmp('ne', stop, 0)}, label %{stopped}, label %{on}, !prof !2")
+        body.start(stopped)
+        body.store("status", str(context.INTERRUPTED))
+        body.branch("stop")
+        body.start(on)
+        if spins and body.coroutine:
+            body.suspend()
+        body.branch(label)
+    body.pending.clear()
+
+
+def branch(body, instr):
+    """bra: with a guard, a conditional branch; without, what follows is reached by label only."""
+    target = instr.operands[0]
+    if not isinstance(target, Sym):
+        raise body.refuse(instr, "its target is not a label")
+    label = _target(body, instr, target.name)
+    if instr.guard is not None:
+        after = body.fresh("else")
+        body.do(f"br i1 {body.read(instr.guard, 1)}, label %{label}, label %{after}")
+        known = dict(body.values)
+        emit_polls(body)
+        body.start(after)
+        body.values.update(known)
+    else:
+        body.branch(label)
+        emit_polls(body)
+        body.start(body.fresh("dead"))
+
+
+def branch_indexed(body, instr):
+    """brx.idx: an index past the list is undefined in the ISA; here it is a fault."""
+    index, table = instr.operands[:2]
+    targets = body.frame.function.targets.get(table.name)
+    if targets is None:
+        raise body.refuse(instr, f"there is no .branchtargets list `{table.name}`")
+    value = body.read(index, 32)
+    bad = body.fresh("bad")
+    rows = " ".join(f"i32 {i}, label %{_target(body, instr, name)}" for i, name in enumerate(targets))
+    body.do(f"switch i32 {value}, label %{bad} [{rows}]")
+    emit_polls(body)
+    body.start(bad)
+    _fault(body, instr, context.ILLEGAL, detail=context.BAD_INDEX)
+    body.start(body.fresh("dead"))
+
+
+def _fault(body, instr, status: int, detail: int = 0) -> None:
+    site = body.site(instr)
+    thread = body.threads["linear"]
+    body.do(f"call void @emu_fault(ptr %ctx, i32 {status}, i32 {site}, i32 {thread}, i64 0, i64 0, i64 {detail})")
+    body.branch("stop")
+
+
+def leave(body, instr):
+    """ret: from an inlined function to its call, from an entry as exit."""
+    body.branch(body.frame.leave)
+    body.start(body.fresh("dead"))
+
+
+def leave_thread(body, instr):
+    body.branch("exit")
+    body.start(body.fresh("dead"))
+
+
+def trap(body, instr):
+    """trap, brkpt: the launch ends with a fault."""
+    _fault(body, instr, context.TRAP)
+    body.start(body.fresh("dead"))

@@ -1,0 +1,81 @@
+"""cp.async global -> shared, its groups and waits. PTX ISA 9.7.9.25.3."""
+
+from __future__ import annotations
+
+from .. import context
+from ..syntax import Imm, Not, Reg
+from .body import kinds_of
+from .memory import checked
+
+
+def copy(body, instr):
+    """cp.async: both addresses are checked now, the bytes land at the wait; src-size 0 never looks at the source."""
+    if "bulk" in instr.mods or "mbarrier" in instr.mods or "reduce" in instr.mods:
+        raise body.refuse(instr, "bulk copies, TMA and mbarrier are not emulated yet")
+    if "wait_group" in instr.mods:
+        return _wait(body, instr.operands[0])
+    if "wait_all" in instr.mods:
+        _commit(body)
+        return _wait(body, Imm(0))
+    if "commit_group" in instr.mods:
+        return _commit(body)
+    body.uses.add("cp.async")
+    destination, source, size = instr.operands[:3]
+    if not isinstance(size, Imm) or size.value not in ((16,) if "cg" in instr.mods else (4, 8, 16)):
+        raise body.refuse(instr, "cp-size must be 4, 8 or 16 (.cg: 16)")
+    given = _source_bytes(body, instr, size.value)
+    target = checked(body, instr, body.address(destination), "shared", size.value)
+    origin = body.address(source)
+    _check_source(body, instr, origin, given, size.value)
+    target = body.cast("ptrtoint", target, "ptr", "i64")
+    arguments = f"i64 {target}, i64 {origin}, i32 {size.value}, i32 {given}"
+    body.do(f"call void @emu_queue_copy(ptr %ctx, i32 {body.threads['linear']}, {arguments})")
+    return None
+
+
+def _source_bytes(body, instr, size: int) -> str:
+    """src-size, or 0 where ignore-src is true; the rest of the destination becomes zero."""
+    rest = instr.operands[3:]
+    if any(m.startswith("L2::cache_hint") for m in instr.mods):
+        rest = rest[:-1]
+    if not rest:
+        return str(size)
+    extra = rest[0]
+    inner = extra.item if isinstance(extra, Not) else extra
+    if isinstance(inner, Reg) and inner.bits == 1:
+        return body.select(body.read(extra, 1), 0, size)
+    return body.read(extra, 32)
+
+
+def _check_source(body, instr, origin: str, given: str, size: int) -> None:
+    if given == "0":
+        return
+    site, linear = body.site(instr), body.threads["linear"]
+    over, size_fine = body.fresh("over"), body.fresh("fits")
+    body.do(f"br i1 {body.cmp('ugt', given, size)}, label %{over}, label %{size_fine}, !prof !2")
+    body.start(over, keep=True)
+    value = body.resize(given, 32, 64)
+    body.do(
+        f"call void @emu_fault(ptr %ctx, i32 {context.ILLEGAL}, i32 {site}, i32 {linear}, i64 {value}, i64 {size}, "
+        f"i64 {context.BAD_SOURCE_SIZE})"
+    )
+    body.branch("stop")
+    body.start(size_fine, keep=True)
+    look, after = body.fresh("look"), body.fresh("after")
+    body.do(f"br i1 {body.cmp('eq', given, 0)}, label %{after}, label %{look}")
+    body.start(look, keep=True)
+    nbytes = body.resize(given, 32, 64)
+    arguments = f"i64 {origin}, i64 {nbytes}, i64 {size}, i32 {kinds_of('global')}, i32 {site}, i32 {linear}"
+    fine = body.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
+    body.do(f"br i1 {fine}, label %{after}, label %stop, !prof !1")
+    body.start(after, keep=True)
+
+
+def _commit(body) -> None:
+    body.uses.add("cp.async")
+    body.do(f"call void @emu_queue_commit(ptr %ctx, i32 {body.threads['linear']})")
+
+
+def _wait(body, keep) -> None:
+    body.uses.add("cp.async")
+    body.do(f"call void @emu_queue_wait(ptr %ctx, i32 {body.threads['linear']}, i32 {body.read(keep, 32)})")

@@ -1,0 +1,264 @@
+"""ld, st, atom, red, prefetch and their address checks. PTX ISA 9.7.9, 9.7.13 (atom, red)."""
+
+from __future__ import annotations
+
+from .. import context
+from ..syntax import FLOATS, SIGNED, TYPE_BITS, Addr, Sym, Vec
+from . import float as floating
+from .body import CACHED_SITES, kinds_of
+from .integer import type_of
+
+_SPACES = ("global", "shared", "local", "const", "param")
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+
+
+def space_of(instr) -> str:
+    """The state space an instruction names; without one, generic."""
+    for modifier in instr.mods:
+        root = modifier.split("::")[0]
+        if root in _SPACES:
+            return root
+    return "generic"
+
+
+def host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
+    """A checked pointer for an access of `size_bytes` (a power of two)."""
+    address = body.address(operand)
+    return checked(body, instr, address, space, size_bytes)
+
+
+def checked(body, instr, address: str, space: str, size_bytes: int) -> str:
+    """The pointer for an i64 address in `space`, after the bounds and alignment test."""
+    site = body.site(instr)
+    if space in ("shared", "local"):
+        return _checked_window(body, address, space, size_bytes, site)
+    shift = size_bytes.bit_length() - 1
+    lo_slot, limit_slot = _cache(body, site)
+    lo, limit = body.get(lo_slot, "i64"), body.get(limit_slot, "i64")
+    fine = body.cmp("ult", _rotated(body, body.sub(address, lo, "i64"), shift), limit, "i64")
+    slow, hit, after = body.fresh("miss"), body.fresh("hit"), body.fresh("in")
+    body.do(f"br i1 {fine}, label %{after}, label %{slow}, !prof !1")
+    body.start(slow, keep=True)
+    arguments = f"i64 {address}, i64 {size_bytes}, i32 {kinds_of(space)}, i32 {site}, i32 {body.threads['linear']}"
+    pair = body.op(f"call {{ i64, i64 }} @emu_slow(ptr %ctx, {arguments})")
+    new_limit = body.op(f"extractvalue {{ i64, i64 }} {pair}, 1")
+    bad = body.cmp("eq", new_limit, 0, "i64")
+    body.do(f"br i1 {bad}, label %stop, label %{hit}")
+    body.start(hit, keep=True)
+    body.put(lo_slot, body.op(f"extractvalue {{ i64, i64 }} {pair}, 0"), "i64")
+    body.put(limit_slot, new_limit, "i64")
+    body.branch(after)
+    body.start(after, keep=True)
+    return body.cast("inttoptr", address, "i64", "ptr")
+
+
+def _cache(body, site: int) -> tuple[str, str]:
+    """Where this instruction's last hit is kept: stack slots in a loop over threads, memory in coroutines."""
+    body.memory_sites += 1
+    if not body.coroutine and body.memory_sites <= CACHED_SITES:
+        slots = body.alloca("i64"), body.alloca("i64")
+        for slot in slots:
+            body.allocas.append(f"  store i64 0, ptr {slot}")
+        return slots
+    base = body.cast("inttoptr", body.load("sites", constant=True), "i64", "ptr")
+    return tuple(body.op(f"getelementptr i64, ptr {base}, i64 {2 * site + i}") for i in range(2))
+
+
+def _rotated(body, value: str, shift: int) -> str:
+    if shift == 0:
+        return value
+    return body.op(f"call i64 @llvm.fshl.i64(i64 {value}, i64 {value}, i64 {64 - shift})")
+
+
+def _checked_window(body, offset: str, space: str, size_bytes: int, site: int) -> str:
+    """A shared or local offset: below the window's size, aligned."""
+    from .convert import window
+
+    field = "smem_bytes" if space == "shared" else "local_bytes"
+    shift = size_bytes.bit_length() - 1
+    limit = body.lshr(body.load(field, constant=True), shift, "i64")
+    fine = body.cmp("ult", _rotated(body, offset, shift), limit, "i64")
+    bad, after = body.fresh("bad"), body.fresh("in")
+    body.do(f"br i1 {fine}, label %{after}, label %{bad}, !prof !1")
+    body.start(bad, keep=True)
+    crooked = body.cmp("ne", body.and_(offset, size_bytes - 1, "i64"), 0, "i64")
+    status = body.select(crooked, context.MISALIGNED, context.OUT_OF_BOUNDS)
+    detail = kinds_of(space)
+    body.do(
+        f"call void @emu_fault(ptr %ctx, i32 {status}, i32 {site}, i32 {body.threads['linear']}, i64 {offset}, "
+        f"i64 {size_bytes}, i64 {detail})"
+    )
+    body.branch("stop")
+    body.start(after, keep=True)
+    address = body.add(window(body, space), offset, "i64")
+    return body.cast("inttoptr", address, "i64", "ptr")
+
+
+def _param_pointer(body, instr, operand: Addr, size_bytes: int) -> str | None:
+    """A pointer into a named .param; None where the address is computed."""
+    base = operand.base
+    if not isinstance(base, Sym) or base.name not in body.frame.params:
+        return None
+    pointer, size = body.frame.params[base.name]
+    offset = base.offset + operand.offset
+    if not 0 <= offset <= size - size_bytes:
+        raise body.refuse(instr, f"it reads past the end of `{base.name}` ({size} bytes)")
+    return body.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+
+def _shape(instr) -> tuple[str, int, int, int]:
+    """(type, bits of an element, elements, bytes of the access)."""
+    kind = type_of(instr)
+    count = next((_VECTORS[m] for m in instr.mods if m in _VECTORS), 1)
+    bits = TYPE_BITS[kind]
+    return kind, bits, count, count * bits // 8
+
+
+def _pointer(body, instr, operand, size_bytes: int) -> tuple[str, bool]:
+    space = space_of(instr)
+    if not isinstance(operand, Addr):
+        raise body.refuse(instr, "its address is not in brackets")
+    if space == "param":
+        pointer = _param_pointer(body, instr, operand, size_bytes)
+        if pointer is not None:
+            return pointer, True
+    return host_address(body, instr, operand, space, size_bytes), False
+
+
+def load(body, instr):
+    """ld, ldu: a wider destination is sign- or zero-extended by the type."""
+    kind, bits, count, size = _shape(instr)
+    destination, source = instr.operands[:2]
+    pointer, is_param = _pointer(body, instr, source, size)
+    volatile = "volatile " if _is_strong(instr) else ""
+    align = 1 if is_param else size
+    constant = ", !invariant.load !0" if is_param and _is_entry_param(body, source) else ""
+    items = destination.items if isinstance(destination, Vec) else (destination,)
+    if len(items) != count:
+        raise body.refuse(instr, f"it names {len(items)} registers for {count} elements")
+    for i, item in enumerate(items):
+        place = pointer if i == 0 else body.op(f"getelementptr i8, ptr {pointer}, i64 {i * bits // 8}")
+        each = min(align, bits // 8) if i else align
+        value = body.op(f"load {volatile}i{bits}, ptr {place}, align {each}{constant}")
+        body.write(item, value, bits, kind in SIGNED)
+
+
+def _is_entry_param(body, operand: Addr) -> bool:
+    return body.frame.params[operand.base.name][0].startswith("%param")
+
+
+def _is_strong(instr) -> bool:
+    return any(m in ("volatile", "relaxed", "acquire", "mmio") for m in instr.mods)
+
+
+def store(body, instr):
+    """st: the low bits of wider registers."""
+    _, bits, count, size = _shape(instr)
+    destination, source = instr.operands[:2]
+    pointer, is_param = _pointer(body, instr, destination, size)
+    items = source.items if isinstance(source, Vec) else (source,)
+    if len(items) != count:
+        raise body.refuse(instr, f"it names {len(items)} registers for {count} elements")
+    align = 1 if is_param else size
+    for i, item in enumerate(items):
+        place = pointer if i == 0 else body.op(f"getelementptr i8, ptr {pointer}, i64 {i * bits // 8}")
+        each = min(align, bits // 8) if i else align
+        value = body.read(item, bits)
+        body.do(f"store i{bits} {value}, ptr {place}, align {each}")
+
+
+def nothing(body, instr):
+    """prefetch, discard of caches, nanosleep, fences: one thread runs at a time, so nothing is left to do."""
+
+
+# ** atom, red
+
+
+def atomic(body, instr):
+    """atom, red: one thread runs at a time, so a read, an operation and a write."""
+    kind = type_of(instr)
+    count = next((_VECTORS[m] for m in instr.mods if m in _VECTORS), 1)
+    if count > 1:
+        raise body.refuse(instr, "vector atomics are not emulated")
+    bits = TYPE_BITS[kind]
+    has_result = instr.opcode == "atom"
+    destination = instr.operands[0] if has_result else None
+    address, *values = instr.operands[1:] if has_result else instr.operands
+    operation = next((m for m in instr.mods if m in _ATOMICS), None)
+    if operation is None:
+        raise body.refuse(instr, "the emulator has no such atomic operation")
+    space = space_of(instr)
+    pointer = host_address(body, instr, address, space, bits // 8)
+    old = body.op(f"load i{bits}, ptr {pointer}, align {bits // 8}")
+    operands = [body.read(v, bits) for v in values[: 2 if operation == "cas" else 1]]
+    new = _ATOMICS[operation](body, instr, kind, old, *operands)
+    body.do(f"store i{bits} {new}, ptr {pointer}, align {bits // 8}")
+    if destination is not None:
+        body.write(destination, old, bits, kind in SIGNED)
+
+
+def _atomic_add(body, instr, kind, old, value):
+    bits = TYPE_BITS[kind]
+    if kind in FLOATS or kind in ("f16x2", "bf16x2"):
+        return _float_add(body, kind, old, value)
+    return body.add(old, value, f"i{bits}")
+
+
+def _float_add(body, kind, old, value):
+    """f32 atomics on global memory flush subnormals on hardware's L2 only for .ftz forms: plain IEEE add here."""
+    if kind.endswith("x2"):
+        result = "0"
+        for i in range(2):
+            parts = [body.op(f"trunc i32 {body.lshr(w, 16 * i)} to i16") for w in (old, value)]
+            piece = body.resize(_float_add(body, kind[:-2], *parts), 16, 32)
+            result = body.or_(result, body.shl(piece, 16 * i))
+        return result
+    a, b = (floating.widen(body, v, kind) for v in (old, value))
+    llvm = "double" if kind == "f64" else "float"
+    return floating.narrow(body, body.op(f"fadd {llvm} {a}, {b}"), kind)
+
+
+def _atomic_minmax(name):
+    def emit(body, instr, kind, old, value):
+        bits = TYPE_BITS[kind]
+        if kind in FLOATS:
+            raise body.refuse(instr, "floating-point atomic min and max are not emulated")
+        letter = "s" if kind in SIGNED else "u"
+        return body.op(f"call i{bits} @llvm.{letter}{name}.i{bits}(i{bits} {old}, i{bits} {value})")
+
+    return emit
+
+
+def _atomic_logic(name):
+    def emit(body, instr, kind, old, value):
+        return body.op(f"{name} i{TYPE_BITS[kind]} {old}, {value}")
+
+    return emit
+
+
+def _exchange(body, instr, kind, old, value):
+    return value
+
+
+def _compare_and_swap(body, instr, kind, old, expected, value):
+    same = body.cmp("eq", old, expected, f"i{TYPE_BITS[kind]}")
+    return body.select(same, value, old, f"i{TYPE_BITS[kind]}")
+
+
+def _increment(body, instr, kind, old, value):
+    """inc: old >= limit ? 0 : old + 1."""
+    return body.select(body.cmp("uge", old, value), 0, body.add(old, 1))
+
+
+def _decrement(body, instr, kind, old, value):
+    """dec: old == 0 or old > limit ? limit : old - 1."""
+    wraps = body.or_(body.cmp("eq", old, 0), body.cmp("ugt", old, value), "i1")
+    return body.select(wraps, value, body.sub(old, 1))
+
+
+_ATOMICS = {
+    "add": _atomic_add, "min": _atomic_minmax("min"), "max": _atomic_minmax("max"), "and": _atomic_logic("and"),
+    "or": _atomic_logic("or"), "xor": _atomic_logic("xor"), "exch": _exchange, "cas": _compare_and_swap,
+    "inc": _increment, "dec": _decrement,
+}  # fmt: skip
+

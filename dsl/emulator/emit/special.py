@@ -1,0 +1,112 @@
+"""Predefined registers. PTX ISA chapter 10."""
+
+from __future__ import annotations
+
+from ..syntax import PtxError
+
+_AXIS = {"x": 0, "y": 1, "z": 2}
+
+
+def read_special(body, name: str) -> tuple[str, int]:
+    """The value (IR text) and width in bits of `name`, such as %tid.x. Raises PtxError for an unknown one."""
+    root, _, part = name[1:].partition(".")
+    if part in _AXIS and root in _VECTORS:
+        return _VECTORS[root](body, _AXIS[part]), 32
+    if root in _SCALARS and not part:
+        return _SCALARS[root](body)
+    raise PtxError(f"the register `{name}` is neither declared nor predefined")
+
+
+def _ntid(body, axis):
+    return body.load("block_dim", str(axis), constant=True)
+
+
+def _grid(body, axis):
+    return body.load("grid", str(axis), constant=True)
+
+
+_VECTORS = {
+    "tid": lambda body, axis: body.threads["xyz"[axis]],
+    "ntid": _ntid,
+    "ctaid": lambda body, axis: body.threads["block_" + "xyz"[axis]],
+    "nctaid": _grid,
+    # Blocks form clusters of one: a launch with more is refused.
+    "clusterid": lambda body, axis: body.threads["block_" + "xyz"[axis]],
+    "nclusterid": _grid,
+    "cluster_ctaid": lambda body, axis: "0",
+    "cluster_nctaid": lambda body, axis: "1",
+}
+
+
+def _lane(body) -> str:
+    return body.and_(body.threads["linear"], 31)
+
+
+def _lanemask(how: str):
+    def emit(body):
+        lane = _lane(body)
+        bit = body.shl(1, lane)
+        less = body.sub(bit, 1)
+        value = {
+            "eq": bit,
+            "lt": less,
+            "le": body.or_(less, bit),
+            "gt": body.not_(body.or_(less, bit)),
+            "ge": body.not_(less),
+        }[how]
+        return value, 32
+
+    return emit
+
+
+def _clock(body):
+    value = body.op("call i64 @llvm.readcyclecounter()")
+    return value, 64
+
+
+def _clock_half(shift: int):
+    def emit(body):
+        value = body.lshr(_clock(body)[0], shift, "i64")
+        return body.cast("trunc", value, "i64", "i32"), 32
+
+    return emit
+
+
+def _smem_total(body):
+    return body.cast("trunc", body.load("smem_bytes", constant=True), "i64", "i32"), 32
+
+
+def _linear_block(body) -> str:
+    row = body.add(body.mul(body.threads["block_z"], _grid(body, 1)), body.threads["block_y"])
+    return body.add(body.mul(row, _grid(body, 0)), body.threads["block_x"])
+
+
+_SCALARS = {
+    "laneid": lambda body: (_lane(body), 32),
+    "warpid": lambda body: (body.lshr(body.threads["linear"], 5), 32),
+    "nwarpid": lambda body: (body.load("warps", constant=True), 32),
+    "smid": lambda body: ("0", 32),
+    "nsmid": lambda body: ("1", 32),
+    "gridid": lambda body: ("1", 64),
+    "is_explicit_cluster": lambda body: ("0", 1),
+    "cluster_ctarank": lambda body: ("0", 32),
+    "cluster_nctarank": lambda body: ("1", 32),
+    "clock": _clock_half(0),
+    "clock_lo": _clock_half(0),
+    "clock_hi": _clock_half(32),
+    "clock64": _clock,
+    "globaltimer": _clock,
+    "globaltimer_lo": _clock_half(0),
+    "globaltimer_hi": _clock_half(32),
+    "lanemask_eq": _lanemask("eq"),
+    "lanemask_lt": _lanemask("lt"),
+    "lanemask_le": _lanemask("le"),
+    "lanemask_gt": _lanemask("gt"),
+    "lanemask_ge": _lanemask("ge"),
+    "dynamic_smem_size": lambda body: (body.load("smem_dynamic", constant=True), 32),
+    "total_smem_size": _smem_total,
+    "aggr_smem_size": _smem_total,
+    "reserved_smem_offset_begin": lambda body: ("0", 32),
+    "reserved_smem_offset_end": lambda body: ("0", 32),
+    **{f"envreg{i}": (lambda body: ("0", 32)) for i in range(32)},
+}

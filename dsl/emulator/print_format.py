@@ -1,0 +1,95 @@
+"""vprintf: a C format string and a packed argument buffer -> text. CUDA C++ guide, formatted output; C11 7.21.6.1."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+_SPEC = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
+
+
+class BadPointer(Exception):
+    """The kernel gave printf an address (with a length in bytes) outside its memory."""
+
+    def __init__(self, address: int, nbytes: int):
+        super().__init__(f"0x{address:x}")
+        self.address, self.nbytes = address, nbytes
+
+
+class _Arguments:
+    """Arguments lie one after another, each aligned to its size: 4 bytes for int, 8 for the rest."""
+
+    def __init__(self, read_bytes, address: int):
+        self.read_bytes, self.address, self.offset = read_bytes, address, 0
+        self.count = 0
+
+    def take(self, code: str) -> int | float:
+        size = struct.calcsize(code)
+        self.offset = -(-self.offset // size) * size
+        (value,) = struct.unpack("<" + code, self.read_bytes(self.address + self.offset, size))
+        self.offset += size
+        self.count += 1
+        return value
+
+
+def render(read_string, read_bytes, format_address: int, arguments_address: int) -> tuple[str, int]:
+    """The text and the number of arguments used. Raises BadPointer."""
+    arguments = _Arguments(read_bytes, arguments_address)
+    text = _SPEC.sub(lambda m: _one(m, arguments, read_string), read_string(format_address))
+    return text, arguments.count
+
+
+def _one(match: re.Match, arguments: _Arguments, read_string) -> str:
+    flags, width, precision, length, kind = match.groups()
+    if kind == "%":
+        return "%"
+    if width == "*":
+        width = arguments.take("i")
+        if width < 0:
+            flags, width = flags + "-", -width
+    has_precision = "." in match.group()[: match.group().rindex(kind)]
+    if precision == "*":
+        precision = arguments.take("i")
+        has_precision = precision >= 0
+    spec = "%" + flags + str(width or "") + (f".{precision or 0}" if has_precision else "")
+    if kind in "di":
+        return (spec + "d") % _narrowed(arguments.take("q" if length in ("l", "ll", "j", "z", "t") else "i"), length)
+    if kind in "ouxX":
+        wide = length in ("l", "ll", "j", "z", "t")
+        value = arguments.take("Q" if wide else "I")
+        value &= {"hh": 0xFF, "h": 0xFFFF}.get(length, 0xFFFFFFFFFFFFFFFF)
+        return _unsigned(spec, flags, kind, value)
+    if kind in "eEfFgG":
+        return _float(spec + kind, arguments.take("d"))
+    if kind in "aA":
+        text = arguments.take("d").hex()
+        return text.upper() if kind == "A" else text
+    if kind == "c":
+        return (spec + "s") % chr(arguments.take("i") & 0xFF)
+    address = arguments.take("Q")
+    if kind == "p":
+        return ("%" + flags + str(width or "") + "s") % f"0x{address:x}"
+    return (spec + "s") % ("(null)" if address == 0 else read_string(address))
+
+
+def _narrowed(value: int, length: str | None) -> int:
+    if length == "hh":
+        return (value + 128) % 256 - 128
+    if length == "h":
+        return (value + 32768) % 65536 - 32768
+    return value
+
+
+def _unsigned(spec: str, flags: str, kind: str, value: int) -> str:
+    if kind == "o" and "#" in flags:
+        return (spec.replace("#", "") + "s") % ("0" + f"{value:o}" if value else "0")
+    if "#" in flags and value == 0:
+        spec = spec.replace("#", "")
+    return (spec + ("d" if kind == "u" else kind)) % value
+
+
+def _float(spec: str, value: float) -> str:
+    text = spec % value
+    if value != value:  # Python drops the sign of a NaN and pads infinities with zeros
+        return text.replace("0", " ") if text.strip("0") != text else text
+    return text

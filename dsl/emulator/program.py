@@ -1,0 +1,235 @@
+"""A loaded PTX module: its entries, where its variables live, and its machine code, made on first use."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+from dataclasses import dataclass
+
+from ..span import Span
+from . import context, isa, native
+from .coroutine import Thread, reachable
+from .emit.body import Places
+from .memory import Allocation
+from .parse import parse
+from .syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
+
+LARGE_INSTRUCTIONS = 20_000  # beyond this O1 is used: compile time grows faster than it pays
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One .param of an entry."""
+
+    name: str
+    size_bytes: int
+    align_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a launch has to know of a kernel; `reqntid` is the block shape it demands, or None."""
+
+    name: str
+    params: tuple[Param, ...]
+    static_smem_bytes: int
+    reqntid: tuple[int, int, int] | None
+
+
+@dataclass(slots=True)
+class Code:
+    """The machine code of one entry: its block function and, by site number, its instructions."""
+
+    block: int
+    sites: list[Instr]
+    coroutine: bool
+    uses: set[str]
+    places: Places
+    tracker: object
+
+
+class Program:
+    """A PTX module whose .global and .const variables live as long as it does."""
+
+    def __init__(self, ptx: str):
+        self.sha256 = hashlib.sha256(ptx.encode()).hexdigest()
+        self.module: Module = parse(ptx)
+        self._check_instructions()
+        self._variables = _Variables(self.module)
+        self._code: dict[str, Code] = {}
+        self._lock = threading.Lock()
+        self.entries = {f.name: self._entry(f) for f in self.module.functions.values() if f.is_entry}
+
+    def place_of(self, loc: tuple | None) -> Span | None:
+        """The author's place of a .loc (file, line, column)."""
+        if loc is None or loc[1] == 0 or loc[0] not in self.module.files:
+            return None
+        column = max(loc[2], 1)
+        return Span(self.module.files[loc[0]], loc[1], column, loc[1], column + 1)
+
+    def _check_instructions(self) -> None:
+        for function in self.module.functions.values():
+            for item in function.items:
+                if isinstance(item, Instr) and isa.find(item) is None:
+                    known = item.opcode in isa.ROWS
+                    why = "the emulator has no such form of it" if known else ""
+                    raise Unsupported(item.name, item.line, self.place_of(item.loc), why, item.text)
+
+    def _entry(self, function: Function) -> Entry:
+        places = _places(self.module, function, self._variables)
+        params = tuple(Param(p.name, p.size, p.align) for p in function.params)
+        return Entry(function.name, params, places.smem_static, function.reqntid)
+
+    def allocations(self) -> list[Allocation]:
+        """The module's own variables, for bounds checks."""
+        return self._variables.allocations
+
+    @property
+    def variables_address(self) -> int:
+        return self._variables.address
+
+    def code(self, entry_name: str) -> Code:
+        """Machine code of an entry, compiled on first use. Raises Unsupported or PtxError."""
+        with self._lock:
+            code = self._code.get(entry_name)
+            if code is None:
+                code = self._code[entry_name] = self._compile(entry_name)
+            return code
+
+    def llvm_ir(self, entry_name: str) -> str:
+        """The LLVM IR text of an entry, before optimisation."""
+        return self._thread(entry_name)[1]
+
+    def _thread(self, entry_name: str) -> tuple[Thread, str]:
+        function = self.module.functions[entry_name]
+        places = _places(self.module, function, self._variables)
+        thread = Thread(self.module, function, places, self.place_of)
+        return thread, thread.module_text()
+
+    def _compile(self, entry_name: str) -> Code:
+        thread, text = self._thread(entry_name)
+        size = sum(len(f.items) for f in reachable(self.module, thread.entry))
+        imports = dict(native.runtime())
+        if thread.directed:
+            imports.update(native.directed_rounding())
+        imports.update(native.libm())
+        code = native.object_code(text, 1 if size > LARGE_INSTRUCTIONS else 2)
+        tracker = native.link(code, ["block"], imports)
+        return Code(tracker["block"], thread.sites, thread.coroutine, thread.uses, thread.places, tracker)
+
+
+class _Variables:
+    """Host memory of .global and .const variables, initialised."""
+
+    def __init__(self, module: Module):
+        self.offsets: dict[str, int] = {}
+        rows: list[Variable] = [v for v in module.variables.values() if v.space in ("global", "const")]
+        for function in module.functions.values():
+            rows += [v for v in function.variables.values() if v.space in ("global", "const")]
+        end = 0
+        for variable in rows:
+            if variable.extern and not variable.init:
+                raise Unsupported(variable.name, 0, why="an .extern variable has no memory: link the module that has it")
+            align = max(variable.align, 16)
+            end = -(-end // align) * align
+            self.offsets[variable.name] = end
+            end += variable.size + 16
+        self._buffer = ctypes.create_string_buffer(end + 256)
+        self.address = (ctypes.addressof(self._buffer) + 255) // 256 * 256
+        kinds = {"global": context.GLOBAL, "const": context.CONST}
+        self.allocations = [
+            Allocation(self.address + self.offsets[v.name], v.size, v.name, kinds[v.space]) for v in rows if v.size
+        ]
+        for variable in rows:
+            self._initialise(variable)
+
+    def _initialise(self, variable: Variable) -> None:
+        start = self.address + self.offsets[variable.name]
+        for offset, size, value, shift in variable.init:
+            if isinstance(value, Sym):
+                if value.name not in self.offsets:
+                    raise PtxError(f"`{variable.name}` is initialised with the address of `{value.name}`, not a variable")
+                number = self.address + self.offsets[value.name] + value.offset
+            else:
+                number = value.value
+            number = (number >> shift) & ((1 << (8 * size)) - 1)
+            if offset + size <= variable.size:
+                ctypes.memmove(start + offset, number.to_bytes(size, "little"), size)
+
+
+def _aligned(offset: int, align: int) -> int:
+    return -(-offset // align) * align
+
+
+def _places(module: Module, entry: Function, variables: _Variables) -> Places:
+    """Offsets of parameters, shared, local and module variables for one entry."""
+    places = Places()
+    for param in entry.params:
+        places.param_bytes = _aligned(places.param_bytes, max(param.align, 1))
+        places.param_offsets.append(places.param_bytes)
+        places.param_bytes += param.size
+    functions = reachable(module, entry)
+    used = {name for function in functions for name in _symbols(function)}
+    shared = [((v.name), v) for v in module.variables.values() if v.space == "shared" and v.name in used]
+    local = []
+    for function in functions:
+        for variable in function.variables.values():
+            row = ((function.name, variable.name), variable)
+            if variable.space == "shared":
+                shared.append(row)
+            elif variable.space == "local":
+                local.append(row)
+            elif variable.space in ("global", "const"):
+                places.rows[row[0]] = (variable.space, variables.offsets[variable.name])
+    for name, variable in shared:
+        if variable.size:
+            places.smem_static = _aligned(places.smem_static, max(variable.align, 1))
+            places.rows[name] = ("shared", places.smem_static)
+            places.smem_static += variable.size
+    dynamic = [(name, v) for name, v in shared if not v.size]
+    start = _aligned(places.smem_static, max([16, *(v.align for _, v in dynamic)])) if dynamic else places.smem_static
+    for name, _ in dynamic:
+        places.rows[name] = ("shared", start)
+    places.smem_static = start
+    for name, variable in local:
+        places.local_bytes = _aligned(places.local_bytes, max(variable.align, 1))
+        places.rows[name] = ("local", places.local_bytes)
+        places.local_bytes += variable.size
+    places.local_bytes = _aligned(places.local_bytes, 16)
+    for variable in module.variables.values():
+        if variable.space in ("global", "const"):
+            places.rows[variable.name] = (variable.space, variables.offsets[variable.name])
+    return places
+
+
+def _symbols(function: Function):
+    """Names of the symbols a function's operands mention."""
+    for item in function.items:
+        if isinstance(item, Instr):
+            for operand in item.operands:
+                inner = getattr(operand, "base", operand)
+                if isinstance(inner, Sym):
+                    yield inner.name
+                for each in getattr(operand, "items", ()):
+                    if isinstance(each, Sym):
+                        yield each.name
+
+
+_programs: dict[str, Program] = {}
+CACHED_PROGRAMS = 256
+
+
+def load(ptx: str) -> Program:
+    """Parse a PTX module. Raises PtxError or Unsupported (opcode, PTX line, author's place). The same text is loaded
+    once while it has no variables of its own to start afresh."""
+    key = hashlib.sha256(ptx.encode()).hexdigest()
+    program = _programs.get(key)
+    if program is None:
+        program = Program(ptx)
+        if not program.allocations():
+            if len(_programs) >= CACHED_PROGRAMS:
+                _programs.pop(next(iter(_programs)))
+            _programs[key] = program
+    return program
+

@@ -1,0 +1,249 @@
+"""What went wrong and where: block, thread, instruction, the author's line, the nearest allocation, who waits for whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from ..span import Span, _short
+from . import context, memory
+from .syntax import Instr
+
+
+class Fault(Exception):
+    """A kernel that stopped. `str(fault)` is the full report; `place` is the author's line where the PTX has one.
+
+    kind: "out_of_bounds", "misaligned", "trap", "deadlock" or "illegal"; block, thread: (x, y, z).
+    """
+
+    def __init__(self, kind, block, thread, instruction, ptx_line, place: Span | None, text: str):
+        super().__init__(text)
+        self.kind, self.block, self.thread = kind, block, thread
+        self.instruction, self.ptx_line, self.place = instruction, ptx_line, place
+
+    @property
+    def repro_outcome(self) -> dict:
+        outcome = self.kind if self.kind in ("trap", "deadlock") else "fault"
+        file, line = (self.place.file, self.place.line) if self.place else (None, None)
+        return {"outcome": outcome, "kind": self.kind, "file": file, "line": line, "text": str(self)}
+
+
+def fault_of(launch) -> Fault:
+    """The Fault that a finished launch's context describes."""
+    ctx = launch.ctx
+    if ctx.status == context.DEADLOCK:
+        return _deadlock(launch)
+    instr: Instr = launch.code.sites[ctx.site]
+    place = launch.program.place_of(instr.loc)
+    kind = context.KIND_NAMES[ctx.status]
+    message, fix = _explain(launch, instr)
+    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
+    lines = [_head(place, kind.upper()), *_source(place, message)]
+    lines.append(
+        f"    in `{launch.entry_name}`, block {block}, thread {thread} = warp {ctx.thread // 32}, lane {ctx.thread % 32}"
+    )
+    lines.append(f"    PTX line {instr.line}: {instr.text}")
+    if fix:
+        lines.append(f"fix: {fix}")
+    return Fault(kind, block, thread, instr.text, instr.line, place, "\n".join(lines))
+
+
+def _head(place: Span | None, name: str) -> str:
+    return f"{_short(place.file)}:{place.line}:{place.column}: {name}" if place else name
+
+
+def _source(place: Span | None, message: str) -> list[str]:
+    return place.underlined(message).split("\n") if place else [f"    {message}"]
+
+
+def _explain(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of a fault."""
+    ctx = launch.ctx
+    if ctx.status == context.TRAP:
+        if launch.assertion is not None:
+            return f"assertion failed: {launch.assertion}", ""
+        return "the kernel executed a trap", ""
+    if ctx.status == context.ILLEGAL:
+        return _ILLEGAL[ctx.detail](launch, instr)
+    if ctx.status == context.MISALIGNED:
+        n = ctx.access_bytes
+        message = f"{_access(launch, instr)} is not aligned to {n} bytes (it is {ctx.address % n} past)"
+        return message, f"keep the address a multiple of {n}, or use narrower accesses"
+    return f"{_access(launch, instr)} is {_where(launch)}", ""
+
+
+def _access(launch, instr: Instr) -> str:
+    ctx = launch.ctx
+    verb = {"st": "write", "ld": "read", "ldu": "read", "cp": "copy", "atom": "atomic", "red": "atomic"}.get(
+        instr.opcode, "access"
+    )
+    return f"{verb} of {ctx.access_bytes} bytes at {_address(ctx)}"
+
+
+def _address(ctx) -> str:
+    if ctx.detail == context.SHARED:
+        return f"smem+0x{ctx.address:x}"
+    if ctx.detail == context.LOCAL:
+        return f"local+0x{ctx.address:x}"
+    return f"0x{ctx.address:x}"
+
+
+def _where(launch) -> str:
+    """Where a bad address lies, relative to the nearest allocation."""
+    ctx = launch.ctx
+    if ctx.detail in (context.SHARED, context.LOCAL):
+        size = ctx.smem_bytes if ctx.detail == context.SHARED else ctx.local_bytes
+        name = "shared memory" if ctx.detail == context.SHARED else "the thread's local memory"
+        split = f", {ctx.smem_static} static + {ctx.smem_dynamic} dynamic" if ctx.detail == context.SHARED else ""
+        return f"outside {name} ({size} bytes{split})"
+    if ctx.address == 0:
+        return "a null pointer"
+    found = memory.nearest(launch.all_allocations, ctx.address)
+    if found is None:
+        return "outside every allocation (there are none)"
+    allocation, distance = found
+    name = f"`{allocation.label}` ({allocation.size_bytes} bytes)"
+    if distance < 0:
+        return f"{_count(-distance)} before the start of {name}"
+    past = distance - allocation.size_bytes
+    if past >= 0:
+        return f"{_count(past)} past the end of {name}" if past else f"just past the end of {name}"
+    if past + ctx.access_bytes > 0:
+        return f"across the end of {name}, at byte {distance}"
+    return f"inside {name}, which this instruction's state space cannot reach"
+
+
+def _count(nbytes: int) -> str:
+    return f"{nbytes} byte" + ("s" if nbytes != 1 else "")
+
+
+def _not_in_mask(launch, instr):
+    ctx = launch.ctx
+    return (
+        f"lane {ctx.thread % 32} executes `{instr.name}` with a member mask 0x{ctx.address & 0xFFFFFFFF:08x} "
+        "that does not name it",
+        "every executing lane must be in its own mask",
+    )
+
+
+def _bad_barrier(launch, instr):
+    return f"barrier {launch.ctx.address} does not exist: a block has barriers 0 to 15", ""
+
+
+def _barrier_counts(launch, instr):
+    return (
+        f"it expects {launch.ctx.address or 'all'} threads, others wait at the same barrier with another count",
+        "give every arrival at one barrier the same count",
+    )
+
+
+def _count_not_warps(launch, instr):
+    return f"a barrier's thread count must be a multiple of 32, not {launch.ctx.address}", ""
+
+
+def _bad_source_size(launch, instr):
+    ctx = launch.ctx
+    return f"cp.async of {ctx.access_bytes} bytes was told to read {ctx.address}", "src-size must not exceed cp-size"
+
+
+def _bad_index(launch, instr):
+    return "the branch index is past the end of its list of targets", ""
+
+
+_ILLEGAL = {
+    context.NOT_IN_MASK: _not_in_mask,
+    context.BAD_BARRIER: _bad_barrier,
+    context.BARRIER_COUNTS: _barrier_counts,
+    context.COUNT_NOT_WARPS: _count_not_warps,
+    context.BAD_SOURCE_SIZE: _bad_source_size,
+    context.BAD_INDEX: _bad_index,
+}
+
+
+# ** deadlock
+
+
+def _deadlock(launch) -> Fault:
+    """Who waits where, and for whom."""
+    ctx = launch.ctx
+    waiting = launch.lanes("in_warp") + launch.lanes("in_barrier")
+    groups: dict[tuple, list[int]] = defaultdict(list)
+    for thread in sorted(waiting):
+        groups[_wait_key(launch, thread)].append(thread)
+    exited = launch.lanes("exited")
+    first = min(waiting)
+    instr: Instr = launch.code.sites[ctx.wait_site[first]]
+    place = launch.program.place_of(instr.loc)
+    block = tuple(ctx.block_index)
+    lines = [_head(place, "DEADLOCK"), *_source(place, f"nothing can move in block {block} of `{launch.entry_name}`")]
+    for key, threads in groups.items():
+        lines += _waiters(launch, key, threads, groups, exited)
+    if exited:
+        lines.append(f"    exited: {_ranges(exited)}")
+    text = "\n".join(lines)
+    return Fault("deadlock", block, launch.thread_index(first), instr.text, instr.line, place, text)
+
+
+def _wait_key(launch, thread: int) -> tuple:
+    ctx = launch.ctx
+    site = ctx.wait_site[thread]
+    if ctx.in_warp[thread // 32] >> (thread % 32) & 1:
+        return ("warp", site, thread // 32, ctx.mask[thread])
+    return ("barrier", site, ctx.b[thread])
+
+
+def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[int]) -> list[str]:
+    instr = launch.code.sites[key[1]]
+    place = launch.program.place_of(instr.loc)
+    at = f" ({_short(place.file)}:{place.line})" if place else ""
+    lines = [f"    {_ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"]
+    lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
+    return lines
+
+
+def _missing(launch, key, threads, groups, exited) -> str:
+    """The threads a group waits for, and where each of them is."""
+    ctx = launch.ctx
+    if key[0] == "warp":
+        named = {32 * key[2] + lane for lane in range(32) if key[3] >> lane & 1}
+        absent = sorted(named - set(threads) - set(exited))
+        if not absent:
+            return "lanes that wait with another mask"
+    else:
+        count = ctx.barrier_count[key[2]]
+        present = {t for k, ts in groups.items() if k[0] == "barrier" and k[2] == key[2] for t in ts}
+        if count:
+            return f"{count - 32 * len({t // 32 for t in present})} more threads of the {count} that barrier {key[2]} counts"
+        absent = sorted(set(range(ctx.threads)) - present - set(exited))
+    where = []
+    for other, members in groups.items():
+        shared = sorted(set(absent) & set(members))
+        if shared:
+            there = launch.code.sites[other[1]]
+            same = "the same instruction with another mask" if other[1] == key[1] else f"`{there.text}`"
+            where.append(f"{_ranges(shared)} (at {same}, PTX line {there.line})")
+    return "; ".join(where) or _ranges(absent)
+
+
+def _ranges(threads: list[int]) -> str:
+    """Linear thread numbers as text: `warp 0 lanes 0-15` or `warps 1-3`."""
+    by_warp: dict[int, list[int]] = defaultdict(list)
+    for thread in threads:
+        by_warp[thread // 32].append(thread % 32)
+    whole = [w for w, lanes in by_warp.items() if len(lanes) == 32]
+    parts = []
+    if whole:
+        parts.append(("warps " if len(whole) > 1 else "warp ") + _runs(whole))
+    for warp, lanes in by_warp.items():
+        if len(lanes) < 32:
+            parts.append(f"warp {warp} {'lanes' if len(lanes) > 1 else 'lane'} {_runs(lanes)}")
+    return ", ".join(parts) or "nobody"
+
+
+def _runs(numbers: list[int]) -> str:
+    runs: list[list[int]] = []
+    for n in sorted(numbers):
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

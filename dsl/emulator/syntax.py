@@ -1,0 +1,175 @@
+"""What a PTX module is made of once parsed: operands, instructions, variables, functions. PTX ISA chapters 4 and 5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+TYPE_BITS = {
+    "pred": 1,
+    "b8": 8, "u8": 8, "s8": 8, "e4m3": 8, "e5m2": 8,
+    "b16": 16, "u16": 16, "s16": 16, "f16": 16, "bf16": 16, "e4m3x2": 16, "e5m2x2": 16,
+    "b32": 32, "u32": 32, "s32": 32, "f32": 32, "f16x2": 32, "bf16x2": 32, "tf32": 32, "u16x2": 32, "s16x2": 32,
+    "b64": 64, "u64": 64, "s64": 64, "f64": 64, "f32x2": 64,
+    "b128": 128,
+}  # fmt: skip
+SIGNED = frozenset({"s8", "s16", "s32", "s64"})
+FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
+SPACES = frozenset({"reg", "param", "local", "shared", "global", "const"})
+
+
+class Unsupported(Exception):
+    """PTX that the emulator refuses, by name: the opcode, its PTX line (1-based), the author's place if known."""
+
+    def __init__(self, opcode: str, ptx_line: int, place=None, why: str = "", text: str = ""):
+        self.opcode, self.ptx_line, self.place, self.text = opcode, ptx_line, place, text
+        self.why = why or "the emulator has no such instruction"
+        super().__init__(self._report())
+
+    def _report(self) -> str:
+        lines = [f"{self.place}: " if self.place else ""]
+        lines[0] += f"UNSUPPORTED_PTX `{self.opcode}`: {self.why}"
+        if self.place is not None and self.place.source_line().strip():
+            lines.append(self.place.underlined())
+        lines.append(f"    PTX line {self.ptx_line}: {self.text}" if self.text else f"    PTX line {self.ptx_line}")
+        lines.append("fix: run this program with --device cuda, or use an instruction the emulator has")
+        return "\n".join(lines)
+
+
+class PtxError(Exception):
+    """Text that is not PTX; the message names the PTX line (1-based)."""
+
+
+@dataclass(slots=True, frozen=True)
+class Reg:
+    """A declared register; `bits` is its width (1 for predicates)."""
+
+    name: str
+    bits: int
+
+
+@dataclass(slots=True, frozen=True)
+class Special:
+    """A predefined register such as %tid.x."""
+
+    name: str
+
+
+@dataclass(slots=True, frozen=True)
+class Imm:
+    """An integer constant."""
+
+    value: int
+
+
+@dataclass(slots=True, frozen=True)
+class FloatImm:
+    """A float constant: exact `bits` of `width` (32 or 64)."""
+
+    bits: int
+    width: int
+
+
+@dataclass(slots=True, frozen=True)
+class Sym:
+    """A variable, function or label, plus a byte offset."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(slots=True, frozen=True)
+class Addr:
+    """`[base + offset_bytes]`."""
+
+    base: object
+    offset: int = 0
+
+
+@dataclass(slots=True, frozen=True)
+class Vec:
+    """`{a, b, ...}`."""
+
+    items: tuple
+
+
+@dataclass(slots=True, frozen=True)
+class Not:
+    """`!p`."""
+
+    item: object
+
+
+@dataclass(slots=True, frozen=True)
+class Pair:
+    """`d|p`: two destinations."""
+
+    first: object
+    second: object
+
+
+SINK = Special("_")
+
+
+@dataclass(slots=True)
+class Instr:
+    """One instruction: `opcode` is the root, `mods` what follows its dots, `loc` (file, line, column) or None."""
+
+    opcode: str
+    mods: tuple
+    operands: list
+    guard: object
+    line: int
+    loc: tuple | None
+    text: str
+
+    @property
+    def name(self) -> str:
+        return ".".join((self.opcode, *self.mods))
+
+
+@dataclass(slots=True)
+class Label:
+    """A branch target."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Variable:
+    """A declared variable; sizes in bytes; `init` holds (byte offset, size, value or Sym) rows."""
+
+    name: str
+    space: str
+    align: int
+    size: int
+    type: str = "b8"
+    init: list = field(default_factory=list)
+    extern: bool = False
+
+
+@dataclass(slots=True)
+class Function:
+    """An .entry or .func with its body in text order."""
+
+    name: str
+    is_entry: bool
+    params: list = field(default_factory=list)
+    returns: list = field(default_factory=list)
+    regs: dict = field(default_factory=dict)
+    variables: dict = field(default_factory=dict)
+    items: list = field(default_factory=list)
+    targets: dict = field(default_factory=dict)
+    reqntid: tuple | None = None
+    maxntid: tuple | None = None
+    line: int = 0
+
+
+@dataclass(slots=True)
+class Module:
+    """A whole PTX text."""
+
+    functions: dict = field(default_factory=dict)
+    variables: dict = field(default_factory=dict)
+    files: dict = field(default_factory=dict)
+    target: str = ""
+    version: str = ""
