@@ -1,0 +1,165 @@
+"""Programs that say device="cuda" run on host memory, and nothing of it stays behind."""
+
+import gc
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from dsl.launch import torch_cuda
+
+
+class Registry:
+    """A device that remembers what was registered."""
+
+    def __init__(self):
+        self.live, self.syncs = {}, 0
+
+    def register(self, address, nbytes, label):
+        assert address not in self.live
+        self.live[address] = (nbytes, label)
+
+    def unregister(self, address):
+        del self.live[address]
+
+    def sync(self):
+        self.syncs += 1
+
+
+@pytest.fixture
+def registry():
+    made = Registry()
+    undo = torch_cuda.install(made)
+    yield made
+    undo()
+    assert not made.live
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.zeros(4, 8, device="cuda"),
+    lambda: torch.tensor([[0.0] * 8] * 4, device="cuda:0"),
+    lambda: torch.zeros(4, 8).cuda(),
+    lambda: torch.zeros(4, 8).to("cuda"),
+    lambda: torch.zeros(4, 8).to(device=torch.device("cuda")),
+    lambda: torch.zeros(4, 8).to(torch.device("cuda"), torch.float64),
+    lambda: torch.zeros(4, 8).to(torch.ones(1, device="cuda")),
+    lambda: torch.empty(4, 8, device=torch.device("cuda", 0), pin_memory=False),
+    lambda: torch.zeros_like(torch.ones(4, 8, device="cuda")),
+    lambda: torch.ones(1, device="cuda").new_zeros(4, 8),
+    lambda: torch.zeros(4, 8, device="cuda") + 1,
+    lambda: torch.arange(32, device="cuda").reshape(4, 8),
+    lambda: torch.from_numpy(np.zeros((4, 8))).cuda(),
+    lambda: torch.randn(4, 8, device="cuda", generator=torch.Generator(device="cuda").manual_seed(1)),
+    lambda: torch.nn.Linear(8, 4).to("cuda").weight,
+    lambda: torch.stack([torch.zeros(8, device="cuda")] * 4),
+    lambda: torch.zeros(8, 4, device="cuda").t().contiguous(),
+])
+def test_tensor_is_on_the_gpu(registry, make):
+    tensor = make()
+    assert tensor.is_cuda and not tensor.is_cpu and tensor.device == torch.device("cuda:0") and tensor.get_device() == 0
+    assert tensor.shape == (4, 8)
+    storage = tensor.untyped_storage()
+    assert registry.live[storage.data_ptr()][0] == storage.nbytes()
+
+
+def test_cpu_tensors_stay_cpu(registry):
+    on_gpu, on_cpu = torch.ones(4, device="cuda"), torch.ones(4)
+    assert not on_cpu.is_cuda and on_cpu.device.type == "cpu"
+    assert not on_cpu.copy_(on_gpu).is_cuda
+    assert not on_gpu.cpu().is_cuda and not on_gpu.to("cpu").is_cuda
+    assert not torch.zeros_like(on_gpu, device="cpu").is_cuda
+    assert on_gpu.cuda() is not None and on_gpu.to("cuda").data_ptr() == on_gpu.data_ptr()
+
+
+def test_moving_copies(registry):
+    source = torch.ones(4)
+    on_gpu = source.cuda()
+    on_gpu.add_(1)
+    back = on_gpu.cpu()
+    on_gpu.add_(1)
+    assert source.tolist() == [1] * 4 and back.tolist() == [2] * 4 and on_gpu.tolist() == [3] * 4
+
+
+def test_numpy_of_a_gpu_tensor_is_refused_as_on_a_gpu(registry):
+    tensor = torch.ones(4, device="cuda")
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        tensor.numpy()
+    with pytest.raises(TypeError, match="can't convert cuda:0"):
+        np.asarray(tensor)
+    assert tensor.cpu().numpy().sum() == 4
+
+
+def test_allocation_lives_as_long_as_a_view(registry):
+    tensor = torch.zeros(16, device="cuda")
+    view = tensor[4:]
+    address = tensor.data_ptr()
+    assert registry.live[address] == (64, "torch float32 tensor of shape (16,)")
+    del tensor
+    gc.collect()
+    assert address in registry.live
+    del view
+    gc.collect()
+    assert address not in registry.live
+
+
+def test_default_device(registry):
+    with torch.device("cuda"):
+        assert torch.zeros(3).is_cuda and not torch.zeros(3, device="cpu").is_cuda
+    torch.set_default_device("cuda")
+    try:
+        assert torch.zeros(3).is_cuda and torch.get_default_device().type == "cuda"
+    finally:
+        torch.set_default_device(None)
+    assert not torch.zeros(3).is_cuda
+
+
+def test_torch_cuda_answers(registry):
+    assert torch.cuda.is_available() and torch.cuda.device_count() == 1 and torch.cuda.current_device() == 0
+    assert torch.cuda.get_device_capability() == (9, 0)
+    assert torch.cuda.get_device_properties(0).multi_processor_count == 132
+    assert torch.cuda.current_stream().cuda_stream == 0
+    torch.cuda.synchronize()
+    torch.cuda.current_stream().synchronize()
+    assert registry.syncs == 2
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        end.record()
+    assert start.elapsed_time(end) >= 0
+    torch.manual_seed(3)
+    first = torch.rand(3, device="cuda")
+    torch.cuda.manual_seed(3)
+    assert torch.rand(3, device="cuda").equal(first)
+
+
+def test_nothing_stays_behind():
+    before = {name: vars(torch.cuda).get(name) for name in dir(torch.cuda)}
+    generator, context = torch.Generator, torch.utils._device.DeviceContext.__torch_function__
+    device = Registry()
+    undo = torch_cuda.install(device)
+    kept = torch.ones(4, device="cuda")
+    undo()
+    assert not device.live and not kept.is_cuda
+    assert {name: vars(torch.cuda).get(name) for name in dir(torch.cuda)} == before
+    assert torch.Generator is generator and torch.utils._device.DeviceContext.__torch_function__ is context
+    if not torch.cuda.is_available():
+        with pytest.raises((AssertionError, RuntimeError)):
+            torch.ones(4, device="cuda")
+
+
+def test_torch_is_mapped_when_it_is_imported_later():
+    program = """if True:
+        import sys
+        from dsl.launch import torch_cuda
+        class Device:
+            def register(self, *allocation): pass
+            def unregister(self, address): pass
+        undo = torch_cuda.install(Device())
+        assert "torch" not in sys.modules
+        import torch
+        assert torch.ones(3, device="cuda").is_cuda
+        undo()
+        assert not torch.ones(3).is_cuda"""
+    subprocess.run([sys.executable, "-c", program], check=True)
