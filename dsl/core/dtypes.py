@@ -26,7 +26,7 @@ class NumericMeta(type):
 class Numeric(metaclass=NumericMeta):
     """A typed number. `Int32(5)` is static; an argument or the result of an op on one is dynamic."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "known_divisor")
     width: int                    # bits of the value
     storage_width: int            # bits one element takes in memory
     signed = True
@@ -79,6 +79,17 @@ class Numeric(metaclass=NumericMeta):
 
     def to(self, dtype: type[Numeric]) -> Numeric:
         return dtype(self)
+
+    @property
+    def divisibility(self) -> int:
+        """A number this is known to be a multiple of; arithmetic does not keep it."""
+        return getattr(self, "known_divisor", 1)
+
+    def with_divisibility(self, divisor: int) -> Numeric:
+        """The same value, assumed to be a multiple of `divisor`."""
+        assumed = type(self)(self)
+        assumed.known_divisor = divisor
+        return assumed
 
     def ir(self) -> mlir.Value:
         """The SSA value; a static number becomes a constant."""

@@ -34,6 +34,11 @@ class SymInt:
     def dtype(self) -> type[Numeric]:
         return Int64 if self.width == 64 else Int32
 
+    def rebuild(self, value: mlir.Value) -> Numeric:
+        """The value while tracing, with what is known of its divisors."""
+        number = self.dtype(value)
+        return number if self.divisibility == 1 else number.with_divisibility(self.divisibility)
+
 
 @dataclass
 class Binding:
@@ -91,7 +96,7 @@ class TensorType:
         from dsl.tile.tensor import Tensor
         remaining = iter(values)
         pointer = PointerType(self.dtype, self.space, self.alignment_bytes).rebuild([next(remaining)])
-        shape, stride = (tuple(leaf.dtype(next(remaining)) if isinstance(leaf, SymInt) else leaf for leaf in leaves)
+        shape, stride = (tuple(leaf.rebuild(next(remaining)) if isinstance(leaf, SymInt) else leaf for leaf in leaves)
                          for leaves in (self.shape, self.stride))
         return Tensor(pointer, Layout(shape, stride))
 

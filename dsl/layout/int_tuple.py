@@ -7,6 +7,8 @@ static 0 or 1 and a sum with a static 0 build nothing, so a dynamic leaf passes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 IntTuple = Any  # int | dynamic integer | tuple of IntTuple
@@ -57,7 +59,7 @@ def add(a: Any, b: Any) -> Any:
         return as_coord(a)
     if isinstance(a, (tuple, ScaledBasis)) or isinstance(b, (tuple, ScaledBasis)):
         return _add_coords(as_coord(a), as_coord(b))
-    return a + b
+    return _with_divisor(a + b, gcd(divisor_of(a), divisor_of(b)))
 
 
 def _add_coords(a: Any, b: Any) -> tuple:
@@ -73,7 +75,16 @@ def mul(a: Any, b: Any) -> Any:
         return 0
     if is_constant(a, 1):
         return b
-    return a if is_constant(b, 1) else a * b
+    return a if is_constant(b, 1) else _with_divisor(a * b, divisor_of(a) * divisor_of(b))
+
+
+def divisor_of(leaf: Any) -> int:
+    """A number that divides the leaf: a static one's absolute value, a dynamic one's `divisibility` if it has one."""
+    return abs(leaf) if isinstance(leaf, int) else getattr(leaf, "divisibility", 1)
+
+
+def _with_divisor(result: Any, divisor: int) -> Any:
+    return result.with_divisibility(divisor) if divisor > 1 and hasattr(result, "with_divisibility") else result
 
 
 def floor_div(a: Any, b: Any) -> Any:
@@ -92,16 +103,18 @@ def equal(a: Any, b: Any) -> bool:
         return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(equal, a, b))
     if isinstance(a, int) and isinstance(b, int):
         return a == b
-    return a is b or (isinstance(a, ScaledBasis) and a == b)
+    return a is b or (isinstance(a, (ScaledBasis, Hole)) and a == b)
 
 
 def text(x: Any) -> str:
-    """An int tuple as CuTe prints it: `(4,(2,?))`, a dynamic leaf being `?`."""
+    """An int tuple as CuTe prints it: `(4,(2,?))`, a dynamic leaf being `?` or `?{div=8}`."""
     if isinstance(x, tuple):
         return "(" + ",".join(map(text, x)) + ")"
     if x is None:
         return "_"
-    return str(x) if isinstance(x, (int, ScaledBasis)) else "?"
+    if isinstance(x, (int, ScaledBasis)):
+        return str(x)
+    return "?" if divisor_of(x) == 1 else f"?{{div={divisor_of(x)}}}"
 
 
 # --- basis elements: strides whose index is a coordinate, so that a layout can compute where an element is ----------
@@ -125,7 +138,7 @@ class ScaledBasis:
         return isinstance(other, ScaledBasis) and self.mode == other.mode and equal(self.value, other.value)
 
     def __hash__(self) -> int:
-        return hash((self.mode, self.value if isinstance(self.value, int) else id(self.value)))
+        return hash((self.mode, text(self.value)))
 
     def __str__(self) -> str:
         return text(self.value) + "".join(f"@{m}" for m in reversed(self.mode))
@@ -261,7 +274,14 @@ def has_none(x: Any) -> bool:
 
 # --- dynamic leaves taken out and put back -------------------------------------------------------------------------
 
-_HOLE = "?"
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Where a dynamic leaf was, and the number it is known to be a multiple of."""
+
+    divisor: int
+
+    def fill(self, leaf: Any) -> Any:
+        return leaf if self.divisor == 1 else leaf.with_divisibility(self.divisor)
 
 
 def split_dynamic(x: Any) -> tuple[tuple, Any]:
@@ -270,17 +290,17 @@ def split_dynamic(x: Any) -> tuple[tuple, Any]:
         parts = [split_dynamic(e) for e in x]
         return tuple(leaf for leaves, _ in parts for leaf in leaves), tuple(hole for _, hole in parts)
     if isinstance(x, ScaledBasis) and not isinstance(x.value, int):
-        return (x.value,), ScaledBasis(_HOLE, x.mode)
-    return ((), x) if is_static(x) else ((x,), _HOLE)
+        return (x.value,), ScaledBasis(Hole(divisor_of(x.value)), x.mode)
+    return ((), x) if is_static(x) else ((x,), Hole(divisor_of(x)))
 
 
 def join_dynamic(holes: Any, leaves: Iterator[Any]) -> Any:
     """The inverse of split_dynamic."""
     if isinstance(holes, tuple):
         return tuple(join_dynamic(h, leaves) for h in holes)
-    if isinstance(holes, ScaledBasis) and holes.value is _HOLE:
-        return ScaledBasis(next(leaves), holes.mode)
-    return next(leaves) if holes is _HOLE else holes
+    if isinstance(holes, ScaledBasis) and isinstance(holes.value, Hole):
+        return ScaledBasis(holes.value.fill(next(leaves)), holes.mode)
+    return holes.fill(next(leaves)) if isinstance(holes, Hole) else holes
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------------------

@@ -425,7 +425,7 @@ def slice_and_offset(coord: Coord, layout: Layout) -> tuple[Layout, Any]:
     return slice_(layout, coord), layout(coord)
 
 
-def check_coord(coord: Coord, shape: IntTuple) -> None:
+def check_coord(coord: Coord, shape: IntTuple, path: tuple[int, ...] = ()) -> None:
     """Raises LayoutError where a static coordinate lies outside a static shape, or does not fit it."""
     if coord is None:
         return
@@ -433,11 +433,10 @@ def check_coord(coord: Coord, shape: IntTuple) -> None:
         if not isinstance(shape, tuple) or len(coord) != len(shape):
             raise LayoutError(f"the coordinate {text(coord)} does not fit the shape {text(shape)}",
                               f"give {len(wrap(shape))} coordinates, or one index")
-        for c, s in zip(coord, shape, strict=True):
-            check_coord(c, s)
+        for mode, (c, s) in enumerate(zip(coord, shape, strict=True)):
+            check_coord(c, s, (*path, mode))
         return
     extent = product(shape)
-    if is_static(coord) and is_static(extent) and not 0 <= coord < extent:
-        raise LayoutError(f"the index {coord} is outside the extent {extent} of the mode {text(shape)}",
-                          f"valid are 0 to {extent - 1}")
-
+    if isinstance(coord, int) and isinstance(extent, int) and not 0 <= coord < extent:
+        where = f"mode {'.'.join(map(str, path))}, whose extent is {extent}" if path else f"the {extent} elements"
+        raise LayoutError(f"the index {coord} is outside {where}", f"valid are 0 to {extent - 1}")

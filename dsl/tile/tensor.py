@@ -16,7 +16,7 @@ from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, LayoutError
-from dsl.layout.int_tuple import add, crd2idx, flatten_to_tuple, idx2crd, join_dynamic, split_dynamic, text
+from dsl.layout.int_tuple import add, crd2idx, divisor_of, flatten_to_tuple, idx2crd, join_dynamic, split_dynamic, text
 from dsl.layout.layout import check_coord
 
 RMEM_ALIGNMENT_BYTES = 32
@@ -152,7 +152,7 @@ def _as_element(value: Any, dtype: type[Numeric]) -> Numeric:
 
 
 def _wide(leaf: Any) -> Any:
-    return Int64(leaf) if is_dynamic(leaf) and leaf.width < 64 else leaf
+    return Int64(leaf).with_divisibility(divisor_of(leaf)) if is_dynamic(leaf) and leaf.width < 64 else leaf
 
 
 def needs_64_bits(layout: Layout) -> bool:
@@ -185,28 +185,12 @@ def _map_congruent(coord: Any, f: Any) -> Any:
     return tuple(_map_congruent(c, f) for c in coord) if isinstance(coord, tuple) else f(coord)
 
 
-def divisor_of_offset(coord: Any, shape: Any, stride: Any) -> int:
-    """The largest number known to divide the index of a coordinate; 0 for the index 0."""
-    if coord is None:
-        return 0
-    if isinstance(coord, tuple):
-        return math.gcd(*(divisor_of_offset(*mode) for mode in zip(coord, shape, stride, strict=True)))
-    if isinstance(shape, tuple):
-        return divisor_of_offset(idx2crd(coord, shape), shape, stride) if not is_dynamic(coord) else \
-            math.gcd(*(divisor_of_offset(coord, s, d) for s, d in zip(shape, stride, strict=True)))
-    return _divisor(coord) * _divisor(stride)
-
-
-def _divisor(leaf: Any) -> int:
-    return abs(leaf) if isinstance(leaf, int) else getattr(leaf, "divisibility", 1)
-
-
 def _moved(tensor: Tensor, offset: Any, divisor: int) -> Pointer:
-    """The pointer `offset` elements on, keeping of the alignment what `divisor` allows."""
+    """The pointer `offset` elements on, a multiple of `divisor`; it keeps of the alignment what that allows."""
     start = tensor.pointer()
     moved = start + offset
     known = math.gcd(start.alignment_bytes, divisor * element_bytes(start.dtype))
-    return Pointer(start.dtype, moved.address, start.space, max(known, moved.alignment_bytes))
+    return Pointer(start.dtype, moved.address, start.space, known)
 
 
 def element_iterator(tensor: Tensor, coord: Any) -> Any:
@@ -214,10 +198,11 @@ def element_iterator(tensor: Tensor, coord: Any) -> Any:
     offset = _offset(tensor, coord)
     if not isinstance(tensor.iterator, Pointer):
         return add(tensor.iterator, offset)
-    strided = _strided(tensor.layout)
-    if isinstance(tensor.layout, ComposedLayout):
-        return _moved(tensor, tensor.layout.inner(add(tensor.layout.offset, offset)), 1)
-    return _moved(tensor, offset, divisor_of_offset(coord, strided.shape, strided.stride))
+    if not isinstance(tensor.layout, ComposedLayout):
+        return _moved(tensor, offset, divisor_of(offset))
+    inner, index = tensor.layout.inner, add(tensor.layout.offset, offset)
+    kept = math.gcd(divisor_of(index), 1 << inner.base) if isinstance(inner, lay.Swizzle) else 1
+    return _moved(tensor, inner(index), kept)
 
 
 def move_iterator(tensor: Tensor, coord: Any, layout: Layout) -> Tensor:
@@ -228,8 +213,7 @@ def move_iterator(tensor: Tensor, coord: Any, layout: Layout) -> Tensor:
     if isinstance(tensor.layout, ComposedLayout):
         composed = tensor.layout
         return Tensor(tensor.iterator, ComposedLayout(composed.inner, add(composed.offset, offset), layout))
-    strided = _strided(tensor.layout)
-    return Tensor(_moved(tensor, offset, divisor_of_offset(coord, strided.shape, strided.stride)), layout)
+    return Tensor(_moved(tensor, offset, divisor_of(offset)), layout)
 
 
 def slice_tensor(tensor: Tensor, coord: Any) -> Tensor:
