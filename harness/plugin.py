@@ -156,7 +156,7 @@ class ReproItem(pytest.Item):
         return str(excinfo.value) if isinstance(excinfo.value, ClaimFailed) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, 0, self.nodeid
+        return self.path, 0, f"claim {self.nodeid}"
 
 
 @pytest.hookimpl(wrapper=True)

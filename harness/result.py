@@ -154,7 +154,7 @@ def _from_result(result: dict[str, Any], buffers: list[bytes]) -> Outcome:
     if kind not in ("outputs", "rejected", "trap", "deadlock", "fault", "error", "infra"):
         raise BadReply(f"unknown outcome {kind!r}")
     outcome = Outcome(kind, printable(result.get("text") or ""), printable(result.get("full_text") or ""))
-    outcome.detail = {k: result[k] for k in ("class", "id", "file", "line", "kind") if k in result}
+    outcome.detail = {k: result[k] for k in ("class", "id", "file", "line", "kind", "no_sass") if k in result}
     outcome.facts = result.get("facts") or {}
     outcome.versions = dict(result.get("versions") or {})
     outcome.durations = {k: float(v) for k, v in (result.get("durations") or {}).items()}

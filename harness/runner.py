@@ -40,6 +40,10 @@ class Refused(Exception):
     """The repro broke a rule of the harness; the text is for its author."""
 
 
+class Unavailable(Exception):
+    """The compiler is not here; nothing is known about the claim."""
+
+
 def warm(modules: list[str], device: str) -> None:
     """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report."""
     if not modules:
@@ -47,9 +51,9 @@ def warm(modules: list[str], device: str) -> None:
     for name in ("torch", *(m for m in modules if m != "torch")):
         if name in sys.modules:
             continue
-        if name != "torch":
-            install_alias(device)
         try:
+            if name != "torch":
+                install_alias(device)
             importlib.import_module(name)
         except Exception:
             continue
@@ -58,13 +62,13 @@ def warm(modules: list[str], device: str) -> None:
 
 
 def install_alias(device: str) -> Any:
-    """Make `import cutlass` ours and return the session, or None where the compiler is not installed."""
+    """Make `import cutlass` ours on this device and return the session. Raises Unavailable."""
     try:
         alias = importlib.import_module("dsl.alias")
     except ModuleNotFoundError as error:
-        if error.name in ("dsl", "dsl.alias"):
-            return None
-        raise
+        if error.name not in ("dsl", "dsl.alias"):
+            raise
+        raise Unavailable("the package `dsl`, which compiles the repro, is not installed: uv add gpu-repro") from None
     return alias.install(device=device)
 
 
@@ -88,28 +92,36 @@ def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
     session = None
     started = time.monotonic()
     try:
-        session = install_alias(job["device"])
-        compilers = [name for name in job["warm"] if name != "torch"]
-        if session is None and compilers:
-            raise Refused(f"the package `dsl`, which compiles {compilers[0]} programs, is not installed: uv add gpu-repro")
+        if any(name != "torch" for name in job["warm"]):
+            session = install_alias(job["device"])
         module = _load(job["path"], job["source"])
         header["durations"]["load_s"] = round(time.monotonic() - started, 4)
         _call(module, job, header, buffers)
     except Refused as error:
         header |= {"outcome": "error", "text": str(error)}
+    except Unavailable as error:
+        header |= {"outcome": "infra", "text": str(error)}
     except BaseException as error:
         header |= _outcome_of(error)
+    if header["outcome"] != "outputs":
+        buffers.clear()
     if session is not None:
-        try:
-            header["facts"] = session.facts(sass=job["sass"])
-        except Exception:
-            text = "the compiler could not say what it compiled:\n" + traceback.format_exc()
-            header = {"outcome": "infra", "text": text, "durations": {}}
-            buffers = []
+        header |= _facts(session, job["sass"])
     names = ("numpy", "torch")
     header["versions"] = {n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")}
     header["versions"]["python"] = sys.version.split()[0]
     return header, buffers
+
+
+def _facts(session: Any, sass: bool) -> dict[str, Any]:
+    """What was compiled and launched. `no_sass` says why there is no SASS, and whether only a tool is missing."""
+    try:
+        return {"facts": session.facts(sass=sass)}
+    except Exception as error:
+        if not sass:
+            raise
+        missing = type(error).__name__ == "ToolMissing"
+        return {"facts": session.facts(), "no_sass": {"missing": missing, "text": str(error)}}
 
 
 def _load(path: str, source: str) -> ModuleType:
@@ -207,6 +219,9 @@ def _outcome_of(error: BaseException) -> dict[str, Any]:
     if isinstance(error, SystemExit):
         return {"outcome": "error", "text": f"the repro called sys.exit({error.code!r})\n" + _traceback(error, False)}
     text, full_text = _traceback(error, False), _traceback(error, True)
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames and os.sep + "dsl" + os.sep in frames[-1].filename and _is_ours(frames[-1].filename):
+        text += "(raised inside the compiler: --full-trace shows where)\n"
     return {"outcome": "error", "text": text, "full_text": full_text if full_text != text else None}
 
 

@@ -110,6 +110,8 @@ class Session:
 
     def summary(self) -> list[tuple[str, list[str], bool]]:
         """Sections for the end of the run: title, lines, whether it is bad news."""
+        if not (self.reports or self.unused or self.errors):
+            return []
         from harness import report
 
         found = []

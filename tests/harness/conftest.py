@@ -1,11 +1,13 @@
 """Repros for the harness's own tests: numpy alone, so that a supervisor starts in a tenth of a second."""
 
 import os
+import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
+from harness import codegen, golden, history, judge, report, session  # noqa: F401  (pytester forgets what it imports)
 from harness.hosts import resolve
 from harness.repro import Repro, read
 
@@ -13,6 +15,18 @@ def repro_text(body: str, table: str = "", claim: str = "It is so.") -> str:
     """A repro file with these lines in its [tool.repro] table."""
     lines = [f"# {line}".rstrip() for line in ["/// script", "[tool.repro]", *table.strip().splitlines(), "///"]]
     return "\n".join([*lines, f'"""{claim}"""', textwrap.dedent(body).strip(), ""])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bytecode(tmp_path_factory):
+    """Compile once what every pytest run and every supervisor of these tests imports, also where that is turned off."""
+    with pytest.MonkeyPatch.context() as patch:
+        prefix = str(tmp_path_factory.mktemp("bytecode"))
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", prefix)
+        patch.setattr(sys, "dont_write_bytecode", False)
+        patch.setattr(sys, "pycache_prefix", prefix)
+        yield
 
 
 @pytest.fixture

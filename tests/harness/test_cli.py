@@ -1,0 +1,99 @@
+"""The command `repro`: what it prints and how it ends."""
+
+import json
+
+import pytest
+
+from harness.cli import main
+
+TWICE = """
+import numpy as np
+def run(width):
+    print("from the repro")
+    return {"out": np.arange(width, dtype=np.float32) * 2}
+"""
+WIDTHS = "params = { width = [8, 16] }"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    return tmp_path
+
+
+def test_run_judges_and_records(write, project, capsys):
+    write(TWICE, WIDTHS)
+    assert main(["run", "repros/one.py", "-p", "width=8"]) == 1
+    assert "there is no golden repros/goldens/one/width=8.json" in capsys.readouterr().out
+    assert main(["run", "repros/one.py", "--update-goldens"]) == 0
+    capsys.readouterr()
+    assert main(["run", "repros/one.py", "-p", "width=8"]) == 0
+    assert capsys.readouterr().out == (
+        "repros/one.py width=8\n"
+        "pass: predicted, not validated\n"
+        "claim: It is so.\n"
+        "host:  embedded (emulator)\n"
+        "    out: float32 (8) 0.0 2.0 4.0 6.0 8.0 10.0 12.0 14.0\n"
+        "--- stdout of the repro\n"
+        "from the repro\n"
+    )
+    lines = [line for path in (project / ".repro/records").iterdir() for line in path.read_text().splitlines()]
+    assert [json.loads(line)["verdict"] for line in lines] == ["fail", "pass", "pass", "pass"]
+
+
+def test_a_value_that_is_not_declared(write, capsys):
+    write(TWICE, WIDTHS)
+    assert main(["run", "repros/one.py", "-p", "width=3", "--update-goldens"]) == 1
+    assert "width=3 is not declared in params, and there is no expected() to judge it by" in capsys.readouterr().out
+    write(TWICE + "def expected(width): return {'out': np.float32(range(width)) * 2}", WIDTHS)
+    assert main(["run", "repros/one.py", "-p", "width=3"]) == 0
+    assert "width=3 is not declared in params: judged by expected() alone" in capsys.readouterr().out
+
+
+USAGE = {
+    ("repros/none.py",): "repro: {folder}/repros/none.py: No such file or directory",
+    ("repros/one.py", "-p", "w=3"): "-p w=3: write -p NAME=VALUE; the parameters of repros/one.py are: width",
+    ("repros/one.py", "-p", "width=x"): "-p width=x: 'x' is no int; declared are 8, 16",
+    ("repros/one.py", "--host", "p9"): "unknown host 'p9': the hosts are embedded, local",
+}
+
+
+@pytest.mark.parametrize("argv", USAGE)
+def test_usage(write, project, capsys, argv):
+    write(TWICE, WIDTHS)
+    assert main(["run", *argv]) == 2
+    assert capsys.readouterr().err == USAGE[argv].format(folder=project) + "\n"
+
+
+def test_a_file_that_is_no_repro(project, capsys):
+    (project / "x.py").write_text("def run(:\n")
+    assert main(["run", "x.py"]) == 2
+    assert capsys.readouterr().err.startswith("x.py:1:9: SYNTAX_ERROR\n    def run(:\n            ^ ")
+
+
+def test_a_crash_and_an_infra_failure(write, capsys):
+    write("import os\ndef run(): os.abort()")
+    assert main(["run", "repros/one.py", "--fresh"]) == 1
+    assert "fail: crash: SIGABRT" in capsys.readouterr().out
+    write("import os\ndef run(): os.kill(os.getppid(), 9)")
+    assert main(["run", "repros/one.py"]) == 3
+    assert "infra: could not be run" in capsys.readouterr().out
+
+
+def test_help_teaches(capsys):
+    for argv in (["--help"], ["run", "--help"], ["new", "--help"]):
+        with pytest.raises(SystemExit) as left:
+            main(argv)
+        assert left.value.code == 0
+        assert "repros/" in capsys.readouterr().out
+
+
+def test_new_refuses_what_it_cannot_write(project, capsys):
+    assert main(["new", "Not-a-name"]) == 2
+    (project / "repros").mkdir()
+    (project / "repros/mine.py").write_text("mine")
+    assert main(["new", "mine"]) == 2
+    assert capsys.readouterr().err.endswith("repros/mine.py exists already; `repro run repros/mine.py` runs it\n")
+    assert (project / "repros/mine.py").read_text() == "mine"

@@ -1,0 +1,324 @@
+"""The plugin as its users meet it: real pytest runs over small projects."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import uuid
+
+import pytest
+
+TWICE = """
+import numpy as np
+def run(width):
+    return {"out": np.arange(width, dtype=np.float32) * 2}
+"""
+WIDTHS = "params = { width = [8, 16] }"
+
+
+def give(expression: str) -> str:
+    return f"import numpy as np\ndef run():\n    return {{'out': {expression}}}"
+
+
+@pytest.fixture
+def accepted(pytester, repros):
+    """Write repros and accept what they give."""
+
+    def accept(**files):
+        folder = repros(**files)
+        result = pytester.runpytest("repros", "--update-goldens")
+        assert result.ret == 0
+        return folder
+
+    return accept
+
+
+def test_a_missing_golden_fails_and_says_how_to_accept_it(pytester, repros):
+    repros(one=(TWICE, WIDTHS))
+    result = pytester.runpytest("repros")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "gpu-repro: embedded (emulator)",
+            "_* claim repros/one.py::embedded::width=8 _*",
+            "fail: no golden",
+            "claim: It is so.",
+            "host:  embedded (emulator)",
+            "",
+            "there is no golden repros/goldens/one/width=8.json; this run gave",
+            "    out: float32 (8) 0.0 2.0 4.0 6.0 8.0 10.0 12.0 14.0",
+            "fix: if that is what the claim says, accept it with `pytest repros/one.py --update-goldens`",
+            "",
+            "again: uv run repro run repros/one.py -p width=8",
+            "FAILED repros/one.py::embedded::width=8 - fail: no golden",
+        ]
+    )
+    assert not (pytester.path / "repros/goldens").exists()
+
+
+def test_update_accepts_once_and_does_not_churn(pytester, accepted):
+    folder = accepted(one=(TWICE, WIDTHS))
+    files = sorted((folder / "goldens/one").iterdir())
+    assert [path.name for path in files] == ["width=16.json", "width=8.json"]
+    before = [(path.read_text(), path.stat().st_mtime_ns) for path in files]
+    golden = json.loads(before[1][0])
+    assert golden["validated"] is False and golden["outputs"]["out"]["values"] == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]
+    assert set(golden["provenance"]) == {
+        "host", "device", "gpu", "driver", "arch", "compiler", "versions", "ptx_sha256", "repro_sha256", "date"
+    }
+    result = pytester.runpytest("repros", "--update-goldens")
+    assert result.ret == 0
+    assert [(path.read_text(), path.stat().st_mtime_ns) for path in files] == before
+    result = pytester.runpytest("repros")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["2 claims on emulator only: predicted, not validated", "*2 passed*"])
+
+
+DIFFERING = {
+    "a value": (
+        "np.array([1, 2, 3], np.float32)",
+        "np.array([1, 5, 3], np.float32)",
+        [
+            "`out` differs from the golden in 1 of 3 elements (bits)",
+            "    index  expected        got",
+            "    [[]1[]]    0x40000000 2.0  0x40a00000 5.0",
+        ],
+    ),
+    "minus zero": ("np.float32([0])", "np.float32([-0.0])", ["    [[]0[]]    0x00000000 0.0  0x80000000 -0.0"]),
+    "a NaN's payload": (
+        "np.uint32([0x7fc00000]).view(np.float32)",
+        "np.uint32([0x7fc00001]).view(np.float32)",
+        ["    [[]0[]]    0x7fc00000 nan  0x7fc00001 nan"],
+    ),
+    "the shape": ("np.zeros(2)", "np.zeros(3)", ["`out` has the shape (3,); the golden has (2,)"]),
+    "the dtype": ("np.zeros(2)", "np.zeros(2, int)", ["`out` is int64; the golden has float64"]),
+    "a large array": ("np.zeros(5000)", "np.ones(5000)", ["`out` differs from*5000 of 5000*", "    ... and 4984 more"]),
+}
+
+
+def test_a_difference_fails(pytester, accepted, repros):
+    names = {name: name.replace(" ", "_").replace("'", "") for name in DIFFERING}
+    accepted(**{names[name]: give(old) for name, (old, _, _) in DIFFERING.items()})
+    assert pytester.runpytest("repros").ret == 0
+    repros(**{names[name]: give(new) for name, (_, new, _) in DIFFERING.items()})
+    result = pytester.runpytest("repros")
+    result.assert_outcomes(failed=len(DIFFERING))
+    for name in sorted(names, key=names.get):
+        golden = f"golden: repros/goldens/{names[name]}/default.json, made by embedded (emulator) on 20??-??-??, predicted, *"
+        fix = f"fix: if the new result is right, accept it with `pytest repros/{names[name]}.py --update-goldens`"
+        result.stdout.fnmatch_lines(["fail: differs from the golden", *DIFFERING[name][2], golden, fix])
+
+
+def test_expected_judges_every_run_and_is_never_overruled(pytester, repros):
+    body = give("np.float32([1, 2])") + "\ndef expected():\n    return {'out': np.float32([1, 3])}"
+    repros(one=body, near=(body, 'compare = { out = "rel:0.5" }'))
+    result = pytester.runpytest("repros", "--update-goldens")
+    result.stdout.fnmatch_lines(["fail: differs from expected()", "    [[]1[]]*0x40400000 3.0*0x40000000 2.0"])
+    result.assert_outcomes(passed=1, failed=1)
+    assert os.listdir(pytester.path / "repros/goldens") == ["near"]
+
+
+OUTCOME = """
+class Refused(Exception):
+    repro_outcome = {"outcome": "rejected", "class": "DSLUserCodeError", "id": "UNSUP_X", "file": __file__, "line": 10,
+                     "text": "one.py:8:1: UNSUP_X"}
+def run():
+    raise Refused
+"""
+
+
+def test_an_outcome_is_accepted_only_where_it_is_declared(pytester, repros):
+    repros(one=OUTCOME)
+    result = pytester.runpytest("repros", "--update-goldens")
+    assert result.ret == 1 and not (pytester.path / "repros/goldens").exists()
+    result.stdout.fnmatch_lines(
+        [
+            "fail: rejected: one.py:8:1: UNSUP_X",
+            "rejected:",
+            "one.py:8:1: UNSUP_X",
+            'fix: if that is what the claim says, write `outcome = "rejected"` in [[]tool.repro[]]',
+        ]
+    )
+    repros(one=(OUTCOME, 'outcome = "rejected"'))
+    assert pytester.runpytest("repros", "--update-goldens").ret == 0
+    golden = json.loads((pytester.path / "repros/goldens/one/default.json").read_text())
+    identity = {"outcome": "rejected", "class": "DSLUserCodeError", "id": "UNSUP_X"}
+    assert {key: golden[key] for key in identity} == identity and golden["line_text"] == "raise Refused"
+    repros(one=("\n# moved\n" + OUTCOME.replace('"line": 10', '"line": 12'), 'outcome = "rejected"'))
+    assert pytester.runpytest("repros").ret == 0
+    repros(one=(OUTCOME.replace("UNSUP_X", "UNSUP_Y"), 'outcome = "rejected"'))
+    result = pytester.runpytest("repros")
+    result.stdout.fnmatch_lines(["    id: expected 'UNSUP_X', got 'UNSUP_Y'"])
+    repros(one=(give("np.zeros(1)"), 'outcome = "rejected"'))
+    result = pytester.runpytest("repros")
+    result.stdout.fnmatch_lines(['the claim says `outcome = "rejected"`, but run() returned out'])
+
+
+def test_corrupt_golden_fails_alone(pytester, accepted):
+    folder = accepted(one=(TWICE, WIDTHS))
+    (folder / "goldens/one/width=8.json").write_text("{")
+    result = pytester.runpytest("repros", "--update-goldens")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["fail: corrupt golden", "the golden repros/goldens/one/width=8.json cannot be read: *"])
+
+
+def test_unused_goldens_fail_unless_the_run_was_narrowed(pytester, accepted):
+    folder = accepted(one=(TWICE, WIDTHS), two=give("np.zeros(1)"))
+    stale = folder / "goldens/one/width=9.json"
+    stale.write_text("{}")
+    result = pytester.runpytest("repros")
+    assert result.ret == 1
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*unused goldens*", "    repros/goldens/one/width=9.json", "fix: rm repros/goldens/one/width=9.json"])
+    for narrowed in (["-k", "one"], ["--lf"], ["repros/one.py"], ["--deselect", "repros/two.py"]):
+        assert pytester.runpytest("repros" if "repros/one.py" not in narrowed else "-q", *narrowed).ret == 0
+
+
+def test_a_validated_golden_is_never_overwritten_by_the_emulator(pytester, accepted, repros):
+    folder = accepted(one=give("np.float32([1])"))
+    path = folder / "goldens/one/default.json"
+    path.write_text(path.read_text().replace('"validated": false', '"validated": true'))
+    result = pytester.runpytest("repros")
+    assert result.ret == 0 and "predicted" not in result.stdout.str()
+    repros(one=give("np.float32([2])"))
+    before = path.read_text()
+    result = pytester.runpytest("repros", "--update-goldens")
+    assert result.ret == 1 and path.read_text() == before
+    result.stdout.fnmatch_lines(["contradicted: hardware gave the golden", "contradicted: hardware gave the golden, so*"])
+
+
+def test_bad_files_are_told_and_the_others_can_go_on(pytester, repros):
+    folder = repros(good=give("np.zeros(1)"))
+    (folder / "bad.py").write_text("# /// script\n# [tool.repro]\n# wdith = 3\n# ///\ndef run(:\n    pass\n")
+    result = pytester.runpytest("repros", "--continue-on-collection-errors")
+    result.assert_outcomes(failed=1, errors=1)
+    result.stdout.fnmatch_lines(["repros/bad.py:5:9: SYNTAX_ERROR", "    def run(:", "            ^ invalid syntax"])
+    assert "Traceback" not in result.stdout.str()
+    assert pytester.runpytest("repros").ret == 2
+
+
+def test_other_python_files_are_left_to_pytest(pytester, repros):
+    folder = repros(one=give("np.zeros(1)"))
+    (folder / "plain.py").write_text("raise SystemExit('imported')\n")
+    pytester.makepyfile(test_ordinary="def test_it(): pass")
+    result = pytester.runpytest("--collect-only", "-q")
+    assert result.stdout.lines[:2] == ["repros/one.py::embedded", "test_ordinary.py::test_it"]
+    result = pytester.runpytest("--collect-only", "-q", "repros/one.py")
+    assert result.stdout.lines[:2] == ["repros/one.py::embedded", ""]
+
+
+def test_selection_and_last_failed(pytester, repros):
+    repros(one=(TWICE, WIDTHS), bad="def run():\n    return 3")
+    result = pytester.runpytest("-q", "repros/one.py::embedded::width=16", "--update-goldens")
+    result.assert_outcomes(passed=1)
+    result = pytester.runpytest("repros", "-q", "-k", "one and not 16", "--update-goldens")
+    result.assert_outcomes(passed=1, deselected=2)
+    pytester.runpytest("repros").assert_outcomes(passed=2, failed=1)
+    result = pytester.runpytest("repros", "--lf", "-v")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["repros/bad.py::embedded FAILED*"])
+
+
+def test_records_and_junit(pytester, accepted):
+    accepted(one=(TWICE, WIDTHS))
+    result = pytester.runpytest("repros", "--junitxml=junit.xml")
+    assert result.ret == 0
+    files = sorted((pytester.path / ".repro/records").glob("*.jsonl"))
+    lines = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    assert [(line["repro"], line["case"], line["verdict"]) for line in lines] == [
+        ("repros/one.py", case, "pass") for case in ("width=8", "width=16") * 2
+    ]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d-\d+\.jsonl", files[0].name)
+    assert lines[0]["key"]["repro_sha256"] == lines[2]["key"]["repro_sha256"] and lines[0]["key"]["platform"] == "emulator"
+    xml = (pytester.path / "junit.xml").read_text()
+    for name, value in {"host": "embedded", "device": "emulator", "verdict": "pass"}.items():
+        assert f'<property name="{name}" value="{value}" />' in xml
+    assert 'name="duration.call_s"' in xml
+
+
+def test_xdist_writes_in_the_controller_alone(pytester, repros):
+    files = {f"r{i}": (TWICE, WIDTHS) for i in range(3)}
+    repros(**files, big=give("np.zeros(5000)"), fails=give("3"))
+    result = pytester.runpytest_subprocess("repros", "-n2", "--update-goldens", "-q", "--junitxml=junit.xml")
+    result.assert_outcomes(passed=7, failed=1)
+    result.stdout.fnmatch_lines(["accepted repros/goldens/big/default.json", "7 claims on emulator only*"])
+    goldens = pytester.path / "repros/goldens"
+    assert len(list(goldens.glob("*/*.json"))) == 7 and len(list(goldens.glob("big/*.npy"))) == 1
+    (records,) = (pytester.path / ".repro/records").iterdir()
+    assert len(records.read_text().splitlines()) == 8
+    assert '<property name="verdict" value="fail" />' in (pytester.path / "junit.xml").read_text()
+    (goldens / "r1/width=9.json").write_text("{}")
+    (pytester.path / "repros/fails.py").unlink()
+    result = pytester.runpytest_subprocess("repros", "-n2")
+    assert result.ret == 1
+    result.assert_outcomes(passed=7)
+    result.stdout.fnmatch_lines(["    repros/goldens/r1/width=9.json"])
+
+
+@pytest.mark.parametrize("options", [[], ["-n2"]])
+def test_ctrl_c_leaves_nothing(pytester, repros, processes_with, options):
+    mark = f"REPRO_TEST_{uuid.uuid4().hex}"
+    body = """
+    import subprocess, time, numpy as np
+    def run(n):
+        if n:
+            subprocess.Popen(["setsid", "sleep", "997"])
+            open(f"started{n}", "w")
+            while True: pass
+        return {"out": np.zeros(1)}
+    """
+    repros(one=(body, "params = { n = [0, 1, 2] }"))
+    argv = [sys.executable, "-m", "pytest", "repros", "--update-goldens", *options]
+    client = subprocess.Popen(
+        argv, env=os.environ | {mark: "1"}, stdout=subprocess.PIPE, text=True, start_new_session=True, cwd=pytester.path
+    )
+    end = time.monotonic() + 30
+    while not (pytester.path / "started1").exists():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    os.killpg(client.pid, signal.SIGINT)
+    output, _ = client.communicate(timeout=30)
+    assert client.returncode == 2, output
+    while processes_with(mark):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert not (pytester.path / "repros/goldens").exists()
+    for path in (pytester.path / ".repro").rglob("*.jsonl"):
+        assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def test_usage_errors(pytester, repros, monkeypatch):
+    repros(one=give("np.zeros(1)"))
+    result = pytester.runpytest("repros", "--gpu-host", "p9")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: unknown host 'p9': the hosts are embedded, local"])
+    monkeypatch.setenv("CI", "true")
+    result = pytester.runpytest("repros", "--update-goldens")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --update-goldens is refused where CI is set*"])
+
+
+def test_timeouts_and_output(pytester, repros):
+    repros(hang="def run():\n    print('here', flush=True)\n    while True: pass", dies="import os\ndef run(): os.abort()")
+    result = pytester.runpytest("repros", "--gpu-timeout", "0.5", "--fresh")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["fail: crash: SIGABRT", "fail: timeout", "the repro did not end within 0.5 s*", "*stdout of the repro*", "here"]
+    )
+
+
+def test_a_disk_that_takes_no_golden_fails_the_run(pytester, repros):
+    repros(one=give("np.zeros(1)"))
+    (pytester.path / "repros/goldens").write_text("in the way")
+    result = pytester.runpytest("repros", "--update-goldens")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["fail: corrupt golden", "*repros/goldens/one/default.json cannot be read: Not a directory"])
+
+
+def test_disabled_the_plugin_does_nothing(pytester, repros):
+    repros(one=give("np.zeros(1)"))
+    result = pytester.runpytest_subprocess("-p", "no:gpu-repro", "repros", "-q")
+    assert result.ret == 5
