@@ -1,1 +1,1 @@
-"""From a traced function to a call: arguments, compilation to PTX and native code, and the device that runs kernels."""
+"""From a traced function to a call: arguments, compilation, and the device that runs the kernels."""

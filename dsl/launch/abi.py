@@ -58,7 +58,7 @@ class Binding:
                      f"expected to be {expected}, got {got}")
 
     def bind(self, leaf: SymInt, value: int, part: str) -> None:
-        """Take `value` for a symbol. Raises ValueError where it is no multiple, too wide, or another value than before."""
+        """Take `value` for a symbol. Raises ValueError where it is no multiple, too wide, or not as before."""
         if value % leaf.divisibility:
             raise self.mismatch(ValueError, part, f"a multiple of {leaf.divisibility}", value)
         if not -(1 << (leaf.width - 1)) <= value < 1 << (leaf.width - 1):
@@ -120,7 +120,7 @@ class TensorType:
         if len(view.shape) != len(self.shape):
             raise binding.mismatch(ValueError, "ndim", len(self.shape), len(view.shape))
         if view.address % self.alignment_bytes:
-            raise binding.mismatch(ValueError, "data", f"aligned to {self.alignment_bytes} bytes", f"{view.address:#x}")
+            raise binding.mismatch(ValueError, "data", f"{self.alignment_bytes} bytes aligned", f"{view.address:#x}")
         for mode, (leaf, extent) in enumerate(zip(self.shape, view.shape)):
             self._check_leaf(leaf, extent, f"shape[{mode}]", binding)
         for mode, (leaf, stride) in enumerate(zip(self.stride, view.strides)):
@@ -196,13 +196,13 @@ class PointerType:
         if dtype is not self.dtype:
             raise binding.mismatch(TypeError, "dtype", self.dtype.__name__, dtype.__name__)
         if address % self.alignment_bytes:
-            raise binding.mismatch(ValueError, "", f"aligned to {self.alignment_bytes} bytes", f"{address:#x}")
+            raise binding.mismatch(ValueError, "", f"{self.alignment_bytes} bytes aligned", f"{address:#x}")
         return [address]
 
 
 @dataclass(frozen=True)
 class StreamType:
-    """A CUDA stream: a CUstream or its handle. With `from_environment` a call brings none: it is the default stream."""
+    """A CUDA stream: a CUstream or its handle. `from_environment`: a call brings none, it is the default stream."""
 
     from_environment: bool = False
 
@@ -226,7 +226,7 @@ class StreamType:
 
 @dataclass(frozen=True)
 class ContainerType:
-    """A tuple, list, dict or dataclass with typed parts; `parts(value)` lists them, `make(parts)` builds one like it."""
+    """A tuple, list, dict or dataclass with typed parts: `parts(value)` lists them, `make(parts)` builds one."""
 
     kind: type
     names: tuple[str, ...]                  # ".x", "[0]", "['k']"

@@ -75,7 +75,7 @@ class RuntimeTensor:
         return f"Tensor<{self.view.address:#x}@{self.memspace.name} o {self.argument_type().layout_text()}>"
 
     def mark_layout_dynamic(self, leading_dim: int | None = None) -> RuntimeTensor:
-        """Make every extent and stride dynamic, but for the stride 1 of the leading mode and strides 0; returns self."""
+        """Make extents and strides dynamic, but for the stride 1 of the leading mode and strides 0; returns self."""
         rank = len(self.shape)
         if leading_dim is not None:
             if not -rank <= leading_dim < rank:
@@ -101,9 +101,10 @@ class RuntimeTensor:
 
     def mark_compact_shape_dynamic(self, mode: int, stride_order: Sequence[int] | None = None,
                                    divisibility: int = 1) -> RuntimeTensor:
-        """Make the extent of `mode` dynamic, a multiple of `divisibility`, and the strides that depend on it; returns self.
+        """Make the extent of `mode` dynamic, a multiple of `divisibility`, and the strides that depend on it.
 
         `stride_order` lists the modes from the outermost (greatest stride) to the innermost, as torch's dim_order().
+        Returns self.
         """
         rank = len(self.shape)
         if not 0 <= mode < rank:
@@ -222,7 +223,7 @@ class FakeStream:
 
 
 def make_fake_stream(*, use_tvm_ffi_env_stream: bool = False) -> FakeStream:
-    """A placeholder for a CUstream; with `use_tvm_ffi_env_stream` the call takes no stream and uses the current one."""
+    """A placeholder for a CUstream; with `use_tvm_ffi_env_stream` the call takes none and uses the current one."""
     return FakeStream(use_tvm_ffi_env_stream)
 
 
@@ -273,8 +274,8 @@ def is_typed(argument: object) -> bool:
 def typed(value: object, annotation: object = None, name: str = "") -> object:
     """The type `value` is passed as, or `value` itself where it can only be part of the code.
 
-    A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A Python number takes the
-    annotated type, else Int32 (Int64 where it needs more), Float32 or Boolean; inside a container it is static.
+    A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A Python number takes
+    the annotated type, else Int32 (Int64 where it needs more), Float32 or Boolean; inside a container it is static.
     """
     if hasattr(value, "argument_type"):
         return value.argument_type()

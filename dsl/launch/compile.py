@@ -84,7 +84,7 @@ def compile(traced: Traced, options: Options = Options()) -> Compiled:
 
 
 class Compiled:
-    """A compiled host function and its kernels. Lives as long as someone holds it; loads on a device when first run."""
+    """A compiled host function and its kernels, which a device loads when they first run."""
 
     def __init__(self, traced: Traced, options: Options, code: Code):
         self.traced, self.options, self.code = traced, options, code
@@ -113,8 +113,8 @@ class Compiled:
             for kernel in self.traced.kernels:
                 record = known.get((kernel.name, self.code.ptx))
                 if record is None:
-                    record = session.KernelRecord(kernel.name, self.code.arch, self.traced.device_mlir, self.code.llvm,
-                                                  self.code.ptx)
+                    code = self.code
+                    record = session.KernelRecord(kernel.name, code.arch, self.traced.device_mlir, code.llvm, code.ptx)
                     running.kernels.append(record)
                 found.append(record)
             self._recorded = running, found
@@ -144,7 +144,7 @@ class Compiled:
         return self._loaded[1]
 
 
-# --- from the native function back to Python ---------------------------------------------------------------------------
+# --- from the native function back to Python ----------------------------------------------------------------------
 
 
 class _Record(ctypes.Structure):

@@ -86,7 +86,8 @@ class Cuda:
     def facts(self) -> dict:
         name = self._call("cuDeviceGetName", 256, self.device).split(b"\0")[0].decode()
         version = self._call("cuDriverGetVersion")
-        return {"kind": self.kind, "name": name, "driver": f"{version // 1000}.{version % 1000 // 10}", "arch": self.arch}
+        driver = f"{version // 1000}.{version % 1000 // 10}"
+        return {"kind": self.kind, "name": name, "driver": driver, "arch": self.arch}
 
     def install(self) -> None:
         """Nothing to do: torch's cuda device is this one."""

@@ -88,11 +88,12 @@ def choose(kind: str | None = None) -> Device:
 
 
 def check_launch(entry: str, launch: Launch, smem_limit_bytes: int = 227 * 1024) -> None:
-    """Raise what the driver answers to a launch no GPU of this generation can run. CUDA guide: compute capabilities."""
+    """Raise what the driver answers to a launch no Hopper can run. CUDA guide: compute capabilities."""
     def refuse(text: str) -> DeviceError:
         return DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {text}")
-    for what, extents, limits in (("grid", launch.grid, (2**31 - 1, 65535, 65535)),
-                                  ("block", launch.block, (1024, 1024, 64)), ("cluster", launch.cluster, (8, 8, 8))):
+    parts = (("grid", launch.grid, (2**31 - 1, 65535, 65535)), ("block", launch.block, (1024, 1024, 64)),
+             ("cluster", launch.cluster, (8, 8, 8)))
+    for what, extents, limits in parts:
         if any(not 1 <= extent <= limit for extent, limit in zip(extents, limits)):
             raise refuse(f"{what}={extents} is outside (1, 1, 1) to {limits}")
     x, y, z = launch.block

@@ -1,4 +1,4 @@
-"""What a tensor of any library is, read through DLPack: address, extents, element type, and the storage it lives in."""
+"""What a tensor of any library is, read through DLPack: address, extents, element type, and its storage."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ _DTYPES = {
 DTYPES = tuple(_DTYPES.values())
 _KINDS = {0: "int", 1: "uint", 2: "float", 3: "opaque", 4: "bfloat", 5: "complex", 6: "bool"}
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_get_pointer.restype = ctypes.c_void_p
+_get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 @dataclass(frozen=True)
 class View:
-    """A strided view. `shape` and `strides` count elements; the storage is (address, bytes) of the whole allocation."""
+    """A strided view; `shape` and `strides` count elements, the storage is (address, bytes) of all of it."""
 
     address: int
     shape: tuple[int, ...]
@@ -47,7 +48,7 @@ def is_tensor(value: object) -> bool:
 
 
 def view(tensor: object) -> View:
-    """Read `tensor.__dlpack__()`. Raises what the exporter raises, and DSLUserCodeTypeError for other element types."""
+    """Read `tensor.__dlpack__()`. Raises what the exporter does, and DSLUserCodeTypeError for other element types."""
     capsule = tensor.__dlpack__()
     managed = ctypes.cast(_get_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
     dtype = _DTYPES.get((managed.code, managed.bits))

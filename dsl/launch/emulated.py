@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 
 from dsl import emulator
@@ -18,7 +18,7 @@ class Emulated:
 
     def __init__(self):
         self.memory = emulator.Memory()
-        self._registered: Counter[int] = Counter()
+        self._registered: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)    # (bytes, label), newest last
         self._undo_torch = None
 
     def facts(self) -> dict:
@@ -44,17 +44,22 @@ class Emulated:
         ctypes.memmove(destination, source, nbytes)
 
     def register(self, address: int, nbytes: int, label: str) -> None:
+        """The last label counts: a torch tensor is called as the parameter it is passed for, while it is."""
         if nbytes:
-            self._registered[address] += 1
-            if self._registered[address] == 1:
-                self.memory.register(address, nbytes, label)
+            if self._registered[address]:
+                self.memory.unregister(address)
+            self._registered[address].append((nbytes, label))
+            self.memory.register(address, nbytes, label)
 
     def unregister(self, address: int) -> None:
-        if address in self._registered:
-            self._registered[address] -= 1
-            if not self._registered[address]:
-                del self._registered[address]
-                self.memory.unregister(address)
+        if not self._registered.get(address):
+            return
+        self._registered[address].pop()
+        self.memory.unregister(address)
+        if self._registered[address]:
+            self.memory.register(address, *self._registered[address][-1])
+        else:
+            del self._registered[address]
 
     def load(self, ptx: str) -> emulator.Program:
         return emulator.load(ptx)

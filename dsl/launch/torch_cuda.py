@@ -22,9 +22,9 @@ CAPABILITY = (9, 0)
 PROPERTIES = {
     "name": "PTX emulator", "major": CAPABILITY[0], "minor": CAPABILITY[1], "multi_processor_count": 132,
     "total_memory": 80 << 30, "warp_size": 32, "max_threads_per_multi_processor": 2048, "max_threads_per_block": 1024,
-    "regs_per_multiprocessor": 65536, "shared_memory_per_block": 48 << 10, "shared_memory_per_multiprocessor": 228 << 10,
-    "shared_memory_per_block_optin": 227 << 10, "L2_cache_size": 50 << 20, "is_integrated": 0, "is_multi_gpu_board": 0,
-    "gcnArchName": "",
+    "regs_per_multiprocessor": 65536, "shared_memory_per_block": 48 << 10,
+    "shared_memory_per_multiprocessor": 228 << 10, "shared_memory_per_block_optin": 227 << 10,
+    "L2_cache_size": 50 << 20, "is_integrated": 0, "is_multi_gpu_board": 0, "gcnArchName": "",
 }
 
 
@@ -137,11 +137,6 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
     tensor_type, cpu = torch.Tensor, torch.device("cpu")
     special = _special_functions(torch, mapped)
 
-    def is_cuda(value: object) -> bool:
-        if isinstance(value, str):
-            return value == "cuda" or value.startswith("cuda:")
-        return isinstance(value, torch.device) and value.type == "cuda"
-
     class Cuda(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             kwargs = dict(kwargs or {})
@@ -152,7 +147,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             to_cuda = any(mapped.holds(tensor) for tensor in tensors)
             wanted = kwargs.get("device")
             if wanted is not None:
-                to_cuda = is_cuda(wanted)
+                to_cuda = _names_cuda(torch, wanted)
                 kwargs["device"] = cpu if to_cuda else wanted
             if to_cuda:
                 kwargs.pop("pin_memory", None)
@@ -183,9 +178,9 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
     tensor = torch.Tensor
     gpu = torch.device("cuda", 0)
 
-    def move(self, to_cuda: bool, result, function, copy=False):
+    def move(self, to_cuda: bool, result):
         """`result` is self on the CPU, converted; give it its place, in memory of its own where that changes."""
-        if _key(result) == _key(self) and (copy or to_cuda != mapped.holds(self)):
+        if _key(result) == _key(self) and to_cuda != mapped.holds(self):
             result = result.clone()
         if to_cuda:
             mapped.add(result)
@@ -203,13 +198,13 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
             to_cuda, args = True, ("cpu", *args[1:])
         args = tuple("cpu" if _names_cuda(torch, value) else value for value in args)
         kwargs = {name: "cpu" if _names_cuda(torch, value) else value for name, value in kwargs.items()}
-        return move(self, to_cuda, function(self, *args, **kwargs), function)
+        return move(self, to_cuda, function(self, *args, **kwargs))
 
     def cuda(function, self, device=None, non_blocking=False, memory_format=torch.preserve_format):
-        return move(self, True, self.to(memory_format=memory_format), function)
+        return move(self, True, self.to(memory_format=memory_format))
 
     def cpu(function, self, memory_format=torch.preserve_format):
-        return move(self, False, self.cpu(memory_format=memory_format), function)
+        return move(self, False, self.cpu(memory_format=memory_format))
 
     def to_numpy(function, self, *args, **kwargs):
         if mapped.holds(self):
@@ -229,7 +224,8 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
         tensor.to: to, tensor.cuda: cuda, tensor.cpu: cpu, tensor.numpy: to_numpy, tensor.__array__: to_numpy,
         tensor.__dlpack__: dlpack, tensor.is_cuda.__get__: answer(True), tensor.is_cpu.__get__: answer(False),
         tensor.device.__get__: answer(gpu), tensor.get_device: answer(0),
-        tensor.pin_memory: lambda function, self, *args: self.clone(), tensor.is_pinned: lambda function, self, *args: False,
+        tensor.pin_memory: lambda function, self, *args: self.clone(),
+        tensor.is_pinned: lambda function, self, *args: False,
         tensor.record_stream: lambda function, self, stream: None,
     }
 
@@ -249,8 +245,9 @@ def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator
     stream = _stream(device)
     properties = SimpleNamespace(**PROPERTIES)
     answers = {
-        "is_available": True, "is_initialized": True, "is_bf16_supported": True, "device_count": 1, "current_device": 0,
-        "init": None, "set_device": None, "empty_cache": None, "reset_peak_memory_stats": None, "ipc_collect": None,
+        "is_available": True, "is_initialized": True, "is_bf16_supported": True, "device_count": 1,
+        "current_device": 0, "init": None, "set_device": None, "empty_cache": None, "reset_peak_memory_stats": None,
+        "ipc_collect": None,
         "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0,
         "mem_get_info": (properties.total_memory, properties.total_memory),
         "get_device_properties": properties, "get_device_capability": CAPABILITY, "get_device_name": properties.name,
@@ -261,7 +258,7 @@ def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator
     yield torch.cuda, "_lazy_init", _answer("_lazy_init", None)
     yield torch.cuda, "synchronize", lambda device_=None: device.sync()
     yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
-    yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)       # torch.manual_seed seeds the CPU's itself
+    yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)    # torch.manual_seed seeds the CPU's
     yield torch.cuda, "Stream", lambda *args, **kwargs: stream
     yield torch.cuda, "Event", lambda *args, **kwargs: Event()
     yield torch.cuda, "stream", lambda stream_: contextlib.nullcontext(stream_)

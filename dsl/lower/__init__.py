@@ -1,1 +1,1 @@
-"""MLIR text -> llvm dialect text -> LLVM IR text -> PTX text or a native host function; each stage takes and gives text."""
+"""MLIR text -> llvm dialect text -> LLVM IR text -> PTX text or a native host function: a file a stage."""

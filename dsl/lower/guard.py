@@ -1,8 +1,9 @@
 """Run work that may abort the process in a forked child, so that an abort is a report.
 
-LLVM aborts where it lacks a selection pattern. In a process that has torch loaded a fork for every compile costs 35 to 50
-ms (measured: 16 fork and exit, the rest copied pages), a child that stays costs that once and then 5 ms a compile. So
-there is one child a process: started by the first compile, ended by the end of its parent, started anew after a crash.
+LLVM aborts where it lacks a selection pattern. In a process that has torch loaded a fork for every compile costs 35
+to 50 ms (measured: 16 fork and exit, the rest copied pages), a child that stays costs that once and then 5 ms a
+compile. So there is one child a process: started by the first compile, ended by the end of its parent, started anew
+after a crash.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _Child:
         reply_reader, reply_writer = os.pipe()
         self.words = tempfile.TemporaryFile()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)      # "multi-threaded, use of fork": LLVM only, below
+            warnings.simplefilter("ignore", DeprecationWarning)      # of forking beside threads: LLVM uses none
             self.pid = os.fork()
         if self.pid == 0:
             os.close(request_writer)

@@ -46,7 +46,8 @@ def _machine():
     return target.create_target_machine(opt=1, reloc="pic", codemodel="small", jit=True)
 
 
-def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",), keep_alive: tuple = ()) -> Native:
+def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",),
+           keep_alive: tuple = ()) -> Native:
     """Compile `llvm_ir` for this CPU; `symbols` are addresses it may call by name, libc is there anyway.
 
     No fast-math and no fma: host arithmetic rounds after each operation. Raises LoweringError for IR LLVM refuses and

@@ -15,7 +15,7 @@ from dsl.lower.passes import LoweringError
 
 
 def to_llvm_ir(llvm_dialect_text: str, contract: bool = False) -> str:
-    """LLVM IR for llvmlite. `contract` lets `a * b + c` become one fma, as NVIDIA does in kernels, never on the host."""
+    """LLVM IR for llvmlite. `contract` lets `a * b + c` become one fma, as NVIDIA does in kernels but not on hosts."""
     try:
         text = mlir.translate_to_llvm_ir(llvm_dialect_text)
     except mlir.ir.MLIRError as error:

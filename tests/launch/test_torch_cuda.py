@@ -58,7 +58,8 @@ def registry():
 ])
 def test_tensor_is_on_the_gpu(registry, make):
     tensor = make()
-    assert tensor.is_cuda and not tensor.is_cpu and tensor.device == torch.device("cuda:0") and tensor.get_device() == 0
+    assert tensor.is_cuda and not tensor.is_cpu and tensor.get_device() == 0
+    assert tensor.device == torch.device("cuda:0")
     assert tensor.shape == (4, 8)
     storage = tensor.untyped_storage()
     assert registry.live[storage.data_ptr()][0] == storage.nbytes()

@@ -68,7 +68,7 @@ def test_host_arithmetic_rounds_after_each_operation():
 
 def test_bad_input_is_refused_by_name():
     with pytest.raises(LoweringError, match="host linking: nobody defines no_such_function"):
-        host.native(compiled("llvm.func @no_such_function()\nllvm.func @host() { llvm.call @no_such_function() : () -> ()"
-                             "\n llvm.return }"), {})
+        host.native(compiled("llvm.func @no_such_function()\nllvm.func @host() {\n"
+                             "llvm.call @no_such_function() : () -> ()\n llvm.return }"), {})
     with pytest.raises(LoweringError, match="parsing error"):
         host.native("nonsense", {})

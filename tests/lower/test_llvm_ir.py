@@ -109,7 +109,8 @@ def test_attributes_only_the_newer_llvm_knows_stay_behind():
 
 
 def test_contraction_is_allowed_only_where_asked():
-    text = "define float @f(float %0) {\n  %2 = fmul nnan float %0, %0\n  %3 = fadd contract float %2, %0\n  ret float %3\n}"
+    text = "\n".join(("define float @f(float %0) {", "  %2 = fmul nnan float %0, %0",
+                      "  %3 = fadd contract float %2, %0", "  ret float %3", "}"))
     assert "fmul nnan float" in llvm_ir.adapt(text)
     assert "fmul contract nnan float" in llvm_ir.adapt(text, contract=True)
     assert llvm_ir.adapt(text, contract=True).count("contract") == 2
