@@ -105,20 +105,24 @@ def _check_vector(atom: CopyAtom, side: str, tensor: Tensor) -> None:
     layout = tensor.layout.outer if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     mode = layout[0] if isinstance(layout.shape, tuple) else layout
     if isinstance(atom.op, CopyG2SOp) and not _starts_with(mode.shape, count):
-        raise DSLUserCodeError(f"one call of the atom copies {count} elements, and the first mode of the {side} "
-                               f"{text(layout.shape)} is {text(mode.shape)}: the rest would not be copied",
-                               fix=f"tile it by vectors: `cute.zipped_divide(t, ({count},))`")
+        raise DSLUserCodeError(f"one call of the atom copies {_elements(count)}, and the first mode of the {side} "
+                               f"{text(layout.shape)} is {text(mode.shape)}: one call would not copy it",
+                               fix=f"tile both tensors by vectors: `cute.zipped_divide(t, ({count},))`")
     if count > 1 and not _is_contiguous(mode, count):
         raise DSLUserCodeError(f"a copy of {bits} bits moves {count} contiguous elements, and the first mode of the "
-                               f"{side} is {mode}", fix=f"num_bits_per_copy={atom.value_type.storage_width}, or order the "
-                               "modes so that the contiguous one comes first")
+                               f"{side} is {mode}", fix="put the contiguous mode first, or copy fewer bits with "
+                               f"num_bits_per_copy={atom.value_type.storage_width}")
     if isinstance(tensor.layout, ComposedLayout) and not _keeps_vectors(tensor.layout, count):
         raise DSLUserCodeError(f"the layout {tensor.layout} of the {side} permutes elements inside a vector of {count}",
                                fix="use a swizzle whose base covers the vector")
     alignment = tensor.pointer().alignment_bytes
     if alignment < bits // 8:
-        raise DSLUserCodeError(f"a copy of {bits} bits needs an address that is a multiple of {bits // 8} bytes, and of "
-                               f"the {side} only {alignment} is known", fix=_alignment_fix(bits))
+        raise DSLUserCodeError(f"a copy of {bits} bits needs addresses that are multiples of {bits // 8} bytes, and "
+                               f"those of the {side} are only known to be of {alignment}", fix=_alignment_fix(bits))
+
+
+def _elements(count: int) -> str:
+    return "1 element" if count == 1 else f"{count} elements"
 
 
 def _alignment_fix(bits: int) -> str:
@@ -127,13 +131,13 @@ def _alignment_fix(bits: int) -> str:
 
 
 def _starts_with(shape: Any, count: int) -> bool:
-    """Whether leading leaves of a mode make up exactly one vector."""
+    """Whether the first leaves of a mode make up exactly one vector."""
     covered = 1
     for leaf in flatten_to_tuple(shape):
-        if covered == count:
-            return isinstance(shape, tuple)
         covered *= leaf
-    return covered == count
+        if covered == count:
+            return True
+    return False
 
 
 def _is_contiguous(mode: Layout, count: int) -> bool:
@@ -154,7 +158,8 @@ class _Predicates:
         wanted = (_unwrapped(shape[0][1:]), *shape[1:]) if self.profiled else shape
         if [lay.size(m) for m in wrap(wanted)] != [lay.size(m) for m in wrap(pred.shape)]:
             raise DSLUserCodeError(f"pred has a shape like {text(wanted)} for a copy of {text(shape)}, and this is "
-                                   f"{text(pred.shape)}", fix=f"cute.make_rmem_tensor({text(wanted)}, cutlass.Boolean)")
+                                   f"{text(pred.shape)}",
+                                   fix=f"cute.make_rmem_tensor({text(wanted)}, cutlass.Boolean)")
 
     def at(self, coord: Any, count: int) -> Numeric:
         if self.profiled:

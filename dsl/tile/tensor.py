@@ -68,7 +68,8 @@ class Tensor:
 
     def __flatten__(self) -> tuple[tuple, Any]:
         """The pointer and dynamic leaves, and the rest as a hashable key (core.tree)."""
-        start, hole = ((self.iterator,), Pointer) if isinstance(self.iterator, Pointer) else split_dynamic(self.iterator)
+        in_memory = isinstance(self.iterator, Pointer)
+        start, hole = ((self.iterator,), Pointer) if in_memory else split_dynamic(self.iterator)
         leaves, key = self.layout.__flatten__()
         return (*start, *leaves), (hole, len(start), type(self.layout), key)
 
