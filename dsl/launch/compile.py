@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import functools
 import os
+import re
 import shlex
 import struct
 import sys
@@ -66,8 +66,19 @@ class Code:
     host: Any                                    # a ctypes function of the argument block
 
 
-@functools.lru_cache(maxsize=512)
+_codes: dict[tuple, Code] = {}
+_PLACES = re.compile(r" loc\([^()\n]*\)|^#loc.*\n", re.MULTILINE)
+
+
 def _code(host_mlir: str, device_mlir: str, arch: str, opt_level: int) -> Code:
+    """Compiled, or found by its text; from which line the host function is called makes no difference."""
+    key = (_PLACES.sub("", host_mlir), device_mlir, arch, opt_level)
+    if key not in _codes:
+        _codes[key] = _compile(host_mlir, device_mlir, arch, opt_level)
+    return _codes[key]
+
+
+def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int) -> Code:
     llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
     ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
     host = native(to_llvm_ir(convert_to_llvm(host_mlir, debug_lines=False)), {"dsl_launch": _entry_address},

@@ -85,21 +85,3 @@ def choose(kind: str | None = None) -> Device:
         from dsl.launch.emulated import Emulated
         return Emulated()
     raise ValueError(f"unknown device {kind!r}; known: emulator, cuda")
-
-
-def check_launch(entry: str, launch: Launch, smem_limit_bytes: int = 227 * 1024) -> None:
-    """Raise what the driver answers to a launch no Hopper can run. CUDA guide: compute capabilities."""
-    def refuse(text: str) -> DeviceError:
-        return DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {text}")
-    parts = (("grid", launch.grid, (2**31 - 1, 65535, 65535)), ("block", launch.block, (1024, 1024, 64)),
-             ("cluster", launch.cluster, (8, 8, 8)))
-    for what, extents, limits in parts:
-        if any(not 1 <= extent <= limit for extent, limit in zip(extents, limits)):
-            raise refuse(f"{what}={extents} is outside (1, 1, 1) to {limits}")
-    x, y, z = launch.block
-    if x * y * z > 1024:
-        raise refuse(f"block={launch.block} has {x * y * z} threads, and 1024 is the most")
-    if any(extent % part for extent, part in zip(launch.grid, launch.cluster)):
-        raise refuse(f"grid={launch.grid} is no multiple of cluster={launch.cluster}")
-    if not 0 <= launch.smem_bytes <= smem_limit_bytes:
-        raise refuse(f"smem={launch.smem_bytes} bytes, and {smem_limit_bytes} is the most")

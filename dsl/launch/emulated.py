@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from collections import defaultdict
 from collections.abc import Sequence
 
 from dsl import emulator
 from dsl.launch import torch_cuda
-from dsl.launch.device import Launch, check_launch
+from dsl.launch.device import Launch
 
 
 class Emulated:
@@ -18,7 +17,6 @@ class Emulated:
 
     def __init__(self):
         self.memory = emulator.Memory()
-        self._registered: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)    # (bytes, label), newest last
         self._undo_torch = None
 
     def facts(self) -> dict:
@@ -45,27 +43,15 @@ class Emulated:
 
     def register(self, address: int, nbytes: int, label: str) -> None:
         """The last label counts: a torch tensor is called as the parameter it is passed for, while it is."""
-        if nbytes:
-            if self._registered[address]:
-                self.memory.unregister(address)
-            self._registered[address].append((nbytes, label))
-            self.memory.register(address, nbytes, label)
+        self.memory.register(address, nbytes, label)
 
     def unregister(self, address: int) -> None:
-        if not self._registered.get(address):
-            return
-        self._registered[address].pop()
         self.memory.unregister(address)
-        if self._registered[address]:
-            self.memory.register(address, *self._registered[address][-1])
-        else:
-            del self._registered[address]
 
     def load(self, ptx: str) -> emulator.Program:
         return emulator.load(ptx)
 
     def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
-        check_launch(entry, launch)
         emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
                         smem_bytes=launch.smem_bytes, cluster=launch.cluster)
 

@@ -1,0 +1,110 @@
+"""Whole programs on the emulator: torch's cuda tensors, numpy arrays, faults, host printf in order."""
+
+import numpy as np
+import pytest
+import torch
+
+from dsl import alias, emulator
+from dsl.core.pointer import AddressSpace
+
+
+@pytest.fixture
+def cute():
+    session = alias.install("emulator")
+    import cutlass.cute as cute
+    yield cute
+    assert session.device.memory.allocations() is not None
+    alias.uninstall()
+
+
+@pytest.fixture
+def saxpy(cute):
+    import cutlass
+
+    @cute.kernel
+    def kernel(x: cute.Tensor, y: cute.Tensor, a: cutlass.Float32, n: cutlass.Int32):
+        tid, _, _ = cute.arch.thread_idx()
+        bid, _, _ = cute.arch.block_idx()
+        i = bid * 64 + tid
+        if i < n:
+            y[i] = a * x[i] + y[i]
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, a: cutlass.Float32, n: cutlass.Int32):
+        kernel(x, y, a, n).launch(grid=((n + 63) // 64, 1, 1), block=(64, 1, 1))
+
+    return host
+
+
+def test_cuda_tensors_of_torch(saxpy):
+    x, y = torch.arange(200, dtype=torch.float32, device="cuda"), torch.ones(200, device="cuda")
+    saxpy(x, y, 2.0, 200)
+    torch.cuda.synchronize()
+    assert y.is_cuda and torch.equal(y.cpu(), 2 * torch.arange(200, dtype=torch.float32) + 1)
+
+
+def test_numpy_arrays(saxpy):
+    x, y = np.arange(200, dtype=np.float32), np.ones(200, np.float32)
+    saxpy(x, y, 2.0, 200)
+    assert (y == 2 * np.arange(200) + 1).all()
+
+
+def test_a_compiled_function_takes_other_sizes(cute, saxpy):
+    import cutlass
+    from cutlass.cute.runtime import make_fake_compact_tensor
+    n = cute.sym_int()
+    fakes = [make_fake_compact_tensor(cutlass.Float32, (n,)) for _ in range(2)]
+    compiled = cute.compile(saxpy, *fakes, cutlass.Float32(0), cutlass.Int32(0), options="--enable-tvm-ffi")
+    for size in (1, 64, 1000):
+        x, y = torch.rand(size), torch.rand(size)
+        wanted = torch.addcmul(y.double(), x.double(), torch.full_like(x, 3).double()).float()
+        compiled(x.cuda(), out := y.cuda(), 3.0, size)
+        assert torch.equal(out.cpu(), wanted)
+    with pytest.raises(ValueError, match=r"Mismatched y.shape\[0\] on argument #1"):
+        compiled(torch.ones(4), torch.ones(5), 1.0, 4)
+
+
+def test_fault_names_the_parameter_and_the_line(saxpy):
+    x, y = torch.ones(64, device="cuda"), torch.ones(64, device="cuda")
+    with pytest.raises(emulator.Fault) as fault:
+        saxpy(x, y, 2.0, 100_000)
+    assert fault.value.kind == "out_of_bounds"
+    assert fault.value.repro_outcome["file"] == __file__
+    assert "y[i] = a * x[i] + y[i]" in str(fault.value)
+
+
+def test_pointer_into_a_cuda_tensor(cute):
+    import cutlass
+    from cutlass.cute.runtime import make_ptr
+
+    @cute.kernel
+    def kernel(p: cute.Pointer):
+        tid, _, _ = cute.arch.thread_idx()
+        (p + tid).store(cutlass.Int32(tid * tid))
+
+    @cute.jit
+    def host(p: cute.Pointer):
+        kernel(p).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    out = torch.zeros(32, dtype=torch.int32, device="cuda")
+    host(make_ptr(cutlass.Int32, out.data_ptr(), AddressSpace.gmem))
+    assert out.tolist() == [i * i for i in range(32)]
+
+
+def test_host_and_kernel_print_in_order(cute, capfd):
+    import cutlass
+
+    @cute.kernel
+    def kernel(n: cutlass.Int32):
+        cute.printf("kernel {}", n)
+
+    @cute.jit
+    def host(n: cutlass.Int32):
+        cute.printf("before {}", n)
+        kernel(n).launch(grid=(1, 1, 1), block=(1, 1, 1))
+        cute.printf("after {}", n)
+
+    print("first")
+    host(5)
+    print("last", flush=True)
+    assert capfd.readouterr().out == "first\nbefore 5\nkernel 5\nafter 5\nlast\n"
