@@ -302,7 +302,7 @@ class Range:
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         dtype = Int32
         for value in (start, stop, step):
-            dtype = promote(dtype, type(numeric(value))) if is_dynamic(numeric(value)) else dtype
+            dtype = promote(dtype, type(numeric(value)))
         if not dtype.signed:
             dtype = Int64 if dtype.width == 64 else Int32
         self.dtype = dtype

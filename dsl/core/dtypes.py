@@ -213,7 +213,7 @@ def of_python(value: object) -> type[Numeric] | None:
     if isinstance(value, bool):
         return Boolean
     if isinstance(value, int):
-        return Int32 if -(1 << 31) <= value < (1 << 32) else Int64
+        return Int32 if -(1 << 31) <= value < (1 << 31) else Int64
     return Float32 if isinstance(value, float) else None
 
 

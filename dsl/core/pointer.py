@@ -10,6 +10,9 @@ from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError
 
 
+_FAR = 1 << 30      # elements
+
+
 class AddressSpace(enum.IntEnum):
     """The memory spaces; the numbers are NVPTX's address spaces."""
 
@@ -96,10 +99,11 @@ class Pointer:
         return Pointer(self.dtype, moved, self.space, known)
 
     def _constant_offset(self, count: int) -> mlir.Value:
-        if count == 0:
-            return self.address
-        index = count if abs(count) < 1 << 31 else mlir.constant(count, mlir.i64)
-        return mlir.gep(self.address, self.dtype.storage_type(), index)
+        """The address `count` elements on. MLIR keeps constant indices in 32 bits, so far ones are split in two."""
+        element = self.dtype.storage_type()
+        far, near = (0, count) if -_FAR <= count < _FAR else divmod(count, _FAR)
+        address = mlir.gep(self.address, mlir.array(element, _FAR), far) if far else self.address
+        return mlir.gep(address, element, near) if near else address
 
     def load(self) -> Numeric:
         """The element this points at."""

@@ -67,7 +67,27 @@ def _compile(llvm_ir: str, arch: str, optimize: int) -> str:
     tuning = llvm.create_pipeline_tuning_options(speed_level=optimize)
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-    return tidy(machine.emit_assembly(module))
+    return tidy(machine.emit_assembly(_hide_far_offsets(module)))
+
+
+_FAR_OFFSET = re.compile(r"^( *)(%\S+ = getelementptr .*, i64 )(-?\d{10,})(.*)$", re.MULTILINE)
+
+
+def _hide_far_offsets(module: llvm.ModuleRef) -> llvm.ModuleRef:
+    """LLVM 22 prints an address offset past 32 bits modulo 2**32 (`ld [%rd1+-2147483643]`): keep those in registers."""
+    text = str(module)
+    count = 0
+
+    def in_register(match: re.Match) -> str:
+        nonlocal count
+        indent, head, offset, tail = match.groups()
+        if -(1 << 31) <= int(offset) < 1 << 31:
+            return match.group()
+        count += 1
+        name = f"%far.offset.{count}"
+        return f'{indent}{name} = call i64 asm "mov.b64 $0, {offset};", "=l"()\n{indent}{head}{name}{tail}'
+    text = _FAR_OFFSET.sub(in_register, text)
+    return llvm.parse_assembly(text) if count else module
 
 
 _DWARF = re.compile(r"^\t\.section\t\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE)
