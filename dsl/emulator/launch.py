@@ -68,7 +68,7 @@ class _Launch:
     def __init__(self, program, entry_name, grid, block, params, memory, smem_bytes, write):
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block = grid, block
-        self.code: Code = program.code(entry_name)
+        self.code: Code = program.code(entry_name, int(np.prod(grid)) * int(np.prod(block)))
         self.failure: BaseException | None = None
         self.assertion: str | None = None
         self.queues: Queues | None = None

@@ -88,14 +88,21 @@ def object_code(ir: str, level: int = 2) -> bytes:
         module = _parsed(ir, machine)
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
         if level == QUICK:
-            passes = llvm.create_new_module_pass_manager()
-            passes.add_sroa_pass()
-            passes.add_instruction_combine_pass()
-            passes.add_simplify_cfg_pass()
+            _quick_passes().run(module, builder)
+            if "presplitcoroutine" in ir:  # LLVM's O0 pipeline splits coroutines and does little else
+                builder.getModulePassManager().run(module, builder)
+                _quick_passes().run(module, builder)
         else:
-            passes = builder.getModulePassManager()
-        passes.run(module, builder)
+            builder.getModulePassManager().run(module, builder)
         return machine.emit_object(module)
+
+
+def _quick_passes():
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    return passes
 
 
 _libraries = 0

@@ -16,6 +16,7 @@ from .parse import parse
 from .syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
 
 LARGE_INSTRUCTIONS = 20_000  # beyond this O1 is used: compile time grows faster than it pays
+QUICK_THREADS = 1 << 14  # launches of fewer threads are compiled quickly, a third of the time, and run slower
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Program:
         self.module: Module = parse(ptx)
         self._check_instructions()
         self._variables = _Variables(self.module)
-        self._code: dict[str, Code] = {}
+        self._code: dict[tuple[str, bool], Code] = {}
         self._lock = threading.Lock()
         self.entries = {f.name: self._entry(f) for f in self.module.functions.values() if f.is_entry}
 
@@ -89,12 +90,13 @@ class Program:
     def variables_address(self) -> int:
         return self._variables.address
 
-    def code(self, entry_name: str) -> Code:
-        """Machine code of an entry, compiled on first use. Raises Unsupported or PtxError."""
+    def code(self, entry_name: str, threads: int) -> Code:
+        """Machine code of an entry for a launch of `threads`, compiled on first use. Raises Unsupported or PtxError."""
+        quick = threads < QUICK_THREADS
         with self._lock:
-            code = self._code.get(entry_name)
+            code = self._code.get((entry_name, False)) or self._code.get((entry_name, quick))
             if code is None:
-                code = self._code[entry_name] = self._compile(entry_name)
+                code = self._code[entry_name, quick] = self._compile(entry_name, quick)
             return code
 
     def llvm_ir(self, entry_name: str) -> str:
@@ -107,14 +109,15 @@ class Program:
         thread = Thread(self.module, function, places, self.place_of)
         return thread, thread.module_text()
 
-    def _compile(self, entry_name: str) -> Code:
+    def _compile(self, entry_name: str, quick: bool) -> Code:
         thread, text = self._thread(entry_name)
         size = sum(len(f.items) for f in reachable(self.module, thread.entry))
         imports = dict(native.runtime())
         if thread.directed:
             imports.update(native.directed_rounding())
         imports.update(native.libm())
-        code = native.object_code(text, 1 if size > LARGE_INSTRUCTIONS else 2)
+        level = native.QUICK if quick else 1 if size > LARGE_INSTRUCTIONS else 2
+        code = native.object_code(text, level)
         tracker = native.link(code, ["block"], imports)
         return Code(tracker["block"], thread.sites, thread.coroutine, thread.uses, thread.places, tracker)
 
