@@ -21,16 +21,44 @@ def failure(case: Case, kernels: list[dict[str, Any]], target: str) -> str:
     for check in checks:
         directive = re.sub(r"^(?=[A-Z])", "-", check.directive)
         lines[check.line - 1] = f"# CHECK-{target}{directive}: {check.pattern}"
-    return _filecheck(short(case.repro.path), "\n".join(lines) + "\n", "\n".join(texts), f"CHECK-{target}")
+    return _filecheck(case, lines, "\n".join(texts), target)
 
 
-def _filecheck(name: str, checks: str, text: str, prefix: str) -> str:
+def _filecheck(case: Case, lines: list[str], text: str, target: str) -> str:
     from filecheck.finput import FInput
     from filecheck.matcher import Matcher
     from filecheck.options import Options
     from filecheck.parser import Parser, pattern_for_opts
 
-    options = Options(name, input_file=prefix.removeprefix("CHECK-"), check_prefixes=[prefix])
-    matcher = Matcher(options, FInput(options.input_file, text), Parser(options, io.StringIO(checks), *pattern_for_opts(options)))
+    options = Options(short(case.repro.path), input_file=target, check_prefixes=[f"CHECK-{target}"])
+    checks = io.StringIO("\n".join(lines) + "\n")
+    matcher = Matcher(options, FInput(target, text), Parser(options, checks, *pattern_for_opts(options)))
     matcher.stderr = io.StringIO()
-    return "" if matcher.run() == 0 else re.sub(r"\x1b\[\d+m", "", matcher.stderr.getvalue()).strip()
+    if matcher.run() == 0:
+        return ""
+    said = re.sub(r"\x1b\[\d+m", "", matcher.stderr.getvalue()).strip()
+    return _readable(case, said, target)
+
+
+def _readable(case: Case, said: str, target: str) -> str:
+    """What FileCheck said, with the author's line and carets under it."""
+    first, *rest = said.splitlines()
+    place = re.fullmatch(r".*?:(\d+):(?:\d+)? *(?:error: )?(.*)", first)
+    if not place:
+        return said
+    number = int(place[1])
+    source = case.repro.text.split("\n")[number - 1].strip()
+    start = source.index("CHECK")
+    carets = " " * start + "^" * (source.index(":") - start)
+    shown = [f"{short(case.repro.path)}:{number}: CHECK_FAILED", f"    {source}", f"    {carets} {place[2]}"]
+    for line in rest:
+        at = re.fullmatch(rf"Current position at {target}:(\d+):.*", line)
+        if at:
+            shown.append(f"searched from {target} line {at[1]}:")
+        elif line.startswith("Matching at:"):
+            shown.append(f"found in the {target}:")
+        elif line == "Possible intended match at:":
+            shown.append("perhaps this was meant:")
+        elif line.strip(" ^") and not line.startswith(f"{target}:"):
+            shown.append("    " + line.expandtabs(4).strip())
+    return "\n".join(shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,6 +38,13 @@ class Host:
             return f"{self.name} ({self.device})"
         facts = self.device_facts
         return f"{self.name} ({facts['name']}, {facts['arch']}, driver {facts['driver']})"
+
+    def shortfall(self, arch: str | None) -> str:
+        """Why this host cannot show a feature that needs `arch`, or ''. The emulator shows all it knows."""
+        if not self.is_hardware or arch is None:
+            return ""
+        has, needs = (int(re.sub(r"\D", "", name)) for name in (self.device_facts["arch"], arch))
+        return f"needs {arch}; {self.describe()} is older" if has < needs else ""
 
 
 def resolve(name: str) -> Host:

@@ -37,8 +37,11 @@ class Verdict:
 
 
 def run(transport: Transport, case: Case, host: Host, timeout_s: float | None = None, fresh: bool = False) -> Outcome:
-    """Run the case on the host, once."""
+    """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`."""
     repro = case.repro
+    shortfall = host.shortfall(repro.arch)
+    if shortfall:
+        return Outcome("skipped", shortfall)
     job = Job(
         path=str(repro.path),
         source=repro.text,
@@ -68,6 +71,8 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
 
     if outcome.kind == "infra":
         return said("infra", "could not be run", f"the repro could not be run on {host.name}: {outcome.text}")
+    if outcome.kind == "skipped":
+        return said("skip", "older GPU", outcome.text)
     wrong_end = _wrong_end(case, outcome)
     if wrong_end:
         return said("fail", report.brief(outcome) if outcome.kind != "outputs" else f"not {case.repro.outcome}", wrong_end)
@@ -107,7 +112,7 @@ def _wrong_end(case: Case, outcome: Outcome) -> str:
         return f"{says}, but run() returned {names}\nfix: if that is right, remove `outcome` from [tool.repro]"
     if outcome.kind in ("error", "timeout", "crash"):
         return outcome.text if declared == "outputs" else f"{says}, but:\n{outcome.text}"
-    fix = f'fix: if that is what the claim says, write `outcome = "{outcome.kind}"` in [tool.repro]'
+    fix = f'if that is what the claim says, write `outcome = "{outcome.kind}"` in [tool.repro]'
     head = f"{outcome.kind}:" if declared == "outputs" else f"{says}, but it was {outcome.kind}:"
     return f"{head}\n{outcome.text}\n{fix}"
 

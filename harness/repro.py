@@ -302,7 +302,7 @@ class _Source:
         if not docstring:
             fix = 'begin the file with a docstring whose first line is the claim: """shfl.sync reads only inside its segment."""'
             self.error(run.lineno, run.col_offset + 1, 3, "NO_CLAIM", "the file claims nothing", fix)
-        return docstring.split("\n")[0].strip()
+        return re.split(r"\s+Source:", docstring.split("\n")[0])[0].strip()
 
     def run(self, tree: ast.Module, params: Mapping[str, Any]) -> ast.FunctionDef:
         """The `run` function, which must take exactly the parameters."""

@@ -88,8 +88,9 @@ def _decode_float8(dtype: Dtype, raw: np.ndarray) -> np.ndarray:
 class Outcome:
     """One run of one case.
 
-    kind: outputs | rejected | trap | deadlock | fault | error | timeout | crash | infra. The first five are what a
-    claim may say; error, timeout and crash are failures of the repro; infra says nothing about the claim.
+    kind: outputs | rejected | trap | deadlock | fault | error | timeout | crash | infra | skipped. The first five are
+    what a claim may say; error, timeout and crash are failures of the repro; infra (it could not be run) and skipped
+    (the host has no such feature) say nothing about the claim.
     """
 
     kind: str

@@ -18,14 +18,15 @@ def repro_text(body: str, table: str = "", claim: str = "It is so.") -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def bytecode(tmp_path_factory):
-    """Compile once what every pytest run and every supervisor of these tests imports, also where that is turned off."""
+def bytecode(pytestconfig):
+    """Where writing bytecode is turned off, keep it in pytest's cache: these tests start many interpreters."""
     with pytest.MonkeyPatch.context() as patch:
-        prefix = str(tmp_path_factory.mktemp("bytecode"))
-        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-        patch.setenv("PYTHONPYCACHEPREFIX", prefix)
-        patch.setattr(sys, "dont_write_bytecode", False)
-        patch.setattr(sys, "pycache_prefix", prefix)
+        if sys.dont_write_bytecode:
+            prefix = str(pytestconfig.cache.mkdir("bytecode"))
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", prefix)
+            patch.setattr(sys, "dont_write_bytecode", False)
+            patch.setattr(sys, "pycache_prefix", prefix)
         yield
 
 

@@ -97,3 +97,15 @@ def test_new_refuses_what_it_cannot_write(project, capsys):
     assert main(["new", "mine"]) == 2
     assert capsys.readouterr().err.endswith("repros/mine.py exists already; `repro run repros/mine.py` runs it\n")
     assert (project / "repros/mine.py").read_text() == "mine"
+
+
+def test_new_writes_a_repro_that_passes(project, capfd):
+    assert main(["new", "my_question"]) == 0
+    out = capfd.readouterr().out
+    assert out.startswith("wrote repros/my_question.py\n\nrepros/my_question.py n=32\npass: predicted, not validated\n")
+    assert "accepted repros/goldens/my_question/n=40.json" in out
+    golden = json.loads((project / "repros/goldens/my_question/n=40.json").read_text())
+    assert golden["provenance"]["compiler"]["name"] == "embedded"
+    assert list(golden["provenance"]["ptx_sha256"].values())[0]
+    assert main(["run", "repros/my_question.py", "-p", "n=40", "--ptx"]) == 0
+    assert ".visible .entry" in capfd.readouterr().out

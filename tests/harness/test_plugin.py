@@ -139,7 +139,7 @@ def test_an_outcome_is_accepted_only_where_it_is_declared(pytester, repros):
             "fail: rejected: one.py:8:1: UNSUP_X",
             "rejected:",
             "one.py:8:1: UNSUP_X",
-            'fix: if that is what the claim says, write `outcome = "rejected"` in [[]tool.repro[]]',
+            'if that is what the claim says, write `outcome = "rejected"` in [[]tool.repro[]]',
         ]
     )
     repros(one=(OUTCOME, 'outcome = "rejected"'))

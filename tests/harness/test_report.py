@@ -39,13 +39,23 @@ def test_check_lines_of_a_case(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with_relu, without = write(CHECKS, "params = { relu = [true, false] }").cases()
     assert codegen.failure(without, [kernel()], "PTX") == ""
-    text = codegen.failure(with_relu, [kernel()], "PTX")
-    assert text.startswith('repros/one.py:9: error: Couldn\'t match "max.f32".') and "Current position at PTX:2:13" in text
+    assert codegen.failure(with_relu, [kernel()], "PTX").splitlines() == [
+        "repros/one.py:9: CHECK_FAILED",
+        "    # CHECK-PTX(relu=True): max.f32",
+        "      ^^^^^^^^^^^^^^^^^^^^ Couldn't match \"max.f32\".",
+        "searched from PTX line 2:",
+        "    mul.f32 %f2, %f1, 0f40000000;",
+    ]
     assert codegen.failure(with_relu, [], "PTX") == "the CHECK-PTX lines have nothing to match: the case compiled no kernel"
     relu = PTX.replace("\tst", "\tmax.f32 %f2, %f2, 0f00000000;\n\tst")
     assert codegen.failure(with_relu, [kernel(ptx=relu)], "PTX") == ""
-    text = codegen.failure(without, [kernel(ptx=relu)], "PTX")
-    assert "excluded string found in input ('max.f32')" in text and "\x1b" not in text
+    assert codegen.failure(without, [kernel(ptx=relu)], "PTX").splitlines() == [
+        "repros/one.py:8: CHECK_FAILED",
+        "    # CHECK-PTX(relu=False)-NOT: max.f32",
+        "      ^^^^^^^^^^^^^^^^^^^^^^^^^ CHECK-PTX-NOT: excluded string found in input ('max.f32')",
+        "found in the PTX:",
+        "    max.f32 %f2, %f2, 0f00000000;",
+    ]
 
 
 def test_kernels_of_one_module_are_matched_once(write):
@@ -123,3 +133,8 @@ def test_a_reply_is_not_trusted():
     for header, buffers in bad:
         got = from_reply(header, buffers)
         assert got.kind == "infra" and got.text.startswith("the reply of the runner is broken: ")
+
+
+def test_a_pattern_that_is_no_pattern(write):
+    (case,) = write("# CHECK-PTX: [[unknown]]\ndef run(): return {}").cases()
+    assert "one.py:5: CHECK_FAILED" in codegen.failure(case, [kernel()], "PTX")

@@ -51,7 +51,7 @@ def complaint(path, text: str) -> str:
 def test_reads_everything(path):
     path.write_text(GOOD)
     repro = read(path)
-    assert repro.claim == "The claim.  Source: somewhere."
+    assert repro.claim == "The claim."
     assert (repro.arch, repro.timeout_s, repro.outcome, repro.has_expected) == ("sm_80", 2.0, "outputs", True)
     assert repro.warm == ("cutlass",)
     assert repro.compare["out"] == Rule("ulp", 2) and repro.compare["other"] == Rule("rel", 1e-5)

@@ -1,0 +1,55 @@
+"""Hosts: what they are called, and what is said where there is no device."""
+
+import subprocess
+
+import pytest
+
+from harness import hosts, judge
+from harness.hosts import Host, HostError, resolve
+
+
+def test_embedded_needs_nothing():
+    host = resolve("embedded")
+    assert (host.device, host.is_hardware, host.describe()) == ("emulator", False, "embedded (emulator)")
+
+
+def test_local_without_a_driver_says_so(monkeypatch):
+    probe = "raise SystemExit('there is no NVIDIA driver (libcuda.so.1: cannot open shared object file)')"
+    monkeypatch.setattr(hosts, "_PROBE", probe)
+    with pytest.raises(HostError) as error:
+        resolve("local")
+    assert str(error.value) == (
+        "host local: this machine has no CUDA device that can be used: "
+        "there is no NVIDIA driver (libcuda.so.1: cannot open shared object file)\n"
+        "run on the emulator with --gpu-host embedded (the default)"
+    )
+
+
+FAKE_DRIVER = """
+#include <string.h>
+int cuInit(unsigned f) { return 0; }
+int cuDeviceGetCount(int *n) { *n = 1; return 0; }
+int cuDeviceGet(int *d, int i) { *d = i; return 0; }
+int cuDeviceGetName(char *s, int n, int d) { strncpy(s, "NVIDIA H100", n); return 0; }
+int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
+int cuDriverGetVersion(int *v) { *v = 13020; return 0; }
+"""
+
+
+def test_local_with_a_driver(tmp_path, monkeypatch):
+    """The probe against a stand-in for the driver's library."""
+    (tmp_path / "cuda.c").write_text(FAKE_DRIVER)
+    library = tmp_path / "libcuda.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "cuda.c"], check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    host = resolve("local")
+    assert host.is_hardware and host.device_facts["name"] == "NVIDIA H100" and host.device_facts["arch"] == "sm_90"
+    assert host.describe().startswith("local (NVIDIA H100, sm_90, driver ")
+
+
+def test_an_older_gpu_skips(write, tmp_path):
+    case = next(write("def run(): return {}", 'arch = "sm_100a"').cases())
+    host = Host("local", "cuda", device_facts={"name": "NVIDIA H100", "arch": "sm_90", "driver": "580.1"})
+    verdict = judge.judge(case, host, judge.run(None, case, host), tmp_path)
+    assert (verdict.status, verdict.text) == ("skip", "needs sm_100a; local (NVIDIA H100, sm_90, driver 580.1) is older")
+    assert host.shortfall("sm_90a") == host.shortfall(None) == resolve("embedded").shortfall("sm_100") == ""
