@@ -54,9 +54,10 @@ def _parser() -> argparse.ArgumentParser:
 def _run(file: str, source: str, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 130 after Ctrl-C."""
     from dsl import alias
+    from dsl.launch.device import DeviceMissing
     try:
         session = alias.install(options.device)
-    except RuntimeError as error:
+    except (RuntimeError, DeviceMissing) as error:
         print(f"dsl: {error}", file=sys.stderr)
         return 2
     status = 0
@@ -80,7 +81,7 @@ def _execute(file: str, source: str, params: list[str]) -> None:
     module = types.ModuleType("__main__")
     module.__file__ = file
     sys.modules["__main__"] = module
-    tree = ast.parse(source, file)
+    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST)
     exec(compile(tree, file, "exec"), module.__dict__)
     run = getattr(module, "run", None)
     if callable(run) and not _has_main_block(tree):
