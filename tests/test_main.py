@@ -1,0 +1,239 @@
+"""`python -m dsl`: programs from files and standard input, stages shown, mistakes answered, nothing left hanging."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HEAD = """\
+import cutlass
+import cutlass.cute as cute
+import numpy as np
+from cutlass.cute.runtime import from_dlpack
+
+"""
+GOOD = HEAD + """\
+@cute.kernel
+def kernel(out: cute.Tensor, n: cutlass.Int32):
+    t, _, _ = cute.arch.thread_idx()
+    if t == 1:
+        cute.printf("thread {} of {}: {}", t, n, 1.5)
+    out[t] = t * n
+
+
+@cute.jit
+def host(out: cute.Tensor, n: cutlass.Int32):
+    cute.printf("launching {}", n)
+    kernel(out, n).launch(grid=1, block=4)
+
+
+def run(n=3):
+    out = np.zeros(4, np.int32)
+    host(from_dlpack(out), n)
+    return {"out": out}
+"""
+
+
+def dsl(*arguments: str, text: str | None = None, folder: Path | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "dsl", *arguments], input=text, capture_output=True, text=True,
+                          timeout=120, cwd=folder)
+
+
+def failing(tmp_path: Path, body: str) -> str:
+    """What standard error says of a program that must fail with status 1."""
+    (tmp_path / "author.py").write_text(HEAD + body)
+    run = dsl("--device", "emulator", "author.py", folder=tmp_path)
+    assert run.returncode == 1, run.stdout + run.stderr
+    return run.stderr.rstrip()
+
+
+def test_a_file_that_defines_run_has_it_called(tmp_path):
+    (tmp_path / "good.py").write_text(GOOD)
+    run = dsl("good.py", "--device", "emulator", folder=tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == "launching 3\nthread 1 of 3: 1.500000\nout = [0 3 6 9]\n"
+
+
+def test_params_are_given_by_name(tmp_path):
+    (tmp_path / "good.py").write_text(GOOD)
+    assert "out = [ 0  7 14 21]" in dsl("good.py", "-p", "n=7", "--device", "emulator", folder=tmp_path).stdout
+
+
+def test_standard_input_has_a_source_too():
+    run = dsl("-", "--device", "emulator", text=GOOD)
+    assert run.returncode == 0 and "out = [0 3 6 9]" in run.stdout, run.stderr
+
+
+@pytest.mark.parametrize("stage, expected", [
+    ("mlir", r"llvm\.func @kernel_kernel_0\(.*nvvm\.kernel"),
+    ("llvm", r"define ptx_kernel void @kernel_kernel_0\("),
+    ("ptx", r"\.visible \.entry kernel_kernel_0\((?s:.*)\.loc\t1 8 "),
+    ("sass", r"S2R R\d+, SR_TID\.X"),
+])
+def test_every_stage_can_be_shown(stage, expected, tmp_path):
+    (tmp_path / "good.py").write_text(GOOD)
+    run = dsl("good.py", "--device", "emulator", "--show", stage, folder=tmp_path)
+    assert run.returncode == 0 and re.search(expected, run.stdout), run.stdout + run.stderr
+
+
+def test_a_write_past_the_end_names_the_line(tmp_path):
+    text = failing(tmp_path, """\
+@cute.kernel
+def kernel(out: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    out[t + 3] = t
+
+
+@cute.jit
+def host(out: cute.Tensor):
+    kernel(out).launch(grid=1, block=2)
+
+
+host(from_dlpack(np.zeros(4, np.int32)))
+""")
+    text = re.sub(r"PTX line \d+", "PTX line …", re.sub(r"0x[0-9a-f]+", "0x…", text))
+    assert re.sub(r"%rd\d+\+?\d*|%r\d+", "…", text) == """\
+author.py:9:5: OUT_OF_BOUNDS
+    out[t + 3] = t
+    ^ write of 4 bytes at 0x… is just past the end of `out` (16 bytes)
+    in `kernel_kernel_0`, block (0, 0, 0), thread (1, 0, 0) = warp 0, lane 1
+    PTX line …: st.global.b32 […], …;"""
+
+
+def test_a_deadlock_is_a_report(tmp_path):
+    text = failing(tmp_path, """\
+@cute.kernel
+def kernel(out: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if t < 40:
+        cute.arch.sync_threads()
+    else:
+        cute.arch.barrier(1, 64)
+    out[0] = t
+
+
+@cute.jit
+def host(out: cute.Tensor):
+    kernel(out).launch(grid=1, block=64)
+
+
+host(from_dlpack(np.zeros(4, np.int32)))
+""")
+    assert re.sub(r"PTX line \d+", "PTX line …", text) == """\
+author.py:10:9: DEADLOCK
+    cute.arch.sync_threads()
+    ^ nothing can move in block (0, 0, 0) of `kernel_kernel_0`
+    warp 0, warp 1 lanes 0-7 wait at `bar.sync 0;` (author.py:10), PTX line …
+        for warp 1 lanes 8-31 (at `bar.sync 1, 64;`, PTX line …)
+    warp 1 lanes 8-31 wait at `bar.sync 1, 64;` (author.py:12), PTX line …
+        for 32 more threads of the 64 that barrier 1 counts"""
+
+
+def test_a_rejected_program_shows_its_line(tmp_path):
+    assert failing(tmp_path, """\
+@cute.jit
+def host():
+    x = cute.arch.thread_idx()
+
+
+host()
+""") == """\
+author.py:8:9: CALL_OUTSIDE_KERNEL
+    x = cute.arch.thread_idx()
+        ^^^^^^^^^^^^^^^^^^^^^^ is only known inside a kernel, and this runs in a @cute.jit host function
+fix: call it in a @cute.kernel function"""
+
+
+def test_a_kernel_that_is_never_launched(tmp_path):
+    assert failing(tmp_path, """\
+@cute.kernel
+def kernel():
+    pass
+
+
+@cute.jit
+def host():
+    kernel()
+
+
+host()
+""") == """\
+author.py:13:5: LAUNCH_NEVER_ISSUED
+    kernel()
+    ^^^^^^^^ makes a call of kernel `kernel` that is never launched
+fix: add the launch: `kernel(...).launch(grid=..., block=...)`"""
+
+
+def test_a_name_of_upstream_that_is_not_here_yet(tmp_path):
+    assert failing(tmp_path, "cute.gemm\n") == """\
+author.py:6:1: UNSUPPORTED_NAME
+    cute.gemm
+    ^^^^^^^^^ cutlass.cute.gemm is not part of this compiler yet
+fix: see docs/cute.md for what is, or run the file with NVIDIA's compiler"""
+
+
+def test_the_authors_own_exception_keeps_the_authors_frames_only(tmp_path):
+    text = failing(tmp_path, """\
+@cute.jit
+def host(x: cutlass.Float32):
+    helper(x)
+
+
+def helper(x):
+    return {}["nope"]
+
+
+host(1.0)
+""")
+    assert re.findall(r'File "(\S+)", line (\d+)', text) == [("author.py", "15"), ("author.py", "8"), ("author.py", "12")]
+    assert text.endswith("KeyError: 'nope'")
+
+
+def test_a_syntax_error(tmp_path):
+    (tmp_path / "author.py").write_text("def f(:\n    pass\n")
+    run = dsl("author.py", folder=tmp_path)
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[0].strip() == 'File "author.py", line 1'
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (("no_such_file.py",), "dsl: cannot read no_such_file.py: No such file or directory"),
+    ((), "the following arguments are required: file"),
+    (("--show", "assembler", "x.py"), "invalid choice: 'assembler'"),
+])
+def test_wrong_usage(arguments, says, tmp_path):
+    run = dsl(*arguments, folder=tmp_path)
+    assert run.returncode == 2 and says in run.stderr
+
+
+def test_ctrl_c_stops_a_kernel_that_never_ends(tmp_path):
+    (tmp_path / "author.py").write_text(HEAD + """\
+@cute.kernel
+def kernel(out: cute.Tensor):
+    i = 0
+    while out[0] == 0:
+        i += 1
+    out[1] = i
+
+
+@cute.jit
+def host(out: cute.Tensor):
+    kernel(out).launch(grid=1, block=64)
+
+
+print("launching", flush=True)
+host(from_dlpack(np.zeros(4, np.int32)))
+""")
+    running = subprocess.Popen([sys.executable, "-m", "dsl", "--device", "emulator", "author.py"], cwd=tmp_path,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "launching\n"
+    time.sleep(1.0)
+    assert running.poll() is None
+    os.kill(running.pid, signal.SIGINT)
+    _, errors = running.communicate(timeout=20)
+    assert (running.returncode, errors) == (130, "dsl: stopped\n")
