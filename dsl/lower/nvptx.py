@@ -44,8 +44,9 @@ def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
 
 
 def ptx_version(llvm_ir: str, arch: str) -> int:
-    """Ten times the lowest PTX ISA version that has `arch` and every instruction the IR names."""
-    return max([ARCH_PTX[arch], *(version for pattern, version in FEATURE_PTX if re.search(pattern, llvm_ir))])
+    """Ten times the lowest PTX ISA version that has `arch` and every instruction the IR calls."""
+    calls = "\n".join(line for line in llvm_ir.split("\n") if "call " in line)         # not file names, not kernels
+    return max([ARCH_PTX[arch], *(version for pattern, version in FEATURE_PTX if re.search(pattern, calls))])
 
 
 def _ready() -> None:

@@ -87,8 +87,13 @@ def test_version_is_the_oldest_with_the_instruction(text, arch, version):
 
 @pytest.mark.parametrize("version", sorted({version for _, version in nvptx.FEATURE_PTX}))
 def test_llvm_knows_every_version_of_the_table(version, monkeypatch):
-    monkeypatch.setattr(nvptx, "FEATURE_PTX", ((r"addrspace\(1\)", version),))
-    assert f".version {version // 10}.{version % 10}\n" in nvptx._compile(kernel(""), "sm_80", 3)
+    monkeypatch.setattr(nvptx, "FEATURE_PTX", (("membar", version),))
+    text = kernel('  call void asm sideeffect "membar.cta;", ""()')
+    assert f".version {version // 10}.{version % 10}\n" in nvptx._compile(text, "sm_80", 3)
+
+
+def test_names_do_not_count_as_instructions():
+    assert ".version 7.0\n" in to_ptx(kernel("").replace("@k", "@tcgen05_wgmma"), "sm_80")
 
 
 def test_inline_barrier_is_not_duplicated_into_branches():
