@@ -6,7 +6,7 @@ import linecache
 import os
 import sys
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -88,6 +88,16 @@ def of_frame(frame: FrameType) -> Span:
     if span is None:
         span = _spans[key] = _position(*key)
     return span
+
+
+def of_traceback(traceback: TracebackType | None) -> Span | None:
+    """The place in the author's code nearest to where an exception was raised, or None."""
+    found = None
+    while traceback is not None:
+        if not is_ours(traceback.tb_frame.f_code):
+            found = _position(traceback.tb_frame.f_code, traceback.tb_lasti)
+        traceback = traceback.tb_next
+    return found
 
 
 def _position(code: CodeType, offset_bytes: int) -> Span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsl import span
+from dsl.layout import LayoutError
 from dsl.span import Span
 
 
@@ -33,6 +34,15 @@ class DSLUserCodeTypeError(DSLUserCodeError, TypeError):
 
 class DSLUserCodeRuntimeError(DSLUserCodeError, RuntimeError):
     """A call that is wrong where it stands: outside a jit function, after the launch, without a device."""
+
+
+class DSLUserCodeLayoutError(DSLUserCodeError, ValueError):
+    """A shape, stride, coordinate or tiler that a layout function has no meaning for."""
+
+
+def at_author(error: LayoutError) -> DSLUserCodeLayoutError:
+    """A layout function's error at the author's expression that called it."""
+    return DSLUserCodeLayoutError(error.message, fix=error.fix, place=span.of_traceback(error.__traceback__))
 
 
 class PortabilityWarning(UserWarning):

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 
 from dsl.core import mlir, tree
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
+from dsl.layout import LayoutError
 
 _SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
                "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
@@ -132,7 +133,10 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
         state.handle = mlir.load(block, mlir.i64, 8)
         values = [_load_argument(argument, block, slots) for argument in arguments]
         named = {key: _load_argument(argument, block, slots) for key, argument in (keywords or {}).items()}
-        returned = function(*values, **named)
+        try:
+            returned = function(*values, **named)
+        except LayoutError as error:
+            raise at_author(error) from None
         _refuse_unlaunched(state)
         mlir.op("llvm.return", [], [mlir.constant(0, mlir.i32)])
     _verify(operation)
