@@ -5,6 +5,7 @@ Everything slow (numpy, the judge) is imported when the first repro runs, never 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from harness.session import Session, UsageError
 
     option = config.option
+    option.keyword = _keyword(option.keyword or "")
     try:
         session = Session(config.rootpath, option.gpu_host or (), option.update_goldens)
     except UsageError as error:
@@ -48,6 +50,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SESSION] = session
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Controller(session), "gpu-repro-controller")
+
+
+def _keyword(text: str) -> str:
+    """Let `-k width=8` name a parameter: pytest's own grammar knows no `=`, so items also answer to `width:8`."""
+    return re.sub(r"(?<=\w)=(?=[\w.+-])", ":", text)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -132,6 +139,7 @@ class ReproItem(pytest.Item):
     def __init__(self, *, host: Host, case: Case, **kw: Any) -> None:
         super().__init__(**kw)
         self.host, self.case = host, case
+        self.extra_keyword_matches |= {_keyword(part) for part in case.name.split(",") if part}
 
     def runtest(self) -> None:
         from harness import judge, report

@@ -216,6 +216,8 @@ def test_selection_and_last_failed(pytester, repros):
     result.assert_outcomes(passed=1)
     result = pytester.runpytest("repros", "-q", "-k", "one and not 16", "--update-goldens")
     result.assert_outcomes(passed=1, deselected=2)
+    pytester.runpytest("repros", "-k", "width=8 or nothing").assert_outcomes(passed=1, deselected=2)
+    pytester.runpytest("repros", "-k", "one and not width=8").assert_outcomes(passed=1, deselected=2)
     pytester.runpytest("repros").assert_outcomes(passed=2, failed=1)
     result = pytester.runpytest("repros", "--lf", "-v")
     result.assert_outcomes(failed=1)
