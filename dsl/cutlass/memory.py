@@ -1,6 +1,6 @@
 """`cutlass.memory`."""
 
-from dsl.cutlass.unsupported import module_getattr
+from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.memory import SmemAllocator
 
-__getattr__ = module_getattr("cutlass.memory")
+__getattr__ = _refuser("cutlass.memory")

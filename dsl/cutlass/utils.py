@@ -1,6 +1,6 @@
 """`cutlass.utils`."""
 
-from dsl.cutlass.unsupported import module_getattr
+from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.memory import SmemAllocator
 
-__getattr__ = module_getattr("cutlass.utils")
+__getattr__ = _refuser("cutlass.utils")

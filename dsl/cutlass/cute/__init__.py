@@ -7,7 +7,7 @@ from dsl.core.value import select as where
 from dsl.cutlass.cute import arch, nvgpu, runtime
 from dsl.cutlass.cute.decorators import compile, jit, kernel
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
-from dsl.cutlass.unsupported import module_getattr
+from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.debug import printf
 from dsl.launch.arguments import sym_int, sym_int32, sym_int64
 from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append, basis_get, basis_value, blocked_product,
@@ -27,4 +27,4 @@ from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_z
 from dsl.tile.tensor import (Tensor, domain_offset, make_fragment_like, make_identity_tensor, make_rmem_tensor,
                              make_rmem_tensor_like, make_tensor, recast_tensor)
 
-__getattr__ = module_getattr("cutlass.cute")
+__getattr__ = _refuser("cutlass.cute")

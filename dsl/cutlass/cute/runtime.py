@@ -1,8 +1,8 @@
 """`cutlass.cute.runtime`: arguments from Python."""
 
 from dsl.core.pointer import AddressSpace
-from dsl.cutlass.unsupported import module_getattr
+from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.launch.arguments import (from_dlpack, make_fake_compact_tensor, make_fake_stream, make_fake_tensor, make_ptr,
                                   nullptr)
 
-__getattr__ = module_getattr("cutlass.cute.runtime")
+__getattr__ = _refuser("cutlass.cute.runtime")

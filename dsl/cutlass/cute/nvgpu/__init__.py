@@ -1,7 +1,7 @@
 """`cutlass.cute.nvgpu`: copy operations."""
 
 from dsl.cutlass.cute.nvgpu import cpasync
-from dsl.cutlass.unsupported import module_getattr
+from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyUniversalOp
 
-__getattr__ = module_getattr("cutlass.cute.nvgpu")
+__getattr__ = _refuser("cutlass.cute.nvgpu")

@@ -1,6 +1,6 @@
 """`cutlass.cute.nvgpu.cpasync`: asynchronous copies."""
 
-from dsl.cutlass.unsupported import module_getattr
+from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyG2SOp, LoadCacheMode
 
-__getattr__ = module_getattr("cutlass.cute.nvgpu.cpasync")
+__getattr__ = _refuser("cutlass.cute.nvgpu.cpasync")

@@ -1,0 +1,46 @@
+"""The surface has upstream's names only, and docs/cute.md lists them all."""
+
+import json
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import dsl.cutlass
+from dsl.cutlass import cute, memory, utils
+
+DOCS = (Path(__file__).parents[2] / "docs" / "cute.md").read_text()
+MODULES = {"cutlass": dsl.cutlass, "cutlass.utils": utils, "cutlass.memory": memory, "cutlass.cute": cute,
+           "cutlass.cute.arch": cute.arch, "cutlass.cute.nvgpu": cute.nvgpu, "cutlass.cute.runtime": cute.runtime,
+           "cutlass.cute.nvgpu.cpasync": cute.nvgpu.cpasync}
+
+
+def names(module: types.ModuleType) -> set[str]:
+    return {name for name in dir(module) if not name.startswith("_") and name != "annotations"
+            and not isinstance(getattr(module, name), types.ModuleType)}
+
+
+def test_every_name_is_upstreams():
+    script = ("import importlib, json, sys, warnings; warnings.simplefilter('ignore');"
+              "print(json.dumps({m: dir(importlib.import_module(m)) for m in sys.argv[1:]}))")
+    run = subprocess.run([sys.executable, "-c", script, *MODULES], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    theirs = json.loads(run.stdout.splitlines()[-1])
+    extra = {module: sorted(names(ours) - set(theirs[module])) for module, ours in MODULES.items()}
+    assert {module: missing for module, missing in extra.items() if missing} == {}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_page_lists_every_name(module):
+    rows = [line for line in DOCS.splitlines() if re.match(rf"\| [^|]*`{re.escape(module)}`", line)]
+    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[2])}
+    assert listed == names(MODULES[module])
+
+
+def test_a_missing_name_is_refused_by_name():
+    with pytest.raises(AttributeError, match="cutlass.cute.gemm is not part of this compiler yet"):
+        cute.gemm
+    assert not hasattr(cute, "gemm")
