@@ -61,6 +61,7 @@ class Program:
         self._code: dict[tuple[str, bool], Code] = {}
         self._lock = threading.Lock()
         self.entries = {f.name: self._entry(f) for f in self.module.functions.values() if f.is_entry}
+        self._threads = {name: self._thread(name) for name in self.entries}  # refuses what cannot run
 
     def place_of(self, loc: tuple | None) -> Span | None:
         """The author's place of a .loc (file, line, column)."""
@@ -101,7 +102,7 @@ class Program:
 
     def llvm_ir(self, entry_name: str) -> str:
         """The LLVM IR text of an entry, before optimisation."""
-        return self._thread(entry_name)[1]
+        return self._threads[entry_name][1]
 
     def _thread(self, entry_name: str) -> tuple[Thread, str]:
         function = self.module.functions[entry_name]
@@ -110,7 +111,7 @@ class Program:
         return thread, thread.module_text()
 
     def _compile(self, entry_name: str, quick: bool) -> Code:
-        thread, text = self._thread(entry_name)
+        thread, text = self._threads[entry_name]
         size = sum(len(f.items) for f in reachable(self.module, thread.entry))
         imports = dict(native.runtime())
         if thread.directed:
