@@ -339,20 +339,24 @@ class _Parser:
                 self.local_variables()
             elif token == ";":
                 self.at += 1
+            elif token == "":
+                raise self.error("expected `}`")
             elif self.tokens[self.at + 1] == ":":
                 self.at += 2
                 self.label(token)
-            elif token == "":
-                raise self.error("expected `}`")
             else:
                 self.instruction()
 
     def close_scope(self) -> None:
         """Labels of an inner scope shadow outer ones: rewrite the branches inside it."""
         scope = self.scopes.pop()
-        renamed = scope.get(":labels")
-        if not renamed or not self.scopes:
+        if not self.scopes:
             return
+        renamed, tables = scope.get(":labels", {}), scope.get(":tables", [])
+        for table in tables:
+            targets = self.function.targets[table]
+            self.function.targets[table] = [renamed.get(target, target) for target in targets]
+        self.scopes[-1].setdefault(":tables", []).extend(tables)
         for item in self.function.items[scope[""] :]:
             if isinstance(item, Instr) and item.opcode in ("bra", "brx"):
                 item.operands = [
@@ -375,15 +379,21 @@ class _Parser:
             while self.accept(","):
                 targets.append(self.take())
             self.take(";")
+            name = self.scoped_label(name)
             self.function.targets[name] = targets
+            self.scopes[-1].setdefault(":tables", []).append(name)
         elif token in (".callprototype", ".calltargets"):
             self.skip_to_semicolon()
         else:
-            if len(self.scopes) > 1:
-                unique = f"{name}@{self.scope_count}"
-                self.scopes[-1].setdefault(":labels", {})[name] = unique
-                name = unique
-            self.function.items.append(Label(name))
+            self.function.items.append(Label(self.scoped_label(name)))
+
+    def scoped_label(self, name: str) -> str:
+        """A label's name, made unique inside an inner scope."""
+        if len(self.scopes) == 1:
+            return name
+        unique = f"{name}@{self.scope_count}"
+        self.scopes[-1].setdefault(":labels", {})[name] = unique
+        return unique
 
     def instruction(self) -> None:
         start = self.at

@@ -16,6 +16,9 @@ def move(body, instr):
     kind = integer.type_of(instr)
     bits = TYPE_BITS[kind]
     destination, source = instr.operands
+    for operand in instr.operands:
+        if isinstance(operand, Vec) and len(operand.items) not in (2, 4):
+            raise body.refuse(instr, "a vector here has 2 or 4 elements")
     if isinstance(source, Vec):
         width = bits // len(source.items)
         value = "0"

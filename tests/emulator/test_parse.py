@@ -1,0 +1,89 @@
+"""PTX text -> syntax: what compilers write and people get wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsl import emulator
+from dsl.emulator import syntax
+from dsl.emulator.parse import parse
+
+HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+
+
+def instructions(body: str) -> list[syntax.Instr]:
+    text = HEAD + ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n" + body + "\nret; }"
+    return [i for i in parse(text).functions["k"].items if isinstance(i, syntax.Instr)]
+
+
+def test_operands():
+    (first, *_) = instructions("@!%p1 shfl.sync.up.b32 %r1|%p2, %r2, 0x1F, -1, 0b101;")
+    R, P = syntax.Reg("%r1", 32), syntax.Reg("%p2", 1)
+    assert first.operands == [syntax.Pair(R, P), syntax.Reg("%r2", 32), syntax.Imm(31), syntax.Imm(-1), syntax.Imm(5)]
+    assert first.guard == syntax.Not(syntax.Reg("%p1", 1)) and first.mods == ("sync", "up", "b32") and first.line == 5
+
+
+def test_addresses_constants_and_vectors():
+    load, store, move = instructions(
+        "ld.global.L1::evict_last.v2.f32 {%r1, _}, [%rd1+-8]; st.param.b64 [out-4], 0d3FF0000000000000; mov.b32 %r1, -0f3F800000;"
+    )[:3]
+    assert load.operands == [syntax.Vec((syntax.Reg("%r1", 32), syntax.SINK)), syntax.Addr(syntax.Reg("%rd1", 64), -8)]
+    assert "L1::evict_last" in load.mods
+    assert store.operands[1] == syntax.FloatImm(0x3FF0000000000000, 64)
+    assert store.operands[0] == syntax.Addr(syntax.Sym("out", -4), 0)
+    assert move.operands[1] == syntax.FloatImm(0xBF800000, 32)
+
+
+def test_comments_places_and_text():
+    items = instructions("// no\n/* nor\n this */ .loc 2 10 3, function_name $L__info+4, inlined_at 1 5 6\nadd.s32 %r1,\n  %r1, 1;")
+    assert items[0].text == "add.s32 %r1, %r1, 1;" and items[0].loc == (2, 10, 3) and items[0].line == 8
+
+
+def test_directives_of_entries_and_debug_sections():
+    module = parse(HEAD + """
+.file 1 "/a/b.py", 123, 456
+.visible .entry k(.param .align 8 .b8 t[24], .param .u64 .ptr .global .align 16 p, .param .u32 n)
+.reqntid 32, 4
+.maxnreg 64 .minnctapersm 2
+{ .pragma "nounroll"; .loc 1 1 1
+ret; }
+.section .debug_str { $L: .b8 1, 2 }
+.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+.global .align 4 .u32 table[2][2] = {{1, 2}, {3, 4}};
+""")
+    function = module.functions["k"]
+    assert function.reqntid == (32, 4, 1) and [p.size for p in function.params] == [24, 8, 4]
+    assert module.files == {1: "/a/b.py"} and module.variables["table"].size == 16
+    assert [(row[0], row[2].value) for row in module.variables["table"].init] == [(0, 1), (4, 2), (8, 3), (12, 4)]
+
+
+@pytest.mark.parametrize("text, message", [
+    ("hello", "PTX line 1: expected a directive, found `hello`"),
+    (HEAD + ".visible .entry k() { ret; ", "PTX line 4: expected `}`, found `end of text`"),
+    (HEAD + ".visible .entry k() { 5; }", "PTX line 4: expected an instruction, found `5`"),
+    (HEAD + ".visible .entry k() { .reg .q8 %r; }", "PTX line 4: expected a type, found `.q8`"),
+    (HEAD + ".visible .entry k() { .reg .b32 %r; mov.u32 %r, %nope; ret; }",
+     "PTX line 4: the register `%nope` is neither declared nor predefined: mov.u32 %r, %nope;"),
+    (HEAD + ".visible .entry k() { bra", "PTX line 4: expected `a token`, found `end of text`"),
+    ("", None),
+])  # fmt: skip
+def test_what_is_not_ptx(text, message):
+    if message is None:
+        assert emulator.load(text).entries == {}
+        return
+    with pytest.raises(emulator.PtxError) as caught:
+        emulator.load(text)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("instruction", [
+    "add.s32 %r1, %r2;", "add.s32 5, %r1, %r2;", "ld.global.u32 %r1, %r2;", "mov.b64 %rd1, {%r1, %r2, %r3};",
+    "bra NOWHERE;", "shfl.sync.idx.b32 %r1, %r2;", "st.global.v2.u32 [%rd1], {%r1};", "ld.param.u32 %r1, [out+8];",
+    "ld.param.u32 %r1, [nothing];", "selp.b32 %r1, 1, 2, [%rd1];", "brx.idx %r1, NOWHERE;", "mov.u64 %rd1, nothing;",
+    "cvt.u32.f32 %r1, %r2;", "call f;", "setp.lt.s32 %p1|%p2;", "cp.async.ca.shared.global [%r1], [%rd1], 5;",
+    "lop3.b32 %r1, %r1, %r1, %r1, %r1;", "vote.sync.all.pred %p1;", "bar.sync;", "atom.global.add.u32 %r1;",
+])  # fmt: skip
+def test_malformed_instructions_are_refused_not_run(instruction):
+    text = HEAD + ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n"
+    with pytest.raises((emulator.PtxError, emulator.Unsupported)):
+        emulator.load(text + instruction + "\nret; }")
