@@ -271,7 +271,7 @@ def is_typed(argument: object) -> bool:
     return hasattr(argument, "slot_formats")
 
 
-def typed(value: object, annotation: object = None, name: str = "") -> object:
+def typed(value: object, annotation: object = None) -> object:
     """The type `value` is passed as, or `value` itself where it can only be part of the code.
 
     A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A Python number takes
@@ -334,6 +334,10 @@ def _part(value: object) -> object:
     return found if is_typed(found) else abi.Static(value)
 
 
+def _from_environment(type_: object) -> bool:
+    return isinstance(type_, StreamType) and type_.from_environment
+
+
 class Signature:
     """The typed parameters of a compiled function, which read the values of a call."""
 
@@ -345,15 +349,19 @@ class Signature:
     def __str__(self) -> str:
         return f"{self.function}({', '.join(f'{name}: {type_}' for name, type_ in zip(self.names, self.types))})"
 
-    def bind(self, values: Sequence[object]) -> tuple[list, abi.Binding]:
+    def bind(self, values: Sequence[object], keywords: dict | None = None) -> tuple[list, abi.Binding]:
         """Slot values of a call, and its binding, which holds the storages. Raises TypeError or ValueError."""
-        brought = [type_ for type_ in self.types if not getattr(type_, "from_environment", False)]
-        if len(values) != len(brought):
-            raise TypeError(f"Expects {len(brought)} arguments when calling: `{self}`, got {len(values)}; "
+        values, keywords = list(values), dict(keywords or {})
+        brought = [name for name, type_ in zip(self.names, self.types) if not _from_environment(type_)]
+        while keywords and len(values) < len(brought) and brought[len(values)] in keywords:
+            values.append(keywords.pop(brought[len(values)]))
+        if len(values) != len(brought) or keywords:
+            got = f"{len(values)}" + f" and {', '.join(keywords)}" * bool(keywords)
+            raise TypeError(f"Expects {len(brought)} arguments when calling: `{self}`, got {got}; "
                             "static ones are part of the code")
         binding, slots, remaining = abi.Binding(str(self)), [], iter(values)
         for position, (name, type_) in enumerate(zip(self.names, self.types)):
             binding.position, binding.name = position, name
-            value = None if getattr(type_, "from_environment", False) else next(remaining)
+            value = None if _from_environment(type_) else next(remaining)
             slots += type_.read(value, binding)
         return slots, binding

@@ -196,7 +196,7 @@ class CompiledFunction:
         self.function = function
         self.bound = function.bind(args, keywords)
         names, values = _spread(self.bound)
-        self.typed = [value if function.is_static(name) else arguments.typed(value, function.annotations.get(name), name)
+        self.typed = [value if function.is_static(name) else arguments.typed(value, function.annotations.get(name))
                       for name, value in zip(names, values)]
         self.arguments = arguments.Signature(function.__name__, names, self.typed)
         traced = trace.trace_host(function.__name__, self._body, self.typed)
@@ -211,12 +211,12 @@ class CompiledFunction:
         """Run with the very arguments it was compiled for."""
         return self(*(value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)))
 
-    def __call__(self, *args):
+    def __call__(self, *args, **keywords):
         """Run with new values for the arguments that are not static. Returns what the function returned, where static.
 
         Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
         """
-        slots, binding = self.arguments.bind(args)
+        slots, binding = self.arguments.bind(args, keywords)
         self.compiled.call(slots, binding.storages)
         return self.result
 

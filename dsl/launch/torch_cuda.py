@@ -188,16 +188,15 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
 
     def to(function, self, *args, **kwargs):
         to_cuda = mapped.holds(self)
-        targets = [*args, kwargs.get("device"), kwargs.get("other")]
-        for target in targets:
+        for target in (*args[:1], kwargs.get("device"), kwargs.get("other")):
             if isinstance(target, (str, torch.device)):
-                to_cuda = torch.device(target).type == "cuda"
+                to_cuda = False
             elif isinstance(target, tensor):
                 to_cuda = mapped.holds(target)
-        if any(isinstance(target, int) and not isinstance(target, bool) for target in args[:1]):
+        if args and _names_cuda(torch, args[0]):
             to_cuda, args = True, ("cpu", *args[1:])
-        args = tuple("cpu" if _names_cuda(torch, value) else value for value in args)
-        kwargs = {name: "cpu" if _names_cuda(torch, value) else value for name, value in kwargs.items()}
+        if _names_cuda(torch, kwargs.get("device")):
+            to_cuda, kwargs["device"] = True, "cpu"
         return move(self, to_cuda, function(self, *args, **kwargs))
 
     def cuda(function, self, device=None, non_blocking=False, memory_format=torch.preserve_format):
@@ -231,6 +230,9 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
 
 
 def _names_cuda(torch: ModuleType, value: object) -> bool:
+    """Whether a `device=` argument means the GPU; a number is its index."""
+    if isinstance(value, int):
+        return True
     if isinstance(value, str):
         return value.split(":")[0] == "cuda"
     return isinstance(value, torch.device) and value.type == "cuda"

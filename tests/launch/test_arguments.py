@@ -155,6 +155,15 @@ def test_slots_of_a_call():
     assert "".join(type_.slot_formats() for type_ in signature.types) == "PiPiQ"
 
 
+def test_arguments_by_name():
+    tensor, other = torch.zeros(4, 8), torch.zeros(4)
+    assert SIGNATURE.bind([tensor], {"n": 3, "b": other})[0] == SIGNATURE.bind([tensor, other, 3])[0]
+    with pytest.raises(TypeError, match="Expects 3 arguments .* got 3 and m;"):
+        SIGNATURE.bind([tensor, other, 3], {"m": 1})
+    with pytest.raises(TypeError, match="Expects 3 arguments .* got 1 and n;"):
+        SIGNATURE.bind([tensor], {"n": 3})
+
+
 def test_bfloat16_travels_as_bits():
     slots, _ = Signature("f", ["x"], [typed(BFloat16(0))]).bind([1.5])
     assert slots == [0x3FC0]
