@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,8 +56,16 @@ class Session:
 
 def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:
     return {"name": kernel.name, "arch": kernel.arch, "ptx": kernel.ptx,
-            "ptx_sha256": hashlib.sha256(kernel.ptx.encode()).hexdigest(),
+            "ptx_sha256": ptx_sha256(kernel.ptx),
             "sass": kernel.sass if sass else None, "launches": kernel.launches}
+
+
+_FILE_FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+").*/', re.MULTILINE)
+
+
+def ptx_sha256(ptx: str) -> str:
+    """A hash of PTX that is the same wherever the author's file lies."""
+    return hashlib.sha256(_FILE_FOLDER.sub(r"\1", ptx).encode()).hexdigest()
 
 
 def compiler_facts() -> dict:
