@@ -303,7 +303,7 @@ class _Parser:
         if self.accept("<"):
             names = [f"{name}{i}" for i in range(self.integer())]
             self.take(">")
-        suffix = f"@{self.scope_count}" if len(self.scopes) > 1 else ""
+        suffix = f"@{self.scopes[-1][':id']}" if len(self.scopes) > 1 else ""
         scope, registers = self.scopes[-1], self.function.regs
         for each in names:
             unique = each + suffix
@@ -330,7 +330,7 @@ class _Parser:
             elif token == "{":
                 self.at += 1
                 self.scope_count += 1
-                self.scopes.append({"": len(items)})
+                self.scopes.append({"": len(items), ":id": self.scope_count})
             elif token[:1] == "." and self.common_directive(token):
                 pass
             elif token == ".reg":
@@ -366,7 +366,7 @@ class _Parser:
     def local_variables(self) -> None:
         for variable in self.variable_declaration():
             if len(self.scopes) > 1:
-                unique = f"{variable.name}@{self.scope_count}"
+                unique = f"{variable.name}@{self.scopes[-1][':id']}"
                 self.scopes[-1][variable.name] = Sym(unique)
                 variable.name = unique
             self.function.variables[variable.name] = variable
@@ -391,7 +391,7 @@ class _Parser:
         """A label's name, made unique inside an inner scope."""
         if len(self.scopes) == 1:
             return name
-        unique = f"{name}@{self.scope_count}"
+        unique = f"{name}@{self.scopes[-1][':id']}"
         self.scopes[-1].setdefault(":labels", {})[name] = unique
         return unique
 
