@@ -70,8 +70,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="run one repro and read its verdict", description=_RUN, formatter_class=raw)
     run.add_argument("file", type=Path, metavar="FILE", help="the repro")
-    run.add_argument("-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="only this value; repeatable")
-    run.add_argument("--host", default="embedded", metavar="HOST", help="embedded (the emulator, default) or local (CUDA)")
+    run.add_argument(
+        "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="only this value; repeatable"
+    )
+    run.add_argument(
+        "--host", default="embedded", metavar="HOST", help="embedded (the emulator, default) or local (CUDA)"
+    )
     run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
     run.add_argument("--fresh", action="store_true", help="a new interpreter, instead of a fork of a warm one")
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own")
@@ -80,7 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
     new = commands.add_parser("new", help="write a first repro that passes", description=_NEW, formatter_class=raw)
     new.add_argument("name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width")
-    new.add_argument("--folder", type=Path, default=Path("repros"), metavar="DIR", help="where to put it (default repros)")
+    new.add_argument(
+        "--folder", type=Path, default=Path("repros"), metavar="DIR", help="where to put it (default repros)"
+    )
     new.set_defaults(command=_new)
     return parser
 
@@ -159,7 +165,9 @@ def _value(repro: Repro, name: str, text: str) -> Value:
 def _new(arguments: argparse.Namespace) -> int:
     name = arguments.name.removesuffix(".py")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise UsageError(f"repro new {arguments.name}: write a name of small letters, digits and _, as in shuffle_width")
+        raise UsageError(
+            f"repro new {arguments.name}: write a name of small letters, digits and _, as in shuffle_width"
+        )
     path = arguments.folder / f"{name}.py"
     if path.exists():
         raise UsageError(f"{path} exists already; `repro run {path}` runs it")

@@ -10,11 +10,13 @@ from harness.repro import Case, short
 
 
 def failure(case: Case, kernels: list[dict[str, Any]], target: str) -> str:
-    """What the first CHECK line that fails says, or ''. `target` is PTX or SASS; all modules are one text, in order."""
+    """What the first CHECK line that fails says, or ''. `target`: PTX or SASS; the modules are one text, in order."""
     checks = case.checks(target)
     if not checks:
         return ""
-    texts = list(dict.fromkeys(kernel[target.lower()] or "" for kernel in kernels))  # kernels of one module share its text
+    texts = list(
+        dict.fromkeys(kernel[target.lower()] or "" for kernel in kernels)
+    )  # kernels of one module share its text
     if not any(texts):
         return f"the CHECK-{target} lines have nothing to match: the case compiled no kernel"
     lines = [""] * max(check.line for check in checks)

@@ -53,9 +53,11 @@ def compare(name: str, expected: Array, got: Array, rule: Rule, against: str) ->
         message = f"`{name}` is {got.dtype.name}; {against} has {expected.dtype.name}"
         return Difference(name, against, message, expected, got)
     if expected.shape != got.shape:
-        return Difference(name, against, f"`{name}` has the shape {got.shape}; {against} has {expected.shape}", expected, got)
+        return Difference(
+            name, against, f"`{name}` has the shape {got.shape}; {against} has {expected.shape}", expected, got
+        )
     if rule.mode != "bits" and got.dtype.kind != "float":
-        message = f"`{name}` is {got.dtype.name}, which the rule {rule} cannot compare: use \"bits\""
+        message = f'`{name}` is {got.dtype.name}, which the rule {rule} cannot compare: use "bits"'
         return Difference(name, against, message, expected, got)
     indices = np.flatnonzero(~agree(expected, got, rule))
     if not indices.size:

@@ -39,7 +39,7 @@ class CorruptGolden(Exception):
 
 @dataclass(frozen=True)
 class Golden:
-    """An accepted result; `outputs` without those that were undef. `identity` is what an outcome without arrays is held to."""
+    """An accepted result. `outputs` lacks those that were undef; `identity` is what other outcomes are held to."""
 
     outcome: str
     identity: dict[str, str | None] = field(default_factory=dict)
@@ -142,7 +142,9 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bo
     sidecars: dict[str, bytes] = {}
     if outcome.kind == "outputs":
         rules = case.repro.compare
-        table["outputs"] = {n: _describe(a, rules.get(n, Rule()), sidecars) for n, a in sorted(outcome.outputs.items())}
+        table["outputs"] = {
+            n: _describe(a, rules.get(n, Rule()), sidecars) for n, a in sorted(outcome.outputs.items())
+        }
     table |= {"provenance": provenance, "validated": validated}
     return Pending(str(path_of(case)), _dump(table) + "\n", sidecars)
 
@@ -159,7 +161,9 @@ def _describe(array: Array, rule: Rule, sidecars: dict[str, bytes]) -> dict[str,
         return table | {"file": f"{sha256[:16]}.npy", "sha256": sha256}
     table["values"] = _readable(array)
     if array.dtype.kind in ("float", "other"):
-        table["hex"] = _nested(np.array([f"{v:0{array.dtype.bits // 4}x}" for v in array.raw.flat], object), array.shape)
+        table["hex"] = _nested(
+            np.array([f"{v:0{array.dtype.bits // 4}x}" for v in array.raw.flat], object), array.shape
+        )
     return table
 
 
@@ -196,7 +200,9 @@ def _dump(value: Any, indent: str = "") -> str:
                 line = ""
             line += (", " if line else "") + text
         lines.append(line)
-        return f"[{lines[0]}]" if len(lines) == 1 else "[\n" + ",\n".join(inner + n for n in lines) + "\n" + indent + "]"
+        return (
+            f"[{lines[0]}]" if len(lines) == 1 else "[\n" + ",\n".join(inner + n for n in lines) + "\n" + indent + "]"
+        )
     return json.dumps(value)
 
 

@@ -79,7 +79,7 @@ def record(case: Case, host: Host, outcome: Outcome, verdict: str, root: Path) -
 
 
 def root_of(path: Path) -> Path:
-    """The project a file belongs to: the nearest folder above it with pyproject.toml or .git, else the working folder."""
+    """The project of a file: the nearest folder above it with pyproject.toml or .git, else the working folder."""
     for folder in path.resolve().parents:
         if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
             return folder

@@ -75,12 +75,18 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
         return said("skip", "older GPU", outcome.text)
     wrong_end = _wrong_end(case, outcome)
     if wrong_end:
-        return said("fail", report.brief(outcome) if outcome.kind != "outputs" else f"not {case.repro.outcome}", wrong_end)
+        return said(
+            "fail", report.brief(outcome) if outcome.kind != "outputs" else f"not {case.repro.outcome}", wrong_end
+        )
     unknown = sorted(set(case.repro.compare) - set(outcome.outputs)) if outcome.kind == "outputs" else []
     if unknown:
         known = ", ".join(outcome.outputs)
-        return said("fail", "unknown output", f"compare names `{unknown[0]}`, which run() did not return: it returned {known}")
-    found = compare.differences(outcome.expected, outcome.outputs, dict(case.repro.compare), "expected()", partial=True)
+        return said(
+            "fail", "unknown output", f"compare names `{unknown[0]}`, which run() did not return: it returned {known}"
+        )
+    found = compare.differences(
+        outcome.expected, outcome.outputs, dict(case.repro.compare), "expected()", partial=True
+    )
     if found:
         return said("fail", "differs from expected()", report.differences(found, outcome))
     lines = codegen.failure(case, outcome.kernels, "PTX")
@@ -106,7 +112,7 @@ def _wrong_end(case: Case, outcome: Outcome) -> str:
     declared = case.repro.outcome
     if outcome.kind == declared:
         return ""
-    says = f"the claim says `outcome = \"{declared}\"`"
+    says = f'the claim says `outcome = "{declared}"`'
     if outcome.kind == "outputs":
         names = ", ".join(outcome.outputs)
         return f"{says}, but run() returned {names}\nfix: if that is right, remove `outcome` from [tool.repro]"
@@ -125,7 +131,11 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
     if not case.is_declared:
         if case.repro.has_expected and outcome.kind == "outputs":
             return said("pass", notes=[f"{case.name} is not declared in params: judged by expected() alone"])
-        return said("fail", "nothing to judge by", f"{case.name} is not declared in params, and there is no expected() to judge it by")
+        return said(
+            "fail",
+            "nothing to judge by",
+            f"{case.name} is not declared in params, and there is no expected() to judge it by",
+        )
     try:
         known = golden.read(path)
     except golden.CorruptGolden as error:
@@ -146,7 +156,9 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
         return said("contradicted", "hardware gave the golden", report.contradicted(differs, path, known))
     if update:
         return said("pass", pending=accept, notes=[f"accepted {report.short(path)} anew"], validated=host.is_hardware)
-    return said("fail", "differs from the golden", report.differs_from_golden(case, differs, path, known, host.is_hardware))
+    return said(
+        "fail", "differs from the golden", report.differs_from_golden(case, differs, path, known, host.is_hardware)
+    )
 
 
 def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> str:

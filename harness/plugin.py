@@ -31,11 +31,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpu-host",
         action="append",
         metavar="HOST",
-        help="where repros run: embedded (the emulator, the default) or local (this machine's CUDA device); repeatable",
+        help="where repros run: embedded (the emulator; default) or local (this machine's CUDA device); repeatable",
     )
-    group.addoption("--gpu-timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own timeout")
-    group.addoption("--update-goldens", action="store_true", help="accept what the repros of this run give as their goldens")
-    group.addoption("--fresh", action="store_true", help="a new interpreter for each case, instead of a fork of a warm one")
+    group.addoption(
+        "--gpu-timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own timeout"
+    )
+    group.addoption(
+        "--update-goldens", action="store_true", help="accept what the repros of this run give as their goldens"
+    )
+    group.addoption(
+        "--fresh", action="store_true", help="a new interpreter for each case, instead of a fork of a warm one"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

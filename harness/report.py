@@ -40,7 +40,9 @@ def _difference(one: Difference, outcome: Outcome) -> str:
     if not any(row[1] for row in rows[1:]):
         rows = [(row[0], "", row[2], row[3]) for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["    " + "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True) if w).rstrip() for row in rows]
+    lines = [
+        "    " + "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True) if w).rstrip() for row in rows
+    ]
     left = one.indices.size - SHOWN_DIFFERENCES
     if left > 0:
         lines.append(f"    ... and {left} more")

@@ -42,6 +42,7 @@ WARM_MODULES = ("torch", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
 _BLOCK = re.compile(r"(?m)^# /// script[ \t]*\n((?:#(?:| .*)\n)+?)# ///[ \t]*$")
+_OPENED = re.compile(r"(?m)^# /// script[ \t]*\n((?:#.*\n)*)")
 _CHECK_LIKE = re.compile(r"\s*#\s*CHECK(?![A-Za-z0-9_])")
 _CHECK = re.compile(
     r"\s*#\s*CHECK-(?P<target>PTX|SASS)(?:\((?P<when>[^()]*)\))?"
@@ -145,11 +146,11 @@ def label(value: Value) -> str:
 
 
 def is_repro(data: bytes) -> bool:
-    """Whether the file's bytes hold a `# /// script` block with a `[tool.repro]` table; cheap enough for any file."""
+    """Whether the file's bytes open a `# /// script` block with a `[tool.repro]` table; cheap enough for any file."""
     if b"tool.repro" not in data or b"# /// script" not in data:
         return False
-    block = _BLOCK.search(data.decode("utf-8", "replace").replace("\r\n", "\n"))
-    return block is not None and "tool.repro" in block[1]
+    opened = _OPENED.search(data.decode("utf-8", "replace").replace("\r\n", "\n"))
+    return opened is not None and "tool.repro" in opened[1]
 
 
 def read(path: Path) -> Repro:
@@ -217,6 +218,11 @@ class _Source:
 
     def table(self) -> dict[str, Any]:
         """The `[tool.repro]` table, its keys known."""
+        opened = _OPENED.search(self.text)
+        if opened and not self.block:
+            line = self.text.count("\n", 0, opened.start()) + 1
+            fix = "end the block with a line `# ///`, and begin each line between with `# `"
+            self.error(line, 1, 12, "UNCLOSED_BLOCK", "opens a block that does not end", fix)
         toml = "\n".join(line[2:] for line in self.block.split("\n"))
         try:
             table = tomllib.loads(toml).get("tool", {}).get("repro", {})
@@ -253,7 +259,8 @@ class _Source:
                 self.key_error(name, "BAD_PARAMS", "is not a list of at least one value", fix)
             for value in values:
                 if not isinstance(value, bool | int | float | str) or not _LABEL.fullmatch(label(value)):
-                    fix = "use booleans, numbers, or strings of letters, digits and `_ . + -` (they name items and files)"
+                    fix = "use booleans, numbers, or strings of letters, digits and `_ . + -` "
+                    fix += "(they name items and files)"
                     self.key_error(name, "BAD_PARAMS", f"holds {value!r}", fix)
             if len({label(value) for value in values}) < len(values):
                 self.key_error(name, "BAD_PARAMS", "holds a value twice", "keep one of each")
@@ -262,7 +269,9 @@ class _Source:
     def arch(self, table: dict[str, Any]) -> str | None:
         arch = table.get("arch")
         if arch is not None and not (isinstance(arch, str) and _ARCH.fullmatch(arch)):
-            self.key_error("arch", "BAD_ARCH", f"is {arch!r}", 'write the least GPU that has the feature: arch = "sm_80"')
+            self.key_error(
+                "arch", "BAD_ARCH", f"is {arch!r}", 'write the least GPU that has the feature: arch = "sm_80"'
+            )
         return arch
 
     def compare(self, table: dict[str, Any]) -> dict[str, Rule]:
@@ -300,7 +309,8 @@ class _Source:
     def claim(self, tree: ast.Module, run: ast.FunctionDef) -> str:
         docstring = (ast.get_docstring(tree) or "").strip()
         if not docstring:
-            fix = 'begin the file with a docstring whose first line is the claim: """shfl.sync reads only inside its segment."""'
+            fix = "begin the file with a docstring whose first line is the claim: "
+            fix += '"""shfl.sync reads only inside its segment."""'
             self.error(run.lineno, run.col_offset + 1, 3, "NO_CLAIM", "the file claims nothing", fix)
         return re.split(r"\s+Source:", docstring.split("\n")[0])[0].strip()
 
@@ -310,9 +320,16 @@ class _Source:
         wanted = f"def run({', '.join(params)}):"
         if not found:
             last = max((n for n, line in enumerate(self.lines, 1) if line.strip()), default=1)
-            fix = f"add `{wanted}` that returns a dict of arrays, e.g. `return {{\"out\": out}}`"
+            fix = f'add `{wanted}` that returns a dict of arrays, e.g. `return {{"out": out}}`'
             text = self.lines[last - 1].strip()
-            self.error(last, self.lines[last - 1].find(text) + 1, len(text), "NO_RUN", "the file ends here without a function `run`", fix)
+            self.error(
+                last,
+                self.lines[last - 1].find(text) + 1,
+                len(text),
+                "NO_RUN",
+                "the file ends here without a function `run`",
+                fix,
+            )
         run = found[-1]
         self.signature(run, params, wanted)
         for function in tree.body:
@@ -345,7 +362,8 @@ class _Source:
         found = _CHECK.fullmatch(text)
         column = text.index("CHECK") + 1
         if not found:
-            fix = f"write `# CHECK-PTX: text` or `# CHECK-SASS: text`, with one of {DIRECTIVES}: `# CHECK-PTX(width=8)-NOT: text`"
+            fix = "write `# CHECK-PTX: text` or `# CHECK-SASS: text`, "
+            fix += f"with one of {DIRECTIVES}: `# CHECK-PTX(width=8)-NOT: text`"
             width = len(re.match(r"[^:\s]*", text[column - 1 :])[0])
             self.error(number, column, width, "BAD_CHECK", "is no CHECK line", fix)
         when = []
@@ -358,5 +376,12 @@ class _Source:
             when.append((name, value))
         directive = (found["directive"] or "") + (found["literal"] or "")
         if not found["pattern"].strip() and found["directive"] != "EMPTY":
-            self.error(number, column, len(text) - column + 1, "BAD_CHECK", "says nothing to match", "write text after the colon")
+            self.error(
+                number,
+                column,
+                len(text) - column + 1,
+                "BAD_CHECK",
+                "says nothing to match",
+                "write text after the colon",
+            )
         return Check(found["target"], directive, found["pattern"].strip(), number, tuple(when))

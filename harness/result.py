@@ -172,7 +172,9 @@ def _from_result(result: dict[str, Any], buffers: list[bytes]) -> Outcome:
 def _array(described: dict[str, Any], data: bytes) -> Array:
     dtype = DTYPES.get(described["dtype"])
     if dtype is None:
-        raise BadReply(f"output {described['name']!r} has the dtype {described['dtype']!r}; known are {', '.join(DTYPES)}")
+        raise BadReply(
+            f"output {described['name']!r} has the dtype {described['dtype']!r}; known are {', '.join(DTYPES)}"
+        )
     shape = tuple(int(n) for n in described["shape"])
     raw = np.frombuffer(data, RAW[dtype.bits])
     if any(n < 0 for n in shape) or raw.size != int(np.prod(shape, dtype=np.int64)):
@@ -180,7 +182,9 @@ def _array(described: dict[str, Any], data: bytes) -> Array:
     return Array(dtype, raw.reshape(shape))
 
 
-_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
 
 
 def printable(text: str) -> str:

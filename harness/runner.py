@@ -1,6 +1,6 @@
 """Runs one case of a repro in this process and writes what came of it as one frame.
 
-It runs beside the repro: standard library and numpy, and `dsl.alias` by name, so that `import cutlass` is our compiler.
+It runs beside the repro: standard library and numpy, and `dsl.alias` by name, which makes `import cutlass` ours.
 The header of the frame holds `outcome` and what belongs to it:
 
     outputs     outputs, expected: lists of {name, dtype, shape}, whose bytes are the buffers, in that order
@@ -44,21 +44,40 @@ class Unavailable(Exception):
     """The compiler is not here; nothing is known about the claim."""
 
 
-def warm(modules: list[str], device: str) -> None:
-    """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report."""
-    if not modules:
-        return
-    for name in ("torch", *(m for m in modules if m != "torch")):
-        if name in sys.modules:
-            continue
+def warm(modules: list[str]) -> None:
+    """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report.
+
+    The compiler is imported on the emulator whatever the repro's device is: a process that touched CUDA cannot fork.
+    """
+    if "torch" in modules or _compilers(modules):
+        _import("torch")
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(1)  # an OpenMP pool does not survive a fork
+    new = [name for name in _compilers(modules) if name not in _warm]
+    if new:
         try:
-            if name != "torch":
-                install_alias(device)
+            install_alias("emulator")
+        except Exception:
+            return
+        for name in new:
+            _import(name)
+        _warm.update(new)
+        sys.modules["dsl.alias"].uninstall()  # its modules stay imported; each job chooses its own device
+
+
+_warm: set[str] = set()
+
+
+def _import(name: str) -> None:
+    if name not in sys.modules:
+        try:
             importlib.import_module(name)
         except Exception:
-            continue
-        if name == "torch":
-            sys.modules["torch"].set_num_threads(1)  # an OpenMP pool does not survive a fork
+            pass  # the repro that imports it meets the same error, and reports it
+
+
+def _compilers(modules: list[str]) -> list[str]:
+    return [name for name in modules if name != "torch"]
 
 
 def install_alias(device: str) -> Any:
@@ -69,7 +88,12 @@ def install_alias(device: str) -> Any:
         if error.name not in ("dsl", "dsl.alias"):
             raise
         raise Unavailable("the package `dsl`, which compiles the repro, is not installed: uv add gpu-repro") from None
-    return alias.install(device=device)
+    try:
+        return alias.install(device=device)
+    except Exception as error:
+        if type(error).__name__ == "DeviceMissing":
+            raise Unavailable(str(error)) from None
+        raise
 
 
 def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
@@ -92,7 +116,7 @@ def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
     session = None
     started = time.monotonic()
     try:
-        if any(name != "torch" for name in job["warm"]):
+        if _compilers(job["warm"]):
             session = install_alias(job["device"])
         module = _load(job["path"], job["source"])
         header["durations"]["load_s"] = round(time.monotonic() - started, 4)
@@ -108,7 +132,9 @@ def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
     if session is not None:
         header |= _facts(session, job["sass"])
     names = ("numpy", "torch")
-    header["versions"] = {n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")}
+    header["versions"] = {
+        n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")
+    }
     header["versions"]["python"] = sys.version.split()[0]
     return header, buffers
 

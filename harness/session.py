@@ -87,7 +87,9 @@ class Session:
             return []
         from harness import golden
 
-        inside = {p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(folder) for folder in folders)}
+        inside = {
+            p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(folder) for folder in folders)
+        }
         left_out = {file for parent in {p.parent for p in inside} for file in parent.glob("*.py")} - inside.keys()
         broken = [path for path, repro in inside.items() if repro is None]
         return golden.unused([repro for repro in inside.values() if repro], [*broken, *left_out])

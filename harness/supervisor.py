@@ -197,7 +197,7 @@ class Supervisor:
             job = frame[0]
             started = time.monotonic()
             if not job["fresh"]:
-                runner.warm(job["warm"], job["device"])
+                runner.warm(job["warm"])
             warm_s = time.monotonic() - started
             header, buffers = self.run(job, runner.run_job)
             header["durations"]["warm_s"] = round(warm_s, 4)
@@ -310,7 +310,9 @@ class Supervisor:
             fault.drain()
         return {"timeout": True}
 
-    def _reply(self, job: dict, status: dict, streams: list[_Stream], run_s: float) -> tuple[dict[str, Any], list[bytes]]:
+    def _reply(
+        self, job: dict, status: dict, streams: list[_Stream], run_s: float
+    ) -> tuple[dict[str, Any], list[bytes]]:
         stdout, stderr, result, fault = streams
         header: dict[str, Any] = {"kind": "reply", "status": status, "timeout_s": job["timeout_s"], "result": None}
         header |= {"stdout": stdout.text(), "stderr": stderr.text(), "fault": fault.text()}

@@ -11,6 +11,7 @@ from harness import codegen, golden, history, judge, report, session  # noqa: F4
 from harness.hosts import resolve
 from harness.repro import Repro, read
 
+
 def repro_text(body: str, table: str = "", claim: str = "It is so.") -> str:
     """A repro file with these lines in its [tool.repro] table."""
     lines = [f"# {line}".rstrip() for line in ["/// script", "[tool.repro]", *table.strip().splitlines(), "///"]]

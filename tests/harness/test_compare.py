@@ -130,6 +130,8 @@ def test_shape_dtype_and_names_come_first():
     assert "cannot compare" in compare("o", i, i, Rule("ulp", 1), "the golden").message
     assert compare("o", f, i, Rule("undef"), "the golden") is None
     both = differences({"a": f}, {"b": f}, {}, "the golden")
-    assert [d.message for d in both] == ["the golden has the output `a`, which run() did not return",
-                                         "run() returned `b`, which the golden has not"]
+    assert [d.message for d in both] == [
+        "the golden has the output `a`, which run() did not return",
+        "run() returned `b`, which the golden has not",
+    ]
     assert not differences({}, {"b": f}, {}, "expected()", partial=True)

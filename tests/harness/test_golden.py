@@ -123,4 +123,6 @@ def test_unused(write, tmp_path):
     (goldens / "gone/default.json").write_text("{}")
     names = [str(path.relative_to(goldens)) for path in golden.unused([one, two])]
     assert names == ["gone/default.json", "one/0123.npy", "two/w=2.json"]
-    assert golden.unused([two], broken=[tmp_path / "repros/one.py", tmp_path / "repros/gone.py"]) == [goldens / "two/w=2.json"]
+    assert golden.unused([two], broken=[tmp_path / "repros/one.py", tmp_path / "repros/gone.py"]) == [
+        goldens / "two/w=2.json"
+    ]

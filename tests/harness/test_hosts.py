@@ -51,5 +51,8 @@ def test_an_older_gpu_skips(write, tmp_path):
     case = next(write("def run(): return {}", 'arch = "sm_100a"').cases())
     host = Host("local", "cuda", device_facts={"name": "NVIDIA H100", "arch": "sm_90", "driver": "580.1"})
     verdict = judge.judge(case, host, judge.run(None, case, host), tmp_path)
-    assert (verdict.status, verdict.text) == ("skip", "needs sm_100a; local (NVIDIA H100, sm_90, driver 580.1) is older")
+    assert (verdict.status, verdict.text) == (
+        "skip",
+        "needs sm_100a; local (NVIDIA H100, sm_90, driver 580.1) is older",
+    )
     assert host.shortfall("sm_90a") == host.shortfall(None) == resolve("embedded").shortfall("sm_100") == ""

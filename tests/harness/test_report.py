@@ -18,7 +18,14 @@ PTX = """.visible .entry kernel(
 
 def kernel(**changes):
     launches = [{"grid": [2, 1, 1], "block": [64, 1, 1], "smem_bytes": 0}]
-    return {"name": "kernel", "arch": "sm_90a", "ptx": PTX, "ptx_sha256": "0", "sass": None, "launches": launches} | changes
+    return {
+        "name": "kernel",
+        "arch": "sm_90a",
+        "ptx": PTX,
+        "ptx_sha256": "0",
+        "sass": None,
+        "launches": launches,
+    } | changes
 
 
 def outcome(kernels, **outputs):
@@ -42,11 +49,14 @@ def test_check_lines_of_a_case(write, tmp_path, monkeypatch):
     assert codegen.failure(with_relu, [kernel()], "PTX").splitlines() == [
         "repros/one.py:9: CHECK_FAILED",
         "    # CHECK-PTX(relu=True): max.f32",
-        "      ^^^^^^^^^^^^^^^^^^^^ Couldn't match \"max.f32\".",
+        '      ^^^^^^^^^^^^^^^^^^^^ Couldn\'t match "max.f32".',
         "searched from PTX line 2:",
         "    mul.f32 %f2, %f1, 0f40000000;",
     ]
-    assert codegen.failure(with_relu, [], "PTX") == "the CHECK-PTX lines have nothing to match: the case compiled no kernel"
+    assert (
+        codegen.failure(with_relu, [], "PTX")
+        == "the CHECK-PTX lines have nothing to match: the case compiled no kernel"
+    )
     relu = PTX.replace("\tst", "\tmax.f32 %f2, %f2, 0f00000000;\n\tst")
     assert codegen.failure(with_relu, [kernel(ptx=relu)], "PTX") == ""
     assert codegen.failure(without, [kernel(ptx=relu)], "PTX").splitlines() == [
@@ -105,12 +115,17 @@ def test_differences_name_the_lane():
 
 def test_text_of_a_repro_is_made_printable():
     assert printable("a\x1b[31mred\x1b]0;title\x07\tb\r\n\x9bx") == "ared\tb\nx"
-    fault = 'Fatal Python error: Aborted\n\nThread 0x7f (most recent call first):\n  File "/a/harness/runner.py", line 1 in x\n'
+    fault = "Fatal Python error: Aborted\n\nThread 0x7f (most recent call first):\n"
+    fault += '  File "/a/harness/runner.py", line 1 in x\n'
     assert author_frames(fault) == "Fatal Python error: Aborted\n\n(most recent call first):"
 
 
 def reply(**changes):
-    result = {"outcome": "outputs", "outputs": [{"name": "o", "dtype": "int32", "shape": [2]}], "expected": []} | changes
+    result = {
+        "outcome": "outputs",
+        "outputs": [{"name": "o", "dtype": "int32", "shape": [2]}],
+        "expected": [],
+    } | changes
     streams = {"stdout": "", "stderr": "", "fault": ""}
     return {"status": {"exit": 0}, "timeout_s": 1, "result": result, "durations": {}} | streams
 

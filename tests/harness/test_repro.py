@@ -63,7 +63,12 @@ def test_reads_everything(path):
 def test_check_lines_hold_for_their_parameters(path):
     path.write_text(GOOD)
     counts = {case.name: len(case.checks("PTX")) for case in read(path).cases()}
-    assert counts == {"width=8,relu=True": 1, "width=8,relu=False": 2, "width=16,relu=True": 1, "width=16,relu=False": 1}
+    assert counts == {
+        "width=8,relu=True": 1,
+        "width=8,relu=False": 2,
+        "width=16,relu=True": 1,
+        "width=16,relu=False": 1,
+    }
     (sass,) = next(read(path).cases()).checks("SASS")
     assert (sass.directive, sass.pattern, sass.line) == ("NEXT{LITERAL}", "[[x]]", 18)
 
@@ -93,6 +98,13 @@ fix: write `arch`; the keys of [tool.repro] are
     # arch = "sm_80
                    ^ Illegal character '\\n'
 fix: write the block between `# /// script` and `# ///` as TOML, each line behind `# `""",
+    ),
+    "unclosed block": (
+        ("# ///\n", "#///\n"),
+        """q.py:1:1: UNCLOSED_BLOCK
+    # /// script
+    ^^^^^^^^^^^^ opens a block that does not end
+fix: end the block with a line `# ///`, and begin each line between with `# `""",
     ),
     "bad rule": (
         ("ulp:2", "ulps:2"),

@@ -1,6 +1,5 @@
 """Real processes: how a repro ends, and that nothing of it stays."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -43,7 +42,9 @@ def test_outputs(outcome_of, fresh):
 
 
 def test_each_case_has_a_process_of_its_own(outcome_of):
-    body = "import numpy as np, sys\nsys.seen = getattr(sys, 'seen', 0) + 1\ndef run(): return {'n': np.array(sys.seen)}"
+    body = (
+        "import numpy as np, sys\nsys.seen = getattr(sys, 'seen', 0) + 1\ndef run(): return {'n': np.array(sys.seen)}"
+    )
     assert [outcome_of(body).outputs["n"].values().tolist() for _ in range(2)] == [1, 1]
 
 
@@ -63,7 +64,7 @@ def test_the_repro_is_a_module_whose_source_can_be_read(outcome_of):
 def test_segfault(outcome_of, fresh):
     outcome = outcome_of("import ctypes\ndef run():\n    ctypes.string_at(0)", fresh=fresh)
     assert outcome.kind == "crash" and outcome.detail == {"signal": "SIGSEGV"}
-    assert "Segmentation fault" in outcome.text and "one.py\", line 7 in run" in outcome.text
+    assert "Segmentation fault" in outcome.text and 'one.py", line 7 in run' in outcome.text
     assert "runner.py" not in outcome.text and "supervisor.py" not in outcome.text
 
 
@@ -88,7 +89,8 @@ def test_a_timeout_that_ignores_every_signal(outcome_of):
 LEAVER = """
 import subprocess, os, time, numpy as np
 def run():
-    for command in (["sleep", "997"], ["setsid", "sleep", "997"], ["sh", "-c", "setsid sh -c 'sleep 997 & sleep 997' &"]):
+    deep = ["sh", "-c", "setsid sh -c 'sleep 997 & sleep 997' &"]
+    for command in (["sleep", "997"], ["setsid", "sleep", "997"], deep):
         subprocess.Popen(command)
     time.sleep(0.1)
     {end}
@@ -188,7 +190,13 @@ def test_a_torrent_of_output_keeps_its_head_and_tail(outcome_of):
 
 
 def test_output_of_grandchildren_and_of_c_is_captured(outcome_of):
-    body = "import os, numpy as np\ndef run():\n    os.system('echo from sh'); os.write(1, b'raw'); return {'o': np.zeros(1)}"
+    body = """
+    import os, numpy as np
+    def run():
+        os.system("echo from sh")
+        os.write(1, b"raw")
+        return {"o": np.zeros(1)}
+    """
     assert outcome_of(body).stdout == "from sh\nraw"
 
 
@@ -214,7 +222,9 @@ def test_torch_tensors_of_every_kind(outcome_of):
 
 def test_a_supervisor_that_dies_is_infra_and_the_next_run_works(write, embedded):
     host, transport = embedded
-    repro = write("import numpy as np, os, signal\ndef run():\n    os.kill(os.getppid(), 9); return {'o': np.zeros(1)}")
+    repro = write(
+        "import numpy as np, os, signal\ndef run():\n    os.kill(os.getppid(), 9); return {'o': np.zeros(1)}"
+    )
     outcome = judge.run(transport, next(repro.cases()), host)
     assert outcome.kind == "infra" and "exit status -9" in outcome.text
     assert judge.run(transport, next(write(ARRAY).cases()), host).kind == "outputs"
