@@ -1,0 +1,98 @@
+"""The shared memory allocator: places, alignment, swizzles, the size the launch asks for."""
+
+import numpy as np
+import pytest
+
+import dsl.cutlass as cutlass
+from dsl.cutlass import cute
+
+
+def test_allocations_do_not_overlap_and_are_aligned(run, emulator):
+    @cute.kernel
+    def kernel(out: cute.Tensor):
+        smem = cutlass.utils.SmemAllocator()
+        start = smem.allocate(3)
+        numbers = smem.allocate_array(cutlass.Float32, 5)
+        wide = smem.allocate(cutlass.Float64, byte_alignment=64)
+        tile = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout((4, 4)), 128)
+        out[0] = numbers.toint() - start.toint()
+        out[1] = wide.toint() - start.toint()
+        out[2] = tile.iterator.toint() - start.toint()
+
+    out = np.zeros(3, np.int32)
+    run(kernel, out, threads=1)
+    assert list(out) == [4, 64, 128]
+    assert emulator.facts()["kernels"][0]["launches"][0]["smem_bytes"] == 128 + 32
+
+
+def test_shared_memory_is_shared(run):
+    @cute.kernel
+    def kernel(out: cute.Tensor):
+        tid, _, _ = cute.arch.thread_idx()
+        tile = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(32), 16)
+        tile[tid] = tid * tid
+        cute.arch.sync_threads()
+        out[tid] = tile[31 - tid]
+
+    out = np.zeros(32, np.int32)
+    run(kernel, out)
+    assert (out == (31 - np.arange(32)) ** 2).all()
+
+
+@pytest.mark.parametrize("in_bytes", [True, False])
+def test_a_swizzled_tile_keeps_its_elements_and_spreads_its_columns(run, in_bytes):
+    @cute.kernel
+    def kernel(out: cute.Tensor, places: cute.Tensor):
+        tid, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        rows = cute.make_layout((8, 64), stride=(64, 1))
+        if cutlass.const_expr(in_bytes):
+            tile = smem.allocate_tensor(cutlass.Float16, rows, 1024, cute.make_swizzle(3, 4, 3))
+        else:
+            tile = smem.allocate_tensor(cutlass.Float16, cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, rows), 1024)
+        plain = cute.make_tensor(tile.iterator, rows)
+        for i in cutlass.range_constexpr(64):
+            tile[tid, i] = tid * 64 + i
+        cute.arch.sync_threads()
+        for i in cutlass.range_constexpr(64):
+            out[tid, i] = tile[tid, None][i]
+            places[tid, i] = plain[tid, i]
+
+    out, places = np.zeros((8, 64), np.float32), np.zeros((8, 64), np.float32)
+    run(kernel, out, places, threads=8)
+    assert (out.ravel() == np.arange(512)).all()
+    index = np.arange(512)
+    assert (places.ravel()[index ^ ((index >> 6 & 7) << 3)] == index).all()
+
+
+def test_capacity():
+    assert cutlass.utils.SmemAllocator.capacity_in_bytes("sm_90a") == 227 * 1024
+    assert cutlass.utils.SmemAllocator.capacity_in_bytes("sm_80") == 163 * 1024
+
+
+def test_mistakes_are_named(refused):
+    @cute.kernel
+    def alignment(a: cute.Tensor):
+        cutlass.utils.SmemAllocator().allocate(16, 3)
+
+    @cute.kernel
+    def dynamic(a: cute.Tensor, n: cutlass.Int32):
+        cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout((n, 4)), 16)
+
+    @cute.kernel
+    def count(a: cute.Tensor, n: cutlass.Int32):
+        cutlass.utils.SmemAllocator().allocate_array(cutlass.Float32, n)
+
+    @cute.kernel
+    def swizzle(a: cute.Tensor):
+        cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64), 16, cute.make_swizzle(2, 1, 3))
+
+    a = np.zeros(4, np.float32)
+    assert refused(alignment, a) == ("a shared memory alignment is a power of two up to 1024 bytes, and this is 3",
+                                     "byte_alignment=16, for example")
+    assert refused(dynamic, a, 4) == (
+        "shared memory is allocated while compiling, and the layout (?,4):(1,?) is dynamic",
+        "make its shape and strides static")
+    assert refused(count, a, 4) == ("shared memory is allocated while compiling, and Int32(dynamic) is no static count",
+                                    "pass the count as cutlass.Constexpr; it must be 1 or more")
+    assert refused(swizzle, a) == ("the swizzle S<2,1,3> would split an element of 4 bytes", "a base of 2 bits or more")

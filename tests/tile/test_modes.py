@@ -1,0 +1,89 @@
+"""Tiles and partitions of tensors against numpy's slices."""
+
+import numpy as np
+import pytest
+
+import dsl.cutlass as cutlass
+from dsl.cutlass import cute
+
+M, N = 12, 8
+
+
+@pytest.fixture
+def matrix(aligned):
+    array = aligned((M, N))
+    array[:] = np.arange(M * N).reshape(M, N)
+    return array
+
+
+def test_local_tile_is_a_slice(run, matrix):
+    @cute.kernel
+    def kernel(a: cute.Tensor, out: cute.Tensor, i: cutlass.Int32):
+        tid, _, _ = cute.arch.thread_idx()
+        tile = cute.local_tile(a, (4, 2), (i, 3))
+        out[tid // 2, tid % 2] = tile[tid // 2, tid % 2]
+
+    for i in range(3):
+        out = np.zeros((4, 2), np.float32)
+        run(kernel, matrix, out, i, threads=8)
+        assert (out == matrix[4 * i:4 * i + 4, 6:8]).all()
+
+
+def test_local_tile_keeps_the_modes_of_none_and_projects(run, matrix):
+    @cute.kernel
+    def kernel(a: cute.Tensor, out: cute.Tensor, i: cutlass.Int32):
+        tid, _, _ = cute.arch.thread_idx()
+        tiles = cute.local_tile(a, (4, 16, 2), (i, 0, None), proj=(1, None, 1))       # (4, 2, tiles along N)
+        for k in range(cute.size(tiles, mode=[2])):
+            out[k, tid] = tiles[tid % 4, tid // 4, k]
+
+    out = np.zeros((4, 8), np.float32)
+    run(kernel, matrix, out, 1, threads=8)
+    assert (out == [[matrix[4 + t % 4, 2 * k + t // 4] for t in range(8)] for k in range(4)]).all()
+
+
+def test_local_partition_deals_the_elements_out(run, matrix):
+    @cute.kernel
+    def kernel(a: cute.Tensor, out: cute.Tensor):
+        tid, _, _ = cute.arch.thread_idx()
+        mine = cute.local_partition(a, cute.make_layout((3, 4), stride=(4, 1)), tid)   # threads row-major
+        for i in range(cute.size(mine)):
+            out[tid, i] = mine[i]
+
+    out = np.zeros((12, 8), np.float32)
+    run(kernel, matrix, out, threads=12)
+    for tid in range(12):
+        assert (out[tid] == matrix[tid // 4::3, tid % 4::4].ravel(order="F")).all()
+
+
+def test_dividing_dynamic_tensors(run, matrix):
+    @cute.kernel
+    def kernel(a: cute.Tensor, out: cute.Tensor, m: cutlass.Int32, n: cutlass.Int32):
+        tid, _, _ = cute.arch.thread_idx()
+        dynamic = cute.make_tensor(a.iterator, cute.make_layout((m, n), stride=(n, 1)))
+        tiles = cute.zipped_divide(dynamic, (4, 4))
+        rows, columns = tiles.shape[1]
+        out[0, tid] = tiles[(tid % 4, tid // 4), (rows - 1, columns - 1)]
+        flat = cute.flat_divide(dynamic, (4, 4))
+        out[1, tid] = flat[tid % 4, tid // 4, 1, 0]
+        last = cute.group_modes(flat, 0, 2)[tid, 1, 0]
+        out[2, tid] = last
+
+    out = np.zeros((3, 16), np.float32)
+    run(kernel, matrix, out, M, N, threads=16)
+    assert (out[0] == matrix[8:, 4:].ravel(order="F")).all()
+    assert (out[1] == matrix[4:8, :4].ravel(order="F")).all()
+    assert (out[2] == out[1]).all()
+
+
+def test_functions_of_layouts_take_tensors(run, matrix, capsys):
+    @cute.kernel
+    def kernel(a: cute.Tensor):
+        print(cute.select(a, mode=[1]).layout, cute.coalesce(a).layout, cute.flatten(cute.tiled_divide(a, (4, 2))).layout,
+              cute.composition(a, (4, 2)).layout, cute.slice_(a, (None, 1)).layout, cute.append_ones(a).layout,
+              cute.filter(a).layout, cute.logical_divide(a, (4,)).layout, cute.size(a), cute.rank(a), cute.depth(a))
+
+    run(kernel, matrix)
+    assert capsys.readouterr().out.split() == [
+        "(8):(1)", "(12,8):(8,1)", "(4,2,3,4):(8,1,32,2)", "(4,2):(8,1)", "(12):(8)", "(12,8,1):(8,1,0)", "(12,8):(8,1)",
+        "((4,3),8):((8,32),1)", "96", "2", "1"]
