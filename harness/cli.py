@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.repro import Case, Repro, ReproError, Value, label, read, short
-from harness.session import Session, UsageError, as_data
+from harness.session import NoDevice, Session, UsageError, as_data
 
 if TYPE_CHECKING:
     from harness.hosts import Host
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return arguments.command(arguments)
     except (ReproError, UsageError) as error:
         print(error, file=sys.stderr)
-        return USAGE
+        return NOT_RUN if isinstance(error, NoDevice) else USAGE
     except OSError as error:
         print(f"repro: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
         return USAGE

@@ -16,7 +16,11 @@ PROBE_TIMEOUT_S = 60
 
 
 class HostError(Exception):
-    """The host is unknown or has no device; the text says what to do."""
+    """The host is unknown; the text says which there are."""
+
+
+class NoDevice(HostError):
+    """The host is known and cannot be used; the text says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Host:
 
 
 def resolve(name: str) -> Host:
-    """The host called `name`. Raises HostError."""
+    """The host called `name`. Raises HostError (NoDevice)."""
     if name not in _HOSTS:
         raise HostError(f"unknown host {name!r}: the hosts are {', '.join(_HOSTS)}")
     return _HOSTS[name]()
@@ -63,10 +67,10 @@ def _local() -> Host:
     try:
         done = subprocess.run(probe, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        raise HostError(f"host local: the CUDA driver did not answer within {PROBE_TIMEOUT_S} s") from None
+        raise NoDevice(f"host local: the CUDA driver did not answer within {PROBE_TIMEOUT_S} s") from None
     if done.returncode != 0:
         why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        raise HostError(
+        raise NoDevice(
             f"host local: this machine has no CUDA device that can be used: {why}\n"
             "run on the emulator with --gpu-host embedded (the default)"
         )

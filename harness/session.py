@@ -21,6 +21,10 @@ class UsageError(Exception):
     """What was asked for cannot be done; the text says why."""
 
 
+class NoDevice(UsageError):
+    """A host that was named has no device."""
+
+
 class Session:
     """Hosts are resolved when they are named, and supervisors start when a case first needs them."""
 
@@ -46,13 +50,15 @@ class Session:
             raise UsageError("--update-goldens is refused where CI is set: accept goldens by hand, and commit them")
 
     def hosts(self) -> list[Host]:
-        """Raises UsageError for a host that is unknown or has no device."""
+        """Raises UsageError for a host that is unknown, NoDevice for one that cannot be used."""
         if self._hosts is None:
-            from harness.hosts import HostError, resolve
+            from harness import hosts
 
             try:
-                self._hosts = [resolve(name) for name in self._host_names]
-            except HostError as error:
+                self._hosts = [hosts.resolve(name) for name in self._host_names]
+            except hosts.NoDevice as error:
+                raise NoDevice(str(error)) from None
+            except hosts.HostError as error:
                 raise UsageError(str(error)) from None
         return self._hosts
 

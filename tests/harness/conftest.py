@@ -22,7 +22,7 @@ def repro_text(body: str, table: str = "", claim: str = "It is so.") -> str:
 def bytecode(pytestconfig):
     """Where writing bytecode is turned off, keep it in pytest's cache: these tests start many interpreters."""
     with pytest.MonkeyPatch.context() as patch:
-        if sys.dont_write_bytecode:
+        if sys.dont_write_bytecode and hasattr(pytestconfig, "cache"):
             prefix = str(pytestconfig.cache.mkdir("bytecode"))
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", prefix)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from harness import hosts
 from harness.cli import main
 
 TWICE = """
@@ -80,6 +81,13 @@ def test_a_crash_and_an_infra_failure(write, capsys):
     write("import os\ndef run(): os.kill(os.getppid(), 9)")
     assert main(["run", "repros/one.py"]) == 3
     assert "infra: could not be run" in capsys.readouterr().out
+
+
+def test_a_host_without_a_device_is_no_verdict(write, capsys, monkeypatch):
+    monkeypatch.setattr(hosts, "_PROBE", "raise SystemExit('the driver sees no device')")
+    write(TWICE, WIDTHS)
+    assert main(["run", "repros/one.py", "--host", "local"]) == 3
+    assert "no CUDA device that can be used: the driver sees no device\n" in capsys.readouterr().err
 
 
 def test_help_teaches(capsys):

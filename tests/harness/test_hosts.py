@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from harness import hosts, judge
-from harness.hosts import Host, HostError, resolve
+from harness.hosts import Host, NoDevice, resolve
 
 
 def test_embedded_needs_nothing():
@@ -16,7 +16,7 @@ def test_embedded_needs_nothing():
 def test_local_without_a_driver_says_so(monkeypatch):
     probe = "raise SystemExit('there is no NVIDIA driver (libcuda.so.1: cannot open shared object file)')"
     monkeypatch.setattr(hosts, "_PROBE", probe)
-    with pytest.raises(HostError) as error:
+    with pytest.raises(NoDevice) as error:
         resolve("local")
     assert str(error.value) == (
         "host local: this machine has no CUDA device that can be used: "
