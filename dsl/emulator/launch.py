@@ -136,16 +136,29 @@ class _Launch:
     def _run_interruptibly(self) -> None:
         """The kernel runs in a thread of its own so that the main one can hear SIGINT."""
         run_grid = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.runtime()["emu_run_grid"])
-        worker = threading.Thread(
-            target=run_grid, args=(ctypes.addressof(self.ctx), self.code.block), name="emulator", daemon=True
-        )
-        worker.start()
+        done = threading.Event()
+
+        def work() -> None:
+            try:
+                run_grid(ctypes.addressof(self.ctx), self.code.block)
+            finally:
+                done.set()
+
+        threading.Thread(target=work, name="emulator", daemon=True).start()
         try:
-            worker.join()
+            done.wait()  # not Thread.join: interrupted, Python 3.11 takes a running thread for a finished one
         except BaseException:
-            self.ctx.stop = 1
-            worker.join()
+            self._stop(done)
             raise
+
+    def _stop(self, done: threading.Event) -> None:
+        """Memory may only be given back once native code has left it, however often Ctrl-C is pressed."""
+        self.ctx.stop = 1
+        while not done.is_set():
+            try:
+                done.wait()
+            except KeyboardInterrupt:
+                continue
 
     def _close(self) -> None:
         self.window.close()

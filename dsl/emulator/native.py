@@ -73,6 +73,7 @@ QUICK = 0
 
 def _parsed(ir: str, machine):
     module = llvm.parse_assembly(ir)
+    module.verify()
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     return module

@@ -118,7 +118,10 @@ class Program:
             imports.update(native.directed_rounding())
         imports.update(native.libm())
         level = native.QUICK if quick else 1 if size > LARGE_INSTRUCTIONS else 2
-        code = native.object_code(text, level)
+        try:
+            code = native.object_code(text, level)
+        except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
+            raise PtxError(f"`{entry_name}` has an instruction whose operand types do not fit: {error}") from error
         tracker = native.link(code, ["block"], imports)
         return Code(tracker["block"], thread.sites, thread.coroutine, thread.uses, thread.places, tracker)
 

@@ -25,6 +25,8 @@ from ..syntax import (
 )
 
 LLVM_FLOAT = {"f16": "half", "f32": "float", "f64": "double"}
+MAX_PARAM_BYTES = 32 * 1024  # of one .param; PTX ISA: 32764 bytes of kernel parameters at most
+MAX_STACK_BYTES = 1 << 20  # of all .param variables in function bodies
 CACHED_SITES = 64  # more last-hit caches than this live in memory instead of registers
 
 
@@ -64,6 +66,7 @@ class Body(Builder):
         self.values: dict[str, str] = {}
         self.written: set[str] = set()
         self.memory_sites = 0
+        self.stack_bytes = 0
         self.threads: dict[str, str] = {}
         self.uses: set[str] = set()
         self.directed = False
@@ -214,8 +217,11 @@ class Body(Builder):
         """Stack slots for the .param variables of the current function body."""
         for variable in variables.values():
             if variable.space == "param":
-                align = max(variable.align, 8)
+                align = min(max(variable.align, 8), 128)
                 size = max(variable.size, 1)
+                self.stack_bytes += size
+                if size > MAX_PARAM_BYTES or self.stack_bytes > MAX_STACK_BYTES:
+                    raise PtxError(f"`{variable.name}`: .param variables of {self.stack_bytes} bytes are too large")
                 pointer = self.alloca(f"[{size} x i8]", align)
                 self.prologue.append(
                     f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)"
