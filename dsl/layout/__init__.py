@@ -77,6 +77,7 @@ from dsl.layout.tiling import (
     flat_product,
     logical_divide,
     logical_product,
+    make_layout_tv,
     raked_product,
     tile_to_shape,
     tiled_divide,

@@ -77,8 +77,7 @@ class Layout:
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
 
-    def __repr__(self) -> str:
-        return f"Layout({self})"
+    __repr__ = __str__
 
     def get_hier_coord(self, index: Any) -> Coord:
         """The hierarchical coordinate that has this index in the layout: (index // stride) % extent in each mode."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dsl.layout import int_tuple
-from dsl.layout.algebra import Tiler, by_mode, coalesce, complement, composition
+from dsl.layout.algebra import Tiler, by_mode, coalesce, complement, composition, right_inverse
 from dsl.layout.int_tuple import IntTuple, LayoutError, is_static, mul, product_each, text, wrap
 from dsl.layout.layout import (
     ComposedLayout,
@@ -153,3 +153,13 @@ def tile_to_shape(atom: Any, trg_shape: IntTuple, order: IntTuple | None = None)
     padded = append(atom, Layout(1, 0), count)
     repeats = int_tuple.ceil_div(product_each(trg_shape), product_each(padded.shape))
     return blocked_product(padded, make_ordered_layout(repeats, tuple(range(count)) if order is None else order))
+
+
+def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple, Layout]:
+    """The tile (extents by mode) that threads and their values cover together, and (thread, value) -> index in it.
+
+    Each thread owns a block of the shape of `val_layout`; `thr_layout` says where a thread's block lies.
+    """
+    tile = raked_product(thr_layout, val_layout)
+    layout_tv = composition(right_inverse(tile), make_layout((size(thr_layout), size(val_layout))))
+    return product_each(tile.shape), layout_tv

@@ -33,7 +33,8 @@ class CopyUniversalOp:
     def check(self, dtype: type[Numeric], bits: int) -> None:
         if bits % dtype.storage_width or bits not in (8, 16, 32, 64, 128, 256):
             raise DSLUserCodeError("a CopyUniversalOp moves 8, 16, 32, 64, 128 or 256 bits, whole elements of "
-                                   f"{dtype}, and this is {bits}", fix=f"num_bits_per_copy={max(dtype.storage_width, 32)}")
+                                   f"{dtype}, and this is {bits}",
+                                   fix=f"num_bits_per_copy={max(dtype.storage_width, 32)}")
 
     def move(self, src: Pointer, dst: Pointer, count: int) -> None:
         store_vector(dst, load_vector(src, count))

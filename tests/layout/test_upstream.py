@@ -41,6 +41,7 @@ OPERATIONS = {
     "make_layout_like({a})": 2,
     "make_fragment_like({a})": 2,
     "{a}.get_hier_coord({index}), {b}.get_flat_coord({index})": 2,
+    "make_layout_tv({threads}, {values})": 3,
     "make_layout({shape})": 1,
     "make_ordered_layout({shape3}, order={order3})": 2,
     "make_identity_layout({shape})": 1,
@@ -85,7 +86,9 @@ def expression(rng: random.Random) -> str:
     order3 = [0, 1, 2]
     rng.shuffle(order3)
     order = order3[:2] if 2 not in order3[:2] else [1, 0]
+    rank = rng.randint(1, 2)
     fills = dict(
+        threads=layout_text(rng, rank, compact=True), values=layout_text(rng, rank, compact=True),
         a=layout_text(rng, rng.randint(2, 3)), a3=layout_text(rng, 3),
         b=layout_text(rng, rng.choice((None, 2)), compact=True),
         c=layout_text(rng, rng.choice((None, 2)), compact=True), n=rng.choice((4, 24, 64, 96, 100)),

@@ -14,6 +14,10 @@ def host(kernel: Constexpr, threads: Constexpr, *arguments):
     kernel(*arguments).launch(grid=(1, 1, 1), block=(threads, 1, 1))
 
 
+def as_argument(value):
+    return from_dlpack(value, assumed_align=16) if isinstance(value, np.ndarray) else value
+
+
 @pytest.fixture(autouse=True)
 def emulator():
     """A session on the emulator; `emulator.show("ptx")` is what was compiled."""
@@ -26,7 +30,7 @@ def run():
     """run(kernel, *arguments, threads=32): one block; numpy arrays are passed as tensors and changed in place."""
 
     def launch(kernel, *arguments, threads=32):
-        host(kernel, threads, *(from_dlpack(a, assumed_align=16) if isinstance(a, np.ndarray) else a for a in arguments))
+        host(kernel, threads, *map(as_argument, arguments))
 
     return launch
 

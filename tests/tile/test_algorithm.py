@@ -194,15 +194,15 @@ def other_type(a: cute.Tensor):
     cute.copy(atom_of(128, dtype=cutlass.Float16), cute.make_tensor(a.iterator, 8), smem_tile(8))
 
 
-ALIGNMENT_FIX = ("assumed_align=8 where the tensor is made, byte_alignment=8 where it is allocated; offsets keep it where "
-                 "their static strides are multiples")
+ALIGNMENT_FIX = ("assumed_align=8 where the tensor is made, byte_alignment=8 where it is allocated; offsets keep "
+                 "it where their static strides are multiples")
 
 
 @pytest.mark.parametrize("kernel, message, fix", [
-    (whole_row, "one call of the atom copies 4 elements, and the first mode of the source (16) is 16: one call would not "
-                "copy it", "tile both tensors by vectors: `cute.zipped_divide(t, (4,))`"),
-    (misaligned, "a copy of 64 bits needs addresses that are multiples of 8 bytes, and those of the source are only known "
-                 "to be of 4", ALIGNMENT_FIX),
+    (whole_row, "one call of the atom copies 4 elements, and the first mode of the source (16) is 16: one call would "
+                "not copy it", "tile both tensors by vectors: `cute.zipped_divide(t, (4,))`"),
+    (misaligned, "a copy of 64 bits needs addresses that are multiples of 8 bytes, and those of the source are only "
+                 "known to be of 4", ALIGNMENT_FIX),
     (column, "a copy of 128 bits moves 4 contiguous elements, and the first mode of the source is 8:16",
      "put the contiguous mode first, or copy fewer bits with num_bits_per_copy=32"),
     (shapes, "copy needs as many elements in each mode, and the source is (16), the destination 4",
@@ -213,11 +213,13 @@ ALIGNMENT_FIX = ("assumed_align=8 where the tensor is made, byte_alignment=8 whe
      "make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it"),
     (partition_pred, "pred has a shape like (1,2) for a copy of ((4,1),2), and this is ((4,1),2)",
      "cute.make_rmem_tensor((1,2), cutlass.Boolean)"),
-    (to_global, "cp.async copies gmem to smem, and this is gmem to gmem", "use a CopyUniversalOp atom for other memory"),
+    (to_global, "cp.async copies gmem to smem, and this is gmem to gmem",
+     "use a CopyUniversalOp atom for other memory"),
     (sixteen_bits, "cp.async.ca copies 32 or 64 or 128 bits, and this is 16",
      "num_bits_per_copy=32, 64 or 128 with LoadCacheMode.ALWAYS"),
     (cached_globally, "cp.async.cg copies 128 bits, and this is 32", "num_bits_per_copy=128"),
-    (other_type, "the atom copies Float16, and the source holds Float32", "make the atom with Float32, or recast the tensor"),
+    (other_type, "the atom copies Float16, and the source holds Float32",
+     "make the atom with Float32, or recast the tensor"),
 ], ids=lambda value: value.__name__ if hasattr(value, "rewritten") else "")
 def test_mistakes_are_named(refused, aligned, kernel, message, fix):
     numbers = (3,) * (len(kernel.signature.parameters) - 1)

@@ -49,7 +49,8 @@ def test_a_swizzled_tile_keeps_its_elements_and_spreads_its_columns(run, in_byte
         if cutlass.const_expr(in_bytes):
             tile = smem.allocate_tensor(cutlass.Float16, rows, 1024, cute.make_swizzle(3, 4, 3))
         else:
-            tile = smem.allocate_tensor(cutlass.Float16, cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, rows), 1024)
+            composed = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, rows)
+            tile = smem.allocate_tensor(cutlass.Float16, composed, 1024)
         plain = cute.make_tensor(tile.iterator, rows)
         for i in cutlass.range_constexpr(64):
             tile[tid, i] = tid * 64 + i
@@ -85,7 +86,8 @@ def test_mistakes_are_named(refused):
 
     @cute.kernel
     def swizzle(a: cute.Tensor):
-        cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64), 16, cute.make_swizzle(2, 1, 3))
+        swizzle = cute.make_swizzle(2, 1, 3)
+        cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64), 16, swizzle)
 
     a = np.zeros(4, np.float32)
     assert refused(alignment, a) == ("a shared memory alignment is a power of two up to 1024 bytes, and this is 3",

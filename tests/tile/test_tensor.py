@@ -163,7 +163,8 @@ def test_indices_out_of_range_are_refused(refused, matrix):
                                        "valid are 0 to 7")
     assert refused(negative, matrix) == ("the index -1 is outside mode 1, whose extent is 4; the tensor is (8,4)",
                                          "valid are 0 to 3")
-    assert refused(index, matrix) == ("the index 32 is outside the 32 elements; the tensor is (8,4)", "valid are 0 to 31")
+    assert refused(index, matrix) == ("the index 32 is outside the 32 elements; the tensor is (8,4)",
+                                      "valid are 0 to 31")
 
 
 def test_mistakes_are_named(refused, matrix):

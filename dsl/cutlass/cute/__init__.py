@@ -14,8 +14,8 @@ from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append,
                         ceil_div, complement, cosize, crd2idx, depth, dice, elem_less, find, flat_product,
                         flatten_to_tuple, idx2crd, increment_coord, is_congruent, is_major, is_static,
                         is_weakly_congruent, leading_dim, left_inverse, logical_product, make_composed_layout,
-                        make_identity_layout, make_layout, make_layout_like, make_ordered_layout, make_swizzle,
-                        max_common_layout, max_common_vector, nullspace, prepend, product, product_each,
+                        make_identity_layout, make_layout, make_layout_like, make_layout_tv, make_ordered_layout,
+                        make_swizzle, max_common_layout, max_common_vector, nullspace, prepend, product, product_each,
                         raked_product, rank, recast_layout, repeat_like, right_inverse, round_up, shape_div,
                         size, slice_and_offset, tile_to_shape, tiled_product, transform_leaf, unflatten, zipped_product)
 from dsl.layout import shape_of as shape
@@ -24,6 +24,7 @@ from dsl.tile.atom import CopyAtom, make_copy_atom
 from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_zeros, flat_divide, flatten, get,
                             group_modes, local_partition, local_tile, logical_divide, prepend_ones, select, slice_,
                             tiled_divide, zipped_divide)
+from dsl.tile.tiled import ThrCopy, TiledCopy, make_tiled_copy, make_tiled_copy_tv
 from dsl.tile.tensor import (Tensor, domain_offset, make_fragment_like, make_identity_tensor, make_rmem_tensor,
                              make_rmem_tensor_like, make_tensor, recast_tensor)
 
