@@ -1,8 +1,8 @@
 """A PTX machine: PTX text of any compiler runs on the CPU as native code; device addresses are host addresses.
 
-    program = emulator.load(ptx)
-    memory = emulator.Memory(); memory.register(array.ctypes.data, array.nbytes, "a")
-    emulator.launch(program, "kernel", (1, 1, 1), (32, 1, 1), [pointer_bytes], memory)
+program = emulator.load(ptx)
+memory = emulator.Memory(); memory.register(array.ctypes.data, array.nbytes, "a")
+emulator.launch(program, "kernel", (1, 1, 1), (32, 1, 1), [pointer_bytes], memory)
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def _set(text: str) -> frozenset:
 
 INT = "u16 s16 u32 s32 u64 s64"
 BITS = "b8 b16 b32 b64"
-ANY = f"b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64 b128 f32 f64 f16 bf16 f16x2 bf16x2"
+ANY = "b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64 b128 f32 f64 f16 bf16 f16x2 bf16x2"
 HALF = "f16 f16x2 bf16 bf16x2"
 ROUND = "rn rz rm rp"
 SCOPES = "cta cluster gpu sys"
@@ -118,14 +118,26 @@ _row("shfl", "9.7.9.6", "sync up down bfly idx b32", warp.shuffle, meets=True)
 _row("prmt", "9.7.9.7", "b32 f4e b4e rc8 ecl ecr rc16", integer.permute)
 _row("ld ldu", "9.7.9.8", f"{ANY} {SPACES} {CACHE} {SCOPES} v2 v4 v8", memory.load)
 _row("st", "9.7.9.11", f"{ANY} {SPACES} {CACHE} {SCOPES} v2 v4 v8", memory.store)
-_row("prefetch prefetchu", "9.7.9.15", "global local const param L1 L2 L2::evict_last L2::evict_normal tensormap", memory.nothing)
+_row(
+    "prefetch prefetchu",
+    "9.7.9.15",
+    "global local const param L1 L2 L2::evict_last L2::evict_normal tensormap",
+    memory.nothing,
+)
 _row("isspacep", "9.7.9.17", "global shared shared::cta local const param", convert.is_space)
 _row("cvta", "9.7.9.18", "to global shared shared::cta local const param param::entry u64", convert.address_space)
-_row("cvt", "9.7.9.21",
-     f"u8 s8 {INT} f16 bf16 f32 f64 tf32 f16x2 bf16x2 {ROUND} rni rzi rmi rpi rna ftz sat relu satfinite", convert.convert)
-_row("cp", "9.7.9.25",
-     "async ca cg shared shared::cta global commit_group wait_group wait_all L2::64B L2::128B L2::256B L2::cache_hint",
-     cp_async.copy)
+_row(
+    "cvt",
+    "9.7.9.21",
+    f"u8 s8 {INT} f16 bf16 f32 f64 tf32 f16x2 bf16x2 {ROUND} rni rzi rmi rpi rna ftz sat relu satfinite",
+    convert.convert,
+)
+_row(
+    "cp",
+    "9.7.9.25",
+    "async ca cg shared shared::cta global commit_group wait_group wait_all L2::64B L2::128B L2::256B L2::cache_hint",
+    cp_async.copy,
+)
 
 # ** control flow, 9.7.12
 _row("bra", "9.7.12.3", "uni", control.branch)
@@ -137,15 +149,26 @@ _row("exit", "9.7.12.7", "", control.leave_thread)
 # ** threads that meet, 9.7.13
 _row("bar barrier", "9.7.13.1", "cta sync arrive red aligned popc and or pred u32", barrier.barrier, meets=True)
 _row("bar", "9.7.13.2", "warp sync", barrier.barrier, meets=True)
-_row("membar fence", "9.7.13.4",
-     f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async async::global async::shared::cta",
-     memory.nothing)
-_row("atom", "9.7.13.5",
-     f"global shared shared::cta relaxed acquire release acq_rel {SCOPES} and or xor cas exch add inc dec min max noftz "
-     f"b16 b32 b64 b128 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint", memory.atomic)
-_row("red", "9.7.13.6",
-     f"global shared shared::cta relaxed release {SCOPES} and or xor add inc dec min max noftz "
-     f"b32 b64 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint", memory.atomic)
+_row(
+    "membar fence",
+    "9.7.13.4",
+    f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async async::global async::shared::cta",
+    memory.nothing,
+)
+_row(
+    "atom",
+    "9.7.13.5",
+    f"global shared shared::cta relaxed acquire release acq_rel {SCOPES} and or xor cas exch add inc dec min max "
+    f"noftz b16 b32 b64 b128 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint",
+    memory.atomic,
+)
+_row(
+    "red",
+    "9.7.13.6",
+    f"global shared shared::cta relaxed release {SCOPES} and or xor add inc dec min max noftz "
+    f"b32 b64 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint",
+    memory.atomic,
+)
 _row("vote", "9.7.13.9", "sync all any uni ballot pred b32", warp.vote, meets=True)
 _row("match", "9.7.13.10", "any all sync b32 b64", warp.match, meets=True)
 _row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True)

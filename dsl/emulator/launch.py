@@ -1,4 +1,4 @@
-"""One launch: arguments and memory into the context, the native run in a worker thread, a fault or Ctrl-C out of it."""
+"""One launch: arguments and memory into the context, the native run in a thread, a fault or Ctrl-C out of it."""
 
 from __future__ import annotations
 
@@ -221,5 +221,3 @@ class _Launch:
             for w, lane in itertools.product(range(self.ctx.warps), range(32))
             if masks[w] >> lane & 1 and 32 * w + lane < self.ctx.threads
         ]
-
-

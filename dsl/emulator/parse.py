@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bisect
 import re
-import struct
 
+from . import literals
 from .syntax import (
     SINK,
     SPACES,
@@ -96,7 +96,7 @@ class _Parser:
         sign = -1 if self.accept("-") else 1
         token = self.take().rstrip("U")
         try:
-            return sign * _integer(token)
+            return sign * literals.integer(token)
         except ValueError:
             self.at -= 1
             raise self.error("expected an integer") from None
@@ -293,7 +293,7 @@ class _Parser:
             if self.accept("+"):
                 value = Sym(inner.name, inner.offset + self.integer())
         if isinstance(value, FloatImm):
-            value = Imm(_float_bits(value, TYPE_BITS[kind]))
+            value = Imm(literals.float_bits(value, TYPE_BITS[kind]))
         rows.append((offset, size, value, shift))
         return offset + size
 
@@ -413,9 +413,7 @@ class _Parser:
         if not opcode.isidentifier():
             self.at = start
             raise self.error("expected an instruction")
-        self.function.items.append(
-            Instr(opcode, tuple(mods), operands, guard, self.line(start), self.loc, text)
-        )
+        self.function.items.append(Instr(opcode, tuple(mods), operands, guard, self.line(start), self.loc, text))
 
     # ** operands
 
@@ -441,9 +439,9 @@ class _Parser:
         if first == "!":
             return Not(self.simple_operand())
         if first in "-+":
-            return _negate(self.simple_operand()) if first == "-" else self.simple_operand()
+            return literals.negated(self.simple_operand()) if first == "-" else self.simple_operand()
         if first.isdigit():
-            return _number(token)
+            return literals.number(token)
         if first == "~":
             inner = self.simple_operand()
             return Imm(~inner.value)
@@ -480,45 +478,3 @@ class _Parser:
             return Addr(base, offset)
         self.take("]")
         return Addr(base, offset)
-
-
-def _integer(token: str) -> int:
-    lower = token.lower()
-    if lower.startswith("0x") or lower.startswith("0b"):
-        return int(lower, 0)
-    return int(lower, 8) if len(lower) > 1 and lower[0] == "0" and lower.isdigit() else int(lower)
-
-
-def _number(token: str):
-    kind = token[:2].lower()
-    if kind == "0f":
-        return FloatImm(int(token[2:], 16), 32)
-    if kind == "0d":
-        return FloatImm(int(token[2:], 16), 64)
-    if kind != "0x" and any(c in token for c in ".eE"):
-        return FloatImm(struct.unpack("<Q", struct.pack("<d", float(token)))[0], 64)
-    return Imm(_integer(token.rstrip("U")))
-
-
-def _negate(value):
-    if isinstance(value, FloatImm):
-        return FloatImm(value.bits ^ (1 << (value.width - 1)), value.width)
-    if isinstance(value, Imm):
-        return Imm(-value.value)
-    raise PtxError("a minus sign before something that is not a number")
-
-
-def _float_bits(value: FloatImm, width: int) -> int:
-    """The bits of a float constant in an operand of `width` bits."""
-    if value.width == width:
-        return value.bits
-    if value.width == 64 and width == 32:
-        number = struct.unpack("<d", struct.pack("<Q", value.bits))[0]
-        try:
-            return struct.unpack("<I", struct.pack("<f", number))[0]
-        except OverflowError:
-            return 0x7F800000 | (0x80000000 if number < 0 else 0)
-    if value.width == 32 and width == 64:
-        number = struct.unpack("<f", struct.pack("<I", value.bits))[0]
-        return struct.unpack("<Q", struct.pack("<d", number))[0]
-    return value.bits & ((1 << width) - 1)

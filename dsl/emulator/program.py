@@ -92,7 +92,7 @@ class Program:
         return self._variables.address
 
     def code(self, entry_name: str, threads: int) -> Code:
-        """Machine code of an entry for a launch of `threads`, compiled on first use. Raises Unsupported or PtxError."""
+        """Machine code of an entry for a launch of `threads`, compiled on first use. Raises PtxError."""
         quick = threads < QUICK_THREADS
         with self._lock:
             code = self._code.get((entry_name, False)) or self._code.get((entry_name, quick))
@@ -137,7 +137,9 @@ class _Variables:
         end = 0
         for variable in rows:
             if variable.extern and not variable.init:
-                raise Unsupported(variable.name, 0, why="an .extern variable has no memory: link the module that has it")
+                raise Unsupported(
+                    variable.name, 0, why="an .extern variable has no memory: link the module that has it"
+                )
             align = max(variable.align, 16)
             end = -(-end // align) * align
             self.offsets[variable.name] = end
@@ -156,7 +158,9 @@ class _Variables:
         for offset, size, value, shift in variable.init:
             if isinstance(value, Sym):
                 if value.name not in self.offsets:
-                    raise PtxError(f"`{variable.name}` is initialised with the address of `{value.name}`, not a variable")
+                    raise PtxError(
+                        f"`{variable.name}` is initialised with the address of `{value.name}`, not a variable"
+                    )
                 number = self.address + self.offsets[value.name] + value.offset
             else:
                 number = value.value
@@ -239,4 +243,3 @@ def load(ptx: str) -> Program:
                 _programs.pop(next(iter(_programs)))
             _programs[key] = program
     return program
-

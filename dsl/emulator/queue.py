@@ -1,7 +1,7 @@
 """Pending cp.async copies: a queue a thread, in groups; bytes land when the thread waits for their group.
 
-PTX ISA: cp.async, cp.async.commit_group, cp.async.wait_group. Hardware may land them earlier; landing at the wait makes
-a missing wait visible every time. A queue is {entries, count, capacity, head, committed}, an entry {destination,
+PTX ISA: cp.async, cp.async.commit_group, cp.async.wait_group. Hardware may land them earlier; landing at the wait
+makes a missing wait visible every time. A queue is {entries, count, capacity, head, committed}, an entry {destination,
 source, size, source size, group}.
 """
 

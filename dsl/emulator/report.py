@@ -1,4 +1,4 @@
-"""What went wrong and where: block, thread, instruction, the author's line, the nearest allocation, who waits for whom."""
+"""What went wrong and where: block, thread, instruction, author's line, nearest allocation, who waits for whom."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ def fault_of(launch) -> Fault:
     message, fix = _explain(launch, instr)
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
     lines = [_head(place, kind.upper()), *_source(place, message)]
-    lines.append(
-        f"    in `{launch.entry_name}`, block {block}, thread {thread} = warp {ctx.thread // 32}, lane {ctx.thread % 32}"
-    )
+    lane = f"warp {ctx.thread // 32}, lane {ctx.thread % 32}"
+    lines.append(f"    in `{launch.entry_name}`, block {block}, thread {thread} = {lane}")
     lines.append(f"    PTX line {instr.line}: {instr.text}")
     if fix:
         lines.append(f"fix: {fix}")
@@ -195,7 +194,9 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
     instr = launch.code.sites[key[1]]
     place = launch.program.place_of(instr.loc)
     at = f" ({_short(place.file)}:{place.line})" if place else ""
-    lines = [f"    {_ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"]
+    lines = [
+        f"    {_ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
+    ]
     lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
     return lines
 
@@ -212,7 +213,8 @@ def _missing(launch, key, threads, groups, exited) -> str:
         count = ctx.barrier_count[key[2]]
         present = {t for k, ts in groups.items() if k[0] == "barrier" and k[2] == key[2] for t in ts}
         if count:
-            return f"{count - 32 * len({t // 32 for t in present})} more threads of the {count} that barrier {key[2]} counts"
+            more = count - 32 * len({t // 32 for t in present})
+            return f"{more} more threads of the {count} that barrier {key[2]} counts"
         absent = sorted(set(range(ctx.threads)) - present - set(exited))
     where = []
     for other, members in groups.items():

@@ -1,8 +1,8 @@
 """The native scheduler: threads of one block as coroutines, warp by warp, and what happens where they meet.
 
 A warp runs until all its lanes wait or have exited; then its warp-level meetings resolve; then the block's barriers.
-When nothing can move the launch stops as a deadlock. PTX ISA: shfl.sync, vote.sync, match.sync, redux.sync, elect.sync,
-activemask, bar.warp.sync, barrier.
+When nothing can move the launch stops as a deadlock. PTX ISA: shfl.sync, vote.sync, match.sync, redux.sync,
+elect.sync, activemask, bar.warp.sync, barrier.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def functions() -> list[str]:
     """The IR text of the scheduler's functions."""
     return [
         _wait_warp(), _wait_active(), _wait_barrier(), _arrive(), _exit(), _frame(),
-        _shuffle(), _perform(), _resolve_active(), _resolve_warp(), _barrier_complete(), _release_barrier(), _resolve_barriers(),
+        _shuffle(), _perform(), _resolve_active(), _resolve_warp(),
+        _barrier_complete(), _release_barrier(), _resolve_barriers(),
         _run_lane(), _run_warp(), _begin_block(), _run_block(), _run_grid(),
     ]  # fmt: skip
 
@@ -53,9 +54,8 @@ def _first_bit(f: Builder, bits: str) -> str:
 def _fault_if(f: Builder, condition: str, detail: int, value: str = "0") -> None:
     """An illegal instruction of thread %tid at %site; the function returns 0."""
     with f.if_(condition):
-        f.do(
-            f"call void @emu_fault(ptr %ctx, i32 {context.ILLEGAL}, i32 %site, i32 %tid, i64 {value}, i64 0, i64 {detail})"
-        )
+        where = f"i32 {context.ILLEGAL}, i32 %site, i32 %tid"
+        f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {value}, i64 0, i64 {detail})")
     f.return_if(condition, "i32 0")
 
 

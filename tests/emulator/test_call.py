@@ -58,7 +58,9 @@ def test_an_error_of_write_reaches_the_caller():
         raise OSError("the pipe is closed")
 
     with pytest.raises(OSError, match="the pipe is closed"):
-        emulator.launch(program, "k", (1, 1, 1), (3, 1, 1), [out.ctypes.data.to_bytes(8, "little")], memory, write=write)
+        emulator.launch(
+            program, "k", (1, 1, 1), (3, 1, 1), [out.ctypes.data.to_bytes(8, "little")], memory, write=write
+        )
 
 
 ASSERT = """
@@ -87,7 +89,8 @@ def test_a_failed_assertion_is_a_trap_with_its_text(machine):
 FORMATS = [
     ("%d|%5d|%-5d|%05d|%+d", "iiiii", (-7, 42, 42, 42, 42), "-7|   42|42   |00042|+42"),
     ("%u %x %X %#x %o %#o", "IIIIII", (4294967295, 255, 255, 255, 8, 8), "4294967295 ff FF 0xff 10 010"),
-    ("%ld %lld %lu %llx", "qqQQ", (-1, -(2**63), 2**64 - 1, 2**63), "-1 -9223372036854775808 18446744073709551615 8000000000000000"),
+    ("%ld %lld %lu %llx", "qqQQ", (-1, -(2**63), 2**64 - 1, 2**63),
+     "-1 -9223372036854775808 18446744073709551615 8000000000000000"),
     ("%d %ld %d", "iqi", (1, 2, 3), "1 2 3"),
     ("%f %.3f %e %g %G", "ddddd", (1.5, 2 / 3, 12345.678, 1e-10, 1e20), "1.500000 0.667 1.234568e+04 1e-10 1E+20"),
     ("%f %f %5.1f|", "ddd", (float("inf"), float("nan"), 3.14159), "inf nan   3.1|"),

@@ -59,7 +59,11 @@ def test_brx_idx(machine):
 
 def test_an_index_past_the_table_is_a_fault(machine):
     with pytest.raises(emulator.Fault, match="the branch index is past the end of its list of targets"):
-        machine.each(TABLE.replace("setp.eq.u32 %p, %t, 3", "setp.eq.u32 %p, %t, 9"), np.arange(4, dtype=np.uint32), out=np.uint32)
+        machine.each(
+            TABLE.replace("setp.eq.u32 %p, %t, 3", "setp.eq.u32 %p, %t, 9"),
+            np.arange(4, dtype=np.uint32),
+            out=np.uint32,
+        )
 
 
 def test_inner_scopes_shadow_registers_and_labels(machine):

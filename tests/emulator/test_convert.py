@@ -82,7 +82,8 @@ def test_integer_to_float(machine, name, mode, target, source):
 NARROWING = [*((f"cvt.{m}.{t}.{s}", m, t, s) for s, t in (("f64", "f32"), ("f32", "f16"), ("f64", "f16"))
                for m in ("rn", "rz", "rm", "rp")),
              ("cvt.rn.bf16.f32", "rn", "bf16", "f32"), ("cvt.rz.bf16.f32", "rz", "bf16", "f32"),
-             ("cvt.f64.f32", "rn", "f64", "f32"), ("cvt.f32.f16", "rn", "f32", "f16"), ("cvt.f64.f16", "rn", "f64", "f16"),
+             ("cvt.f64.f32", "rn", "f64", "f32"), ("cvt.f32.f16", "rn", "f32", "f16"),
+             ("cvt.f64.f16", "rn", "f64", "f16"),
              ("cvt.f32.bf16", "rn", "f32", "bf16")]  # fmt: skip
 
 

@@ -30,7 +30,9 @@ def copy_kernel(copy: str, finish: str = "cp.async.wait_all;", size: int = 16) -
 """
 
 
-def run(machine, copy: str, finish: str = "cp.async.wait_all;", size: int = 16, given: int = 0, threads: int = 4, src=None):
+def run(
+    machine, copy: str, finish: str = "cp.async.wait_all;", size: int = 16, given: int = 0, threads: int = 4, src=None
+):
     src = np.arange(1, 1 + threads * size // 4, dtype=np.uint32) if src is None else src
     out = np.zeros((threads, size // 4), np.uint32)
     machine.run(copy_kernel(copy, finish, size), block=threads, out=out, src=src, given=given)
@@ -73,7 +75,9 @@ def test_nothing_lands_without_a_wait(machine):
     for finish in ("", "cp.async.commit_group;", "cp.async.commit_group; cp.async.wait_group 1;"):
         got, _ = run(machine, "cp.async.cg.shared.global [%s], [%g], 16;", finish)
         assert (got == 0x11).all()
-    got, src = run(machine, "cp.async.cg.shared.global [%s], [%g], 16;", "cp.async.commit_group; cp.async.wait_group 0;")
+    got, src = run(
+        machine, "cp.async.cg.shared.global [%s], [%g], 16;", "cp.async.commit_group; cp.async.wait_group 0;"
+    )
     np.testing.assert_array_equal(got, src)
 
 
@@ -94,12 +98,15 @@ cp.async.ca.shared.global [%s+12], [%g+12], 4;"""
 
 def test_a_source_past_its_end_is_a_fault_and_a_shorter_copy_is_not(machine):
     src = np.arange(15, dtype=np.uint32)
-    copy = "{ .reg .pred %l; setp.eq.u32 %l, %t, 3; selp.b32 %n, %n, 16, %l; } cp.async.ca.shared.global [%s], [%g], 16, %n;"
+    copy = "{ .reg .pred %l; setp.eq.u32 %l, %t, 3; selp.b32 %n, %n, 16, %l; }"
+    copy += "cp.async.ca.shared.global [%s], [%g], 16, %n;"
     got, _ = run(machine, copy, given=12, src=src)
     np.testing.assert_array_equal(got.view(np.uint32)[3], [12, 13, 14, 0])
     with pytest.raises(emulator.Fault) as caught:
         run(machine, copy, given=16, src=src)
-    assert f"copy of 16 bytes at 0x{src.ctypes.data + 48:x} is across the end of `src` (60 bytes), at byte 48" in str(caught.value)
+    assert f"copy of 16 bytes at 0x{src.ctypes.data + 48:x} is across the end of `src` (60 bytes), at byte 48" in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize("copy, message", [

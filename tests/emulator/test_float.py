@@ -290,7 +290,9 @@ def test_special_values_of_approximations_follow_the_isa_tables(machine):
     for name, wanted in tables.items():
         got = machine.each(f"{name} %d, %a;", inputs, out=np.float32)
         np.testing.assert_array_equal(got, np.array(wanted, np.float32), err_msg=name)
-        assert np.array_equal(np.signbit(got[:4]), np.signbit(np.array(wanted[:4])) | np.isnan(got[:4]) & np.signbit(got[:4]))
+        assert np.array_equal(
+            np.signbit(got[:4]), np.signbit(np.array(wanted[:4])) | np.isnan(got[:4]) & np.signbit(got[:4])
+        )
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-EDGES = [0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 127, 128, 255, 256, 32767, 32768, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**32,
-         2**63 - 1, 2**63, 2**64 - 1]  # fmt: skip
+EDGES = [0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 127, 128, 255, 256, 32767, 32768, 65535, 2**31 - 1, 2**31,
+         2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1]  # fmt: skip
 TYPES = {"u16": np.uint16, "s16": np.int16, "u32": np.uint32, "s32": np.int32, "u64": np.uint64, "s64": np.int64,
          "b16": np.uint16, "b32": np.uint32, "b64": np.uint64}  # fmt: skip
 
@@ -275,7 +275,8 @@ def test_setp_combines_and_gives_the_negation_as_second_result(machine, combine)
     a, b = patterns("s32", 37), patterns("s32", 38)
     got = machine.each(
         "{ .reg .pred %c1; setp.gt.s32 %c1, %b, 0; "
-        f"setp.lt.{combine}.s32 %p|%q, %a, %b, %c1; selp.b32 %t, 1, 0, %p; selp.b32 %u, 2, 0, %q; or.b32 %d, %t, %u; }}",
+        f"setp.lt.{combine}.s32 %p|%q, %a, %b, %c1; "
+        "selp.b32 %t, 1, 0, %p; selp.b32 %u, 2, 0, %q; or.b32 %d, %t, %u; }",
         a, b, out=np.uint32,
     )  # fmt: skip
     logic = {"and": lambda x, y: x and y, "or": lambda x, y: x or y, "xor": lambda x, y: x != y}[combine]
@@ -298,7 +299,10 @@ def test_packed_halves(machine):
     for name, function in {"add.u16x2": lambda x, y: x + y, "min.u16x2": min, "max.u16x2": max}.items():
         got = machine.each(f"{name} %d, %a, %b;", a, b, out=np.uint32)
         expected = expect(
-            lambda a, b: sum((function(a >> s & 0xFFFF, b >> s & 0xFFFF) & 0xFFFF) << s for s in (0, 16)), np.uint32, a, b
+            lambda a, b: sum((function(a >> s & 0xFFFF, b >> s & 0xFFFF) & 0xFFFF) << s for s in (0, 16)),
+            np.uint32,
+            a,
+            b,
         )
         np.testing.assert_array_equal(got, expected)
 

@@ -65,7 +65,9 @@ def test_dynamic_shared_memory_follows_the_static(machine):
 
 
 def test_entries_say_what_a_launch_needs():
-    program = emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + SMEM.replace(".u64 out)", ".u64 out) .reqntid 8"))
+    program = emulator.load(
+        ".version 8.0\n.target sm_90a\n.address_size 64\n" + SMEM.replace(".u64 out)", ".u64 out) .reqntid 8")
+    )
     entry = program.entries["k"]
     assert entry == emulator.Entry("k", (emulator.Param("out", 8, 8),), 32, (8, 1, 1))
 
@@ -82,7 +84,14 @@ def test_entries_say_what_a_launch_needs():
 ])  # fmt: skip
 def test_launches_no_gpu_would_accept(change, message):
     program = emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + SMEM)
-    call = {"entry": "k", "grid": (1, 1, 1), "block": (1, 1, 1), "params": [b"\0" * 8], "smem_bytes": 0, "cluster": (1, 1, 1)}
+    call = {
+        "entry": "k",
+        "grid": (1, 1, 1),
+        "block": (1, 1, 1),
+        "params": [b"\0" * 8],
+        "smem_bytes": 0,
+        "cluster": (1, 1, 1),
+    }
     call |= change
     with pytest.raises(ValueError) as caught:
         emulator.launch(program, call["entry"], call["grid"], call["block"], call["params"], emulator.Memory(),

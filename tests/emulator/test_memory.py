@@ -8,8 +8,9 @@ import pytest
 from dsl import emulator
 
 ATOMICS = {
-    "add.u32": lambda old, b: old + b, "add.u64": lambda old, b: old + b, "min.s32": min, "max.s32": max, "min.u32": min,
-    "max.u64": max, "and.b32": lambda old, b: old & b, "or.b64": lambda old, b: old | b, "xor.b32": lambda old, b: old ^ b,
+    "add.u32": lambda old, b: old + b, "add.u64": lambda old, b: old + b, "min.s32": min, "max.s32": max,
+    "min.u32": min, "max.u64": max, "and.b32": lambda old, b: old & b, "or.b64": lambda old, b: old | b,
+    "xor.b32": lambda old, b: old ^ b,
     "exch.b32": lambda old, b: b, "inc.u32": lambda old, b: 0 if old >= b else old + 1,
     "dec.u32": lambda old, b: b if old == 0 or old > b else old - 1,
 }  # fmt: skip
@@ -85,7 +86,7 @@ def test_narrow_loads_extend_by_their_type(machine):
 
 def test_vectors_and_hints(machine):
     src = np.arange(16, dtype=np.uint32)
-    src = np.concatenate([src, src])[: 16]
+    src = np.concatenate([src, src])[:16]
     buffer = np.zeros(32, np.uint32)
     start = (-buffer.ctypes.data % 16) // 4
     aligned = buffer[start : start + 16]
@@ -198,7 +199,8 @@ def test_a_read_outside_its_array_or_misaligned(machine, tmp_path, monkeypatch, 
         f"gather.py:7:14: {kind.upper()}",
         "    value = src[i + shift]",
         "             ^ " + message,
-        f"    in `gather`, block ({first_bad // 32}, 0, 0), thread ({first_bad % 32}, 0, 0) = warp 0, lane {first_bad % 32}",
+        f"    in `gather`, block ({first_bad // 32}, 0, 0), thread ({first_bad % 32}, 0, 0) = warp 0, "
+        f"lane {first_bad % 32}",
         "    PTX line 13: ld.global.u32 %v, [%g];",
         *(["fix: keep the address a multiple of 4, or use narrower accesses"] if kind == "misaligned" else []),
     ])  # fmt: skip
@@ -251,7 +253,9 @@ def test_overlapping_registrations_are_one_range(machine):
     memory.register(whole.ctypes.data, 128, "front")
     memory.register(whole.ctypes.data, 128, "front again")
     memory.register(whole.ctypes.data + 64, 192, "back")
-    program = emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + one_thread("st.global.u32 [%o+252], 1;"))
+    program = emulator.load(
+        ".version 8.0\n.target sm_90a\n.address_size 64\n" + one_thread("st.global.u32 [%o+252], 1;")
+    )
     params = [whole.ctypes.data.to_bytes(8, "little")] * 2
     emulator.launch(program, "k", (1, 1, 1), (1, 1, 1), params, memory)
     memory.unregister(whole.ctypes.data)

@@ -12,7 +12,12 @@ HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 
 
 def instructions(body: str) -> list[syntax.Instr]:
-    text = HEAD + ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n" + body + "\nret; }"
+    text = (
+        HEAD
+        + ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n"
+        + body
+        + "\nret; }"
+    )
     return [i for i in parse(text).functions["k"].items if isinstance(i, syntax.Instr)]
 
 
@@ -25,7 +30,8 @@ def test_operands():
 
 def test_addresses_constants_and_vectors():
     load, store, move = instructions(
-        "ld.global.L1::evict_last.v2.f32 {%r1, _}, [%rd1+-8]; st.param.b64 [out-4], 0d3FF0000000000000; mov.b32 %r1, -0f3F800000;"
+        "ld.global.L1::evict_last.v2.f32 {%r1, _}, [%rd1+-8]; st.param.b64 [out-4], 0d3FF0000000000000;"
+        "mov.b32 %r1, -0f3F800000;"
     )[:3]
     assert load.operands == [syntax.Vec((syntax.Reg("%r1", 32), syntax.SINK)), syntax.Addr(syntax.Reg("%rd1", 64), -8)]
     assert "L1::evict_last" in load.mods
@@ -35,12 +41,16 @@ def test_addresses_constants_and_vectors():
 
 
 def test_comments_places_and_text():
-    items = instructions("// no\n/* nor\n this */ .loc 2 10 3, function_name $L__info+4, inlined_at 1 5 6\nadd.s32 %r1,\n  %r1, 1;")
+    items = instructions(
+        "// no\n/* nor\n this */ .loc 2 10 3, function_name $L__info+4, inlined_at 1 5 6\nadd.s32 %r1,\n  %r1, 1;"
+    )
     assert items[0].text == "add.s32 %r1, %r1, 1;" and items[0].loc == (2, 10, 3) and items[0].line == 8
 
 
 def test_directives_of_entries_and_debug_sections():
-    module = parse(HEAD + """
+    module = parse(
+        HEAD
+        + """
 .file 1 "/a/b.py", 123, 456
 .visible .entry k(.param .align 8 .b8 t[24], .param .u64 .ptr .global .align 16 p, .param .u32 n)
 .reqntid 32, 4
@@ -50,7 +60,8 @@ ret; }
 .section .debug_str { $L: .b8 1, 2 }
 .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
 .global .align 4 .u32 table[2][2] = {{1, 2}, {3, 4}};
-""")
+"""
+    )
     function = module.functions["k"]
     assert function.reqntid == (32, 4, 1) and [p.size for p in function.params] == [24, 8, 4]
     assert module.files == {1: "/a/b.py"} and module.variables["table"].size == 16

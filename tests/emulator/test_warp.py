@@ -140,7 +140,8 @@ def test_match_any_and_all(machine):
 
 REDUX = {"add.u32": lambda v: int(v.sum()), "min.u32": lambda v: int(v.min()), "max.u32": lambda v: int(v.max()),
          "min.s32": lambda v: int(v.view(np.int32).min()), "max.s32": lambda v: int(v.view(np.int32).max()),
-         "and.b32": np.bitwise_and.reduce, "or.b32": np.bitwise_or.reduce, "xor.b32": np.bitwise_xor.reduce}  # fmt: skip
+         "and.b32": np.bitwise_and.reduce, "or.b32": np.bitwise_or.reduce,
+         "xor.b32": np.bitwise_xor.reduce}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REDUX)
@@ -205,7 +206,9 @@ def test_the_old_shfl_without_sync_is_refused_by_name():
 
 
 def test_ptxas_accepts_what_is_tested_here(ptxas):
-    ptxas(warp_kernel("""
+    ptxas(
+        warp_kernel("""
   shfl.sync.up.b32 %d|%p, %x, 1, 0, -1; vote.sync.ballot.b32 %d, 1, 0x1f; vote.sync.all.pred %q, !%p, -1;
   match.any.sync.b32 %d, %x, -1; match.all.sync.b32 %d|%p, %x, -1; redux.sync.add.u32 %d, %x, -1;
-  redux.sync.xor.b32 %d, %x, -1; elect.sync %d|%q, 0xfffff000; activemask.b32 %d; bar.warp.sync -1;"""))
+  redux.sync.xor.b32 %d, %x, -1; elect.sync %d|%q, 0xfffff000; activemask.b32 %d; bar.warp.sync -1;""")
+    )

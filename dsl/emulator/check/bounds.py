@@ -66,13 +66,11 @@ def _find() -> str:
 
 
 def _report(f: Builder, status: str) -> None:
-    f.do(
-        f"call void @emu_fault(ptr %ctx, i32 {status}, i32 %site, i32 %thread, i64 %address, i64 %size, i64 0)"
-    )
+    f.do(f"call void @emu_fault(ptr %ctx, i32 {status}, i32 %site, i32 %thread, i64 %address, i64 %size, i64 0)")
 
 
 def _slow() -> str:
-    """(lo, limit) for the inline test of an access of `size` (a power of two) bytes; (0, 0) and a fault if it is bad."""
+    """(lo, limit) for the inline test of an access of `size` (a power of two) bytes; (0, 0) and a fault if bad."""
     f = Builder()
     pair = f.op("call { i64, i64 } @find(ptr %ctx, i64 %address, i32 %kinds)")
     lo = f.op(f"extractvalue {{ i64, i64 }} {pair}, 0")
@@ -104,9 +102,7 @@ def _range() -> str:
     pair = f.op("call { i64, i64 } @find(ptr %ctx, i64 %address, i32 %kinds)")
     hi = f.op(f"extractvalue {{ i64, i64 }} {pair}, 1")
     bad_alignment = f.cmp("ne", f.and_("%address", f.sub("%alignment", 1, "i64"), "i64"), 0, "i64")
-    outside = f.or_(
-        f.cmp("eq", hi, 0, "i64"), f.cmp("ult", f.sub(hi, "%address", "i64"), "%size", "i64"), "i1"
-    )
+    outside = f.or_(f.cmp("eq", hi, 0, "i64"), f.cmp("ult", f.sub(hi, "%address", "i64"), "%size", "i64"), "i1")
     bad = f.or_(bad_alignment, outside, "i1")
     with f.if_(bad):
         _report(f, f.select(bad_alignment, context.MISALIGNED, context.OUT_OF_BOUNDS))

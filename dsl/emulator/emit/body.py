@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from .. import context
 from ..builder import Builder
+from ..literals import float_bits
 from ..syntax import (
     SINK,
     TYPE_BITS,
@@ -123,9 +124,7 @@ class Body(Builder):
         if type(operand) is Imm:
             return constant(operand.value, bits)
         if type(operand) is FloatImm:
-            from ..parse import _float_bits
-
-            return constant(_float_bits(operand, bits), bits)
+            return constant(float_bits(operand, bits), bits)
         if type(operand) is Not:
             return self.op(f"xor i1 {self.read(operand.item, 1)}, true")
         if type(operand) is Special:
@@ -223,9 +222,7 @@ class Body(Builder):
                 if size > MAX_PARAM_BYTES or self.stack_bytes > MAX_STACK_BYTES:
                     raise PtxError(f"`{variable.name}`: .param variables of {self.stack_bytes} bytes are too large")
                 pointer = self.alloca(f"[{size} x i8]", align)
-                self.prologue.append(
-                    f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)"
-                )
+                self.prologue.append(f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)")
                 self.frame.params[variable.name] = (pointer, variable.size)
 
     def label(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""call: device functions are inlined where they are called; vprintf and __assertfail go to the host. PTX ISA 9.7.12.5."""
+"""call: device functions are inlined; vprintf and __assertfail go to the host. PTX ISA 9.7.12.5."""
 
 from __future__ import annotations
 

@@ -296,5 +296,3 @@ def _integer_to_float(body, instr, value: str, target: str, source: str) -> str:
     if "sat" in instr.mods:
         number = saturate(body, number)
     return _narrow_directed(body, instr, number, target, mode)
-
-

@@ -197,14 +197,13 @@ def arithmetic(operation: str):
 
 
 def divide(body, instr):
-    """div: .rn and directed are IEEE; .approx (2 ulp) and .full (2 ulp) take the IEEE quotient, inside their bounds."""
+    """div: .rn and directed are IEEE; .approx and .full (2 ulp each) take the IEEE quotient too."""
     arithmetic("fdiv")(body, instr)
 
 
 def reciprocal(body, instr):
     """rcp: as 1 / x; .approx is within 1 ulp."""
     kind = type_of(instr)
-    llvm = LLVM[kind]
     x = read_wide(body, instr.operands[1], kind, "ftz" in instr.mods)
     value = calculate(body, instr, "fdiv", ["1.0", x], kind)
     if "ftz" in instr.mods and kind == "f32":

@@ -261,4 +261,3 @@ _ATOMICS = {
     "or": _atomic_logic("or"), "xor": _atomic_logic("xor"), "exch": _exchange, "cas": _compare_and_swap,
     "inc": _increment, "dec": _decrement,
 }  # fmt: skip
-
