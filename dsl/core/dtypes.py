@@ -87,8 +87,8 @@ class Numeric(metaclass=NumericMeta):
 
     def with_divisibility(self, divisor: int) -> Numeric:
         """The same value, assumed to be a multiple of `divisor`."""
-        assumed = type(self)(self)
-        assumed.known_divisor = divisor
+        assumed = object.__new__(type(self))
+        assumed.value, assumed.known_divisor = self.value, divisor
         return assumed
 
     def ir(self) -> mlir.Value:

@@ -69,7 +69,7 @@ from dsl.layout.layout import (
     slice_,
     slice_and_offset,
 )
-from dsl.layout.swizzle import Swizzle, make_swizzle
+from dsl.layout.swizzle import Swizzle, make_swizzle, storage_elements
 from dsl.layout.tiling import (
     blocked_product,
     ceil_div,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl.layout.int_tuple import LayoutError
+from dsl.layout.layout import ComposedLayout, Layout, cosize, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +52,13 @@ class Swizzle:
 def make_swizzle(b: int, m: int, s: int) -> Swizzle:
     """The swizzle of `b` bits at base bit `m`, shifted by `s`."""
     return Swizzle(b, m, s)
+
+
+def storage_elements(layout: Layout | ComposedLayout) -> int:
+    """The elements of memory a static layout reaches; under a swizzle, whole periods of its permutation."""
+    if not isinstance(layout, ComposedLayout):
+        return cosize(layout)
+    if not isinstance(layout.inner, Swizzle):
+        return max(layout(i) for i in range(size(layout))) + 1
+    period = 1 << (layout.inner.base + layout.inner.bits + max(0, -layout.inner.shift))
+    return -(-cosize(layout.outer) // period) * period

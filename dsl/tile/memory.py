@@ -71,7 +71,7 @@ class SmemAllocator:
         if swizzle is not None:
             layout = ComposedLayout(_in_elements(swizzle, element_type), 0, _require_plain(layout, swizzle))
             byte_alignment = max(byte_alignment, 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift)))
-        return Tensor(self._take(element_type, swizzled_cosize(layout), byte_alignment), layout)
+        return Tensor(self._take(element_type, lay.storage_elements(layout), byte_alignment), layout)
 
     def _take(self, dtype: type[Numeric], count: int, alignment_bytes: int) -> Pointer:
         if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1) \
@@ -84,17 +84,6 @@ class SmemAllocator:
         kernel.smem_bytes = start_bytes + count * element_bytes(dtype)
         address = mlir.gep(region_start(), mlir.i8, start_bytes)
         return Pointer(dtype, address, AddressSpace.smem, alignment_bytes)
-
-
-def swizzled_cosize(layout: Layout | ComposedLayout) -> int:
-    """The elements a layout needs; under a swizzle, whole periods of its permutation."""
-    if not isinstance(layout, ComposedLayout):
-        return lay.cosize(layout)
-    count = lay.cosize(layout.outer)
-    if not isinstance(layout.inner, Swizzle):
-        return max(layout(i) for i in range(lay.size(layout.outer))) + 1
-    period = 1 << (layout.inner.base + layout.inner.bits + max(0, -layout.inner.shift))
-    return -(-count // period) * period
 
 
 def _in_elements(swizzle: Swizzle, dtype: type[Numeric]) -> Swizzle:

@@ -6,6 +6,7 @@ computed in 64 bits unless the layout is known to stay below 2**31 elements.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -156,11 +157,16 @@ def _wide(leaf: Any) -> Any:
     return Int64(leaf).with_divisibility(divisor_of(leaf)) if is_dynamic(leaf) and leaf.width < 64 else leaf
 
 
+@functools.lru_cache(maxsize=256)
+def _needs_64_bits(shape: Any, stride: Any) -> bool:
+    return lay.cosize(Layout(shape, stride)) > _INT32_MAX
+
+
 def needs_64_bits(layout: Layout) -> bool:
     """Whether an index of the layout could pass 2**31: it is not known to stay below."""
     if any(is_dynamic(lay.basis_value(leaf)) for leaf in flatten_to_tuple((layout.shape, layout.stride))):
         return True
-    return lay.cosize(layout) > _INT32_MAX
+    return _needs_64_bits(layout.shape, layout.stride)
 
 
 def _offset(tensor: Tensor, coord: Any) -> Any:
@@ -168,9 +174,15 @@ def _offset(tensor: Tensor, coord: Any) -> Any:
     strided = _strided(tensor.layout)
     if not isinstance(tensor.iterator, Pointer):
         return strided(coord)
-    if tensor.iterator.space in (AddressSpace.gmem, AddressSpace.generic) and needs_64_bits(strided):
+    far = tensor.iterator.space in (AddressSpace.gmem, AddressSpace.generic)
+    if far and _has_dynamic((coord, strided.stride)) and needs_64_bits(strided):
         coord = _map_congruent(_expand(coord, strided.shape), _wide)
+        return crd2idx(coord, strided.shape, _map_congruent(strided.stride, _wide))
     return crd2idx(coord, strided.shape, strided.stride)
+
+
+def _has_dynamic(coord: Any) -> bool:
+    return any(map(_has_dynamic, coord)) if isinstance(coord, tuple) else is_dynamic(coord)
 
 
 def _expand(coord: Any, shape: Any) -> Any:
@@ -276,7 +288,7 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
     if not lay.is_static(strided):
         raise DSLUserCodeError(f"register memory has a size known while compiling, and this layout is {layout}",
                                fix="tile it with a static tiler, and make a fragment of one tile")
-    count = lay.cosize(strided)
+    count = lay.storage_elements(layout)
     address = trace.entry_alloca(dtype.storage_type(), count, RMEM_ALIGNMENT_BYTES)
     space = AddressSpace.rmem
     register = mlir.result("llvm.addrspacecast", mlir.ptr(space), address)
