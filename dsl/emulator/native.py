@@ -65,7 +65,11 @@ def _compiler(level: int):
 
 @functools.cache
 def _engine():
-    return llvm.create_lljit_compiler(_target_machine(1), suppress_errors=True)
+    engine = llvm.create_lljit_compiler(_target_machine(1), suppress_errors=True)
+    # Code must not outlive its engine, and at exit Python destroys objects in any order:
+    # so the engine is never destroyed.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+    return engine
 
 
 QUICK = 0
