@@ -40,6 +40,8 @@ _TOKEN = re.compile(
       )""",
     re.VERBOSE | re.DOTALL,
 )
+MAX_REGISTERS = 1 << 20
+MAX_VARIABLE_BYTES = 1 << 34
 _LINKING = frozenset({".visible", ".extern", ".weak", ".common"})
 _SKIPPED_LISTS = frozenset(
     {".maxnreg", ".minnctapersm", ".maxnctapersm", ".pragma", ".explicitcluster", ".reqnctapercluster",
@@ -161,7 +163,7 @@ class _Parser:
         token = self.tokens[self.at]
         if token in (".entry", ".func"):
             self.function_definition(token == ".entry")
-        elif token[:1] == "." and token[1:] in SPACES:
+        elif token[:1] == "." and token[1:] in SPACES and token != ".reg":
             for variable in self.variable_declaration(extern=linking == ".extern"):
                 self.result.variables[variable.name] = variable
         elif token == ".alias":
@@ -265,6 +267,8 @@ class _Parser:
                 unsized = True
             else:
                 size *= self.integer()
+                if not 0 <= size <= MAX_VARIABLE_BYTES:
+                    raise self.error(f"expected at most {MAX_VARIABLE_BYTES} bytes")
                 self.take("]")
         init: list = []
         if self.accept("="):
@@ -294,6 +298,8 @@ class _Parser:
                 value = Sym(inner.name, inner.offset + self.integer())
         if isinstance(value, FloatImm):
             value = Imm(literals.float_bits(value, TYPE_BITS[kind]))
+        if not isinstance(value, (Imm, Sym)):
+            raise self.error("expected a constant or an address before this")
         rows.append((offset, size, value, shift))
         return offset + size
 
@@ -301,7 +307,10 @@ class _Parser:
         bits = TYPE_BITS[kind]
         names = [name]
         if self.accept("<"):
-            names = [f"{name}{i}" for i in range(self.integer())]
+            count = self.integer()
+            if not 0 <= count <= MAX_REGISTERS:
+                raise self.error(f"expected at most {MAX_REGISTERS} registers")
+            names = [f"{name}{i}" for i in range(count)]
             self.take(">")
         suffix = f"@{self.scopes[-1][':id']}" if len(self.scopes) > 1 else ""
         scope, registers = self.scopes[-1], self.function.regs

@@ -16,6 +16,7 @@ from .parse import parse
 from .syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
 
 LARGE_INSTRUCTIONS = 20_000  # beyond this O1 is used: compile time grows faster than it pays
+MAX_LOCAL_BYTES = 512 * 1024  # a thread; CUDA guide, compute capabilities
 QUICK_THREADS = 1 << 14  # launches of fewer threads are compiled quickly, a third of the time, and run slower
 
 
@@ -208,6 +209,8 @@ def _places(module: Module, entry: Function, variables: _Variables) -> Places:
         places.rows[name] = ("local", places.local_bytes)
         places.local_bytes += variable.size
     places.local_bytes = _aligned(places.local_bytes, 16)
+    if places.local_bytes > MAX_LOCAL_BYTES:
+        raise PtxError(f"`{entry.name}` has {places.local_bytes} bytes of .local a thread; 512 KiB is the most")
     for variable in module.variables.values():
         if variable.space in ("global", "const"):
             places.rows[variable.name] = (variable.space, variables.offsets[variable.name])

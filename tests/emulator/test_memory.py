@@ -32,7 +32,7 @@ def one_thread(body: str, variables: str = "", registers: str = "") -> str:
 @pytest.mark.parametrize("space", ["global", "shared", "generic"])
 @pytest.mark.parametrize("name", ATOMICS)
 def test_atomics_return_the_old_value_and_store_the_new(machine, space, name):
-    operation, kind = name.split(".")
+    kind = name.split(".")[1]
     dtype, function = np.dtype(DTYPES[kind]), ATOMICS[name]
     bits = 8 * dtype.itemsize
     rng = np.random.default_rng(1)
@@ -59,7 +59,6 @@ NEXT:
     mask = (1 << bits) - 1
     expected = [[int(o) & mask, function(int(o), int(v)) & mask] for o, v in before]
     np.testing.assert_array_equal(out.view(f"u{bits // 8}"), np.array(expected, f"u{bits // 8}"))
-    del operation
 
 
 def test_cas_and_float_adds(machine):
@@ -85,14 +84,9 @@ def test_narrow_loads_extend_by_their_type(machine):
 
 
 def test_vectors_and_hints(machine):
-    src = np.arange(16, dtype=np.uint32)
-    src = np.concatenate([src, src])[:16]
-    buffer = np.zeros(32, np.uint32)
-    start = (-buffer.ctypes.data % 16) // 4
-    aligned = buffer[start : start + 16]
-    aligned[:] = src
-    out = np.zeros(64, np.uint32)
-    result = out[(-out.ctypes.data % 16) // 4 :][:16]
+    source, target = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    aligned, result = (a[(-a.ctypes.data % 16) // 4 :][:16] for a in (source, target))
+    aligned[:] = np.arange(16)
     machine.run(one_thread("""
   ld.global.nc.L1::no_allocate.v4.u32 {%r1, %r2, %r3, %r4}, [%g+16];
   st.global.wb.v4.u32 [%o], {%r4, %r3, %r2, %r1};

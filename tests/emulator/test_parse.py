@@ -76,6 +76,10 @@ ret; }
     (HEAD + ".visible .entry k() { .reg .b32 %r; mov.u32 %r, %nope; ret; }",
      "PTX line 4: the register `%nope` is neither declared nor predefined: mov.u32 %r, %nope;"),
     (HEAD + ".visible .entry k() { bra", "PTX line 4: expected `a token`, found `end of text`"),
+    (HEAD + ".reg .b32 %r;", "PTX line 4: expected a directive, found `.reg`"),
+    (HEAD + ".global .u32 x = %tid.x;", "PTX line 4: expected a constant or an address before this, found `;`"),
+    (HEAD + ".visible .entry k() { .reg .b32 %r<99999999>; }",
+     "PTX line 4: expected at most 1048576 registers, found `>`"),
     ("", None),
 ])  # fmt: skip
 def test_what_is_not_ptx(text, message):
