@@ -79,15 +79,25 @@ def _parse(file: str, text: str) -> ast.Module:
 
 
 def _compile(definition: ast.FunctionDef, function: types.FunctionType) -> types.CodeType:
-    """The code object of `definition`, compiled where its free variables and the hooks are closure variables."""
+    """The code object of `definition`, compiled where its free variables and the hooks are closure variables.
+
+    A method is compiled in a class of its own class's name, so that `self.__name` is mangled as it was.
+    """
     freevars = ["__dsl__", *function.__code__.co_freevars]
-    factory = ast.FunctionDef(
-        name="__dsl_factory", args=_arguments(freevars), body=[definition, ast.Return(ast.Constant(None))],
-        decorator_list=[])
+    owner = function.__qualname__.split(".")[-2:-1]
+    in_class = bool(owner) and owner[0].isidentifier()
+    body: list[ast.stmt] = [definition]
+    if in_class:
+        body = [ast.ClassDef(name=owner[0], bases=[], keywords=[], body=[definition], decorator_list=[])]
+        if owner[0] not in freevars:
+            body.insert(0, ast.Global([owner[0]]))
+    factory = ast.FunctionDef(name="__dsl_factory", args=_arguments(freevars), body=body, decorator_list=[])
     ast.copy_location(factory, definition)
     module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
-    outer = _inner_code(compile(module, function.__code__.co_filename, "exec"), "__dsl_factory")
-    return _inner_code(outer, definition.name)
+    code = _inner_code(compile(module, function.__code__.co_filename, "exec"), "__dsl_factory")
+    if in_class:
+        code = _inner_code(code, owner[0])
+    return _inner_code(code, definition.name)
 
 
 def _inner_code(code: types.CodeType, name: str) -> types.CodeType:
@@ -184,12 +194,16 @@ class _Rewriter(ast.NodeTransformer):
         self.file, self.grammar, self.resolve = file, grammar, resolve
         self.locals: set[str] = set()
         self.counter = 0
+        self.instance: str | None = None        # the first parameter of the outermost function, for super()
 
     # --- functions ---
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A rewritten copy of `node` without decorators and annotations."""
         outer, self.locals = self.locals, self.locals | self._local_names(node)
+        parameters = [*node.args.posonlyargs, *node.args.args]
+        if self.instance is None and parameters:
+            self.instance = parameters[0].arg
         self._refuse_unsupported(node)
         made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=self._block(node.body),
                                decorator_list=[])
@@ -324,6 +338,8 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call):
         callee = self._callee(node)
         made = self.generic_visit(node)
+        if callee is super and not node.args and self.instance:      # a closure has no first argument to find it by
+            made.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
         for function, hook in self.grammar.calls.items():
             if callee is function:
                 made.func = self._attribute(hook, node.func)
