@@ -11,7 +11,7 @@ import inspect
 import types
 
 from dsl.core import control, rewrite, trace
-from dsl.core.dtypes import Numeric, NumericMeta, of_python
+from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
@@ -111,6 +111,10 @@ class KernelFunction(_Function):
         """A Python number becomes a typed number (a kernel parameter) unless it is annotated static."""
         annotation = self.annotations.get(name)
         if self.is_static(name):
+            if is_dynamic(value):
+                raise DSLUserCodeTypeError(f"passes a dynamic {type(value).__name__} for `{name}`, which is Constexpr",
+                                           fix=f"annotate `{name}` with its type, or pass a Python value",
+                                           id="PHASE_REQUIRES_CONSTANT")
             return Static(value)
         if isinstance(annotation, NumericMeta) and (of_python(value) or isinstance(value, Numeric)):
             return annotation(value)

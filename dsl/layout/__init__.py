@@ -17,6 +17,7 @@ from dsl.layout.int_tuple import (
     E,
     LayoutError,
     ScaledBasis,
+    assume,
     basis_get,
     basis_value,
     crd2crd,

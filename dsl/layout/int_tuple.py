@@ -83,6 +83,15 @@ def divisor_of(leaf: Any) -> int:
     return abs(leaf) if isinstance(leaf, int) else getattr(leaf, "divisibility", 1)
 
 
+def assume(x: Any, divby: int = 1) -> Any:
+    """`x`, known to be a multiple of `divby`. Raises LayoutError where `x` is static and is not."""
+    if isinstance(x, int):
+        if x % divby:
+            raise LayoutError(f"assume: {x} is not a multiple of {divby}")
+        return x
+    return _with_divisor(x, divby)
+
+
 def _with_divisor(result: Any, divisor: int) -> Any:
     return result.with_divisibility(divisor) if divisor > 1 and hasattr(result, "with_divisibility") else result
 

@@ -86,6 +86,12 @@ class SmemAllocator:
         return Pointer(dtype, address, AddressSpace.smem, alignment_bytes)
 
 
+def size_in_bytes(dtype: type[Numeric], layout: Layout | ComposedLayout) -> int:
+    """The bytes of memory that elements of `dtype` in a static layout take."""
+    _require_type(dtype)
+    return lay.storage_elements(layout) * element_bytes(dtype)
+
+
 def _in_elements(swizzle: Swizzle, dtype: type[Numeric]) -> Swizzle:
     """A swizzle of byte addresses as one of element indices."""
     shift_bits = element_bytes(dtype).bit_length() - 1

@@ -66,6 +66,12 @@ def test_a_swizzled_tile_keeps_its_elements_and_spreads_its_columns(run, in_byte
     assert (places.ravel()[index ^ ((index >> 6 & 7) << 3)] == index).all()
 
 
+def test_size_in_bytes_counts_whole_swizzle_periods():
+    rows = cute.make_layout((3, 8), stride=(10, 1))
+    assert cute.size_in_bytes(cutlass.Float16, rows) == 56
+    assert cute.size_in_bytes(cutlass.Boolean, cute.make_composed_layout(cute.make_swizzle(2, 3, 3), 0, rows)) == 32
+
+
 def test_capacity():
     assert cutlass.utils.SmemAllocator.capacity_in_bytes("sm_90a") == 227 * 1024
     assert cutlass.utils.SmemAllocator.capacity_in_bytes("sm_80") == 163 * 1024

@@ -80,7 +80,8 @@ def test_functions_of_layouts_take_tensors(run, matrix, capsys):
     @cute.kernel
     def kernel(a: cute.Tensor):
         print(cute.select(a, mode=[1]).layout, cute.coalesce(a).layout,
-              cute.flatten(cute.tiled_divide(a, (4, 2))).layout, cute.composition(a, (4, 2)).layout, cute.slice_(a, (None, 1)).layout, cute.append_ones(a).layout,
+              cute.flatten(cute.tiled_divide(a, (4, 2))).layout, cute.composition(a, (4, 2)).layout,
+              cute.slice_(a, (None, 1)).layout, cute.append_ones(a).layout,
               cute.filter(a).layout, cute.logical_divide(a, (4,)).layout, cute.size(a), cute.rank(a), cute.depth(a))
 
     run(kernel, matrix)

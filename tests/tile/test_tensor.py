@@ -204,3 +204,40 @@ def test_mistakes_are_named(refused, matrix):
     assert refused(coordinates, matrix) == ("is a tensor of coordinates: it has no memory to read or write",
                                             "index it for a coordinate, or make a tensor over a pointer")
     assert refused(layouts, matrix) == ("logical_divide: the tiler has 3 modes, but (8,4):(4,1) has 2", "")
+
+
+def test_a_dynamic_value_is_no_constexpr():
+    @cute.kernel
+    def kernel(a: cute.Tensor, m: cutlass.Constexpr):
+        a[m, 0] = 1.0
+
+    with pytest.raises(cutlass.DSLUserCodeError) as error:
+        cute.compile(launch_with, kernel, 3)
+    assert (error.value.message, error.value.id) == ("passes a dynamic Int32 for `m`, which is Constexpr",
+                                                     "PHASE_REQUIRES_CONSTANT")
+
+
+@cute.jit
+def launch_with(kernel: cutlass.Constexpr, n: cutlass.Int32):
+    kernel(n, n).launch(grid=1, block=1)
+
+
+@pytest.mark.parametrize("divisor", [1, 4])
+def test_a_known_divisor_allows_wide_copies(run, refused, matrix, divisor):
+    @cute.kernel
+    def kernel(a: cute.Tensor, stride: cutlass.Int32):
+        tid, _, _ = cute.arch.thread_idx()
+        rows = cute.make_tensor(a.iterator, cute.make_layout((4, 4), stride=(cute.assume(stride, divisor), 1)))
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=128)
+        fragment = cute.make_fragment_like(rows[tid, None])
+        cute.copy(atom, rows[tid, None], fragment)
+        fragment[0] = -1.0
+        cute.copy(atom, fragment, rows[tid, None])
+
+    if divisor == 1:
+        assert "are only known to be of 4" in refused(kernel, matrix, 8)[0]
+        return
+    wanted = matrix.copy()
+    wanted[:8:2, 0] = -1
+    run(kernel, matrix, 8, threads=4)
+    assert (matrix == wanted).all()

@@ -10,17 +10,18 @@ from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.debug import printf
 from dsl.launch.arguments import sym_int, sym_int32, sym_int64
-from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append, basis_get, basis_value, blocked_product,
-                        ceil_div, complement, cosize, crd2idx, depth, dice, elem_less, find, flat_product,
-                        flatten_to_tuple, idx2crd, increment_coord, is_congruent, is_major, is_static,
+from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append, assume, basis_get, basis_value,
+                        blocked_product, ceil_div, complement, cosize, crd2idx, depth, dice, elem_less, find,
+                        flat_product, flatten_to_tuple, idx2crd, increment_coord, is_congruent, is_major, is_static,
                         is_weakly_congruent, leading_dim, left_inverse, logical_product, make_composed_layout,
                         make_identity_layout, make_layout, make_layout_like, make_layout_tv, make_ordered_layout,
                         make_swizzle, max_common_layout, max_common_vector, nullspace, prepend, product, product_each,
-                        raked_product, rank, recast_layout, repeat_like, right_inverse, round_up, shape_div,
-                        size, slice_and_offset, tile_to_shape, tiled_product, transform_leaf, unflatten, zipped_product)
+                        raked_product, rank, recast_layout, repeat_like, right_inverse, round_up, shape_div, size,
+                        slice_and_offset, tile_to_shape, tiled_product, transform_leaf, unflatten, zipped_product)
 from dsl.layout import shape_of as shape
 from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy
 from dsl.tile.atom import CopyAtom, make_copy_atom
+from dsl.tile.memory import size_in_bytes
 from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_zeros, flat_divide, flatten, get,
                             group_modes, local_partition, local_tile, logical_divide, prepend_ones, select, slice_,
                             tiled_divide, zipped_divide)
