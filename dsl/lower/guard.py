@@ -41,12 +41,15 @@ class _Child:
         request_reader, request_writer = os.pipe()
         reply_reader, reply_writer = os.pipe()
         self.words = tempfile.TemporaryFile()
+        outlives_no_parent = threading.current_thread() is threading.main_thread()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)      # of forking beside threads: LLVM uses none
             self.pid = os.fork()
         if self.pid == 0:
             os.close(request_writer)
             os.close(reply_reader)
+            if outlives_no_parent:               # the signal comes with the end of the *thread* that forked
+                ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             _serve(request_reader, reply_writer, self.words.fileno())
         os.close(request_reader)
         os.close(reply_writer)
@@ -57,6 +60,13 @@ class _Child:
         pickle.dump(request, self.requests)
         self.requests.flush()
         return pickle.load(self.replies)
+
+    def ended(self) -> bool:
+        """Whether it died while idle."""
+        if os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+            return False
+        self.close()
+        return True
 
     def last_words(self) -> str:
         return os.pread(self.words.fileno(), 1 << 20, 0).decode(errors="replace").strip()
@@ -106,6 +116,8 @@ def guarded(work: Callable, *arguments, subject: str):
 
 def _ask(work: Callable, arguments: tuple, subject: str) -> tuple[bool, Any]:
     global _child
+    if _child is not None and _child.ended():
+        _child = None
     if _child is None:
         _child = _Child()
     try:
@@ -124,7 +136,6 @@ def _ask(work: Callable, arguments: tuple, subject: str) -> tuple[bool, Any]:
 def _serve(request_reader: int, reply_writer: int, words: int) -> None:
     """The child: answer until the parent is gone, running nothing of the parent's on the way out."""
     try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGABRT, signal.SIG_DFL)

@@ -75,7 +75,7 @@ _FAR_OFFSET = re.compile(r"^( *)(%\S+ = getelementptr .*, i64 )(-?\d{10,})(.*)$"
 
 
 def _hide_far_offsets(module: llvm.ModuleRef) -> llvm.ModuleRef:
-    """LLVM 22 prints an address offset past 32 bits modulo 2**32 (`ld [%rd1+-2147483643]`): keep those in registers."""
+    """LLVM 22 prints address offsets past 32 bits modulo 2**32 (`ld [%rd1+-2147483643]`): keep them in registers."""
     text = str(module)
     count = 0
 

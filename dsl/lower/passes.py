@@ -17,7 +17,7 @@ _CONVERSIONS = (
     "reconcile-unrealized-casts",
 )
 _DEBUG_LINES = "ensure-debug-info-scope-on-llvm-func{emission-kind=LineTablesOnly}"
-_LEFT_OVER = re.compile(r"(?:^|= )\s*\"?((?:scf|arith|math|cf|vector|ub)\.\w+)", re.MULTILINE)
+_LEFT_OVER = re.compile(r'^\s*(?:%[\w:]+(?:, %[\w:]+)* = )?"?((?:scf|arith|math|cf|vector|ub)\.\w+)', re.MULTILINE)
 
 
 class LoweringError(Exception):

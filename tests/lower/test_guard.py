@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -38,6 +39,22 @@ def test_child_stays_and_a_crash_replaces_it():
     with pytest.raises(LoweringCrash, match="an early exit"):
         guarded(os._exit, 3, subject="exit")
     assert guarded(os.getpid, subject="pid") != first
+
+
+def test_child_that_died_idle_is_replaced():
+    first = guarded(os.getpid, subject="pid")
+    os.kill(first, signal.SIGKILL)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    assert guarded(os.getpid, subject="pid") != first
+
+
+def test_thread_that_started_the_child_may_end():
+    guard._child.close()
+    guard._child = None
+    thread = threading.Thread(target=guarded, args=(len, "abc"), kwargs={"subject": "text"})
+    thread.start()
+    thread.join()
+    assert guarded(len, "abcd", subject="text") == 4
 
 
 def test_interrupt_ends_the_child(monkeypatch):
