@@ -13,6 +13,7 @@ from dsl.layout.algebra import (
     recast_layout,
     right_inverse,
 )
+from dsl.layout.coord import crd2crd, elem_less, idx2crd, increment_coord
 from dsl.layout.int_tuple import (
     E,
     LayoutError,
@@ -20,14 +21,10 @@ from dsl.layout.int_tuple import (
     assume,
     basis_get,
     basis_value,
-    crd2crd,
     depth,
-    elem_less,
     find,
     flatten_to_tuple,
     has_none,
-    idx2crd,
-    increment_coord,
     is_compatible,
     is_congruent,
     is_static,

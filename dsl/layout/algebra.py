@@ -25,7 +25,6 @@ from dsl.layout.int_tuple import (
     prefix_product,
     product,
     shape_of,
-    text,
     transform_leaf,
     unwrap,
 )

@@ -383,79 +383,6 @@ def round_up(a: IntTuple, b: IntTuple) -> IntTuple:
     return mul(ceil_div(a, b), b)
 
 
-def elem_less(a: Coord, b: Coord) -> Any:
-    """Whether every leaf of `a` is less than its partner in `b`: a bool if static, else the conjunction."""
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        if not (isinstance(a, tuple) and isinstance(b, tuple)) or len(a) != len(b):
-            raise LayoutError(f"elem_less: {text(a)} and {text(b)} are not congruent")
-        result: Any = True
-        for x, y in zip(a, b, strict=True):
-            less = elem_less(x, y)
-            if less is False or result is False:
-                return False
-            result = less if result is True else result if less is True else result & less
-        return result
-    if a is None or b is None:
-        return True
-    return a < b
-
-
-# --- coordinates ----------------------------------------------------------------------------------------------------
-
-
-def crd2idx(coord: Coord, shape: IntTuple, stride: IntTuple | None = None) -> Any:
-    """The inner product of a coordinate (hierarchical, or an index that counts column-major) with the strides.
-
-    A None counts 0. The last mode of an index is not reduced modulo its extent, so an index past the end goes on in it.
-    """
-    if stride is None:
-        stride = prefix_product(shape)
-    if coord is None:
-        return 0
-    if isinstance(coord, tuple):
-        if not isinstance(shape, tuple) or len(coord) != len(shape):
-            raise LayoutError(f"the coordinate {text(coord)} does not fit the shape {text(shape)}",
-                              f"give {len(wrap(shape))} coordinates, or one index")
-        index: Any = 0
-        for c, s, d in zip(coord, shape, stride, strict=True):
-            index = add(index, crd2idx(c, s, d))
-        return index
-    if isinstance(shape, tuple):
-        return crd2idx(idx2crd(coord, shape), shape, stride) if shape else 0
-    return mul(coord, stride)
-
-
-def idx2crd(index: Coord, shape: IntTuple) -> Coord:
-    """The column-major coordinate of an index, in the nesting of `shape`; the last mode is not reduced."""
-    if index is None:
-        return transform_leaf(lambda _: None, shape)
-    if isinstance(index, tuple):
-        if not isinstance(shape, tuple) or len(index) != len(shape):
-            raise LayoutError(f"idx2crd: {text(index)} does not fit the shape {text(shape)}")
-        return tuple(map(idx2crd, index, shape))
-    if not isinstance(shape, tuple):
-        return index
-    coord = []
-    for position, mode in enumerate(shape):
-        if position == len(shape) - 1:
-            coord.append(idx2crd(index, mode))
-        else:
-            extent = product(mode)
-            coord.append(idx2crd(modulo(index, extent), mode))
-            index = floor_div(index, extent)
-    return tuple(coord)
-
-
-def crd2crd(coord: Coord, src_shape: IntTuple, dst_shape: IntTuple) -> Coord:
-    """The coordinate of `dst_shape` with the same column-major index as `coord` has in `src_shape`."""
-    return idx2crd(crd2idx(coord, src_shape), dst_shape)
-
-
-def increment_coord(coord: tuple, shape: tuple) -> tuple:
-    """The static coordinate after `coord` in column-major order; past the last one, the first."""
-    return idx2crd((crd2idx(coord, shape) + 1) % product(shape), shape)
-
-
 # --- modes ----------------------------------------------------------------------------------------------------------
 
 
@@ -467,25 +394,6 @@ def get_mode(x: IntTuple, mode: Mode) -> IntTuple:
             raise LayoutError(f"mode {i} does not exist in {text(x)}, which has {len(modes)}")
         x = modes[i]
     return x
-
-
-def slice_tuple(x: IntTuple, coord: Coord) -> Any:
-    """The subtrees of `x` where `coord` is None, as one flat list of modes; `x` itself for a coordinate None."""
-    return x if coord is None else _pick(x, coord, lambda c: c is None)
-
-
-def dice_tuple(x: IntTuple, coord: Coord) -> Any:
-    """The subtrees of `x` where `coord` is an integer, as one flat list of modes; `x` itself for an integer."""
-    return _pick(x, coord, lambda c: c is not None) if isinstance(coord, tuple) or coord is None else x
-
-
-def _pick(x: IntTuple, coord: Coord, keep: Callable[[Any], bool]) -> tuple:
-    if not isinstance(coord, tuple):
-        return (x,) if keep(coord) else ()
-    if not isinstance(x, tuple) or len(coord) != len(x):
-        raise LayoutError(f"the coordinate {text(coord)} does not fit {text(x)}",
-                          f"give {len(wrap(x))} modes, each an index or None")
-    return tuple(e for child, c in zip(x, coord, strict=True) for e in _pick(child, c, keep))
 
 
 def group_tuple(x: tuple, begin: int, end: int) -> tuple:

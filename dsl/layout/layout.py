@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dsl.layout import coord as coords
 from dsl.layout import int_tuple
+from dsl.layout.coord import dice_tuple, slice_tuple
 from dsl.layout.int_tuple import (
     Coord,
     IntTuple,
@@ -15,7 +17,6 @@ from dsl.layout.int_tuple import (
     add,
     basis_like,
     basis_value,
-    dice_tuple,
     equal,
     find,
     flatten_to_tuple,
@@ -24,13 +25,11 @@ from dsl.layout.int_tuple import (
     group_tuple,
     is_congruent,
     is_constant,
-    is_static,
     modulo,
     mul,
     prefix_product,
     product,
     shape_of,
-    slice_tuple,
     text,
     transform_leaf,
     unflatten,
@@ -55,7 +54,7 @@ class Layout:
 
     def __call__(self, coord: Coord) -> Any:
         """The index of a coordinate (hierarchical, or a column-major index); a coordinate for basis strides."""
-        index = int_tuple.crd2idx(coord, self.shape, self.stride)
+        index = coords.crd2idx(coord, self.shape, self.stride)
         zero = zero_coord(self.stride)
         return add(zero, index) if isinstance(zero, tuple) else index
 
@@ -89,7 +88,7 @@ class Layout:
         coord = self.get_hier_coord(index)
         if not isinstance(coord, tuple):
             return coord
-        return tuple(int_tuple.crd2idx(c, s) for c, s in zip(coord, self.shape, strict=True))
+        return tuple(coords.crd2idx(c, s) for c, s in zip(coord, self.shape, strict=True))
 
     def __flatten__(self) -> tuple[tuple, Any]:
         """The dynamic leaves, and the rest as a hashable key (core.tree)."""
@@ -395,7 +394,7 @@ def _extend(x: Any, elem: Any, up_to_rank: int | None, *, last: bool) -> Any:
 
 def crd2idx(coord: Coord, layout: Any) -> Any:
     """The index of a coordinate in a layout, or in the compact column-major layout of a shape."""
-    return int_tuple.crd2idx(coord, layout) if isinstance(layout, (int, tuple)) else layout(coord)
+    return coords.crd2idx(coord, layout) if isinstance(layout, (int, tuple)) else layout(coord)
 
 
 def slice_(x: Any, coord: Coord) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dsl.layout import int_tuple
 from dsl.layout.algebra import Tiler, by_mode, coalesce, complement, composition, right_inverse
-from dsl.layout.int_tuple import IntTuple, LayoutError, is_static, mul, product_each, text, wrap
+from dsl.layout.int_tuple import IntTuple, LayoutError, mul, product_each, text, wrap
 from dsl.layout.layout import (
     ComposedLayout,
     Layout,

@@ -7,7 +7,8 @@ from typing import Any
 
 from dsl import layout as lay
 from dsl.layout import Layout
-from dsl.layout.int_tuple import dice_tuple, product_each, wrap
+from dsl.layout.coord import dice_tuple
+from dsl.layout.int_tuple import product_each, wrap
 from dsl.tile.tensor import Tensor, as_index, slice_tensor
 
 

@@ -17,7 +17,8 @@ from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, LayoutError
-from dsl.layout.int_tuple import add, crd2idx, divisor_of, flatten_to_tuple, idx2crd, join_dynamic, split_dynamic, text
+from dsl.layout.coord import crd2idx, idx2crd
+from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, join_dynamic, split_dynamic, text
 from dsl.layout.layout import check_coord
 
 RMEM_ALIGNMENT_BYTES = 32

@@ -25,32 +25,6 @@ def test_size_counts_the_coordinates(shape):
     assert lay.size(shape) == lay.product(shape) == len(rnd.coords(shape))
 
 
-@given(rnd.shapes)
-def test_idx2crd_enumerates_column_major(shape):
-    assert [lay.idx2crd(i, shape) for i in range(lay.size(shape))] == rnd.coords(shape)
-
-
-@given(rnd.shapes)
-def test_crd2idx_inverts_idx2crd(shape):
-    assert [lay.crd2idx(c, shape) for c in rnd.coords(shape)] == list(range(lay.size(shape)))
-
-
-@given(rnd.shapes, rnd.shapes, st.integers(0, 500))
-def test_crd2crd_keeps_the_index(a, b, i):
-    i %= lay.size(a)
-    assert lay.crd2idx(lay.crd2crd(lay.idx2crd(i, a), a, b), b) == i
-
-
-@given(rnd.shapes)
-def test_increment_coord_walks_the_coordinates(shape):
-    if not isinstance(shape, tuple):
-        return
-    coord = lay.idx2crd(0, shape)
-    for expected in rnd.coords(shape)[1:] + [coord]:
-        coord = lay.increment_coord(coord, shape)
-        assert coord == expected
-
-
 @given(st.integers(1, 300), st.integers(1, 60))
 def test_ceil_div_and_round_up(a, b):
     assert (lay.ceil_div(a, b) - 1) * b < a <= lay.ceil_div(a, b) * b
@@ -75,20 +49,6 @@ def test_shape_div_takes_elements_from_the_left():
         lay.shape_div(12, 5)
     assert str(error.value) == ("shape_div: neither of 12 and 5 divides the other\n"
                                 "fix: pad the shape or choose a tile that divides it")
-
-
-def test_elem_less_is_a_conjunction():
-    assert lay.elem_less((1, (2, 3)), (2, (3, 4))) is True
-    assert lay.elem_less((1, (2, 4)), (2, (3, 4))) is False
-    with pytest.raises(LayoutError):
-        lay.elem_less((1, 2), (1, 2, 3))
-
-
-def test_coordinate_of_the_wrong_rank_says_how_many():
-    with pytest.raises(LayoutError) as error:
-        lay.crd2idx((1, 2, 3), (4, 8))
-    assert str(error.value) == ("the coordinate (1,2,3) does not fit the shape (4,8)\n"
-                                "fix: give 2 coordinates, or one index")
 
 
 class Recorded:
