@@ -1,0 +1,61 @@
+"""What every file in repros/ is, seen from its text: one claim with its source, short, and able to run alone."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from harness import repro
+
+REPROS = sorted(Path(__file__).parents[2].joinpath("repros").glob("*.py"))
+MOST_LINES = 100
+DISTRIBUTIONS = {"cutlass": "nvidia-cutlass-dsl", "torch": "torch", "numpy": "numpy", "cuda": "cuda-python"}
+
+every_repro = pytest.mark.parametrize("path", REPROS, ids=lambda path: path.stem)
+
+
+def imported(text: str) -> set[str]:
+    """The first names of every module a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or "").partition(".")[0])
+    return found
+
+
+def test_there_are_repros():
+    assert len(REPROS) >= 12
+
+
+@every_repro
+def test_is_a_repro_with_a_claim_and_a_source(path):
+    assert repro.is_repro(path.read_bytes())
+    assert repro.read(path).claim.endswith(".")
+    assert re.search(r"(?m)(^|\s)Source: \S", ast.get_docstring(ast.parse(path.read_text())))
+
+
+@every_repro
+def test_reads_on_two_screens(path):
+    lines = path.read_text().splitlines()
+    assert len(lines) <= MOST_LINES
+    assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == []
+
+
+@every_repro
+def test_imports_and_dependencies_agree(path):
+    text = path.read_text()
+    modules = imported(text)
+    assert modules <= DISTRIBUTIONS.keys()
+    needed = {DISTRIBUTIONS[name] for name in modules}
+    needed |= {"apache-tvm-ffi"} if "--enable-tvm-ffi" in text else set()
+    dependencies = re.search(r"(?m)^# dependencies = \[(.*)\]$", text)[1]
+    assert {re.match(r"[\w-]+", name)[0] for name in re.findall(r'"(.*?)"', dependencies)} == needed
+
+
+@every_repro
+def test_the_main_block_prints_a_run(path):
+    last = ast.parse(path.read_text()).body[-1]
+    assert ast.unparse(last).startswith("if __name__ == '__main__':\n    print(run(")
