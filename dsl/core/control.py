@@ -11,9 +11,10 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dsl.core import mlir, tree
+from dsl.core import mlir, trace, tree
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.invariant import Loop
 from dsl.core.value import maximum, operate, select, type_name
 from dsl.span import Span, here
 
@@ -88,9 +89,9 @@ class _Scratch:
         self.holder.erase()
 
 
-def _terminate(block: mlir.Block, name: str, values: Sequence[mlir.Value]) -> None:
+def _terminate(block: mlir.Block, name: str, values: Sequence[mlir.Value]) -> mlir.Operation:
     with mlir.inside(block):
-        mlir.op(name, [], values)
+        return mlir.op(name, [], values)
 
 
 def _converted(leaf, wanted: object):
@@ -273,21 +274,6 @@ class _Carried:
         return values
 
 
-def _drop_invariant(block: mlir.Block, first: int, initial: list, yielded: list) -> list[int]:
-    """Replace block arguments that every trip yields unchanged by their initial value; the indices that stay."""
-    kept = []
-    arguments = list(block.arguments)[first:]
-    for index, (argument, start, value) in enumerate(zip(arguments, initial, yielded)):
-        if value == argument:
-            argument.replace_all_uses_with(start)
-        else:
-            kept.append(index)
-    for index in reversed(range(len(initial))):
-        if index not in kept:
-            block.erase_argument(first + index)
-    return kept
-
-
 class Range:
     """`range(...)` of the author: start, stop and step, each static or dynamic, and how to unroll."""
 
@@ -343,22 +329,15 @@ def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: obje
         inner = carried.rebuild(list(scratch.block.arguments)[1:], after_loop=False)
         results = body(i, *inner[:len(state)])
         yielded = carried.collect((*results, i) if keeps_target else results)
-    kept = _drop_invariant(scratch.block, 1, carried.initial, yielded)
-    _terminate(scratch.block, "scf.yield", [yielded[k] for k in kept])
-    zero, one = mlir.constant(0, index_type), mlir.constant(1, index_type)
-    initial = [carried.initial[k] for k in kept]
-    made = mlir.op("scf.for", [value.type for value in initial], [zero, trips.ir(), one, *initial],
-                   _loop_attributes(domain), regions=1)
+    end = _terminate(scratch.block, "scf.yield", yielded)
+    leading = [mlir.constant(0, index_type), trips.ir(), mlir.constant(1, index_type)]
+    attributes = _loop_attributes(domain)
+    made = mlir.op("scf.for", [value.type for value in carried.initial], [*leading, *carried.initial], attributes,
+                   regions=1)
     scratch.move_to(made, 0)
-    after = _after(carried, kept, made.results)
+    trace.loops().append(Loop(made, leading, carried.initial, [scratch.block], [end], attributes))
+    after = carried.rebuild(list(made.results), after_loop=True)
     return after if keeps_target else (*after, target)
-
-
-def _after(carried: _Carried, kept: list[int], results) -> tuple:
-    values = list(carried.initial)
-    for position, index in enumerate(kept):
-        values[index] = results[position]
-    return carried.rebuild(values, after_loop=True)
 
 
 def _loop_attributes(domain: Range) -> dict:
@@ -387,15 +366,10 @@ def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
         flag_value = flag.ir()
     with mlir.inside(after.block):
         yielded = carried.collect(body(*carried.rebuild(list(after.block.arguments), after_loop=False)))
-    kept = _drop_invariant(after.block, 0, carried.initial, yielded)
-    for index in reversed(range(len(types))):
-        if index not in kept:
-            before.block.arguments[index].replace_all_uses_with(carried.initial[index])
-            before.block.erase_argument(index)
-    _terminate(before.block, "scf.condition", [flag_value, *before.block.arguments])
-    _terminate(after.block, "scf.yield", [yielded[k] for k in kept])
-    initial = [carried.initial[k] for k in kept]
-    made = mlir.op("scf.while", [value.type for value in initial], initial, regions=2)
+    ends = [_terminate(before.block, "scf.condition", [flag_value, *before.block.arguments]),
+            _terminate(after.block, "scf.yield", yielded)]
+    made = mlir.op("scf.while", types, carried.initial, regions=2)
     before.move_to(made, 0)
     after.move_to(made, 1)
-    return _after(carried, kept, made.results)
+    trace.loops().append(Loop(made, [], carried.initial, [before.block, after.block], ends))
+    return carried.rebuild(list(made.results), after_loop=True)

@@ -54,6 +54,7 @@ class KernelTrace:
     module: mlir.Module
     smem_bytes: int = 0
     entry: mlir.Block | None = None
+    loops: list[Loop] = field(default_factory=list)
 
 
 @dataclass
@@ -67,6 +68,7 @@ class HostTrace:
     entry: mlir.Block | None = None
     handle: mlir.Value | None = None
     pending: list = field(default_factory=list)        # kernel calls that were made and not launched
+    loops: list[Loop] = field(default_factory=list)
 
 
 _stack: list[HostTrace | KernelTrace] = []
@@ -84,6 +86,11 @@ def kernel() -> KernelTrace:
         raise DSLUserCodeRuntimeError(f"is only known inside a kernel, and this runs in {where}",
                                       fix="call it in a @cute.kernel function", id="CALL_OUTSIDE_KERNEL")
     return _stack[-1]
+
+
+def loops() -> list[Loop]:
+    """The loops of the function being traced, inner ones first."""
+    return _stack[-1].loops
 
 
 def in_kernel() -> bool:
@@ -139,7 +146,7 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
             raise at_author(error) from None
         _refuse_unlaunched(state)
         mlir.op("llvm.return", [], [mlir.constant(0, mlir.i32)])
-    _verify(operation)
+    _finish(operation, state)
     device = state.device.text() if state.kernels else ""
     return Traced(state.name, state.module.text(), device, tuple(state.kernels), "".join(slots), returned)
 
@@ -168,9 +175,12 @@ def _refuse_unlaunched(state: HostTrace) -> None:
                                       id="LAUNCH_NEVER_ISSUED")
 
 
-def _verify(operation: mlir.Operation) -> None:
+def _finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
+    """Verify a traced function, and simplify its loops."""
     try:
         operation.verify()
+        for loop in state.loops:
+            loop.simplify()
     except mlir.ir.MLIRError as error:
         text = str(error)
         if "defined outside the region" in text or "dominate" in text:
@@ -259,7 +269,7 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
         inner = iter([_from_param(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
         function(*tree.unflatten(node, inner, tuple(arguments)))
         mlir.op("llvm.return")
-    _verify(operation)
+    _finish(operation, traced)
     return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes)
 
 
