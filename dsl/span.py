@@ -44,7 +44,7 @@ class Span:
 
 def render(span: Span | None, diagnostic_id: str | None, message: str, fix: str = "") -> str:
     """The text of an error: place and id, the author's line with carets and `message`, and `fix:`."""
-    head = f"{_short(span.file)}:{span.line}:{span.column}: " if span else ""
+    head = f"{short(span.file)}:{span.line}:{span.column}: " if span else ""
     lines = [head + (diagnostic_id or "error")]
     lines.append(span.underlined(message) if span else f"    {message}")
     if fix:
@@ -52,14 +52,22 @@ def render(span: Span | None, diagnostic_id: str | None, message: str, fix: str 
     return "\n".join(lines)
 
 
-def _short(file: str) -> str:
+def short(file: str) -> str:
+    """`file` relative to the working directory where it lies below it."""
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return file if relative.startswith("..") else relative
 
 
+_ours: dict[str, bool] = {}
+
+
 def is_ours(code: CodeType) -> bool:
     """Whether `code` belongs to this package (and not to an author's file)."""
-    return code.co_filename.startswith(_PACKAGE_FOLDER)
+    file = code.co_filename
+    found = _ours.get(file)
+    if found is None:
+        found = _ours[file] = file.startswith(_PACKAGE_FOLDER)
+    return found
 
 
 def author_frame() -> FrameType | None:

@@ -81,6 +81,7 @@ class _Scratch:
     def __init__(self, argument_types: Sequence[mlir.Type] = ()):
         with mlir.context, mlir.location():
             self.holder = mlir.Operation.create("scf.execute_region", regions=1)
+            trace.keep(self.holder)
             self.block = self.holder.regions[0].blocks.append(
                 *argument_types, arg_locs=[mlir.location()] * len(argument_types))
 

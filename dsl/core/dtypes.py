@@ -26,7 +26,7 @@ class NumericMeta(type):
 class Numeric(metaclass=NumericMeta):
     """A typed number. `Int32(5)` is static; an argument or the result of an op on one is dynamic."""
 
-    __slots__ = ("value", "known_divisor")
+    __slots__ = ("value", "owner", "known_divisor")
     width: int                    # bits of the value
     storage_width: int            # bits one element takes in memory
     signed = True
@@ -36,9 +36,9 @@ class Numeric(metaclass=NumericMeta):
 
     def __init__(self, value: object):
         if isinstance(value, mlir.Value):
-            self.value = value
+            self.value, self.owner = value, mlir.current_function()
         elif isinstance(value, Numeric):
-            self.value = value.convert_value(type(self))
+            self.value, self.owner = value.convert_value(type(self)), mlir.current_function()
         elif isinstance(value, (bool, int, float)):
             self.value = self.wrap(value)
         elif hasattr(value, "__index__"):
@@ -70,6 +70,7 @@ class Numeric(metaclass=NumericMeta):
         """This value as `to` holds it: a Python number or an SSA value."""
         if not isinstance(self.value, mlir.Value):
             return to.wrap(self.value)
+        mlir.check_owner(self.owner)
         if to is type(self):
             return self.value
         if to is Boolean:
@@ -88,12 +89,13 @@ class Numeric(metaclass=NumericMeta):
     def with_divisibility(self, divisor: int) -> Numeric:
         """The same value, assumed to be a multiple of `divisor`."""
         assumed = object.__new__(type(self))
-        assumed.value, assumed.known_divisor = self.value, divisor
+        assumed.value, assumed.owner, assumed.known_divisor = self.value, mlir.current_function(), divisor
         return assumed
 
     def ir(self) -> mlir.Value:
         """The SSA value; a static number becomes a constant."""
         if isinstance(self.value, mlir.Value):
+            mlir.check_owner(self.owner)
             return self.value
         value = int(self.value) if type(self) is Boolean else self.value
         return mlir.constant(value, self.mlir_type())

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from dsl import span
-from dsl.core.errors import DSLUserCodeRuntimeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
 
 
 def _bindings(name: str):
@@ -110,9 +110,30 @@ def inside(block: Block) -> Iterator[Block]:
         _insertion.pop()
 
 
-def building() -> bool:
-    """Whether there is a block to put ops into."""
-    return bool(_insertion)
+_functions: list[object] = [None]
+
+
+@contextmanager
+def function_of(owner: object) -> Iterator[None]:
+    """Values made in this `with` belong to `owner`, the function being traced, and to no other."""
+    _functions.append(owner)
+    try:
+        yield
+    finally:
+        _functions.pop()
+
+
+def current_function() -> object:
+    """What values made now belong to."""
+    return _functions[-1]
+
+
+def check_owner(owner: object) -> None:
+    """Raise DSLUserCodeError for a value of another function: its module may be gone."""
+    if owner is not _functions[-1]:
+        raise DSLUserCodeError("a value is used where it does not exist: it was computed in another function, or in an "
+                               "earlier call, and kept in an object or a closure",
+                               fix="pass it to this function as an argument", id="VALUE_OF_ANOTHER_FUNCTION")
 
 
 def op(name: str, results: Sequence[Type] = (), operands: Sequence[Value] = (),

@@ -30,11 +30,18 @@ class Pointer:
     `alignment_bytes` is what is known of the address, never more; `+` keeps of it what the offset allows.
     """
 
-    __slots__ = ("dtype", "address", "space", "alignment_bytes")
+    __slots__ = ("dtype", "_address", "_owner", "space", "alignment_bytes")
 
     def __init__(self, dtype: type[Numeric], address: mlir.Value, space: AddressSpace, alignment_bytes: int = 0):
-        self.dtype, self.address, self.space = dtype, address, AddressSpace(space)
+        self.dtype, self._address, self.space = dtype, address, AddressSpace(space)
+        self._owner = mlir.current_function()
         self.alignment_bytes = alignment_bytes or element_bytes(dtype)
+
+    @property
+    def address(self) -> mlir.Value:
+        """The SSA value. Raises DSLUserCodeError in another function than the pointer was made in."""
+        mlir.check_owner(self._owner)
+        return self._address
 
     @property
     def value_type(self) -> type[Numeric]:

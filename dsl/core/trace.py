@@ -18,6 +18,7 @@ from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
 from dsl.layout import LayoutError
+from dsl.span import Span
 
 _SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
                "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
@@ -55,6 +56,7 @@ class KernelTrace:
     smem_bytes: int = 0
     entry: mlir.Block | None = None
     loops: list[Loop] = field(default_factory=list)
+    scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
 
 
 @dataclass
@@ -69,6 +71,7 @@ class HostTrace:
     handle: mlir.Value | None = None
     pending: list = field(default_factory=list)        # kernel calls that were made and not launched
     loops: list[Loop] = field(default_factory=list)
+    scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
 
 
 _stack: list[HostTrace | KernelTrace] = []
@@ -93,6 +96,11 @@ def loops() -> list[Loop]:
     return _stack[-1].loops
 
 
+def keep(scratch: mlir.Operation) -> None:
+    """Hold a detached op for as long as the function being traced is."""
+    _stack[-1].scratches.append(scratch)
+
+
 def in_kernel() -> bool:
     return bool(_stack) and isinstance(_stack[-1], KernelTrace)
 
@@ -106,11 +114,20 @@ def host() -> HostTrace:
     return _stack[-1]
 
 
+_failed: list[HostTrace | KernelTrace] = []
+
+
 @contextlib.contextmanager
 def _tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
+    """Trace into `state`. A function that fails is never freed: its half-made ops still use each other's values, and
+    MLIR does not survive destroying them in any order."""
     _stack.append(state)
     try:
-        yield
+        with mlir.function_of(state):
+            yield
+    except BaseException:
+        _failed.extend(_stack)
+        raise
     finally:
         _stack.pop()
 
@@ -146,7 +163,7 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
             raise at_author(error) from None
         _refuse_unlaunched(state)
         mlir.op("llvm.return", [], [mlir.constant(0, mlir.i32)])
-    _finish(operation, state)
+        _finish(operation, state)
     device = state.device.text() if state.kernels else ""
     return Traced(state.name, state.module.text(), device, tuple(state.kernels), "".join(slots), returned)
 
@@ -184,10 +201,16 @@ def _finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
     except mlir.ir.MLIRError as error:
         text = str(error)
         if "defined outside the region" in text or "dominate" in text:
-            raise DSLUserCodeError("a value is used where it does not exist: it was computed in another function, "
-                                   "loop or branch, and kept in an object or a closure",
-                                   fix="pass it as an argument, or assign it to a variable of this function") from None
+            raise DSLUserCodeError("a value is used where it does not exist: it was computed in another loop or branch, "
+                                   "and kept in an object or a closure", id="VALUE_OF_ANOTHER_REGION",
+                                   fix="assign it to a variable of this function", place=_place_in(text)) from None
         raise
+
+
+def _place_in(diagnostic: str) -> Span | None:
+    """The place an MLIR diagnostic names."""
+    found = re.search(r'"([^"\n]+)":(\d+):(\d+)', diagnostic)
+    return Span(found[1], int(found[2]), int(found[3])) if found else None
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
@@ -269,7 +292,7 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
         inner = iter([_from_param(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
         function(*tree.unflatten(node, inner, tuple(arguments)))
         mlir.op("llvm.return")
-    _finish(operation, traced)
+        _finish(operation, traced)
     return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes)
 
 

@@ -1,11 +1,11 @@
 """What operators do to values: promote, fold where both sides are static, otherwise emit.
 
-`//` rounds down and `%` truncates (-7 // 2 == -4, -7 % 2 == -1), as measured of NVIDIA's compiler.  docs/types.md.
+`//` rounds down. `%` of dynamic values truncates (-7 % 2 == -1), of static ones it is Python's (-7 % 2 == 1), as measured
+of NVIDIA's compiler.  docs/types.md.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 
 from dsl.core import arith, mlir
@@ -13,17 +13,8 @@ from dsl.core.dtypes import (Boolean, Float32, Int32, Numeric, is_dynamic, numer
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 
 
-def _truncating_remainder(a, b):
-    return math.fmod(a, b) if isinstance(a, float) else a - b * _truncating_quotient(a, b)
-
-
-def _truncating_quotient(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
 _FOLD = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
-         "floordiv": operator.floordiv, "mod": _truncating_remainder, "and": operator.and_, "or": operator.or_,
+         "floordiv": operator.floordiv, "mod": operator.mod, "and": operator.and_, "or": operator.or_,
          "xor": operator.xor, "lshift": operator.lshift, "rshift": operator.rshift, "pow": operator.pow,
          "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
          "ge": operator.ge, "min": min, "max": max}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from ..span import Span, _short
+from ..span import Span, short
 from . import context, memory
 from .syntax import Instr
 
@@ -47,7 +47,7 @@ def fault_of(launch) -> Fault:
 
 
 def _head(place: Span | None, name: str) -> str:
-    return f"{_short(place.file)}:{place.line}:{place.column}: {name}" if place else name
+    return f"{short(place.file)}:{place.line}:{place.column}: {name}" if place else name
 
 
 def _source(place: Span | None, message: str) -> list[str]:
@@ -193,7 +193,7 @@ def _wait_key(launch, thread: int) -> tuple:
 def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[int]) -> list[str]:
     instr = launch.code.sites[key[1]]
     place = launch.program.place_of(instr.loc)
-    at = f" ({_short(place.file)}:{place.line})" if place else ""
+    at = f" ({short(place.file)}:{place.line})" if place else ""
     lines = [
         f"    {_ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
     ]

@@ -265,3 +265,32 @@ def test_boolean_argument(check):
         if flag:
             p.store(1)
     check(program)
+
+
+def test_a_value_of_another_function(traced, rejected):
+    kept = []
+
+    def first(n: Int32, p: Pointer):
+        kept.append(n + 1)
+
+    def second(n: Int32, p: Pointer):
+        p.store(kept[0] + n)
+
+    traced(first)
+    text = rejected(second)
+    assert text.splitlines()[1:] == [
+        "    p.store(kept[0] + n)",
+        "            ^^^^^^^^^^^ a value is used where it does not exist: it was computed in another function, or in an earlier "
+        "call, and kept in an object or a closure",
+        "fix: pass it to this function as an argument"]
+
+
+def test_a_value_of_another_region(rejected):
+    def program(n: Int32, p: Pointer):
+        kept = {}
+        for i in range(n):
+            note = lambda value: kept.setdefault("i", value)     # noqa: E731
+            note(i + 1)
+        p.store(kept["i"])
+    text = rejected(program)
+    assert "VALUE_OF_ANOTHER_REGION" in text and "    p.store(kept[\"i\"])" in text

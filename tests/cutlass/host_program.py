@@ -68,6 +68,8 @@ def arithmetic(a: cutlass.Int32, b: cutlass.Int32, x: cutlass.Float32):
     cute.printf("wide %lld", wide)
     cute.printf("casts %d %d %d", cutlass.Int32(x), cutlass.Int32(cutlass.Int8(a * 40)), cutlass.Int32(-x))
     cute.printf("neg %d %d", -a, ~a)
+    minus = cutlass.Int32(-7)
+    cute.printf("static %d %d %d", minus % 2, minus // 2, minus % b)
 
 
 @cute.jit
