@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +21,14 @@ _OUTCOMES = {
     "CUDA_ERROR_ASSERT": ("trap", "assert"),
     "CUDA_ERROR_LAUNCH_TIMEOUT": ("deadlock", "deadlock"),
 }
-_DEFAULT_SMEM_BYTES = 48 * 1024              # a kernel must be told before it may have more
-_TESTED_ARCH_SUFFIX_FROM = 90                # sm_90 and later have features under an `a` name only
+# Also lose the context, and say nothing about the program.
+_BROKEN = {"CUDA_ERROR_ECC_UNCORRECTABLE", "CUDA_ERROR_NVLINK_UNCORRECTABLE", "CUDA_ERROR_CONTEXT_IS_DESTROYED",
+           "CUDA_ERROR_CONTAINED", "CUDA_ERROR_EXTERNAL_DEVICE", "CUDA_ERROR_TENSOR_MEMORY_LEAK"}
+_DEFAULT_SMEM_BYTES = 48 * 1024              # static and dynamic together; more must be allowed first
+_PORTABLE_CLUSTER_BLOCKS = 8
+_ARCH_SUFFIX_FROM = 90                       # sm_90 and later have features under an `a` name only
+_JIT_LOG_BYTES = 1 << 14
+_DRIVER_VERSION_FILE = "/sys/module/nvidia/version"
 
 
 def _driver():
@@ -42,12 +49,28 @@ def present() -> bool:
         return False
 
 
+def cuda_for_ptx(version: tuple[int, int]) -> tuple[int, int]:
+    """The first CUDA release whose driver takes this PTX (7.0 and later).  PTX ISA, Release Notes."""
+    major, minor = version
+    return major + 4, minor + (major == 8 and minor >= 6)
+
+
+def ptx_of_cuda(version: tuple[int, int]) -> tuple[int, int]:
+    """The last PTX that a driver of this CUDA release takes (11.0 and later).  PTX ISA, Release Notes."""
+    major, minor = version
+    return major - 4, minor - (major == 12 and minor >= 6)
+
+
 class Cuda:
     """The first GPU CUDA sees, in its primary context (the one torch uses)."""
 
     kind = "cuda"
 
     def __init__(self):
+        self._lost: str | None = None                    # why the context is lost
+        self._functions: dict[tuple[int, str], Any] = {}
+        self._granted_smem_bytes: dict[tuple[int, str], int] = {}
+        self._running: list[str] = []                    # launches whose end nobody has waited for
         try:
             ctypes.CDLL("libcuda.so.1")
         except OSError as error:
@@ -61,19 +84,39 @@ class Cuda:
         self.context = self._call("cuDevicePrimaryCtxRetain", self.device)
         self._call("cuCtxSetCurrent", self.context)
         self.arch = self._arch()
+        self.name = self._call("cuDeviceGetName", 256, self.device).split(b"\0")[0].decode()
+        self.cuda_version = self._cuda_version()
+        self.driver_version = self._driver_version()
+
+    # --- errors -----------------------------------------------------------------------------------------------------
 
     def _call(self, name: str, *arguments) -> Any:
         """Call the driver; its results without the return code, whose name and text an error carries."""
+        if self._lost:
+            raise DeviceError("CUDA_CONTEXT_LOST", f"{name} was not tried: an earlier kernel failed, and nothing runs "
+                                                   f"in this process any more\nthe failure was {self._lost}")
         code, *results = getattr(self.driver, name)(*arguments)
         if code != self.driver.CUresult.CUDA_SUCCESS:
             raise self._error(code, name)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _error(self, code: Any, what: str) -> DeviceError:
-        name, text = (self.driver.cuGetErrorName(code)[1] or b"").decode(), self.driver.cuGetErrorString(code)[1]
+        name, text = self._name(code), self.driver.cuGetErrorString(code)[1]
+        message = f"{(text or b'').decode()} ({what})"
         outcome, kind = _OUTCOMES.get(name, (None, None))
-        return DeviceError(name or f"CUDA error {int(code)}", f"{(text or b'').decode()} ({what})",
-                           {"outcome": outcome, "kind": kind, "file": None, "line": None} if outcome else None)
+        if outcome or name in _BROKEN:
+            if self._running:
+                first, *others = reversed(self._running)
+                message += f"\nin kernel {first}" + "".join(f"\nor in {other}" for other in others)
+            self._lost = f"{name}: {message}"
+        return DeviceError(name, message, {"outcome": outcome, "kind": kind, "file": None, "line": None}
+                           if outcome else None)
+
+    def _name(self, code: Any) -> str:
+        name = self.driver.cuGetErrorName(code)[1]
+        return name.decode() if name else f"CUDA error {int(code)}"
+
+    # --- what it is -------------------------------------------------------------------------------------------------
 
     def _attribute(self, name: str) -> int:
         return self._call("cuDeviceGetAttribute", getattr(self.driver.CUdevice_attribute,
@@ -81,13 +124,22 @@ class Cuda:
 
     def _arch(self) -> str:
         number = 10 * self._attribute("COMPUTE_CAPABILITY_MAJOR") + self._attribute("COMPUTE_CAPABILITY_MINOR")
-        return f"sm_{number}" + "a" * (number >= _TESTED_ARCH_SUFFIX_FROM)
+        return f"sm_{number}" + "a" * (number >= _ARCH_SUFFIX_FROM)
+
+    def _cuda_version(self) -> tuple[int, int]:
+        version = self._call("cuDriverGetVersion")
+        return version // 1000, version % 1000 // 10
 
     def facts(self) -> dict:
-        name = self._call("cuDeviceGetName", 256, self.device).split(b"\0")[0].decode()
-        version = self._call("cuDriverGetVersion")
-        driver = f"{version // 1000}.{version % 1000 // 10}"
-        return {"kind": self.kind, "name": name, "driver": driver, "arch": self.arch}
+        return {"kind": self.kind, "name": self.name, "driver": self.driver_version, "arch": self.arch}
+
+    def _driver_version(self) -> str:
+        """`570.86.15`, or `CUDA 12.8` where the kernel's module does not say."""
+        try:
+            with open(_DRIVER_VERSION_FILE) as file:
+                return file.read().strip()
+        except OSError:
+            return "CUDA {}.{}".format(*self.cuda_version)
 
     def install(self) -> None:
         """Nothing to do: torch's cuda device is this one."""
@@ -95,11 +147,14 @@ class Cuda:
     def uninstall(self) -> None:
         """Nothing to undo."""
 
+    # --- memory -----------------------------------------------------------------------------------------------------
+
     def alloc(self, nbytes: int, label: str) -> int:
         return int(self._call("cuMemAlloc", nbytes))
 
     def free(self, address: int) -> None:
-        self._call("cuMemFree", address)
+        if not self._lost:                               # memory goes with its context
+            self._call("cuMemFree", address)
 
     def copy(self, destination: int, source: int, nbytes: int) -> None:
         self._call("cuMemcpy", destination, source, nbytes)
@@ -110,28 +165,79 @@ class Cuda:
     def unregister(self, address: int) -> None:
         """See `register`."""
 
+    # --- programs ---------------------------------------------------------------------------------------------------
+
     def load(self, ptx: str) -> Any:
         """A module. Raises DeviceError with the JIT's own log."""
-        log = bytearray(1 << 14)
-        options = self.driver.CUjit_option
+        self._call("cuCtxSetCurrent", self.context)
+        log, options = bytearray(_JIT_LOG_BYTES), self.driver.CUjit_option
         code, module = self.driver.cuModuleLoadDataEx(
             ptx.encode() + b"\0", 2, [options.CU_JIT_ERROR_LOG_BUFFER, options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES],
             [log, len(log)])
         if code != self.driver.CUresult.CUDA_SUCCESS:
             error = self._error(code, "cuModuleLoadDataEx")
-            raise DeviceError(error.name, f"{error}\n{log.split(bytes(1))[0].decode(errors='replace')}")
+            said = [log.split(bytes(1))[0].decode(errors="replace").rstrip(), *self._too_new(ptx)]
+            raise DeviceError(error.name, "\n".join([str(error).partition(": ")[2], *filter(None, said)]),
+                              getattr(error, "repro_outcome", None))
         return module
+
+    def _too_new(self, ptx: str) -> list[str]:
+        """Why this driver or this GPU cannot take the PTX, where versions tell."""
+        found = []
+        version = re.search(r"^\.version\s+(\d+)\.(\d+)", ptx, re.MULTILINE)
+        target = re.search(r"^\.target\s+sm_(\d+)([af]?)", ptx, re.MULTILINE)
+        has = self.cuda_version
+        if version and cuda_for_ptx(needs := (int(version[1]), int(version[2]))) > has:
+            first, last = cuda_for_ptx(needs), ptx_of_cuda(has)
+            found.append(f"the PTX is version {needs[0]}.{needs[1]}, which takes a driver for CUDA "
+                         f"{first[0]}.{first[1]}; this driver is for CUDA {has[0]}.{has[1]} and takes PTX up to {last[0]}.{last[1]}\n"
+                         "fix: update the NVIDIA driver, or compile for an older target: --gpu-arch")
+        mine = int(re.sub(r"\D", "", self.arch))
+        if target and (int(target[1]) > mine or target[2] == "a" and int(target[1]) != mine):
+            only = "alone" if target[2] == "a" else "and later"
+            found.append(f"the PTX is for sm_{target[1]}{target[2]} {only}, and this GPU is sm_{mine}\n"
+                         f"fix: compile for it: --gpu-arch {self.arch}")
+        return found
 
     def launch(self, program: Any, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         self._call("cuCtxSetCurrent", self.context)
-        function = self._call("cuModuleGetFunction", program, entry.encode())
-        if launch.smem_bytes > _DEFAULT_SMEM_BYTES:
-            self._call("cuFuncSetAttribute", function, self.driver.CUfunction_attribute
-                       .CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.smem_bytes)
-        config = self._config(launch)
+        function = self._function(program, entry, launch)
         cells = [ctypes.create_string_buffer(param, len(param)) for param in params]
         pointers = (ctypes.c_void_p * max(len(cells), 1))(*[ctypes.addressof(cell) for cell in cells])
-        self._call("cuLaunchKernelEx", config, function, ctypes.addressof(pointers), 0)
+        what = f"`{entry}` grid={launch.grid} block={launch.block}"
+        what += f" cluster={launch.cluster}" * (launch.cluster != (1, 1, 1))
+        what += f" smem={launch.smem_bytes}" * bool(launch.smem_bytes)
+        try:
+            self._call("cuLaunchKernelEx", self._config(launch), function, ctypes.addressof(pointers), 0)
+        except DeviceError as error:
+            if self._lost:
+                raise
+            raise DeviceError(error.name, f"{str(error).partition(': ')[2]}\nlaunching {what}") from None
+        self._running.append(what)
+
+    def _function(self, program: Any, entry: str, launch: Launch) -> Any:
+        """The entry, allowed as much shared memory and as large a cluster as this launch asks for."""
+        key = int(program), entry
+        if key not in self._functions:
+            self._functions[key] = self._call("cuModuleGetFunction", program, entry.encode())
+        function, names = self._functions[key], self.driver.CUfunction_attribute
+        if launch.smem_bytes > self._granted_smem_bytes.get(key, 0):
+            static = self._call("cuFuncGetAttribute", names.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function)
+            if static + launch.smem_bytes > _DEFAULT_SMEM_BYTES:
+                self._check_smem(entry, static, launch.smem_bytes)
+                self._call("cuFuncSetAttribute", function, names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                           launch.smem_bytes)
+            self._granted_smem_bytes[key] = launch.smem_bytes
+        x, y, z = launch.cluster
+        if x * y * z > _PORTABLE_CLUSTER_BLOCKS:
+            self._call("cuFuncSetAttribute", function, names.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
+        return function
+
+    def _check_smem(self, entry: str, static_bytes: int, dynamic_bytes: int) -> None:
+        most = self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        if static_bytes + dynamic_bytes > most:
+            raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"`{entry}` asks for {static_bytes} static and "
+                              f"{dynamic_bytes} dynamic bytes of shared memory; a block on this GPU has at most {most}")
 
     def _config(self, launch: Launch) -> Any:
         config = self.driver.CUlaunchConfig()
@@ -149,3 +255,4 @@ class Cuda:
 
     def sync(self) -> None:
         self._call("cuCtxSynchronize")
+        self._running.clear()

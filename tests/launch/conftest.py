@@ -1,0 +1,31 @@
+"""A machine with a GPU, to a Python process of its own: libcuda is a stand-in that runs PTX on the emulator."""
+
+import os
+import runpy
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+STAND_IN = Path(__file__).parent / "stand_in" / "stand_in_driver.py"
+
+
+@pytest.fixture(scope="session")
+def stand_in(tmp_path_factory) -> dict[str, str]:
+    """The environment in which a Python process finds the stand-in instead of a driver."""
+    return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
+
+
+@pytest.fixture
+def on_gpu(stand_in, tmp_path):
+    """`on_gpu(program, **variables)` runs a program on the machine with the stand-in; its output, or its error."""
+
+    def run(program: str, **variables: str) -> str:
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(program))
+        done = subprocess.run([sys.executable, str(path)], env=os.environ | stand_in | variables, text=True,
+                              capture_output=True, timeout=60)
+        return (done.stdout + done.stderr).strip()
+    return run
