@@ -58,6 +58,10 @@ class Device(Protocol):
         """Wait for every launch. Raises the error of any."""
 
 
+# The outcome of a launch no GPU can run; a claim may be that it is refused.
+INVALID_LAUNCH = {"outcome": "fault", "kind": "invalid_launch", "file": None, "line": None}
+
+
 class DeviceError(Exception):
     """A device refused or failed; `name` is CUDA's, `repro_outcome` is set where a kernel failed while running."""
 

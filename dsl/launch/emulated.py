@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dsl import emulator
 from dsl.launch import torch_cuda
-from dsl.launch.device import Launch
+from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
 
 
 class Emulated:
@@ -52,8 +52,11 @@ class Emulated:
         return emulator.load(ptx)
 
     def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
-        emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
-                        smem_bytes=launch.smem_bytes, cluster=launch.cluster)
+        try:
+            emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
+                            smem_bytes=launch.smem_bytes, cluster=launch.cluster)
+        except ValueError as error:
+            raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
 
     def sync(self) -> None:
         """Nothing to wait for: a launch returns when its kernel has."""
