@@ -74,8 +74,12 @@ def _parser() -> argparse.ArgumentParser:
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="only this value; repeatable"
     )
     run.add_argument(
-        "--host", default="embedded", metavar="HOST", help="embedded (the emulator, default) or local (CUDA)"
+        "--host",
+        default="embedded",
+        metavar="HOST",
+        help="embedded (the emulator, default), local (CUDA) or a host of ssh_config",
     )
+    _add_settings(run)
     run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
     run.add_argument("--fresh", action="store_true", help="a new interpreter, instead of a fork of a warm one")
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own")
@@ -91,6 +95,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="a setting of the host"
+    )
+    parser.add_argument("--bootstrap", action="store_true", help="bring uv to a host that has none")
+
+
+def _settings(arguments: argparse.Namespace) -> list[str]:
+    """The settings of the command line as the session takes them."""
+    return [f"*.{text}" for text in arguments.settings] + (["*.bootstrap=true"] if arguments.bootstrap else [])
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 def _run(arguments: argparse.Namespace) -> int:
     path = arguments.file.resolve()
     repro = read(path)
@@ -101,11 +121,12 @@ def _run(arguments: argparse.Namespace) -> int:
 def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     from harness import history, judge
 
-    session = Session(history.root_of(cases[0].repro.path), [arguments.host], arguments.update_goldens)
+    root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
+    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note)
     host, worst = session.hosts()[0], HOLDS
     try:
         for case in cases:
-            outcome = judge.run(session.transport(host), case, host, arguments.timeout, arguments.fresh)
+            host, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
             verdict = judge.judge(case, host, outcome, session.root, arguments.update_goldens)
             session.take(as_data(verdict, case.repro.path, host.is_hardware))
             _print(case, host, verdict, arguments)

@@ -1,4 +1,7 @@
-"""Where repros run: `embedded` (the emulator on this machine) and `local` (this machine's CUDA device)."""
+"""Where repros run: `embedded` (the emulator here), `local` (this machine's CUDA device), and hosts over SSH.
+
+A name is a host over SSH where there are settings for it, where ssh_config knows it, or where it reads user@host.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.transport import Local, Transport
+from harness.settings import Settings
+from harness.transport import LinkDown, Local, Transport
 
 PROBE_TIMEOUT_S = 60
 
@@ -25,11 +29,15 @@ class NoDevice(HostError):
 
 @dataclass(frozen=True)
 class Host:
-    """A place with a device. `device_facts` (name, driver, arch) are what a probe found, empty for the emulator."""
+    """A place with a device. `device_facts` (name, driver, arch, uuid) are what a probe found, empty for the emulator.
+
+    The device of a host over SSH is "unknown" until a repro first needs the host: see `probed`.
+    """
 
     name: str
     device: str
     connect: Callable[[], Transport] = Local
+    settings: Settings = field(default_factory=Settings)
     device_facts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -38,6 +46,8 @@ class Host:
 
     def describe(self) -> str:
         """`local (NVIDIA H200, sm_90, driver 570.1)`"""
+        if self.device == "unknown":
+            return f"{self.name} (over SSH)"
         if not self.is_hardware:
             return f"{self.name} ({self.device})"
         facts = self.device_facts
@@ -51,11 +61,42 @@ class Host:
         return f"needs {arch}; {self.describe()} is older" if has < needs else ""
 
 
-def resolve(name: str) -> Host:
-    """The host called `name`. Raises HostError (NoDevice)."""
-    if name not in _HOSTS:
-        raise HostError(f"unknown host {name!r}: the hosts are {', '.join(_HOSTS)}")
-    return _HOSTS[name]()
+def resolve(
+    name: str, settings: Mapping[str, Settings] | None = None, note: Callable[[str], None] | None = None
+) -> Host:
+    """The host called `name`; `note` takes what is worth telling while it works. Raises HostError (NoDevice)."""
+    if name in _HOSTS:
+        return _HOSTS[name]()
+    from harness import ssh
+
+    settings = settings or {}
+    try:
+        address = ssh.lookup(name)
+        if address and (name in settings or address.is_configured):
+            return _over_ssh(address, settings.get(name, Settings()), note)
+        known = dict.fromkeys([*_HOSTS, *settings, *ssh.configured_names()])
+    except ssh.CannotConnect as error:
+        raise HostError(f"host {name}: {error}") from None
+    raise HostError(f"unknown host {name!r}: the hosts are {', '.join(known)}")
+
+
+def _over_ssh(address: Any, settings: Settings, note: Callable[[str], None] | None) -> Host:
+    from harness.remote import Remote
+
+    return Host(address.alias, "unknown", lambda: Remote(address, settings, note), settings)
+
+
+def probed(host: Host, transport: Transport) -> Host:
+    """The host with the device it has: its GPU, or where there is none the emulator. Raises LinkDown."""
+    if host.device != "unknown":
+        return host
+    if host.settings.device == "emulator":
+        transport.open()
+        return replace(host, device="emulator")
+    facts, why = transport.device(_PROBE, PROBE_TIMEOUT_S)
+    if facts is None and host.settings.device == "cuda":
+        raise LinkDown(f"{host.name} has no CUDA device that can be used: {why}")
+    return replace(host, device="cuda", device_facts=facts) if facts else replace(host, device="emulator")
 
 
 def _embedded() -> Host:
@@ -101,9 +142,13 @@ call("cuDeviceGetName", name, 256, device)
 call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
 call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
 call("cuDriverGetVersion", ctypes.byref(version))
+uuid = (ctypes.c_ubyte * 16)()
+call("cuDeviceGetUuid", ctypes.byref(uuid), device)
 try:
-    driver = open("/sys/module/nvidia/version").read().strip()
+    with open("/sys/module/nvidia/version") as file:
+        driver = file.read().strip()
 except OSError:
     driver = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
-print(json.dumps({"name": name.value.decode(), "arch": f"sm_{major.value}{minor.value}", "driver": driver}))
+arch = f"sm_{major.value}{minor.value}"
+print(json.dumps({"name": name.value.decode(), "arch": arch, "driver": driver, "uuid": bytes(uuid).hex()}))
 """

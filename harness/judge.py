@@ -51,6 +51,9 @@ def run(transport: Transport, case: Case, host: Host, timeout_s: float | None = 
         warm=repro.warm,
         fresh=fresh,
         sass=bool(case.checks("SASS")),
+        needs=repro.needs,
+        requires_python=repro.requires_python,
+        gpu=host.device_facts.get("uuid", "") if host.is_hardware else "",
     )
     try:
         return result.from_reply(*transport.run(job))

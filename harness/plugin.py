@@ -6,7 +6,7 @@ Everything slow (numpy, the judge) is imported when the first repro runs, never 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpu-host",
         action="append",
         metavar="HOST",
-        help="where repros run: embedded (the emulator; default) or local (this machine's CUDA device); repeatable",
+        help="where repros run: embedded (the emulator; default), local (this machine's CUDA device) or a host of "
+        "ssh_config; repeatable",
     )
+    group.addoption(
+        "--gpu-set",
+        action="append",
+        default=[],
+        metavar="HOST.KEY=VALUE",
+        help="a setting of a host over SSH, instead of those in files; repeatable",
+    )
+    group.addoption("--gpu-bootstrap", action="store_true", help="bring uv to hosts that have none")
     group.addoption(
         "--gpu-timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own timeout"
     )
@@ -50,12 +59,28 @@ def pytest_configure(config: pytest.Config) -> None:
     option = config.option
     option.keyword = _keyword(option.keyword or "")
     try:
-        session = Session(config.rootpath, option.gpu_host or (), option.update_goldens)
+        settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
+        session = Session(config.rootpath, option.gpu_host or (), option.update_goldens, settings)
+        session.note = _notes(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_SESSION] = session
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Controller(session), "gpu-repro-controller")
+
+
+def _notes(config: pytest.Config) -> Callable[[str], None]:
+    """Shows what a host says while it works, around pytest's capturing."""
+
+    def note(text: str) -> None:
+        terminal = config.pluginmanager.get_plugin("terminalreporter")
+        capture = config.pluginmanager.get_plugin("capturemanager")
+        if terminal is not None and capture is not None:
+            with capture.global_and_fixture_disabled():
+                terminal.ensure_newline()
+                terminal.write_line(text)
+
+    return note
 
 
 def _keyword(text: str) -> str:
@@ -151,7 +176,7 @@ class ReproItem(pytest.Item):
         from harness import judge, report
 
         option, session = self.config.option, self.config.stash[_SESSION]
-        outcome = judge.run(session.transport(self.host), self.case, self.host, option.gpu_timeout, option.fresh)
+        self.host, outcome = session.run(self.case, self.host, option.gpu_timeout, option.fresh)
         verdict = judge.judge(self.case, self.host, outcome, self.config.rootpath, option.update_goldens)
         self.verdict = verdict
         self.user_properties += report.properties(self.host, verdict)
@@ -183,6 +208,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
 
         report.gpu_repro = as_data(verdict, item.path, item.host.is_hardware)
     return report
+
+
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    """A case that could not be run is an error, not a failed claim."""
+    data = getattr(report, "gpu_repro", None)
+    if data and report.failed and data["record"]["verdict"] == "infra":
+        return "error", "E", "INFRA"
+    return None
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

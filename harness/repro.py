@@ -95,6 +95,8 @@ class Repro:
     timeout_s: float
     checks: tuple[Check, ...]
     has_expected: bool
+    needs: tuple[str, ...] = ()
+    requires_python: str = ">=3.11"
 
     @cached_property
     def sha256(self) -> str:
@@ -175,6 +177,8 @@ def read(path: Path) -> Repro:
         timeout_s=source.timeout_s(table),
         checks=source.checks(params),
         has_expected=any(isinstance(n, ast.FunctionDef) and n.name == "expected" for n in tree.body),
+        needs=source.needs(),
+        requires_python=source.requires_python(),
     )
     return repro
 
@@ -197,6 +201,7 @@ class _Source:
         block = _BLOCK.search(text)
         self.block_line = text.count("\n", 0, block.start()) + 1 if block else 1
         self.block = block[1] if block else ""
+        self.script: dict[str, Any] = {}
 
     def error(self, line: int, column: int, width: int, name: str, message: str, fix: str) -> NoReturn:
         """Raise the text of an error at a 1-based line and column."""
@@ -225,7 +230,8 @@ class _Source:
             self.error(line, 1, 12, "UNCLOSED_BLOCK", "opens a block that does not end", fix)
         toml = "\n".join(line[2:] for line in self.block.split("\n"))
         try:
-            table = tomllib.loads(toml).get("tool", {}).get("repro", {})
+            self.script = tomllib.loads(toml)
+            table = self.script.get("tool", {}).get("repro", {})
         except tomllib.TOMLDecodeError as error:
             place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
             line, column = (int(place[1]), int(place[2])) if place else (self.block.count("\n"), 1)
@@ -248,6 +254,20 @@ class _Source:
             if found:
                 self.error(number, found.start(1) + 1, len(found[1]), name, message, fix)
         self.error(self.block_line, 1, len(self.lines[self.block_line - 1]), name, f"`{key}` {message}", fix)
+
+    def needs(self) -> tuple[str, ...]:
+        """What PEP 723 calls `dependencies`."""
+        needs = self.script.get("dependencies", [])
+        if not isinstance(needs, list) or not all(isinstance(need, str) for need in needs):
+            fix = 'write `dependencies = ["nvidia-cutlass-dsl", "numpy"]`'
+            self.key_error("dependencies", "BAD_DEPENDENCIES", "is not a list of requirements", fix)
+        return tuple(needs)
+
+    def requires_python(self) -> str:
+        wanted = self.script.get("requires-python", ">=3.11")
+        if not isinstance(wanted, str):
+            self.key_error("requires-python", "BAD_PYTHON", f"is {wanted!r}", 'write `requires-python = ">=3.11"`')
+        return wanted
 
     def params(self, table: dict[str, Any]) -> dict[str, tuple[Value, ...]]:
         params = table.get("params", {})

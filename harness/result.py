@@ -125,6 +125,8 @@ def infra(text: str) -> Outcome:
 
 def from_reply(header: dict[str, Any], buffers: list[bytes]) -> Outcome:
     """The outcome of a supervisor's reply (see supervisor.py and runner.py for its keys)."""
+    if header.get("kind") == "busy":
+        return infra(printable(str(header.get("text"))))
     try:
         outcome = _from_status(header) or _from_result(header["result"], buffers)
         outcome.stdout, outcome.stderr = printable(header["stdout"]), printable(header["stderr"])

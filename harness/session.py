@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ from harness.repro import Repro, short
 if TYPE_CHECKING:
     from harness.hosts import Host
     from harness.judge import Verdict
+    from harness.repro import Case
+    from harness.result import Outcome
     from harness.transport import Transport
 
 SHOWN_NOTES = 20
@@ -28,8 +30,16 @@ class NoDevice(UsageError):
 class Session:
     """Hosts are resolved when they are named, and supervisors start when a case first needs them."""
 
-    def __init__(self, root: Path, host_names: Sequence[str] = (), update: bool = False) -> None:
-        self.root, self.update = root, update
+    def __init__(
+        self,
+        root: Path,
+        host_names: Sequence[str] = (),
+        update: bool = False,
+        host_settings: Sequence[str] = (),
+        note: Callable[[str], None] | None = None,
+    ) -> None:
+        self.root, self.update, self.note = root, update, note
+        self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
         self.narrowed = False  # whether some cases were deselected
         self.unused: set[Path] = set()
@@ -38,6 +48,7 @@ class Session:
         self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
         self._hosts: list[Host] | None = None
         self._transports: dict[str, Transport] = {}
+        self._probed: dict[str, Host] = {}
         if update:
             self._refuse_in_ci()
         if host_names:
@@ -52,10 +63,18 @@ class Session:
     def hosts(self) -> list[Host]:
         """Raises UsageError for a host that is unknown, NoDevice for one that cannot be used."""
         if self._hosts is None:
-            from harness import hosts
+            from harness import hosts, settings
 
+            options = [
+                text.replace("*", name, 1) if text.startswith("*.") else text
+                for text in self._host_settings
+                for name in (self._host_names if text.startswith("*.") else ("",))
+            ]
             try:
-                self._hosts = [hosts.resolve(name) for name in self._host_names]
+                known = settings.load(self.root, options)
+                self._hosts = [hosts.resolve(name, known, self._told) for name in self._host_names]
+            except settings.BadSettings as error:
+                raise UsageError(str(error)) from None
             except hosts.NoDevice as error:
                 raise NoDevice(str(error)) from None
             except hosts.HostError as error:
@@ -69,6 +88,24 @@ class Session:
         if host.name not in self._transports:
             self._transports[host.name] = host.connect()
         return self._transports[host.name]
+
+    def run(self, case: Case, host: Host, timeout_s: float | None, fresh: bool) -> tuple[Host, Outcome]:
+        """Run a case on the host, and say what the host turned out to be."""
+        from harness import hosts, judge, result
+        from harness.transport import LinkDown
+
+        transport = self.transport(host)
+        try:
+            if host.name not in self._probed:
+                self._probed[host.name] = hosts.probed(host, transport)
+        except LinkDown as error:
+            return host, result.infra(str(error))
+        host = self._probed[host.name]
+        return host, judge.run(transport, case, host, timeout_s, fresh)
+
+    def _told(self, text: str) -> None:
+        if self.note:
+            self.note(text)
 
     def close(self) -> None:
         """End every supervisor."""

@@ -15,6 +15,7 @@ import ctypes
 import json
 import os
 import resource
+import select
 import selectors
 import signal
 import struct
@@ -23,6 +24,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+PROTOCOL = 1  # of the jobs and replies below
 MAGIC = b"RPR1"
 HEADER_LIMIT_BYTES = 32 << 20
 TEXT_LIMIT_BYTES = 256 << 10  # of stdout and of stderr that is kept; the rest is counted and dropped
@@ -72,7 +74,7 @@ def read_frame(read: Callable[[int], bytes], limit_bytes: int) -> tuple[dict[str
     if any(size < 0 for size in sizes) or sum(sizes) > limit_bytes:
         raise BadFrame(f"{sum(sizes)} bytes of arrays are over the limit of {limit_bytes}")
     buffers = [read(size) for size in sizes]
-    if any(len(buffer) != size for buffer, size in zip(buffers, sizes, strict=True)):
+    if [len(buffer) for buffer in buffers] != sizes:
         raise BadFrame("the stream ended within a frame")
     return header, buffers
 
@@ -176,7 +178,7 @@ class Supervisor:
     """Runs jobs that come in on one file descriptor and answers on another."""
 
     def __init__(self, jobs_fd: int, replies_fd: int) -> None:
-        self.jobs_fd, self.replies_fd = jobs_fd, replies_fd
+        self.jobs_fd, self.replies_fd, self.gpu_fd = jobs_fd, replies_fd, -1
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.wake_fd, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
@@ -190,19 +192,40 @@ class Supervisor:
 
     def serve(self) -> None:
         """Answer jobs until stdin ends."""
-        from harness import runner  # beside this file; needs numpy
+        from harness import gpu_lock, runner  # beside this file; needs numpy
 
-        write_frame(self.replies_fd, {"kind": "ready", "pid": os.getpid(), "python": sys.version.split()[0]})
+        ready = {"kind": "ready", "protocol": PROTOCOL, "pid": os.getpid(), "python": sys.version.split()[0]}
+        write_frame(self.replies_fd, ready)
         while frame := read_frame(read_exactly(self.jobs_fd), limit_bytes=0):
             job = frame[0]
             started = time.monotonic()
             if not job["fresh"]:
                 runner.warm(job["warm"])
             warm_s = time.monotonic() - started
+            try:
+                self.gpu_fd = self._take_gpu(job["gpu"])
+            except (gpu_lock.Busy, OSError) as error:
+                write_frame(self.replies_fd, {"kind": "busy", "text": str(error)})
+                continue
             header, buffers = self.run(job, runner.run_job)
+            if self.gpu_fd >= 0:
+                os.close(self.gpu_fd)
             header["durations"]["warm_s"] = round(warm_s, 4)
             write_frame(self.replies_fd, header, buffers)
         self.leave()
+
+    def _take_gpu(self, uuid: str) -> int:
+        """Wait for the GPU's lock, telling so; leave when the client is gone. -1 where there is no GPU to lock."""
+        from harness import gpu_lock
+
+        def waiting(text: str) -> None:
+            write_frame(self.replies_fd, {"kind": "note", "text": text})
+
+        def alive() -> None:
+            if select.select([self.jobs_fd], [], [], 0)[0]:
+                self.leave()
+
+        return gpu_lock.take(uuid, waiting, alive) if uuid else -1
 
     def run(self, job: dict[str, Any], body: Callable[[dict, int, int], None]) -> tuple[dict[str, Any], list[bytes]]:
         """Run one job in a child, and reply with its result frame, what it printed and how it ended."""
@@ -237,7 +260,7 @@ class Supervisor:
             os.dup2(writes[1], 2)
             null = os.open(os.devnull, os.O_RDONLY)
             os.dup2(null, 0)
-            for fd in (self.jobs_fd, self.replies_fd, self.wake_fd, writes[0], writes[1], null):
+            for fd in (self.jobs_fd, self.replies_fd, self.wake_fd, self.gpu_fd, writes[0], writes[1], null):
                 if fd > 2:
                     os.close(fd)
             if job["fresh"]:

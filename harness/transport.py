@@ -19,8 +19,8 @@ from harness.supervisor import BadFrame, read_frame, write_frame
 
 RESULT_LIMIT_BYTES = 64 << 20
 _START_S = 60.0  # for a supervisor to say that it is ready
-_WARM_S = 300.0  # for it to import torch and the compiler from a cold disk
-_SLACK_S = 20.0  # beyond a job's own timeout, which the supervisor keeps
+WARM_S = 300.0  # for it to import torch and the compiler from a cold disk
+SLACK_S = 20.0  # beyond a job's own timeout, which the supervisor keeps
 
 
 class LinkDown(Exception):
@@ -40,6 +40,14 @@ class Job:
     fresh: bool = False
     sass: bool = False
     limit_bytes: int = RESULT_LIMIT_BYTES
+    needs: tuple[str, ...] = ()  # requirements of the repro's own, for an environment made for it
+    requires_python: str = ">=3.11"
+    gpu: str = ""  # whose lock to hold meanwhile
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the compiler takes part."""
+        return any(name != "torch" for name in self.warm)
 
 
 class Transport(Protocol):
@@ -63,8 +71,10 @@ class Local:
         try:
             process = self._start()
             write_frame(process.stdin.fileno(), asdict(job))
-            warm_s = _WARM_S if job.warm and not job.fresh else 0.0
-            return self._read(job.timeout_s + warm_s + _SLACK_S, job.limit_bytes)
+            warm_s = WARM_S if job.warm and not job.fresh else 0.0
+            while (reply := self._read(job.timeout_s + warm_s + SLACK_S, job.limit_bytes))[0]["kind"] == "note":
+                pass  # it waits for the GPU
+            return reply
         except (OSError, BadFrame, LinkDown) as error:
             said = self._said()
             self.close()

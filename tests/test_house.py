@@ -21,9 +21,12 @@ FLOORS = {
     "dsl/tile": (("dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/launch": (("dsl.launch", "dsl.lower", "dsl.tile", "dsl.core", "dsl.layout", "dsl.span"), ("numpy", "torch")),
     "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"), ()),
-    "harness": (("harness",), ("pytest", "_pytest", "fabric", "numpy", "filecheck")),
+    "harness": (("harness",), ("pytest", "_pytest", "fabric", "paramiko", "numpy", "filecheck")),
     "harness/runner.py": (("harness", "dsl.alias"), ("numpy", "torch")),
-    "harness/supervisor.py": (("harness.runner", "harness.supervisor"), ()),
+    "harness/supervisor.py": (("harness.runner", "harness.supervisor", "harness.gpu_lock"), ()),
+    "harness/gpu_lock.py": ((), ()),
+    "harness/agent.py": (("harness.supervisor", "harness.remote_env"), ()),
+    "harness/remote_env.py": ((), ()),
     "repros": ((), ("cutlass", "cuda", "torch", "numpy")),
 }
 # One file of a package may do more.

@@ -32,6 +32,7 @@ int cuDeviceGetCount(int *n) { *n = 1; return 0; }
 int cuDeviceGet(int *d, int i) { *d = i; return 0; }
 int cuDeviceGetName(char *s, int n, int d) { strncpy(s, "NVIDIA H100", n); return 0; }
 int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
+int cuDeviceGetUuid(char *u, int d) { memset(u, 7, 16); return 0; }
 int cuDriverGetVersion(int *v) { *v = 13020; return 0; }
 """
 
@@ -44,6 +45,7 @@ def test_local_with_a_driver(tmp_path, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     host = resolve("local")
     assert host.is_hardware and host.device_facts["name"] == "NVIDIA H100" and host.device_facts["arch"] == "sm_90"
+    assert host.device_facts["uuid"] == "07" * 16
     assert host.describe().startswith("local (NVIDIA H100, sm_90, driver ")
 
 

@@ -1,0 +1,74 @@
+"""Our own code as a wheel, made from the files that are running: what a host needs to run a repro as this machine does."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+import zipfile
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+DISTRIBUTION = "gpu-repro"
+PACKAGES = ("dsl", "harness")
+HERE_ONLY = ("fabric", "pytest", "pytest-xdist", "filecheck")  # what only the machine that judges needs
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Package:
+    """The files of the wheel, by name in it."""
+
+    files: dict[str, bytes]
+
+    @cached_property
+    def wheel(self) -> bytes:
+        """A valid wheel; the same bytes for the same files."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, data in sorted(self.files.items()):
+                archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+        return buffer.getvalue()
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.wheel).hexdigest()
+
+
+@cache
+def ours() -> Package:
+    """The package this process runs. Raises importlib.metadata.PackageNotFoundError."""
+    files = {}
+    for package in PACKAGES:
+        spec = importlib.util.find_spec(package)
+        top = Path(next(iter(spec.submodule_search_locations)))
+        for path in top.rglob("*"):
+            if path.is_file() and path.suffix != ".pyc" and "__pycache__" not in path.parts:
+                files[f"{package}/{path.relative_to(top).as_posix()}"] = path.read_bytes()
+    found = importlib.metadata.distribution(DISTRIBUTION)
+    info = f"{DISTRIBUTION.replace('-', '_')}-{found.version}.dist-info"
+    files[f"{info}/METADATA"] = (found.read_text("METADATA") or "").encode()
+    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: gpu-repro\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    rows = [f"{name},sha256={_digest(data)},{len(data)}" for name, data in sorted(files.items())]
+    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
+    return Package(files)
+
+
+def _digest(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+
+
+def needs() -> list[str]:
+    """What the compiler and the runner import, as requirements."""
+    found = importlib.metadata.requires(DISTRIBUTION) or []
+    return [need for need in found if _name(need) not in HERE_ONLY and "extra ==" not in need]
+
+
+def _name(requirement: str) -> str:
+    for position, character in enumerate(requirement):
+        if not (character.isalnum() or character in "-_."):
+            return requirement[:position].lower()
+    return requirement.lower()

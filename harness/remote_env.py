@@ -1,0 +1,276 @@
+"""Where a repro runs on a host: a Python there, and what it can import. Runs on the host, beside `agent.py`.
+
+    managed    an environment of ours in the cache, made by uv once for each set of needs
+    project    somebody's project: `uv run --no-sync`, which touches neither its lock nor its environment
+    python     a named interpreter
+
+Our own code is never installed: it lies unpacked in the cache under its hash, and PYTHONPATH names it. Standard
+library only, and Python 3.8.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+_KEEP_PACKAGES_S = 7 * 86400.0
+_NOTE_EVERY_S = 10.0
+_SAID_BYTES = 4000
+_READY = "gpu-repro.json"  # in an environment that is whole
+
+
+class Refused(Exception):
+    """The host cannot do it; the text says why and what to do."""
+
+
+class Command(NamedTuple):
+    """How a Python is started: argv, where, and with which variables besides its own."""
+
+    argv: list
+    cwd: Any
+    variables: dict
+
+
+def folder(cache: str) -> str:
+    """The cache's path with `~` as the host knows it."""
+    return os.path.abspath(os.path.expanduser(cache))
+
+
+def packages(cache: str) -> list[str]:
+    """The hashes of the packages that are here, whole."""
+    try:
+        return [name for name in os.listdir(os.path.join(cache, "packages")) if "." not in name]
+    except FileNotFoundError:
+        return []
+
+
+def keep_package(cache: str, sha256: str, wheel: bytes) -> None:
+    """Unpack our wheel as packages/<sha256>, whole or not at all. Raises Refused, OSError."""
+    _check(sha256, wheel)
+    top = os.path.join(cache, "packages")
+    os.makedirs(top, exist_ok=True)
+    part, whole = os.path.join(top, "%s.part.%d" % (sha256, os.getpid())), os.path.join(top, sha256)
+    try:
+        with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+            archive.extractall(part)
+        if not os.path.isdir(whole):
+            os.rename(part, whole)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    for name in os.listdir(top):
+        path = os.path.join(top, name)
+        if name != sha256 and time.time() - os.stat(path).st_mtime > _KEEP_PACKAGES_S:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def keep_uv(cache: str, sha256: str, program: bytes) -> None:
+    """Keep the program uv as bin/uv of the cache. Raises Refused, OSError."""
+    _check(sha256, program)
+    top = os.path.join(cache, "bin")
+    os.makedirs(top, exist_ok=True)
+    part = os.path.join(top, "uv.part.%d" % os.getpid())
+    try:
+        with open(part, "wb") as file:
+            file.write(program)
+        os.chmod(part, 0o755)
+        os.rename(part, os.path.join(top, "uv"))
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
+
+
+def _check(sha256: str, data: bytes) -> None:
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise Refused("what arrived is not what was sent: its hash differs")
+
+
+def find_uv(cache: str) -> str | None:
+    """The path of uv: the usual places, PATH, a login shell's PATH, what we brought."""
+    home = os.path.expanduser("~")
+    for path in (home + "/.local/bin/uv", home + "/.cargo/bin/uv"):
+        if os.access(path, os.X_OK):
+            return path
+    found = shutil.which("uv") or _login_uv()
+    if found:
+        return found
+    brought = os.path.join(cache, "bin", "uv")
+    return brought if os.access(brought, os.X_OK) else None
+
+
+def _login_uv() -> str | None:
+    try:
+        done = subprocess.run(
+            ["bash", "-lc", "command -v uv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, timeout=10,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.decode("utf-8", "replace").split()
+    return lines[-1] if lines and os.access(lines[-1], os.X_OK) else None
+
+
+def uv_version(uv: str) -> str:
+    """`0.13.8`, or what is wrong with it."""
+    try:
+        done = subprocess.run([uv, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return done.stdout.decode("utf-8", "replace").strip().replace("uv ", "", 1)
+
+
+def prepare(environment: dict, cache: str, package: str, note: Callable[[str], None]) -> Command:
+    """Make the environment where it is not there, and say how to start its Python. Raises Refused, OSError."""
+    path = os.path.join(cache, "packages", package)
+    try:
+        os.utime(path)
+    except OSError:
+        raise Refused("our package is gone from %s: connect anew" % path) from None
+    variables = dict(environment["variables"], PYTHONPATH=path)
+    kind = environment["kind"]
+    if kind == "python":
+        return _interpreter(environment["python"], variables)
+    uv = find_uv(cache)
+    if uv is None:
+        raise Refused(NO_UV)
+    if kind == "project":
+        return _project(uv, environment["workdir"], cache, variables)
+    return _managed(uv, environment, cache, variables, note)
+
+
+NO_UV = (
+    "there is no uv on the host, in ~/.local/bin, ~/.cargo/bin or on PATH\n"
+    "fix: --gpu-bootstrap (or `bootstrap = true` for this host) brings this machine's uv into the cache there; or "
+    "install it there as its page says"
+)
+
+
+def _interpreter(python: str, variables: dict) -> Command:
+    path = os.path.expanduser(python)
+    if not shutil.which(path):
+        raise Refused("there is no program %s on the host\nfix: correct `python` in the settings of this host" % path)
+    return Command([path], None, variables)
+
+
+def _project(uv: str, workdir: str, cache: str, variables: dict) -> Command:
+    """`uv run --no-sync` in the project. Bytecode goes to our cache: nothing is written below the project."""
+    path = folder(workdir)
+    if not os.path.isdir(path):
+        raise Refused("there is no folder %s on the host\nfix: correct `workdir` in the settings of this host" % path)
+    if not os.path.exists(os.path.join(path, "pyproject.toml")):
+        raise Refused("%s is no project: it has no pyproject.toml" % path)
+    where = os.environ.get("UV_PROJECT_ENVIRONMENT", ".venv")
+    if not os.path.exists(os.path.join(path, where, "bin", "python")):
+        raise Refused(
+            "the project %s has no environment, and we make none there\nfix: run `uv sync` in it, on the host" % path
+        )
+    ours = variables["PYTHONPATH"]
+    if os.environ.get("PYTHONPATH"):
+        ours += os.pathsep + os.environ["PYTHONPATH"]
+    more = {"PYTHONPATH": ours, "PYTHONPYCACHEPREFIX": os.path.join(cache, "bytecode"), "UV_NO_PROGRESS": "1"}
+    return Command([uv, "run", "--quiet", "--no-sync", "--project", path, "python"], path, dict(variables, **more))
+
+
+def environment_name(environment: dict) -> str:
+    """The hash an environment goes by: its needs, its Python, its index."""
+    facts = [sorted(environment["requires"]), environment["python"], environment["torch_index"], os.uname().machine]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
+
+
+def _managed(uv: str, environment: dict, cache: str, variables: dict, note: Callable[[str], None]) -> Command:
+    """The environment for these needs: made once, under a lock, and whole only with its marker."""
+    top = os.path.join(cache, "envs")
+    os.makedirs(top, exist_ok=True)
+    path = os.path.join(top, environment_name(environment))
+    marker, python = os.path.join(path, _READY), os.path.join(path, "bin", "python")
+    lock = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _wait_for(lock, note)
+        if not os.path.exists(marker):
+            shutil.rmtree(path, ignore_errors=True)
+            _make(uv, environment, path, python, note)
+            with open(marker + ".part", "w") as file:
+                json.dump({"requires": environment["requires"], "made": time.time()}, file)
+            os.rename(marker + ".part", marker)
+    finally:
+        os.close(lock)
+    return Command([python], None, variables)
+
+
+def _wait_for(lock: int, note: Callable[[str], None]) -> None:
+    """Take the lock, however long another run makes the same environment."""
+    waited = 0.0
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if waited % _NOTE_EVERY_S == 0:
+                note("another run is making this environment; waiting")
+            time.sleep(0.5)
+            waited += 0.5
+
+
+def _make(uv: str, environment: dict, path: str, python: str, note: Callable[[str], None]) -> None:
+    needs = environment["requires"]
+    note("making an environment with %s" % ", ".join(needs))
+    _uv([uv, "venv", "--quiet", "--no-project", "--python", environment["python"], path], "", note)
+    index = environment["torch_index"]
+    option = [] if not index else ["--index", index] if "://" in index else ["--torch-backend", index]
+    argv = [uv, "pip", "install", "--python", python, *option, "--compile-bytecode", "-r", "-"]
+    started = time.monotonic()
+    _uv(argv, "\n".join(needs) + "\n", note)
+    note("the environment is made, in %.1f s" % (time.monotonic() - started))
+
+
+def _uv(argv: list, text: str, note: Callable[[str], None]) -> None:
+    """Run uv, pass on what it says, and tell now and then that it lives. Raises Refused."""
+    variables = dict(os.environ, UV_NO_PROGRESS="1", NO_COLOR="1")
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=variables)
+    said: list[str] = []
+
+    def listen() -> None:
+        for line in process.stdout:
+            said.append(line.decode("utf-8", "replace").rstrip())
+            note("uv: " + said[-1])
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        process.stdin.write(text.encode())
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # it ended; what it said is told below
+    started = time.monotonic()
+    while True:
+        listener.join(_NOTE_EVERY_S)
+        if not listener.is_alive():
+            break
+        note("uv is at work (%d s)" % (time.monotonic() - started))
+    if process.wait() != 0:
+        text = "\n".join(said)[-_SAID_BYTES:]
+        if "No space left on device" in text:
+            raise Refused("the disk there is full: uv could not make the environment")
+        raise Refused("uv could not make the environment (`%s`):\n%s" % (" ".join(argv[1:3]), text))
+
+
+def environments(cache: str) -> list[dict[str, Any]]:
+    """The managed environments that are whole: name and needs."""
+    top, found = os.path.join(cache, "envs"), []
+    for name in sorted(os.listdir(top)) if os.path.isdir(top) else []:
+        try:
+            with open(os.path.join(top, name, _READY)) as file:
+                found.append({"name": name, "requires": json.load(file)["requires"]})
+        except (OSError, ValueError, KeyError):
+            continue
+    return found

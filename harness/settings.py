@@ -1,0 +1,139 @@
+"""Settings of hosts, from the user's file, the project's pyproject.toml and the command line; the later wins.
+
+    # ~/.config/gpu-repro/hosts.toml            # pyproject.toml
+    [p1]                                        [tool.repro.hosts.p1]
+    workdir = "~/code/kestrel"                  torch_index = "cu126"
+
+The keys are the fields of Settings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+MEANINGS = {
+    "workdir": "a project on the host to run in, with `uv run --no-sync`; never changed",
+    "python": "an interpreter on the host to run with, instead of an environment of ours",
+    "torch_index": 'where the environment gets torch: a backend of uv ("cu126", "cpu", "auto") or the URL of an index',
+    "bootstrap": "true: bring uv to a host that has none",
+    "device": '"emulator" or "cuda", instead of the GPU where there is one',
+    "gpu": "the number of the GPU to use there (CUDA_VISIBLE_DEVICES)",
+    "cache": "the folder for what we keep on the host (default ~/.cache/gpu-repro)",
+    "env": "a table of environment variables for repros",
+}
+
+
+class BadSettings(Exception):
+    """A file or an option says something that is no setting; the text says where and what is."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How repros run on one host."""
+
+    workdir: str | None = None
+    python: str | None = None
+    torch_index: str | None = None
+    bootstrap: bool = False
+    device: str | None = None
+    gpu: int | None = None
+    cache: str = "~/.cache/gpu-repro"
+    env: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Environment variables for what runs on the host."""
+        chosen = {} if self.gpu is None else {"CUDA_VISIBLE_DEVICES": str(self.gpu)}
+        return {**self.env, **chosen}
+
+    def environment(self, needs: Sequence[str], python: str) -> dict[str, Any]:
+        """What `remote_env.prepare` makes of these settings, for a repro with these needs."""
+        made: dict[str, Any] = {"variables": self.variables}
+        if self.python:
+            return made | {"kind": "python", "python": self.python}
+        if self.workdir:
+            return made | {"kind": "project", "workdir": self.workdir}
+        requires = sorted(dict.fromkeys(needs))
+        return made | {"kind": "managed", "requires": requires, "python": python, "torch_index": self.torch_index}
+
+
+_TYPES = {"bootstrap": bool, "gpu": int, "env": dict}
+
+
+def user_file() -> Path:
+    top = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(top) / "gpu-repro" / "hosts.toml"
+
+
+def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
+    """The settings of every host that is named. `options` are `HOST.KEY=VALUE`. Raises BadSettings."""
+    found: dict[str, dict[str, Any]] = {}
+    project = root / "pyproject.toml"
+    for path, table in ((user_file(), _read(user_file())), (project, _project_table(project))):
+        for host, values in table.items():
+            if not isinstance(values, dict):
+                raise BadSettings(f"{path}: {host} = {values!r} is no host: write a table [{host}]")
+            for key, value in values.items():
+                _check(f"{path}: {host}", key, value)
+                found.setdefault(host, {})[key] = value
+            found.setdefault(host, {})
+    for option in options:
+        name, equals, text = option.partition("=")
+        host, dot, key = name.rpartition(".")
+        if not equals or not dot or not host:
+            raise BadSettings(f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel")
+        _check(f"--gpu-set {option}", key, value := _value(key, text))
+        found.setdefault(host, {})[key] = value
+    made = {host: Settings(**values) for host, values in found.items()}
+    for host, settings in made.items():
+        if settings.python and settings.workdir:
+            raise BadSettings(f"host {host} has both `python` and `workdir`: keep one")
+    return made
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadSettings(f"{path}: {error}") from None
+
+
+def _project_table(path: Path) -> dict[str, Any]:
+    table: Any = _read(path)
+    for key in ("tool", "repro", "hosts"):
+        table = table.get(key, {})
+        if not isinstance(table, dict):
+            raise BadSettings(f"{path}: `{key}` of [tool.repro.hosts] is no table")
+    return table
+
+
+def _check(where: str, key: str, value: Any) -> None:
+    if key not in MEANINGS:
+        near = difflib.get_close_matches(key, MEANINGS, 1)
+        known = "\n".join(f"    {name:11} {meaning}" for name, meaning in MEANINGS.items())
+        fix = f"write `{near[0]}`; " if near else ""
+        raise BadSettings(f"{where}: `{key}` is no setting\nfix: {fix}the settings of a host are\n{known}")
+    wanted = _TYPES.get(key, str)
+    bad_table = wanted is dict and isinstance(value, dict) and not all(isinstance(v, str) for v in value.values())
+    if type(value) is not wanted or bad_table or (key == "device" and value not in ("emulator", "cuda")):
+        raise BadSettings(f"{where}: `{key}` = {value!r}\nfix: it is {MEANINGS[key]}")
+
+
+def _value(key: str, text: str) -> Any:
+    """What an option's text stands for."""
+    if key == "bootstrap" and text in ("true", "false"):
+        return text == "true"
+    if key == "gpu" and text.isdigit():
+        return int(text)
+    if key == "env":
+        name, _, value = text.partition("=")
+        return {name: value}
+    return text

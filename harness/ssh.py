@@ -1,0 +1,272 @@
+"""An SSH connection to a host: who it is by `ssh -G`, its key enforced, its programs reached without a shell's quoting.
+
+OpenSSH reads its own configuration (Include, Match, agents, jumps); fabric connects. A host key that is not in the
+user's known_hosts is refused, whatever StrictHostKeyChecking says. `GPU_REPRO_SSH_CONFIG` names another ssh_config.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import random
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fabric import Connection
+
+CONNECT_S = 10.0
+ATTEMPTS = 3  # for a server that hangs up before it says who it is: it has too many connections for the moment
+_NAME = re.compile(r"[A-Za-z0-9._@][A-Za-z0-9._@-]*")
+
+
+class CannotConnect(Exception):
+    """There is no connection; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """What `ssh -G` says of an alias."""
+
+    alias: str
+    hostname: str
+    facts: Mapping[str, tuple[str, ...]]
+
+    def one(self, key: str, default: str = "") -> str:
+        value = self.facts.get(key, (default,))[0]
+        return default if value == "none" else value
+
+    @property
+    def port(self) -> int:
+        return int(self.one("port", "22"))
+
+    @property
+    def user(self) -> str:
+        return self.one("user")
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether the configuration knows the alias, or it is written as user@host."""
+        return self.hostname != self.alias or "@" in self.alias
+
+    def __str__(self) -> str:
+        return f"{self.hostname}:{self.port}"
+
+
+def _config() -> list[str]:
+    path = os.environ.get("GPU_REPRO_SSH_CONFIG")
+    return ["-F", path] if path else []
+
+
+def command(alias: str) -> str:
+    """How a person reaches the host."""
+    return shlex.join(["ssh", *_config(), alias])
+
+
+def lookup(alias: str) -> Address | None:
+    """The address of an alias, or None where it can be no host's name. Raises CannotConnect without `ssh`."""
+    if not _NAME.fullmatch(alias):
+        return None
+    program = shutil.which("ssh")
+    if program is None:
+        raise CannotConnect("there is no program `ssh` on this machine: install OpenSSH's client")
+    done = subprocess.run([program, *_config(), "-G", alias], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise CannotConnect(f"`{shlex.join(['ssh', *_config(), '-G', alias])}` fails: {done.stderr.strip()}")
+    facts: dict[str, tuple[str, ...]] = {}
+    for line in done.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        facts[key] = (*facts.get(key, ()), value)
+    return Address(alias, facts["hostname"][0], facts)
+
+
+def configured_names() -> list[str]:
+    """The aliases that the user's ssh_config spells out."""
+    path = Path(os.environ.get("GPU_REPRO_SSH_CONFIG") or Path.home() / ".ssh" / "config")
+    try:
+        lines = path.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    words = [word for line in lines if re.match(r"\s*host\s", line, re.I) for word in line.split()[1:]]
+    return [word for word in dict.fromkeys(words) if _NAME.fullmatch(word)]
+
+
+def connect(address: Address) -> Connection:
+    """An open connection. Raises CannotConnect."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return _connect(address)
+        except _HungUp as error:
+            if attempt == ATTEMPTS:
+                raise CannotConnect(_unreachable(address, str(error))) from None
+            time.sleep(attempt * random.uniform(0.2, 0.6))
+    raise AssertionError
+
+
+class _HungUp(Exception):
+    """The server closed the connection before it said who it is."""
+
+
+def _unreachable(address: Address, why: str) -> str:
+    return f"{address.alias} ({address}) cannot be reached: {why}\ncheck: `{command(address.alias)} true`"
+
+
+def _connect(address: Address) -> Connection:
+    import fabric
+    import paramiko
+
+    _silence()
+    agent = os.path.expanduser(address.one("identityagent"))
+    if agent and agent != "SSH_AUTH_SOCK":
+        os.environ["SSH_AUTH_SOCK"] = agent
+    keys = [os.path.expanduser(path) for path in address.facts.get("identityfile", ())]
+    connection = fabric.Connection(
+        address.hostname,
+        user=address.user,
+        port=address.port,
+        gateway=_gateway(address),
+        connect_timeout=CONNECT_S,
+        config=fabric.Config(lazy=True),
+        connect_kwargs={
+            "key_filename": [path for path in keys if os.path.exists(path)],
+            "allow_agent": address.one("identitiesonly") != "yes",
+            "look_for_keys": False,
+            "banner_timeout": CONNECT_S,
+            "auth_timeout": CONNECT_S,
+            "channel_timeout": CONNECT_S,
+        },
+    )
+    _trust(connection.client, address)
+    try:
+        connection.open()
+    except _UnknownKey as error:
+        raise CannotConnect(_unknown_key(address, error.key)) from None
+    except paramiko.BadHostKeyException as error:
+        raise CannotConnect(_changed_key(address, error.key)) from None
+    except paramiko.AuthenticationException as error:
+        raise CannotConnect(_refused(address, keys, str(error))) from None
+    except (paramiko.SSHException, EOFError, ConnectionResetError) as error:
+        if "banner" in str(error) or isinstance(error, EOFError | ConnectionResetError):
+            raise _HungUp(str(error) or "the connection was closed") from None
+        if "authentication" in str(error).lower():
+            raise CannotConnect(_refused(address, keys, str(error))) from None
+        raise CannotConnect(_unreachable(address, str(error))) from None
+    except (OSError, TimeoutError, ValueError) as error:
+        why = "no answer" if isinstance(error, TimeoutError | socket.timeout) else _reason(error)
+        raise CannotConnect(_unreachable(address, why)) from None
+    return connection
+
+
+def _reason(error: Exception) -> str:
+    """The words of the system: `Connection refused`."""
+    inner = list(getattr(error, "errors", {}).values())
+    first = inner[0] if inner else error
+    return getattr(first, "strerror", None) or str(first)
+
+
+def _silence() -> None:
+    """paramiko writes tracebacks of its threads to the log; what matters of them is raised too."""
+    import logging
+
+    logger = logging.getLogger("paramiko")
+    logger.propagate = False
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+
+
+def _gateway(address: Address) -> str | None:
+    """The command whose stdin and stdout lead to the host; a jump is made by ssh itself, which checks its key."""
+    jumps = address.one("proxyjump")
+    if not jumps:
+        return address.one("proxycommand") or None
+    *earlier, last = jumps.split(",")
+    strict = ["-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", f"ConnectTimeout={CONNECT_S:g}"]
+    through = ["-J", ",".join(earlier)] if earlier else []
+    host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
+    target = _jump_target(last)
+    return shlex.join(["ssh", *_config(), *strict, *through, "-W", f"{host}:{address.port}", *target])
+
+
+def _jump_target(jump: str) -> list[str]:
+    """`user@host:port` as ssh's arguments."""
+    host, colon, port = jump.removeprefix("ssh://").rpartition(":")
+    return ["-p", port, host] if colon and port.isdigit() and "]" not in port else [jump]
+
+
+def _trust(client: Any, address: Address) -> None:
+    """Load the known_hosts files that ssh names, and refuse every other key."""
+    import paramiko
+
+    class Refuse(paramiko.MissingHostKeyPolicy):
+        def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:
+            raise _UnknownKey(key)
+
+    for path in _known_hosts(address):
+        client.load_host_keys(str(path))
+    client._host_keys_filename = None  # loading names a file to write to; nothing here writes one
+    alias, known = address.one("hostkeyalias"), client.get_host_keys()
+    for key in (known.lookup(alias) or {}).values() if alias else ():
+        known.add(_known_as(address), key.get_name(), key)
+    client.set_missing_host_key_policy(Refuse())
+
+
+def _known_as(address: Address) -> str:
+    """How known_hosts names the host."""
+    return address.hostname if address.port == 22 else f"[{address.hostname}]:{address.port}"
+
+
+def _known_hosts(address: Address) -> list[Path]:
+    files = " ".join([address.one("userknownhostsfile"), address.one("globalknownhostsfile")])
+    paths = [Path(os.path.expanduser(path)) for path in shlex.split(files)]
+    return [path for path in paths if path.is_file()]
+
+
+class _UnknownKey(Exception):
+    """No known_hosts file has a key of this host."""
+
+    def __init__(self, key: Any) -> None:
+        super().__init__("unknown host key")
+        self.key = key
+
+
+def fingerprint(key: Any) -> str:
+    """`ssh-ed25519 SHA256:...`, as ssh prints it."""
+    digest = base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
+    return f"{key.get_name()} SHA256:{digest}"
+
+
+def _unknown_key(address: Address, key: Any) -> str:
+    return (
+        f"{address.alias} ({address}) shows a host key that is not in known_hosts:\n    {fingerprint(key)}\n"
+        f"fix: compare it with the host's own, then accept it by `{command(address.alias)} true`"
+    )
+
+
+def _changed_key(address: Address, key: Any) -> str:
+    name = address.one("hostkeyalias") or _known_as(address)
+    return (
+        f"{address.alias} ({address}) shows a host key other than the one in known_hosts:\n    {fingerprint(key)}\n"
+        "somebody may be in between, or the host was set up anew\n"
+        f"fix: ask who runs it; if the key is right, `{shlex.join(['ssh-keygen', '-R', name])}`, "
+        f"then `{command(address.alias)} true`"
+    )
+
+
+def _refused(address: Address, keys: list[str], why: str) -> str:
+    there = [path for path in keys if os.path.exists(path)]
+    tried = ", ".join(there) if there else "no key file"
+    if address.one("identitiesonly") != "yes" and os.environ.get("SSH_AUTH_SOCK"):
+        tried += " and the keys of ssh-agent"
+    return (
+        f"{address.alias} ({address}) refused to log in {address.user}: {why.rstrip('.')}\n"
+        f"tried: {tried}\nfix: make `{command(address.alias)} true` work without a question"
+    )
