@@ -188,10 +188,10 @@ class Cuda:
         target = re.search(r"^\.target\s+sm_(\d+)([af]?)", ptx, re.MULTILINE)
         has = self.cuda_version
         if version and cuda_for_ptx(needs := (int(version[1]), int(version[2]))) > has:
-            first, last = cuda_for_ptx(needs), ptx_of_cuda(has)
-            found.append(f"the PTX is version {needs[0]}.{needs[1]}, which takes a driver for CUDA "
-                         f"{first[0]}.{first[1]}; this driver is for CUDA {has[0]}.{has[1]} and takes PTX up to {last[0]}.{last[1]}\n"
-                         "fix: update the NVIDIA driver, or compile for an older target: --gpu-arch")
+            needs_cuda, last = cuda_for_ptx(needs), ptx_of_cuda(has)
+            found.append("the PTX is version {}.{}, which takes a driver for CUDA {}.{}; this driver is for CUDA {}.{} "
+                         "and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older target: "
+                         "--gpu-arch".format(*needs, *needs_cuda, *has, *last))
         mine = int(re.sub(r"\D", "", self.arch))
         if target and (int(target[1]) > mine or target[2] == "a" and int(target[1]) != mine):
             only = "alone" if target[2] == "a" else "and later"
@@ -237,7 +237,8 @@ class Cuda:
         most = self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         if static_bytes + dynamic_bytes > most:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"`{entry}` asks for {static_bytes} static and "
-                              f"{dynamic_bytes} dynamic bytes of shared memory; a block on this GPU has at most {most}")
+                              f"{dynamic_bytes} dynamic bytes of shared memory; a block on this GPU has at most "
+                              f"{most}")
 
     def _config(self, launch: Launch) -> Any:
         config = self.driver.CUlaunchConfig()
