@@ -66,6 +66,14 @@ def install(device: str | None = None, compiler: str = "embedded"):
     return session.start(device)
 
 
+def warm() -> None:
+    """Do what the first compile and the first launch on the emulator would do once, for a parent that forks."""
+    from dsl.core import mlir
+    from dsl.emulator import native
+    mlir.Module().declare("warm", "llvm.func @warm()")
+    native.runtime()
+
+
 def uninstall() -> None:
     """Take the aliases back: later imports of the names find the real packages."""
     if _finder in sys.meta_path:

@@ -57,6 +57,7 @@ def warm(modules: list[str]) -> None:
     if new:
         try:
             install_alias("emulator")
+            sys.modules["dsl.alias"].warm()
         except Exception:
             return
         for name in new:
