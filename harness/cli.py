@@ -1,4 +1,4 @@
-"""The command `repro`: run one repro and read its verdict, or write a new one.
+"""The command `repro`: run one repro and read its verdict, write a new one, or look at a host.
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage (also a file that is no repro), 3 it could not be run.
 """
@@ -29,6 +29,8 @@ What does this GPU language feature really do? Write the question as one small f
   repro run repros/my_question.py          run it on the emulator: verdict, claim, differences lane by lane
   repro run repros/my_question.py --ptx    the same, and the PTX that the compiler made
   pytest repros                            all of them, judged against their goldens
+  pytest repros --gpu-host p1              the same on the host p1 of ssh_config
+  repro doctor p1                          what that host has and lacks
 """
 
 _RUN = """\
@@ -38,8 +40,15 @@ Run one repro and judge it: did it end as it claims, does it agree with its expe
   repro run repros/shuffle_width.py -p width=8            one value of one parameter
   repro run repros/shuffle_width.py --update-goldens      accept what it gives now as its golden
   repro run repros/shuffle_width.py --host local          on this machine's CUDA device
+  repro run repros/shuffle_width.py --host p1             on a host of ssh_config
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run.
+"""
+
+_DOCTOR = """\
+Connect to a host, say what is there and what is missing, and what to do about it. Changes nothing without --fix.
+
+Exit status: 0 repros can run there, 3 they cannot.
 """
 
 _NEW = """\
@@ -86,6 +95,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
     run.set_defaults(command=_run)
+    doctor = commands.add_parser(
+        "doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw
+    )
+    doctor.add_argument("host", metavar="HOST", help="embedded, local or a host of ssh_config")
+    doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
+    _add_settings(doctor)
+    doctor.set_defaults(command=_doctor)
     new = commands.add_parser("new", help="write a first repro that passes", description=_NEW, formatter_class=raw)
     new.add_argument("name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width")
     new.add_argument(
@@ -181,6 +197,16 @@ def _value(repro: Repro, name: str, text: str) -> Value:
     except ValueError:
         declared = ", ".join(label(value) for value in repro.params[name])
         raise UsageError(f"-p {name}={text}: {text!r} is no {kind.__name__}; declared are {declared}") from None
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from harness import doctor, history
+
+    root = history.root_of(Path.cwd() / "pyproject.toml")
+    session = Session(root, [arguments.host], False, _settings(arguments), _note)
+    text, is_ready = doctor.report(session.hosts()[0], arguments.fix)
+    print(text)
+    return HOLDS if is_ready else NOT_RUN
 
 
 def _new(arguments: argparse.Namespace) -> int:

@@ -70,11 +70,13 @@ def resolve(
     from harness import ssh
 
     settings = settings or {}
+    chosen = settings.get(name, Settings())
     try:
         address = ssh.lookup(name)
-        if address and (name in settings or address.is_configured):
-            return _over_ssh(address, settings.get(name, Settings()), note)
-        known = dict.fromkeys([*_HOSTS, *settings, *ssh.configured_names()])
+        if address and (chosen.is_listed or address.is_configured):
+            return _over_ssh(address, chosen, note)
+        listed = [name for name in settings if settings[name].is_listed]
+        known = dict.fromkeys([*_HOSTS, *listed, *ssh.configured_names()])
     except ssh.CannotConnect as error:
         raise HostError(f"host {name}: {error}") from None
     raise HostError(f"unknown host {name!r}: the hosts are {', '.join(known)}")

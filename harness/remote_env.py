@@ -223,18 +223,19 @@ def _wait_for(lock: int, note: Callable[[str], None]) -> None:
 def _make(uv: str, environment: dict, path: str, python: str, note: Callable[[str], None]) -> None:
     needs = environment["requires"]
     note("making an environment with %s" % ", ".join(needs))
-    _uv([uv, "venv", "--quiet", "--no-project", "--python", environment["python"], path], "", note)
+    variables = environment["variables"]
+    _uv([uv, "venv", "--quiet", "--no-project", "--python", environment["python"], path], "", variables, note)
     index = environment["torch_index"]
     option = [] if not index else ["--index", index] if "://" in index else ["--torch-backend", index]
     argv = [uv, "pip", "install", "--python", python, *option, "--compile-bytecode", "-r", "-"]
     started = time.monotonic()
-    _uv(argv, "\n".join(needs) + "\n", note)
+    _uv(argv, "\n".join(needs) + "\n", variables, note)
     note("the environment is made, in %.1f s" % (time.monotonic() - started))
 
 
-def _uv(argv: list, text: str, note: Callable[[str], None]) -> None:
+def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> None:
     """Run uv, pass on what it says, and tell now and then that it lives. Raises Refused."""
-    variables = dict(os.environ, UV_NO_PROGRESS="1", NO_COLOR="1")
+    variables = dict(os.environ, UV_NO_PROGRESS="1", NO_COLOR="1", **variables)
     pipe = subprocess.PIPE
     process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=variables)
     said: list[str] = []

@@ -4,7 +4,7 @@
     [p1]                                        [tool.repro.hosts.p1]
     workdir = "~/code/kestrel"                  torch_index = "cu126"
 
-The keys are the fields of Settings.
+The keys are those of MEANINGS.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MEANINGS = {
     "device": '"emulator" or "cuda", instead of the GPU where there is one',
     "gpu": "the number of the GPU to use there (CUDA_VISIBLE_DEVICES)",
     "cache": "the folder for what we keep on the host (default ~/.cache/gpu-repro)",
-    "env": "a table of environment variables for repros",
+    "env": "a table of environment variables for repros and for uv",
 }
 
 
@@ -45,6 +45,7 @@ class Settings:
     gpu: int | None = None
     cache: str = "~/.cache/gpu-repro"
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    is_listed: bool = False  # by a file, which makes the name a host's; an option does not
 
     @property
     def variables(self) -> dict[str, str]:
@@ -83,6 +84,7 @@ def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
                 _check(f"{path}: {host}", key, value)
                 found.setdefault(host, {})[key] = value
             found.setdefault(host, {})
+    listed = set(found)
     for option in options:
         name, equals, text = option.partition("=")
         host, dot, key = name.rpartition(".")
@@ -90,7 +92,7 @@ def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
             raise BadSettings(f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel")
         _check(f"--gpu-set {option}", key, value := _value(key, text))
         found.setdefault(host, {})[key] = value
-    made = {host: Settings(**values) for host, values in found.items()}
+    made = {host: Settings(**values, is_listed=host in listed) for host, values in found.items()}
     for host, settings in made.items():
         if settings.python and settings.workdir:
             raise BadSettings(f"host {host} has both `python` and `workdir`: keep one")

@@ -1,0 +1,336 @@
+"""Replay a capsule on this machine's GPU: what the recorded kernels do there is written into a folder.
+
+    python replay.py all.capsule -o out/         every case; needs Python 3.11, numpy and cuda-bindings, nothing else
+    python all.capsule                           the same: a capsule holds this script
+    uv run --with numpy --with cuda-bindings python all.capsule
+
+A capsule is a zip file: `capsule.json`, and in `blobs/` PTX and bytes named by their sha256. Every case runs in a child
+process, which is given up after a failure or a hang, so that no case sees another's. The folder gets, for each case,
+`NAME.json` (the GPU, the outcome, what each launch changed) and `NAME.bin` (those bytes), and a copy of the capsule.
+Exit status: 0 every case was replayed (a fault is a result), 1 some were not, 2 no such capsule, 3 no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import datetime
+import hashlib
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from typing import Any
+
+import numpy as np
+
+SCHEMA = 1
+OUTCOMES = {  # what a failed kernel was. CUDA driver API: CUresult
+    "CUDA_ERROR_ILLEGAL_ADDRESS": ("fault", "out_of_bounds"),
+    "CUDA_ERROR_MISALIGNED_ADDRESS": ("fault", "misaligned"),
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE": ("fault", "illegal"),
+    "CUDA_ERROR_INVALID_PC": ("fault", "illegal"),
+    "CUDA_ERROR_HARDWARE_STACK_ERROR": ("fault", "illegal"),
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION": ("trap", "trap"),
+    "CUDA_ERROR_LAUNCH_FAILED": ("trap", "trap"),
+    "CUDA_ERROR_ASSERT": ("trap", "assert"),
+    "CUDA_ERROR_LAUNCH_TIMEOUT": ("deadlock", "deadlock"),
+}
+REFUSED = {"CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_INVALID_CLUSTER_SIZE"}
+PAGE_BYTES = 4096  # addresses are kept modulo this; around each region lie guards of this size
+GUARD = 0xA5
+CHUNK_BYTES = 1 << 20
+DEFAULT_SMEM_BYTES = 48 * 1024
+START_S = 120.0  # for a child to import and to make a context
+NO_GPU = 3
+
+
+class BadCapsule(Exception):
+    """The file is no capsule, or a damaged one; the text says which."""
+
+
+class CudaError(Exception):
+    """The driver refused a call or a kernel failed; `name` is the driver's."""
+
+    def __init__(self, name: str, text: str):
+        super().__init__(f"{name}: {text}")
+        self.name = name
+
+
+class Capsule:
+    """An open capsule."""
+
+    def __init__(self, path: str):
+        try:
+            self.zip = zipfile.ZipFile(path)
+            self.index = json.loads(self.zip.read("capsule.json"))
+            if self.index["schema"] != SCHEMA:
+                raise BadCapsule(f"{path} has schema {self.index['schema']}, and this script reads {SCHEMA}")
+            self.cases = self.index["cases"]
+        except (OSError, zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError) as error:
+            text = error.strerror if isinstance(error, OSError) else str(error)
+            raise BadCapsule(f"{path} is no capsule, or only part of one: {text}") from None
+
+    def check(self, path: str) -> None:
+        """Read all of it once. Raises BadCapsule naming the first part that is damaged."""
+        try:
+            damaged = self.zip.testzip()
+        except Exception as error:
+            raise BadCapsule(f"{path} is damaged: {error}") from None
+        if damaged:
+            raise BadCapsule(f"{path} is damaged: {damaged} does not have its checksum")
+
+    def blob(self, name: str) -> bytes:
+        data = self.zip.read(f"blobs/{name}")
+        if hashlib.sha256(data).hexdigest() != name:
+            raise BadCapsule(f"the capsule is damaged: blobs/{name} has another sha256")
+        return data
+
+    def apply(self, data: np.ndarray, row: dict[str, Any]) -> None:
+        """Change `data` as a row of the recording says."""
+        part = data[row["at"] : row["at"] + row["size"]]
+        if "fill" in row:
+            part[:] = row["fill"]
+        elif "mask" in row:
+            bits = np.unpackbits(np.frombuffer(self.blob(row["mask"]), np.uint8), count=row["size"], bitorder="little")
+            np.copyto(part, np.frombuffer(self.blob(row["bytes"]), np.uint8), where=bits.astype(bool))
+        else:
+            part[:] = np.frombuffer(self.blob(row["bytes"]), np.uint8)
+
+
+class Gpu:
+    """The first GPU, through cuda-bindings."""
+
+    def __init__(self):
+        from cuda.bindings import driver
+
+        self.driver = driver
+        self.call("cuInit", 0)
+        self.device = self.call("cuDeviceGet", 0)
+        self.call("cuCtxSetCurrent", self.call("cuDevicePrimaryCtxRetain", self.device))
+        names = driver.CUdevice_attribute
+        self.capability = [
+            self.call("cuDeviceGetAttribute", getattr(names, f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}"), self.device)
+            for part in ("MAJOR", "MINOR")
+        ]
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        code, *results = getattr(self.driver, name)(*arguments)
+        if code != self.driver.CUresult.CUDA_SUCCESS:
+            known, text = (self.driver.cuGetErrorName(code)[1], self.driver.cuGetErrorString(code)[1])
+            raise CudaError(known.decode() if known else f"CUDA error {int(code)}", f"{(text or b'').decode()} ({name})")
+        return results[0] if len(results) == 1 else results
+
+    def facts(self) -> dict[str, Any]:
+        version = self.call("cuDriverGetVersion")
+        cuda = f"{version // 1000}.{version % 1000 // 10}"
+        try:
+            with open("/sys/module/nvidia/version") as file:
+                driver = file.read().strip()
+        except OSError:
+            driver = f"CUDA {cuda}"
+        name = self.call("cuDeviceGetName", 256, self.device).split(b"\0")[0].decode()
+        arch = "sm_{}{}".format(*self.capability)
+        return {"kind": "cuda", "name": name, "driver": driver, "cuda": cuda, "arch": arch}
+
+    def load(self, ptx: bytes) -> Any:
+        log, options = bytearray(1 << 14), self.driver.CUjit_option
+        keys = [options.CU_JIT_ERROR_LOG_BUFFER, options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
+        try:
+            return self.call("cuModuleLoadDataEx", ptx + b"\0", 2, keys, [log, len(log)])
+        except CudaError as error:
+            said = log.split(b"\0")[0].decode(errors="replace").strip()
+            raise CudaError(error.name, f"{error}\n{said}".strip()) from None
+
+    def launch(self, function: Any, line: dict[str, Any], params: list[bytes]) -> None:
+        config, names = self.driver.CUlaunchConfig(), self.driver.CUfunction_attribute
+        config.gridDimX, config.gridDimY, config.gridDimZ = line["grid"]
+        config.blockDimX, config.blockDimY, config.blockDimZ = line["block"]
+        config.sharedMemBytes, config.numAttrs = line["smem_bytes"], 0
+        static = self.call("cuFuncGetAttribute", names.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function)
+        if static + line["smem_bytes"] > DEFAULT_SMEM_BYTES:
+            attribute = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self.call("cuFuncSetAttribute", function, attribute, line["smem_bytes"])
+        if line["cluster"] != [1, 1, 1]:
+            attribute = self.driver.CUlaunchAttribute()
+            attribute.id = self.driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+            cluster = attribute.value.clusterDim
+            cluster.x, cluster.y, cluster.z = line["cluster"]
+            config.attrs, config.numAttrs = [attribute], 1
+            if cluster.x * cluster.y * cluster.z > 8:
+                self.call("cuFuncSetAttribute", function, names.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
+        cells = [ctypes.create_string_buffer(param, len(param)) for param in params]
+        pointers = (ctypes.c_void_p * max(len(cells), 1))(*[ctypes.addressof(cell) for cell in cells])
+        self.call("cuLaunchKernelEx", config, function, ctypes.addressof(pointers), 0)
+        self.call("cuCtxSynchronize")
+
+
+class Region:
+    """Memory on the GPU with a guard on either side, and `known`, what lies in it."""
+
+    def __init__(self, gpu: Gpu, size_bytes: int, residue: int):
+        self.gpu, self.known = gpu, np.zeros(size_bytes, np.uint8)
+        whole = size_bytes + 4 * PAGE_BYTES
+        start = int(gpu.call("cuMemAlloc", whole))
+        gpu.call("cuMemsetD8", start, GUARD, whole)
+        self.address = start + PAGE_BYTES + (residue - start) % PAGE_BYTES
+        gpu.call("cuMemsetD8", self.address, 0, size_bytes)
+
+    def write(self, at: int, data: np.ndarray) -> None:
+        data = np.ascontiguousarray(data)
+        self.gpu.call("cuMemcpyHtoD", self.address + at, data.ctypes.data, data.nbytes)
+
+    def read(self, at: int, size: int) -> np.ndarray:
+        data = np.empty(size, np.uint8)
+        self.gpu.call("cuMemcpyDtoH", data.ctypes.data, self.address + at, size)
+        return data
+
+    def guards_hold(self) -> bool:
+        ends = (self.read(-PAGE_BYTES, PAGE_BYTES), self.read(self.known.size, PAGE_BYTES))
+        return all((end == GUARD).all() for end in ends)
+
+    def changes(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """(offset, bytes, which of them changed) of each chunk that is not as known; then it is known."""
+        found = []
+        for at in range(0, self.known.size, CHUNK_BYTES):
+            old = self.known[at : at + CHUNK_BYTES]
+            new = self.read(at, old.size)
+            differs = new != old
+            if differs.any():
+                first, last = np.flatnonzero(differs)[[0, -1]]
+                found.append((at + int(first), new[first : last + 1], differs[first : last + 1]))
+                old[:] = new
+        return found
+
+
+class Replay:
+    """One case on the GPU."""
+
+    def __init__(self, capsule: Capsule, case: dict[str, Any], gpu: Gpu):
+        self.capsule, self.case, self.gpu = capsule, case, gpu
+        self.regions: dict[str, Region] = {}
+        self.modules: dict[str, Any] = {}
+        self.data = bytearray()
+
+    def run(self) -> dict[str, Any]:
+        """What happened: the outcome `ran`, or how it failed, and each launch's changes."""
+        result: dict[str, Any] = {"outcome": "ran", "launches": []}
+        try:
+            for line in self.case["launches"]:
+                self.check_arch(self.capsule.blob(line["ptx"]))
+                result["launches"].append(self.launch(line))
+        except CudaError as error:
+            outcome, kind = OUTCOMES.get(error.name, ("fault", "invalid_launch") if error.name in REFUSED else ("error", None))
+            result |= {"outcome": outcome, "kind": kind, "name": error.name, "text": str(error).partition(": ")[2]}
+            result["launch"] = len(result["launches"])
+        except TooOld as error:
+            result |= {"outcome": "skipped", "text": str(error)}
+        return result
+
+    def check_arch(self, ptx: bytes) -> None:
+        target = re.search(rb"^\.target\s+sm_(\d+)(a?)", ptx, re.MULTILINE)
+        mine = 10 * self.gpu.capability[0] + self.gpu.capability[1]
+        if target and (int(target[1]) > mine or target[2] and int(target[1]) != mine):
+            raise TooOld(f"the PTX is for sm_{target[1].decode()}{target[2].decode()}, and this GPU is sm_{mine}")
+
+    def launch(self, line: dict[str, Any]) -> dict[str, Any]:
+        for name, about in line["regions"].items():
+            if name not in self.regions:
+                self.regions[name] = Region(self.gpu, about["size_bytes"], about["residue"])
+        for name, rows in line["writes"].items():
+            region = self.regions[name]
+            for row in rows:
+                self.capsule.apply(region.known, row)
+                if "fill" in row:
+                    self.gpu.call("cuMemsetD8", region.address + row["at"], row["fill"], row["size"])
+                else:
+                    region.write(row["at"], region.known[row["at"] : row["at"] + row["size"]])
+        for owner, at, to, offset in line["pointers"]:
+            address = np.array([self.regions[str(to)].address + offset], "<u8").view(np.uint8)
+            self.regions[str(owner)].known[at : at + 8] = address
+            self.regions[str(owner)].write(at, address)
+        wanted = {name: self.predicted(name, rows) for name, rows in line.get("predicted", {}).items()}
+        params = [self.param(one) for one in line["params"]]
+        self.gpu.launch(self.function(line), line, params)
+        changes = {name: self.regions[name].changes() for name in line["regions"]}
+        outside = [line["regions"][name]["label"] for name in line["regions"] if not self.regions[name].guards_hold()]
+        same = all(sha256(self.regions[name].known) == digest for name, digest in wanted.items())
+        rows = {name: [self.row(*one) for one in found] for name, found in changes.items() if found}
+        return {"changes": rows, "as_predicted": same and bool(wanted), "wrote_outside": outside}
+
+    def predicted(self, name: str, rows: list[dict[str, Any]]) -> str:
+        data = self.regions[name].known.copy()
+        for row in rows:
+            self.capsule.apply(data, row)
+        return sha256(data)
+
+    def param(self, one: dict[str, Any]) -> bytes:
+        data = bytearray.fromhex(one["bytes"])
+        for at, region, offset in one["pointers"]:
+            data[at : at + 8] = (self.regions[str(region)].address + offset).to_bytes(8, "little")
+        return bytes(data)
+
+    def function(self, line: dict[str, Any]) -> Any:
+        if line["ptx"] not in self.modules:
+            self.modules[line["ptx"]] = self.gpu.load(self.capsule.blob(line["ptx"]))
+        return self.gpu.call("cuModuleGetFunction", self.modules[line["ptx"]], line["entry"].encode())
+
+    def row(self, at: int, new: np.ndarray, differs: np.ndarray) -> dict[str, Any]:
+        """Bytes of the result's data file; `mask` only where some between the first and the last did not change."""
+        row = {"at": at, "size": new.size, "bytes": len(self.data)}
+        self.data += new.tobytes()
+        if not differs.all():
+            row["mask"] = len(self.data)
+            self.data += np.packbits(differs, bitorder="little").tobytes()
+        return row
+
+
+class TooOld(Exception):
+    """The GPU cannot run this PTX."""
+
+
+def sha256(data: Any) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def write(path: str, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    with open(f"{path}.part", "wb") as file:
+        file.write(data)
+    os.replace(f"{path}.part", path)
+
+
+def write_result(out: str, case: dict[str, Any], device: dict[str, Any], result: dict[str, Any], data: bytes) -> None:
+    keys = ("name", "repro", "case", "repro_sha256")
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {"schema": SCHEMA, "device": device, "date": now, "data_sha256": sha256(data)}
+    write(os.path.join(out, case["name"] + ".bin"), data)
+    text = json.dumps({key: case[key] for key in keys} | about | {"result": result}, indent=1)
+    write(os.path.join(out, case["name"] + ".json"), text.encode() + b"\n")
+
+
+def child(capsule: Capsule, out: str, numbers: list[int], pipe: int) -> int:
+    """Replay cases until one fails; tell the parent of each."""
+    try:
+        gpu = Gpu()
+        device = gpu.facts()
+    except (ImportError, RuntimeError, CudaError) as error:
+        print(f"no GPU that can be used: {error}", file=sys.stderr)
+        return NO_GPU
+    os.write(pipe, f"device {json.dumps(device)}\n".encode())
+    for number in numbers:
+        os.write(pipe, f"start {number}\n".encode())
+        replay = Replay(capsule, capsule.cases[number], gpu)
+        result = replay.run()
+        write_result(out, capsule.cases[number], device, result, bytes(replay.data))
+        os.write(pipe, f"done {number} {result['outcome']}\n".encode())
+        if result["outcome"] not in ("ran", "skipped"):
+            return 0  # the context may be lost: the next case gets another process
+        for region in replay.regions.values():
+            gpu.call("cuMemFree", region.start)
+    return 0
