@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dsl.launch.device import DeviceError, DeviceMissing, Launch
+from dsl.launch.device import INVALID_LAUNCH, DeviceError, DeviceMissing, Launch
 
 # What a failed kernel was, by the driver's name. CUDA driver API: CUresult.
 _OUTCOMES = {
@@ -24,6 +24,7 @@ _OUTCOMES = {
 # Also lose the context, and say nothing about the program.
 _BROKEN = {"CUDA_ERROR_ECC_UNCORRECTABLE", "CUDA_ERROR_NVLINK_UNCORRECTABLE", "CUDA_ERROR_CONTEXT_IS_DESTROYED",
            "CUDA_ERROR_CONTAINED", "CUDA_ERROR_EXTERNAL_DEVICE", "CUDA_ERROR_TENSOR_MEMORY_LEAK"}
+_REFUSED = {"CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_INVALID_CLUSTER_SIZE"}
 _DEFAULT_SMEM_BYTES = 48 * 1024              # static and dynamic together; more must be allowed first
 _PORTABLE_CLUSTER_BLOCKS = 8
 _ARCH_SUFFIX_FROM = 90                       # sm_90 and later have features under an `a` name only
@@ -201,18 +202,19 @@ class Cuda:
 
     def launch(self, program: Any, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         self._call("cuCtxSetCurrent", self.context)
-        function = self._function(program, entry, launch)
         cells = [ctypes.create_string_buffer(param, len(param)) for param in params]
         pointers = (ctypes.c_void_p * max(len(cells), 1))(*[ctypes.addressof(cell) for cell in cells])
         what = f"`{entry}` grid={launch.grid} block={launch.block}"
         what += f" cluster={launch.cluster}" * (launch.cluster != (1, 1, 1))
         what += f" smem={launch.smem_bytes}" * bool(launch.smem_bytes)
         try:
+            function = self._function(program, entry, launch)
             self._call("cuLaunchKernelEx", self._config(launch), function, ctypes.addressof(pointers), 0)
         except DeviceError as error:
             if self._lost:
                 raise
-            raise DeviceError(error.name, f"{str(error).partition(': ')[2]}\nlaunching {what}") from None
+            raise DeviceError(error.name, f"{str(error).partition(': ')[2]}\nlaunching {what}",
+                              INVALID_LAUNCH if error.name in _REFUSED else None) from None
         self._running.append(what)
 
     def _function(self, program: Any, entry: str, launch: Launch) -> Any:

@@ -79,8 +79,16 @@ class DeviceMissing(Exception):
 def choose(kind: str | None = None) -> Device:
     """The device "emulator" or "cuda", or for None a CUDA device where there is one.
 
-    Raises DeviceMissing for "cuda" on a machine without a driver or a GPU.
+    "recording:ARCH:FOLDER" is the emulator, writing what it does into FOLDER; "playback:FOLDER" repeats what a GPU did
+    with such a recording. Raises DeviceMissing for "cuda" on a machine without a driver or a GPU.
     """
+    what, _, rest = (kind or "").partition(":")
+    if what == "recording":
+        from dsl.launch.capsule import Recording
+        return Recording(*rest.split(":", 1))
+    if what == "playback":
+        from dsl.launch.playback import Playback
+        return Playback(rest)
     if kind in (None, "cuda"):
         from dsl.launch import cuda
         if kind == "cuda" or cuda.present():

@@ -63,9 +63,14 @@ def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:
 _FILE_FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+").*/', re.MULTILINE)
 
 
+def without_folders(ptx: str) -> str:
+    """PTX whose `.file` lines name the author's file, wherever it lies."""
+    return _FILE_FOLDER.sub(r"\1", ptx)
+
+
 def ptx_sha256(ptx: str) -> str:
     """A hash of PTX that is the same wherever the author's file lies."""
-    return hashlib.sha256(_FILE_FOLDER.sub(r"\1", ptx).encode()).hexdigest()
+    return hashlib.sha256(without_folders(ptx).encode()).hexdigest()
 
 
 def compiler_facts() -> dict:

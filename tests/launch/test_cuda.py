@@ -94,7 +94,7 @@ def test_refused_call_is_an_error_with_its_name(make):
     with pytest.raises(DeviceError, match=r"CUDA_ERROR_INVALID_VALUE: text of 1 \(cuLaunchKernelEx\)\n"
                                           r"launching `kernel` grid=\(0, 1, 1\) block=\(1, 1, 1\)$") as error:
         device.launch(77, "kernel", Launch((0, 1, 1), (1, 1, 1)), [b"12345678", b"abcd"])
-    assert not hasattr(error.value, "repro_outcome")
+    assert error.value.repro_outcome["kind"] == "invalid_launch"
 
 
 def test_refused_ptx_carries_the_log_of_the_driver(make):
