@@ -51,6 +51,25 @@ Connect to a host, say what is there and what is missing, and what to do about i
 Exit status: 0 repros can run there, 3 they cannot.
 """
 
+_CAPSULE = """\
+Record repros on the emulator into one file that replays on any GPU machine; there it needs only Python, numpy and
+cuda-bindings, no compiler and nothing of this project.
+
+  repro capsule repros -o all.capsule                    every case that launches a kernel
+  repro capsule repros -k "shuffle and width=8" -o one.capsule
+  python all.capsule -o out/                             there: replay it (the file runs itself)
+  repro accept --from-replay out/                        here: make goldens validated by that GPU
+
+Exit status: 0 recorded, 1 nothing could be recorded, 2 wrong usage.
+"""
+
+_ACCEPT = """\
+Judge what came back from a replay: each repro runs here once more, its kernels giving what they gave on that GPU. Where
+that agrees with expected() and the golden, the golden becomes validated, and a hardware record is kept.
+
+Exit status: 0 all agree, 1 some do not or are stale, 2 wrong usage.
+"""
+
 _NEW = """\
 Write repros/NAME.py, a first repro that passes, run it and accept its golden. Then change it into your question:
 the docstring's first line is the claim, run() returns named arrays, expected() says in numpy what must come out.
@@ -102,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
     _add_settings(doctor)
     doctor.set_defaults(command=_doctor)
+    _add_capsules(commands)
     new = commands.add_parser("new", help="write a first repro that passes", description=_NEW, formatter_class=raw)
     new.add_argument("name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width")
     new.add_argument(
@@ -125,6 +145,46 @@ def _settings(arguments: argparse.Namespace) -> list[str]:
 
 def _note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def _add_capsules(commands: argparse._SubParsersAction) -> None:
+    raw = argparse.RawDescriptionHelpFormatter
+    made = commands.add_parser(
+        "capsule", help="record repros for a GPU elsewhere", description=_CAPSULE, formatter_class=raw
+    )
+    made.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="repros and folders of them")
+    made.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the capsule to write")
+    made.add_argument("-k", dest="keyword", default="", metavar="EXPRESSION", help="only cases that fit, as in pytest")
+    made.add_argument("--arch", metavar="SM", help="compile for this GPU and later (default: each repro's own arch)")
+    made.set_defaults(command=_capsule)
+    back = commands.add_parser("accept", help="judge a replay", description=_ACCEPT, formatter_class=raw)
+    back.add_argument("--from-replay", type=Path, required=True, metavar="FOLDER", help="what replay.py wrote")
+    back.add_argument("--accept-differences", action="store_true", help="take the GPU's word against the goldens'")
+    back.set_defaults(command=_accept)
+
+
+def _capsule(arguments: argparse.Namespace) -> int:
+    from harness import capsule
+
+    cases = capsule.find(arguments.paths, arguments.keyword)
+    if not cases:
+        raise UsageError("no repro fits")
+    count = capsule.record(cases, arguments.out, arguments.arch, lambda line: print(line, flush=True))
+    if not count:
+        print("nothing was recorded, and nothing written", file=sys.stderr)
+        return FAILS
+    print(f"wrote {arguments.out}: {count} of {len(cases)} cases, {arguments.out.stat().st_size} bytes")
+    print(f"next, on a machine with a GPU: uv run --with numpy --with cuda-bindings python {arguments.out.name} -o out/")
+    return HOLDS
+
+
+def _accept(arguments: argparse.Namespace) -> int:
+    from harness import capsule, history
+
+    root = history.root_of(Path.cwd() / "here")
+    found = capsule.accept(arguments.from_replay, root, arguments.accept_differences, lambda line: print(line, flush=True))
+    print(", ".join(f"{len(names)} {status}" for status, names in found.items()))
+    return HOLDS if found.keys() <= {"validated", "skipped"} else FAILS
 
 
 def _run(arguments: argparse.Namespace) -> int:

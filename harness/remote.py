@@ -85,7 +85,7 @@ class Link:
         from harness import ssh
 
         try:
-            self.connection = ssh.connect(address)
+            self.connection, self.gateway = ssh.connect(address)
         except ssh.CannotConnect as error:
             raise LinkDown(str(error)) from None
         self.name = address.alias
@@ -221,11 +221,9 @@ class Link:
                 channel.status_event.wait(CLOSE_S)
         except (OSError, EOFError):
             pass
-        transport = self.connection.transport
         self.connection.close()
-        sock = getattr(transport, "sock", None)
-        if hasattr(sock, "process"):
-            sock.close()  # ssh as the gateway
+        if self.gateway:
+            self.gateway.close()
 
 
 class Declined(LinkDown):

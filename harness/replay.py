@@ -4,7 +4,7 @@
     python all.capsule                           the same: a capsule holds this script
     uv run --with numpy --with cuda-bindings python all.capsule
 
-A capsule is a zip file: `capsule.json`, and in `blobs/` PTX and bytes named by their sha256. Every case runs in a child
+A capsule is a zip file: `capsule.json`, and in `blobs/` PTX and bytes named by their sha256. Cases run in a child
 process, which is given up after a failure or a hang, so that no case sees another's. The folder gets, for each case,
 `NAME.json` (the GPU, the outcome, what each launch changed) and `NAME.bin` (those bytes), and a copy of the capsule.
 Exit status: 0 every case was replayed (a fault is a result), 1 some were not, 2 no such capsule, 3 no GPU.
@@ -23,7 +23,6 @@ import select
 import shutil
 import subprocess
 import sys
-import time
 import zipfile
 from typing import Any
 
@@ -40,8 +39,10 @@ OUTCOMES = {  # what a failed kernel was. CUDA driver API: CUresult
     "CUDA_ERROR_LAUNCH_FAILED": ("trap", "trap"),
     "CUDA_ERROR_ASSERT": ("trap", "assert"),
     "CUDA_ERROR_LAUNCH_TIMEOUT": ("deadlock", "deadlock"),
+    "CUDA_ERROR_INVALID_VALUE": ("fault", "invalid_launch"),
+    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": ("fault", "invalid_launch"),
+    "CUDA_ERROR_INVALID_CLUSTER_SIZE": ("fault", "invalid_launch"),
 }
-REFUSED = {"CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_INVALID_CLUSTER_SIZE"}
 PAGE_BYTES = 4096  # addresses are kept modulo this; around each region lie guards of this size
 GUARD = 0xA5
 CHUNK_BYTES = 1 << 20
@@ -115,15 +116,15 @@ class Gpu:
         self.call("cuCtxSetCurrent", self.call("cuDevicePrimaryCtxRetain", self.device))
         names = driver.CUdevice_attribute
         self.capability = [
-            self.call("cuDeviceGetAttribute", getattr(names, f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}"), self.device)
+            self.call("cuDeviceGetAttribute", names[f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}"], self.device)
             for part in ("MAJOR", "MINOR")
         ]
 
     def call(self, name: str, *arguments: Any) -> Any:
         code, *results = getattr(self.driver, name)(*arguments)
         if code != self.driver.CUresult.CUDA_SUCCESS:
-            known, text = (self.driver.cuGetErrorName(code)[1], self.driver.cuGetErrorString(code)[1])
-            raise CudaError(known.decode() if known else f"CUDA error {int(code)}", f"{(text or b'').decode()} ({name})")
+            known, text = (get(code)[1] or b"" for get in (self.driver.cuGetErrorName, self.driver.cuGetErrorString))
+            raise CudaError(known.decode() or f"CUDA error {int(code)}", f"{text.decode()} ({name})")
         return results[0] if len(results) == 1 else results
 
     def facts(self) -> dict[str, Any]:
@@ -176,9 +177,9 @@ class Region:
     def __init__(self, gpu: Gpu, size_bytes: int, residue: int):
         self.gpu, self.known = gpu, np.zeros(size_bytes, np.uint8)
         whole = size_bytes + 4 * PAGE_BYTES
-        start = int(gpu.call("cuMemAlloc", whole))
-        gpu.call("cuMemsetD8", start, GUARD, whole)
-        self.address = start + PAGE_BYTES + (residue - start) % PAGE_BYTES
+        self.start = int(gpu.call("cuMemAlloc", whole))
+        gpu.call("cuMemsetD8", self.start, GUARD, whole)
+        self.address = self.start + PAGE_BYTES + (residue - self.start) % PAGE_BYTES
         gpu.call("cuMemsetD8", self.address, 0, size_bytes)
 
     def write(self, at: int, data: np.ndarray) -> None:
@@ -225,12 +226,19 @@ class Replay:
                 self.check_arch(self.capsule.blob(line["ptx"]))
                 result["launches"].append(self.launch(line))
         except CudaError as error:
-            outcome, kind = OUTCOMES.get(error.name, ("fault", "invalid_launch") if error.name in REFUSED else ("error", None))
+            outcome, kind = OUTCOMES.get(error.name, ("error", None))
             result |= {"outcome": outcome, "kind": kind, "name": error.name, "text": str(error).partition(": ")[2]}
             result["launch"] = len(result["launches"])
         except TooOld as error:
             result |= {"outcome": "skipped", "text": str(error)}
         return result
+
+    def close(self) -> None:
+        """Give back memory and modules."""
+        for region in self.regions.values():
+            self.gpu.call("cuMemFree", region.start)
+        for module in self.modules.values():
+            self.gpu.call("cuModuleUnload", module)
 
     def check_arch(self, ptx: bytes) -> None:
         target = re.search(rb"^\.target\s+sm_(\d+)(a?)", ptx, re.MULTILINE)
@@ -331,6 +339,116 @@ def child(capsule: Capsule, out: str, numbers: list[int], pipe: int) -> int:
         os.write(pipe, f"done {number} {result['outcome']}\n".encode())
         if result["outcome"] not in ("ran", "skipped"):
             return 0  # the context may be lost: the next case gets another process
-        for region in replay.regions.values():
-            gpu.call("cuMemFree", region.start)
+        replay.close()
     return 0
+
+
+class Children:
+    """Child processes, one after another, until every case has a result."""
+
+    def __init__(self, capsule: Capsule, path: str, out: str, timeout_s: float):
+        self.capsule, self.path, self.out, self.timeout_s = capsule, path, out, timeout_s
+        self.device: dict[str, Any] = {}
+        self.outcomes: dict[int, str] = {}
+
+    def run(self, numbers: list[int]) -> int:
+        """0, or NO_GPU where no child could begin."""
+        todo = list(numbers)
+        while todo:
+            status = self.one(todo)
+            left = [number for number in todo if number not in self.outcomes]
+            if len(left) == len(todo):
+                return status or NO_GPU
+            todo = left
+        return 0
+
+    def one(self, numbers: list[int]) -> int:
+        reader, writer = os.pipe()
+        argv = [sys.executable, sys.argv[0], self.path, "-o", self.out, "--child", ",".join(map(str, numbers))]
+        process = subprocess.Popen([*argv, "--pipe", str(writer)], pass_fds=[writer], stdin=subprocess.DEVNULL)
+        os.close(writer)
+        running, timed_out = None, False
+        try:
+            with open(reader, "rb", buffering=0) as pipe:
+                for line in lines(pipe, lambda: self.timeout_s if running is not None else START_S):
+                    word, _, rest = line.partition(" ")
+                    if word == "device":
+                        self.device = json.loads(rest)
+                    elif word == "start":
+                        running = int(rest)
+                    else:
+                        self.end(running, rest.partition(" ")[2])
+                        running = None
+        except TimeoutError:
+            timed_out = True
+        finally:
+            if timed_out or sys.exc_info()[0]:
+                process.kill()
+            process.wait()
+        if running is not None:
+            text = f"did not end within {self.timeout_s:g} s" if timed_out else f"it died: {process.returncode}"
+            ended = {"outcome": "deadlock" if timed_out else "crash", "kind": "deadlock" if timed_out else None}
+            result = ended | {"name": "REPLAY_TIMEOUT" if timed_out else "REPLAY_CRASH", "text": text, "launches": []}
+            write_result(self.out, self.capsule.cases[running], self.device, result, b"")
+            self.end(running, result["outcome"])
+        return process.returncode
+
+    def end(self, number: int, outcome: str) -> None:
+        self.outcomes[number] = outcome
+        print(f"[{len(self.outcomes)}] {self.capsule.cases[number]['name']}: {outcome}", flush=True)
+
+
+def lines(pipe: Any, limit_s: Any) -> Any:
+    """Lines of a pipe until its end. Raises TimeoutError where none comes within `limit_s()`."""
+    buffered = b""
+    while True:
+        if not select.select([pipe], [], [], limit_s())[0]:
+            raise TimeoutError
+        piece = pipe.read(1 << 16)
+        if not piece:
+            return
+        buffered += piece
+        *whole, buffered = buffered.split(b"\n")
+        for line in whole:
+            yield line.decode()
+
+
+def main(argv: list[str] | None = None) -> int:
+    own = sys.argv[0] if zipfile.is_zipfile(sys.argv[0]) else None
+    about = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
+    parser.add_argument("capsule", nargs="?" if own else None, default=own, help="what `repro capsule` wrote")
+    parser.add_argument("-o", "--out", default="out", metavar="FOLDER", help="where results go (default out)")
+    parser.add_argument("-k", default="", metavar="TEXT", help="only cases whose name contains it")
+    parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help="for one case (default 60)")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--pipe", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    try:
+        capsule = Capsule(options.capsule)
+        if options.child:
+            return child(capsule, options.out, [int(number) for number in options.child.split(",")], options.pipe)
+        capsule.check(options.capsule)
+        os.makedirs(options.out, exist_ok=True)
+        kept = os.path.join(options.out, "replayed.capsule")
+        if os.path.realpath(kept) != os.path.realpath(options.capsule):
+            shutil.copyfile(options.capsule, kept + ".part")
+            os.replace(kept + ".part", kept)
+    except (BadCapsule, OSError) as error:
+        print(f"replay: {error}", file=sys.stderr)
+        return 2
+    numbers = [number for number, case in enumerate(capsule.cases) if options.k in case["name"]]
+    children = Children(capsule, options.capsule, options.out, options.timeout)
+    try:
+        status = children.run(numbers)
+    except KeyboardInterrupt:
+        print("replay: stopped; what is in the folder is whole", file=sys.stderr)
+        return 130
+    counts = {word: list(children.outcomes.values()).count(word) for word in sorted(set(children.outcomes.values()))}
+    said = ", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing"
+    print(f"{said} on {children.device.get('name', 'no GPU')}: {options.out}")
+    return status or int(any(word in counts for word in ("crash", "error", "skipped")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,11 +15,14 @@ import shlex
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from harness.result import printable
 
 if TYPE_CHECKING:
     from fabric import Connection
@@ -100,8 +103,8 @@ def configured_names() -> list[str]:
     return [word for word in dict.fromkeys(words) if _NAME.fullmatch(word)]
 
 
-def connect(address: Address) -> Connection:
-    """An open connection. Raises CannotConnect."""
+def connect(address: Address) -> tuple[Connection, Gateway | None]:
+    """An open connection, and the process it goes through where it does not go straight. Raises CannotConnect."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return _connect(address)
@@ -120,20 +123,20 @@ def _unreachable(address: Address, why: str) -> str:
     return f"{address.alias} ({address}) cannot be reached: {why}\ncheck: `{command(address.alias)} true`"
 
 
-def _connect(address: Address) -> Connection:
+def _connect(address: Address) -> tuple[Connection, Gateway | None]:
     import fabric
-    import paramiko
 
     _silence()
     agent = os.path.expanduser(address.one("identityagent"))
     if agent and agent != "SSH_AUTH_SOCK":
         os.environ["SSH_AUTH_SOCK"] = agent
     keys = [os.path.expanduser(path) for path in address.facts.get("identityfile", ())]
+    argv = _gateway(address)
+    gateway = Gateway(argv) if argv else None
     connection = fabric.Connection(
         address.hostname,
         user=address.user,
         port=address.port,
-        gateway=_gateway(address),
         connect_timeout=CONNECT_S,
         config=fabric.Config(lazy=True),
         connect_kwargs={
@@ -143,9 +146,50 @@ def _connect(address: Address) -> Connection:
             "banner_timeout": CONNECT_S,
             "auth_timeout": CONNECT_S,
             "channel_timeout": CONNECT_S,
+            **({"sock": gateway.sock} if gateway else {}),
         },
     )
     _trust(connection.client, address)
+    try:
+        _open(connection, address, keys)
+    except BaseException as error:
+        connection.close()
+        if gateway:
+            said = gateway.close()
+            if isinstance(error, _HungUp):
+                raise CannotConnect(_unreachable(address, f"the way through `{argv[0]}` ended: {said}")) from None
+        raise
+    return connection, gateway
+
+
+class Gateway:
+    """A command whose stdin and stdout are the way to the host, as a socket; it ends when the socket is closed."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self.sock, theirs = socket.socketpair()
+        self._said = tempfile.TemporaryFile()
+        with theirs:
+            self._process = subprocess.Popen(
+                argv, stdin=theirs, stdout=theirs, stderr=self._said, start_new_session=True
+            )
+
+    def close(self) -> str:
+        """End it; returns what it wrote to stderr."""
+        self.sock.close()
+        try:
+            self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        with self._said:
+            self._said.seek(0)
+            return printable(self._said.read(4000).decode("utf-8", "replace")).strip()
+
+
+def _open(connection: Connection, address: Address, keys: list[str]) -> None:
+    """Connect and log in. Raises CannotConnect, and _HungUp where trying again may help."""
+    import paramiko
+
     try:
         connection.open()
     except _UnknownKey as error:
@@ -163,7 +207,6 @@ def _connect(address: Address) -> Connection:
     except (OSError, TimeoutError, ValueError) as error:
         why = "no answer" if isinstance(error, TimeoutError | socket.timeout) else _reason(error)
         raise CannotConnect(_unreachable(address, why)) from None
-    return connection
 
 
 def _reason(error: Exception) -> str:
@@ -183,17 +226,18 @@ def _silence() -> None:
         logger.addHandler(logging.NullHandler())
 
 
-def _gateway(address: Address) -> str | None:
-    """The command whose stdin and stdout lead to the host; a jump is made by ssh itself, which checks its key."""
+def _gateway(address: Address) -> list[str]:
+    """The command that leads to the host, or nothing. A jump is made by ssh itself, which checks the jump's key."""
     jumps = address.one("proxyjump")
     if not jumps:
-        return address.one("proxycommand") or None
+        text = address.one("proxycommand")
+        words = {"%h": address.hostname, "%p": str(address.port), "%r": address.user, "%n": address.alias, "%%": "%"}
+        return ["sh", "-c", "exec " + re.sub("%[hprn%]", lambda found: words[found[0]], text)] if text else []
     *earlier, last = jumps.split(",")
     strict = ["-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", f"ConnectTimeout={CONNECT_S:g}"]
     through = ["-J", ",".join(earlier)] if earlier else []
     host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
-    target = _jump_target(last)
-    return shlex.join(["ssh", *_config(), *strict, *through, "-W", f"{host}:{address.port}", *target])
+    return ["ssh", *_config(), *strict, *through, "-W", f"{host}:{address.port}", *_jump_target(last)]
 
 
 def _jump_target(jump: str) -> list[str]:

@@ -1,8 +1,16 @@
 """Repros for the harness's own tests: numpy alone, so that a supervisor starts in a tenth of a second."""
 
+import getpass
 import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
 import sys
+import tempfile
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -85,3 +93,156 @@ def _processes_with(mark: str) -> list[str]:
         except OSError:
             continue
     return found
+
+
+class Sshd:
+    """A real sshd on loopback with throwaway keys, and an ssh_config whose aliases lead to it."""
+
+    PROGRAM = "/usr/sbin/sshd"  # sshd insists on being started by its full path
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.keys: dict[str, Path] = {}
+        for name in ("host", "user", "other"):
+            self.key(name)
+        self.authorize("user")
+        lines = f"""
+            Port {self.port}
+            ListenAddress 127.0.0.1
+            HostKey {self.keys["host"]}
+            PidFile {folder}/pid
+            AuthorizedKeysFile {folder}/authorized_keys
+            UsePAM no
+            StrictModes no
+            PasswordAuthentication no
+            KbdInteractiveAuthentication no
+            PermitRootLogin prohibit-password
+            MaxStartups 100:30:200
+        """
+        (folder / "sshd_config").write_text(textwrap.dedent(lines))
+        self.known_hosts = folder / "known_hosts"
+        self.know(self.known_hosts, "host")
+        self.alias("p1")
+        if os.getuid() == 0:
+            Path("/run/sshd").mkdir(exist_ok=True)
+        subprocess.run([self.PROGRAM, "-f", folder / "sshd_config", "-E", folder / "log"], check=True)
+        wait_until((folder / "pid").exists)
+
+    def key(self, name: str) -> Path:
+        path = self.keys[name] = self.folder / f"{name}_key"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
+        return path
+
+    def authorize(self, name: str, options: str = "") -> None:
+        """Let a key log in, with options of authorized_keys."""
+        line = f"{options} {self.keys[name].with_suffix('.pub').read_text()}".lstrip()
+        path = self.folder / "authorized_keys"
+        with open(path, "a") as file:
+            file.write(line)
+        path.chmod(0o644)
+
+    def know(self, path: Path, key: str) -> Path:
+        """A known_hosts file that says the host has this key."""
+        kind, data = self.keys[key].with_suffix(".pub").read_text().split()[:2]
+        path.write_text(f"[127.0.0.1]:{self.port} {kind} {data}\n")
+        return path
+
+    def alias(self, name: str, key: str = "user", **options: object) -> str:
+        """Add a host to ssh_config."""
+        defaults = {"HostName": "127.0.0.1", "Port": self.port, "User": getpass.getuser()}
+        defaults |= {"IdentityFile": self.keys[key], "IdentitiesOnly": "yes", "UserKnownHostsFile": self.known_hosts}
+        lines = [f"Host {name}", *(f"  {key} {value}" for key, value in (defaults | options).items()), ""]
+        with open(self.folder / "ssh_config", "a") as file:
+            file.write("\n".join(lines))
+        return name
+
+    def processes(self) -> list[str]:
+        """Command lines of everything alive that came over this sshd, by their environment."""
+        found = []
+        for entry in os.listdir("/proc"):
+            try:
+                environ = Path(f"/proc/{entry}/environ").read_bytes() if entry.isdigit() else b""
+                if re.search(rb"SSH_CONNECTION=\S+ \d+ 127\.0\.0\.1 %d\0" % self.port, environ):
+                    found.append(Path(f"/proc/{entry}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+        return found
+
+    def agents(self) -> list[int]:
+        """Process ids of agents."""
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                line = Path(f"/proc/{entry}/cmdline").read_bytes()
+                environ = Path(f"/proc/{entry}/environ").read_bytes()
+            except OSError:
+                continue
+            if b"GPU-REPRO" in line and b" %d\0" % self.port in environ and not line.startswith(b"sh\0"):
+                found.append(int(entry))
+        return found
+
+    def connections(self) -> list[int]:
+        """Process ids of sshd's children, one for each connection."""
+        pid = int((self.folder / "pid").read_text())
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def stop(self) -> None:
+        for pid in [*self.connections(), int((self.folder / "pid").read_text())]:
+            os.kill(pid, signal.SIGTERM)
+
+
+def wait_until(condition, patience_s: float = 15.0) -> None:
+    end = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="session")
+def sshd():
+    """The sshd of these tests; where the program is missing they fail in CI and are skipped elsewhere."""
+    if not Path(Sshd.PROGRAM).exists():
+        why = "no sshd on this machine: apt-get install openssh-server"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(why)
+    folder = Path(tempfile.mkdtemp(prefix="gpu-repro-sshd-"))
+    folder.chmod(0o755)
+    daemon = Sshd(folder)
+    yield daemon
+    daemon.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def on_host(sshd, tmp_path, monkeypatch):
+    """A session on a host: `on_host("p1", python=...)`; afterwards nothing may be left running there."""
+    monkeypatch.setenv("GPU_REPRO_SSH_CONFIG", str(sshd.folder / "ssh_config"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    sessions = []
+
+    def on_host(alias: str = "p1", **settings: object) -> OnHost:
+        chosen = {"python": sys.executable, "cache": sshd.folder / "cache"} | settings
+        options = [f"{alias}.{key}={value}" for key, value in chosen.items() if value is not None]
+        sessions.append(OnHost(tmp_path, alias, options))
+        return sessions[-1]
+
+    yield on_host
+    for one in sessions:
+        one.session.close()
+    wait_until(lambda: not sshd.processes())
+
+
+class OnHost:
+    """A session whose only host is one over SSH."""
+
+    def __init__(self, root: Path, alias: str, options: list[str]) -> None:
+        self.notes: list[str] = []
+        self.session = session.Session(root, [alias], False, options, self.notes.append)
+        self.host = self.session.hosts()[0]
+
+    def run(self, repro: Repro, fresh: bool = False):
+        """The outcome of the repro's first case."""
+        self.host, outcome = self.session.run(next(repro.cases()), self.host, None, fresh)
+        return outcome

@@ -1,0 +1,318 @@
+"""Capsules: record cases on the emulator into one file, and judge what came back from a GPU that replayed it.
+
+`repro capsule` writes it, harness/replay.py replays it (that page says what is in it), `repro accept --from-replay`
+runs each repro here once more, its kernels giving what they gave on that GPU, and judges it as a run on hardware.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.resources
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness import golden, history, hosts, judge, replay, report
+from harness.repro import Case, Repro, is_repro, read, short
+from harness.result import Outcome
+from harness.session import UsageError
+
+if TYPE_CHECKING:
+    from harness.transport import Transport
+
+DEFAULT_ARCH = "sm_80"
+RECORDED = ("outputs", "trap", "deadlock", "fault")
+KEPT_CAPSULE = "replayed.capsule"
+_DATE = (1980, 1, 1, 0, 0, 0)  # zip members carry none: equal recordings are equal files
+
+
+class Refused(UsageError):
+    """It cannot be done; the text says why and what to do."""
+
+
+def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
+    """The cases of these files and folders whose name fits a `-k` expression. Raises Refused, ReproError."""
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found = (file for file in sorted(path.rglob("*.py")) if "goldens" not in file.parts)
+            files += [file for file in found if is_repro(file.read_bytes())]
+        elif path.exists():
+            files.append(path)
+        else:
+            raise Refused(f"{short(path)} does not exist")
+    fits = _matcher(keyword)
+    repros: list[Repro] = [read(file.resolve()) for file in dict.fromkeys(files)]
+    return [case for repro in repros for case in repro.cases() if fits(name_of(case))]
+
+
+def _matcher(keyword: str) -> Callable[[str], bool]:
+    if not keyword:
+        return lambda name: True
+    from _pytest.mark.expression import Expression
+
+    try:
+        expression = Expression.compile(keyword.replace("=", ":"))
+    except SyntaxError as error:
+        raise Refused(f"-k {keyword}: {error}") from None
+    return lambda name: expression.evaluate(lambda word, **_: word.lower() in name.replace("=", ":").lower())
+
+
+def name_of(case: Case) -> str:
+    """`shuffle_width--width=8`: the case in a capsule and in a folder of results."""
+    return case.repro.path.stem + (f"--{case.name}" if case.name else "")
+
+
+# --- recording -------------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """A capsule being written: whole and in its place when `close` returns, or not there at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        self.zip = zipfile.ZipFile(self.part, "w", zipfile.ZIP_DEFLATED)
+        self.cases: list[dict[str, Any]] = []
+        self._blobs: set[str] = set()
+
+    def add(self, case: dict[str, Any], folder: Path) -> None:
+        """A recorded case and the folder of its bytes."""
+        self.cases.append(case)
+        for file in sorted(folder.iterdir()):
+            if file.name != "launches.jsonl" and file.name not in self._blobs:
+                self._blobs.add(file.name)
+                self._write(f"blobs/{file.name}", file.read_bytes())
+
+    def close(self, about: dict[str, Any]) -> None:
+        index = {"schema": replay.SCHEMA, **about, "cases": self.cases}
+        self._write("capsule.json", json.dumps(index, indent=1).encode())
+        self._write("__main__.py", script().encode())
+        self.zip.close()
+        with open(self.part, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(self.part, self.path)
+
+    def abandon(self) -> None:
+        self.zip.close()
+        self.part.unlink(missing_ok=True)
+
+    def _write(self, name: str, data: bytes) -> None:
+        member = zipfile.ZipInfo(name, _DATE)
+        member.compress_type = zipfile.ZIP_DEFLATED
+        self.zip.writestr(member, data)
+
+
+def script() -> str:
+    """The text of replay.py."""
+    return importlib.resources.files("harness").joinpath("replay.py").read_text()
+
+
+def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], None]) -> int:
+    """Record these cases into a capsule at `out`; how many. `say` takes a line a case. Raises Refused, OSError."""
+    names = [name_of(case) for case in cases]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Refused(f"two repros are called {twice[0]}: record their folders into two capsules")
+    writer, host = Writer(out), hosts.resolve("embedded")
+    transport = host.connect()
+    about: dict[str, Any] = {"date": history.now()}
+    try:
+        for number, case in enumerate(cases, 1):
+            with tempfile.TemporaryDirectory(prefix="capsule-") as folder:
+                entry, why = _record(case, host, transport, arch or case.repro.arch or DEFAULT_ARCH, Path(folder))
+                if entry:
+                    writer.add(entry, Path(folder))
+            count = len(entry["launches"]) if entry else 0
+            said = f"recorded, {count} launch{'es' * (count != 1)}" if entry else why
+            say(f"[{number}/{len(cases)}] {names[number - 1]}: {said}")
+        if writer.cases:
+            writer.close(about)
+    finally:
+        transport.close()
+        if not out.exists() or writer.part.exists():
+            writer.abandon()
+    return len(writer.cases)
+
+
+def _record(
+    case: Case, host: hosts.Host, transport: Transport, arch: str, folder: Path
+) -> tuple[dict[str, Any] | None, str]:
+    """The case as a capsule holds it, or None and why it cannot."""
+    recording = dataclasses.replace(host, device=f"recording:{arch}:{folder}")
+    outcome = judge.run(transport, case, recording)
+    if outcome.kind == "rejected":
+        return None, "skipped: the compiler rejects it, so there is nothing to replay"
+    if outcome.kind not in RECORDED:
+        return None, f"skipped: {report.brief(outcome)}"
+    lines = folder / "launches.jsonl"
+    launches = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
+    if not launches:
+        return None, "skipped: it launches no kernel"
+    kernels = [{k: v for k, v in kernel.items() if k not in ("ptx", "sass")} for kernel in outcome.kernels]
+    return {
+        "name": name_of(case),
+        "repro": history.relative(case.repro.path, history.root_of(case.repro.path)),
+        "case": case.name,
+        "claim": case.repro.claim,
+        "repro_sha256": case.repro.sha256,
+        "arch": arch,
+        "predicted": outcome.kind,
+        "outputs": [{"name": n, "dtype": a.dtype.name, "shape": list(a.shape)} for n, a in outcome.outputs.items()],
+        "compiler": outcome.facts.get("compiler"),
+        "kernels": kernels,
+        "versions": outcome.versions,
+        "launches": launches,
+    }, ""
+
+
+# --- results of a replay ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Result:
+    """What a GPU did with one case of a capsule."""
+
+    case: dict[str, Any]
+    device: dict[str, Any]
+    date: str
+    result: dict[str, Any]
+    data: bytes
+
+
+def results(out: Path) -> tuple[replay.Capsule, list[Result]]:
+    """The capsule and the results in a folder that replay.py wrote. Raises Refused."""
+    kept = out / KEPT_CAPSULE
+    if not kept.exists():
+        raise Refused(f"{short(out)} holds no {KEPT_CAPSULE}: it is no folder that replay.py wrote")
+    try:
+        capsule = replay.Capsule(str(kept))
+    except replay.BadCapsule as error:
+        raise Refused(str(error)) from None
+    cases = {case["name"]: case for case in capsule.cases}
+    found = [_result(path, cases) for path in sorted(out.glob("*.json"))]
+    if not found:
+        raise Refused(f"{short(out)} holds no results")
+    return capsule, found
+
+
+def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
+    try:
+        table = json.loads(path.read_bytes())
+        data = path.with_suffix(".bin").read_bytes() if path.with_suffix(".bin").exists() else b""
+        if hashlib.sha256(data).hexdigest() != table["data_sha256"]:
+            raise ValueError("its data file does not have the sha256 it names")
+        case = cases[table["name"]]
+        if case["repro_sha256"] != table["repro_sha256"]:
+            raise ValueError("it belongs to another capsule than the one in its folder")
+        return Result(case, dict(table["device"]), str(table["date"]), dict(table["result"]), data)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Refused(f"{short(path)} is no result of a replay, or a damaged one: {error}") from None
+
+
+def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str], None]) -> dict[str, list[str]]:
+    """Judge the results in `out` as runs on that GPU; equal ones validate their goldens. The names by what they were:
+
+    validated, disagreement, stale, failed, skipped. A record is appended for each that was judged.
+    """
+    if judge.in_ci():
+        raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
+    capsule, found = results(out)
+    sorted_by: dict[str, list[str]] = {}
+    transport = hosts.resolve("embedded").connect()
+    try:
+        for one in found:
+            status, text = _accept(capsule, one, root, transport, accept_differences)
+            sorted_by.setdefault(status, []).append(one.case["name"])
+            say(f"{one.case['name']}: {text}")
+    finally:
+        transport.close()
+    return sorted_by
+
+
+def _accept(
+    capsule: replay.Capsule, one: Result, root: Path, transport: Transport, accept_differences: bool
+) -> tuple[str, str]:
+    path = root / one.case["repro"]
+    if not path.exists():
+        return "stale", f"stale: {one.case['repro']} is gone"
+    repro = read(path.resolve())
+    case = next((case for case in repro.cases() if case.name == one.case["case"]), None)
+    if repro.sha256 != one.case["repro_sha256"] or case is None:
+        return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it anew"
+    if one.result["outcome"] == "skipped":
+        return "skipped", f"not replayed: {one.result['text']}"
+    host = hosts.Host("replay", "cuda", device_facts=one.device)
+    with tempfile.TemporaryDirectory(prefix="playback-") as folder:
+        _unpack(capsule, one, Path(folder))
+        outcome = judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"))
+    notes = _relabel(outcome, one, capsule)
+    verdict = judge.judge(case, host, outcome, root)
+    if verdict.status == "pass" or verdict.reason == "no golden" or (
+        accept_differences and verdict.reason == "differs from the golden"
+    ):
+        verdict = judge.judge(case, host, outcome, root, update=True)
+    if verdict.status != "infra":
+        history.append(history.folder(case.repro.path, True, root), verdict.record)
+    if verdict.pending:
+        golden.write(verdict.pending)
+    if verdict.status == "pass":
+        return "validated", "; ".join(["validated by " + host.describe(), *notes])
+    what = "disagreement" if verdict.reason.startswith("differs") else "failed"
+    return what, "\n".join([f"{what}: {verdict.reason}", *map("    {}".format, verdict.text.splitlines()), *notes])
+
+
+def _relabel(outcome: Outcome, one: Result, capsule: replay.Capsule) -> list[str]:
+    """Say of the outcome who made it: the compiler of the recording, the GPU of the replay. Notes worth telling."""
+    notes = []
+    now = {kernel["name"]: kernel["ptx_sha256"] for kernel in outcome.kernels}
+    then = {kernel["name"]: kernel["ptx_sha256"] for kernel in one.case["kernels"]}
+    if now != then:
+        notes.append("the compiler makes other PTX by now; the golden names the PTX that was replayed")
+    outside = [label for launch in one.result["launches"] for label in launch.get("wrote_outside", ())]
+    if outside:
+        notes.append(f"the GPU wrote outside of {', '.join(dict.fromkeys(outside))}")
+    held = {line["ptx"] for line in one.case["launches"]}
+    kernels = [
+        kernel | {"sass": None, "ptx": capsule.blob(sha).decode() if (sha := kernel["ptx_sha256"]) in held else ""}
+        for kernel in one.case["kernels"]
+    ]
+    about = {"device": one.device, "compiler": one.case["compiler"], "date": one.date}
+    outcome.facts = about | {"kernels": kernels if now != then else outcome.kernels}
+    outcome.versions = dict(one.case["versions"])
+    return notes
+
+
+def _unpack(capsule: replay.Capsule, one: Result, folder: Path) -> None:
+    """The folder that dsl's playback device reads: the recording, and the replay's rows with their bytes in files."""
+    for name in _blobs(one.case["launches"]):
+        (folder / name).write_bytes(capsule.blob(name))
+    (folder / "launches.jsonl").write_text("".join(json.dumps(line) + "\n" for line in one.case["launches"]))
+    launches = []
+    for launch in one.result["launches"]:
+        changes = {region: [_row(row, one.data, folder) for row in rows] for region, rows in launch["changes"].items()}
+        launches.append({"changes": changes, "as_predicted": launch["as_predicted"]})
+    table = one.result | {"launches": launches, "device": one.device, "arch": one.case["arch"]}
+    (folder / "result.json").write_text(json.dumps(table))
+
+
+def _blobs(launches: list[dict[str, Any]]) -> Iterator[str]:
+    for line in launches:
+        for rows in line["writes"].values():
+            for row in rows:
+                yield from (row[key] for key in ("bytes", "mask") if key in row)
+
+
+def _row(row: dict[str, Any], data: bytes, folder: Path) -> dict[str, Any]:
+    found = {"at": row["at"], "size": row["size"]}
+    for key, size in (("bytes", row["size"]), ("mask", -(-row["size"] // 8))):
+        if key in row:
+            piece = data[row[key] : row[key] + size]
+            found[key] = hashlib.sha256(piece).hexdigest()
+            (folder / found[key]).write_bytes(piece)
+    return found

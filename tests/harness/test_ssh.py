@@ -1,0 +1,217 @@
+"""Repros over a real sshd on loopback: the ways to a host, and what runs there."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness import judge, remote, ssh
+
+ARRAY = """
+import numpy as np, os, sys
+print("from the host")
+def run():
+    return {"out": np.array([1, 2], np.int16), "where": np.frombuffer(sys.prefix.encode(), np.uint8)}
+"""
+INFO = """
+import numpy as np, os, sys
+def run():
+    print("|".join([sys.prefix, os.getcwd(), os.environ.get("COLOUR", ""), str(os.getuid())]))
+    return {"out": np.zeros(1)}
+"""
+KERNEL = '''
+import cutlass, torch
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+@cute.kernel
+def kernel(out: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    BODY
+@cute.jit
+def host(out: cute.Tensor):
+    kernel(out).launch(grid=(1, 1, 1), block=(32, 1, 1))
+def run():
+    out = torch.zeros(32, dtype=torch.int32, device="cuda")
+    host(from_dlpack(out))
+    return {"out": out}
+'''
+
+
+def test_outputs_and_what_was_printed(on_host, write):
+    host = on_host()
+    for fresh in (False, True, False):
+        outcome = host.run(write(ARRAY), fresh)
+        assert (outcome.kind, outcome.stdout) == ("outputs", "from the host\n"), outcome.text
+        assert outcome.outputs["out"].values().tolist() == [1, 2]
+    assert host.host.describe() == "p1 (emulator)" and not host.host.is_hardware
+
+
+def test_one_connection_and_one_supervisor(on_host, write, sshd):
+    host = on_host()
+    body = "import numpy as np, os\ndef run(): return {'parent': np.array(os.getppid())}"
+    parents = {host.run(write(body)).outputs["parent"].values().item() for _ in range(3)}
+    assert len(parents) == 1 and len(sshd.agents()) == 1 and len(sshd.connections()) == 1
+
+
+def test_the_compiler_and_the_emulator_there(on_host, write, tmp_path):
+    """The same outcome, kernels included, as here; and the record says that it was an emulator, on that host."""
+    host, repro = on_host(), write(KERNEL.replace("BODY", "out[tid] = tid * 3"))
+    outcome = host.run(repro)
+    assert outcome.kind == "outputs", outcome.text
+    assert outcome.outputs["out"].values().tolist() == [3 * lane for lane in range(32)]
+    record = judge.judge(next(repro.cases()), host.host, outcome, tmp_path).record
+    assert (record["host"], record["device"]["kind"]) == ("p1", "emulator")
+    assert record["key"]["toolchain"].startswith("llvm=llvmlite")
+    failing = host.run(write(KERNEL.replace("BODY", "out[tid] = nothing")))
+    assert failing.kind == "error" and 'repros/one.py", line 11' in failing.text
+
+
+def test_a_kernel_that_hangs(on_host, write):
+    body = KERNEL.replace("BODY", "while out[tid] == 0:\n        out[tid] = 0")
+    host = on_host()
+    assert host.run(write(body, "timeout = 2")).kind == "timeout"
+    assert host.run(write(ARRAY)).kind == "outputs"
+
+
+def test_noise_of_start_up_files_is_skipped(on_host, write, sshd):
+    noise = "echo Welcome; printf '\\0\\033[31mRPR1'; echo to stderr >&2; eval \\\"$SSH_ORIGINAL_COMMAND\\\""
+    sshd.key("noisy")
+    sshd.authorize("noisy", f'command="{noise}"')
+    assert on_host(sshd.alias("noisy", "noisy")).run(write(ARRAY)).kind == "outputs"
+
+
+def test_a_jump(on_host, write, sshd):
+    """The jump's own key is enforced too, and ssh, which makes it, is gone afterwards."""
+    assert on_host(sshd.alias("behind", ProxyJump="p1")).run(write(ARRAY)).kind == "outputs"
+    sshd.alias("unknown-jump", UserKnownHostsFile="/dev/null")
+    outcome = on_host(sshd.alias("behind2", ProxyJump="unknown-jump")).run(write(ARRAY))
+    assert outcome.kind == "infra" and outcome.text.startswith(
+        f"behind2 (127.0.0.1:{sshd.port}) cannot be reached: the way through `ssh` ended: "
+    )
+    assert "Host key verification failed." in outcome.text
+
+
+def test_variables_of_the_settings(on_host, write):
+    outcome = on_host(env="COLOUR=a; echo $(id) 'b\" c").run(write(INFO))
+    assert outcome.stdout.split("|")[2] == "a; echo $(id) 'b\" c"
+
+
+def test_a_project_there_is_not_touched(on_host, write, sshd):
+    """`workdir`: our code and the project's packages, its own folder, and not one file changed in it."""
+    project = sshd.folder / "kestrel"
+    project.mkdir()
+    (project / "pyproject.toml").write_text('[project]\nname = "kestrel"\nversion = "1"\n')
+    host = on_host(python=None, workdir=project)
+    assert f"the project {project} has no environment, and we make none there\nfix: run `uv sync`" in (
+        host.run(write(INFO)).text
+    )
+    assert not (project / ".venv").exists() and not (project / "uv.lock").exists()
+    uv("venv", "--quiet", "--python", sys.executable, project / ".venv")
+    uv("pip", "install", "--quiet", "--python", project / ".venv/bin/python", "numpy")
+    before = {path: path.stat().st_mtime_ns for path in project.rglob("*")}
+    outcome = host.run(write(INFO))
+    assert outcome.stdout.split("|")[:2] == [str(project / ".venv"), str(project)], outcome.text
+    assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
+
+
+def uv(*arguments: object) -> None:
+    subprocess.run(["uv", *map(str, arguments)], check=True)
+
+
+def index_variables() -> list[str]:
+    """What uv needs on this machine to reach its index, as settings of the host."""
+    return [f"{name}={value}" for name, value in os.environ.items() if name in ("SSL_CERT_FILE", "UV_INDEX_URL")]
+
+
+def test_a_managed_environment_is_made_once(on_host, write, sshd, monkeypatch):
+    for setting in index_variables():
+        monkeypatch.setattr(remote.Settings, "variables", dict([setting.split("=", 1)]))
+    repro = write(INFO)
+    host = on_host(python=None, cache=sshd.folder / "managed")
+    outcome = host.run(repro)
+    assert outcome.stdout.startswith(str(sshd.folder / "managed/envs/")), outcome.text
+    assert any("making an environment with numpy" in note for note in host.notes)
+    again = on_host(python=None, cache=sshd.folder / "managed")
+    assert again.run(repro).stdout.split("|")[0] == outcome.stdout.split("|")[0] and not again.notes
+
+
+@pytest.fixture(scope="module")
+def ordinary(sshd):
+    """An ordinary user: name, cache, and a Python with numpy that they may run."""
+    if os.getuid() != 0:
+        pytest.skip("an ordinary user runs all these tests as themselves")
+    name = "gpureprotest"
+    subprocess.run(["userdel", "-rf", name], capture_output=True)
+    made = subprocess.run(["useradd", "-m", "-p", "*", "-s", "/bin/sh", name], capture_output=True, text=True)
+    if made.returncode != 0:
+        pytest.skip(f"no user can be made here: {made.stderr.strip()}")
+    folder = Path(tempfile.mkdtemp(prefix="gpu-repro-user-"))
+    try:
+        folder.chmod(0o755)
+        (folder / "cache").mkdir()
+        shutil.chown(folder / "cache", name)
+        yield name, folder / "cache", _python_for(name, folder)
+    finally:
+        subprocess.run(["userdel", "-rf", name], capture_output=True)
+        shutil.rmtree(folder)
+
+
+def _python_for(user: str, folder: Path) -> Path:
+    """An environment with numpy whose Python the user may run."""
+    for python in (os.path.realpath(sys.executable), "/usr/bin/python3", "/usr/local/bin/python3"):
+        check = ["runuser", "-u", user, "--", python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
+        if subprocess.run(check, capture_output=True, cwd="/").returncode == 0:
+            uv("venv", "--quiet", "--python", python, folder / "env")
+            uv("pip", "install", "--quiet", "--link-mode", "copy", "--python", folder / "env/bin/python", "numpy")
+            return folder / "env/bin/python"
+    pytest.skip("an ordinary user may run no Python 3.11 here")
+
+
+def test_as_an_ordinary_user(on_host, write, sshd, ordinary):
+    user, cache, python = ordinary
+    host = on_host(sshd.alias("ordinary", User=user), python=python, cache=cache)
+    outcome = host.run(write(INFO))
+    assert outcome.stdout.strip().split("|")[3] == str(pwd.getpwnam(user).pw_uid), outcome.text
+    crash = host.run(write("import os\ndef run():\n    os.system('setsid sleep 998 &'); os.abort()"))
+    assert crash.detail == {"signal": "SIGABRT"}
+    assert not [line for line in sshd.processes() if "sleep" in line]
+    run_folders = list((cache / "runs").iterdir())
+    assert [path.stat().st_mode & 0o777 for path in run_folders] == [0o700]
+
+
+def test_doctor(on_host, sshd, capsys, tmp_path, monkeypatch):
+    from harness.cli import main
+
+    on_host()
+    monkeypatch.chdir(tmp_path)
+    settings = ["--set", f"cache={sshd.folder}/cache", "--set", f"python={sys.executable}"]
+    left = sshd.folder / "cache/runs/20200101-000000-00000000"
+    left.mkdir(parents=True)
+    sleeper = subprocess.Popen(["sleep", "997"], env={"GPU_REPRO_RUN": left.name})
+    assert main(["doctor", "p1", *settings]) == 3
+    said = capsys.readouterr().out
+    assert "left over            1 runs and 1 processes\n" in said and "sleep 997" in said
+    assert said.endswith("an earlier run left something\nfix: repro doctor p1 --fix\n")
+    assert main(["doctor", "p1", "--fix", *settings]) == 0
+    assert sleeper.wait(5) == -9 and not left.exists()
+    capsys.readouterr()
+    assert main(["doctor", "p1", *settings]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith(f"p1: {pwd.getpwuid(os.getuid()).pw_name}@127.0.0.1:{sshd.port}, connected in ")
+    assert "  left over            nothing" in said and said[-1] == "ready"
+
+
+def test_names_that_are_no_hosts(on_host, tmp_path, capsys):
+    from harness.cli import main
+
+    on_host()
+    for name in ("p9", "-oProxyCommand=x", "a b", "p1;id"):
+        assert main(["doctor", name] if not name.startswith("-") else ["doctor", "--", name]) == 2
+        assert capsys.readouterr().err.startswith(f"unknown host {name!r}: the hosts are embedded, local, p1")
+    assert ssh.lookup("someone@box.example").is_configured
+    assert not ssh.lookup("box").is_configured
