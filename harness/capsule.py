@@ -253,15 +253,14 @@ def _accept(
         outcome = judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"))
     notes = _relabel(outcome, one, capsule)
     verdict = judge.judge(case, host, outcome, root)
-    if verdict.status == "pass" or verdict.reason == "no golden" or (
-        accept_differences and verdict.reason == "differs from the golden"
-    ):
+    may_differ = ("no golden", "differs from the golden") if accept_differences else ("no golden",)
+    if verdict.status in ("pass", "skip") or verdict.reason in may_differ:
         verdict = judge.judge(case, host, outcome, root, update=True)
     if verdict.status != "infra":
         history.append(history.folder(case.repro.path, True, root), verdict.record)
     if verdict.pending:
         golden.write(verdict.pending)
-    if verdict.status == "pass":
+    if verdict.status in ("pass", "skip"):
         return "validated", "; ".join(["validated by " + host.describe(), *notes])
     what = "disagreement" if verdict.reason.startswith("differs") else "failed"
     return what, "\n".join([f"{what}: {verdict.reason}", *map("    {}".format, verdict.text.splitlines()), *notes])

@@ -31,6 +31,7 @@ What does this GPU language feature really do? Write the question as one small f
   pytest repros                            all of them, judged against their goldens
   pytest repros --gpu-host p1              the same on the host p1 of ssh_config
   repro doctor p1                          what that host has and lacks
+  repro capsule repros -o all.capsule      all of them as one file for a GPU without a connection
 """
 
 _RUN = """\
@@ -64,8 +65,8 @@ Exit status: 0 recorded, 1 nothing could be recorded, 2 wrong usage.
 """
 
 _ACCEPT = """\
-Judge what came back from a replay: each repro runs here once more, its kernels giving what they gave on that GPU. Where
-that agrees with expected() and the golden, the golden becomes validated, and a hardware record is kept.
+Judge what came back from a replay: each repro runs here once more, its kernels giving what they gave on that GPU.
+Where that agrees with expected() and the golden, the golden becomes validated. Each verdict is a hardware record.
 
 Exit status: 0 all agree, 1 some do not or are stale, 2 wrong usage.
 """
@@ -174,15 +175,19 @@ def _capsule(arguments: argparse.Namespace) -> int:
         print("nothing was recorded, and nothing written", file=sys.stderr)
         return FAILS
     print(f"wrote {arguments.out}: {count} of {len(cases)} cases, {arguments.out.stat().st_size} bytes")
-    print(f"next, on a machine with a GPU: uv run --with numpy --with cuda-bindings python {arguments.out.name} -o out/")
+    print("next, on a machine with a GPU:")
+    print(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name} -o out/")
     return HOLDS
 
 
 def _accept(arguments: argparse.Namespace) -> int:
     from harness import capsule, history
 
-    root = history.root_of(Path.cwd() / "here")
-    found = capsule.accept(arguments.from_replay, root, arguments.accept_differences, lambda line: print(line, flush=True))
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    root = history.root_of(Path.cwd() / "repros")
+    found = capsule.accept(arguments.from_replay, root, arguments.accept_differences, say)
     print(", ".join(f"{len(names)} {status}" for status, names in found.items()))
     return HOLDS if found.keys() <= {"validated", "skipped"} else FAILS
 

@@ -114,11 +114,9 @@ class Gpu:
         self.call("cuInit", 0)
         self.device = self.call("cuDeviceGet", 0)
         self.call("cuCtxSetCurrent", self.call("cuDevicePrimaryCtxRetain", self.device))
+        parts = [f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}" for part in ("MAJOR", "MINOR")]
         names = driver.CUdevice_attribute
-        self.capability = [
-            self.call("cuDeviceGetAttribute", names[f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}"], self.device)
-            for part in ("MAJOR", "MINOR")
-        ]
+        self.capability = [self.call("cuDeviceGetAttribute", getattr(names, part), self.device) for part in parts]
 
     def call(self, name: str, *arguments: Any) -> Any:
         code, *results = getattr(self.driver, name)(*arguments)
@@ -227,6 +225,8 @@ class Replay:
                 result["launches"].append(self.launch(line))
         except CudaError as error:
             outcome, kind = OUTCOMES.get(error.name, ("error", None))
+            if kind == "invalid_launch" and "(cuLaunchKernelEx)" not in str(error):
+                outcome, kind = "error", None
             result |= {"outcome": outcome, "kind": kind, "name": error.name, "text": str(error).partition(": ")[2]}
             result["launch"] = len(result["launches"])
         except TooOld as error:

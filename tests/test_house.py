@@ -23,6 +23,7 @@ FLOORS = {
     "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"), ()),
     "harness": (("harness",), ("pytest", "_pytest", "fabric", "paramiko", "numpy", "filecheck")),
     "harness/runner.py": (("harness", "dsl.alias"), ("numpy", "torch")),
+    "harness/replay.py": ((), ("numpy", "cuda")),
     "harness/supervisor.py": (("harness.runner", "harness.supervisor", "harness.gpu_lock"), ()),
     "harness/gpu_lock.py": ((), ()),
     "harness/agent.py": (("harness.supervisor", "harness.remote_env"), ()),
