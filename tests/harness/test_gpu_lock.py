@@ -1,0 +1,77 @@
+"""The lock of a GPU: one at a time, told while waiting, and gone with its holder."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from harness import gpu_lock, judge
+from harness.hosts import Host
+from harness.transport import Local
+
+HOLD = "import sys, time; from harness import gpu_lock; gpu_lock.take('7', print, print); print('held', flush=True); time.sleep(99)"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(gpu_lock, "FOLDER", str(tmp_path / "locks"))
+    return tmp_path / "locks"
+
+
+@pytest.fixture
+def holder(folder):
+    """Another process that holds the GPU 7."""
+    code = HOLD.replace("gpu_lock.take", f"gpu_lock.FOLDER = {str(folder)!r}; gpu_lock.take")
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_one_at_a_time_and_it_is_told(holder):
+    notes = []
+    with pytest.raises(gpu_lock.Busy) as error:
+        gpu_lock.take("7", notes.append, lambda: None, patience_s=0.1)
+    assert str(error.value) == f"the GPU was not free within 0.1 s: process {holder.pid} has it"
+    assert notes == [f"waiting for the GPU: process {holder.pid} has it"]
+    os.close(gpu_lock.take("8", notes.append, lambda: None))
+    assert len(notes) == 1
+
+
+def test_it_ends_with_its_holder(holder):
+    os.kill(holder.pid, signal.SIGKILL)
+    os.close(gpu_lock.take("7", print, lambda: None, patience_s=10))
+
+
+def test_a_link_is_not_followed(folder, tmp_path):
+    folder.mkdir()
+    (folder / "7").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError):
+        gpu_lock.take("7", print, lambda: None)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_repro_holds_it_and_its_children_do_not(write, tmp_path):
+    """Through a supervisor, whose folder of locks is the real one: a name of this test's own."""
+    name = f"test-{os.getpid()}"
+    body = f"""
+    import numpy as np, os, subprocess
+    def run():
+        busy = subprocess.run(["flock", "-n", "/tmp/gpu-repro-locks/{name}", "true"]).returncode
+        mine = [os.readlink("/proc/self/fd/" + fd) for fd in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + fd)]
+        return {{"busy": np.array(busy), "open": np.array(any("gpu-repro-locks" in path for path in mine))}}
+    """
+    facts = {"name": "a GPU", "arch": "sm_90", "driver": "1", "uuid": name}
+    transport = Local()
+    try:
+        for _ in range(2):
+            outcome = judge.run(transport, next(write(body).cases()), Host("local", "cuda", device_facts=facts))
+            assert outcome.kind == "outputs", outcome.text
+            assert [outcome.outputs[key].values().item() for key in ("busy", "open")] == [1, False]
+    finally:
+        transport.close()
+        os.unlink(f"/tmp/gpu-repro-locks/{name}")

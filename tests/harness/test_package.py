@@ -1,0 +1,91 @@
+"""What is sent to a host: our code as a wheel, and an agent that an old Python can run."""
+
+import ast
+import hashlib
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from harness import package, remote, remote_env
+
+HARNESS = Path(package.__file__).parent
+
+
+def test_the_wheel_holds_the_code_that_runs():
+    ours = package.ours()
+    with zipfile.ZipFile(io.BytesIO(ours.wheel)) as archive:
+        assert archive.read("harness/supervisor.py") == (HARNESS / "supervisor.py").read_bytes()
+        assert {"dsl/__init__.py", "harness/first_repro.txt"} <= set(archive.namelist())
+        assert not [name for name in archive.namelist() if "__pycache__" in name]
+    assert package.Package(dict(reversed(ours.files.items()))).sha256 == ours.sha256
+    assert package.Package(ours.files | {"dsl/x.py": b""}).sha256 != ours.sha256
+
+
+def test_uv_takes_the_wheel(tmp_path):
+    ours = package.ours()
+    path = tmp_path / "gpu_repro-0.1.0-py3-none-any.whl"
+    path.write_bytes(ours.wheel)
+    install = ["uv", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "there", path]
+    subprocess.run(install, check=True)
+    assert (tmp_path / "there/dsl/span.py").exists()
+
+
+def test_what_the_host_needs():
+    names = [package._name(need) for need in package.needs()]
+    assert {"numpy", "torch", "llvmlite"} <= set(names) and not {"pytest", "fabric", "filecheck"} & set(names)
+
+
+@pytest.mark.parametrize("name", remote.SENT)
+def test_the_agent_is_python_3_8(name):
+    tree = ast.parse((HARNESS / f"{name}.py").read_text(), feature_version=(3, 8))
+    found = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert not found & {"removeprefix", "removesuffix", "pairwise"}
+    if name != "supervisor":  # of which the agent uses the frames alone
+        assert "waitstatus_to_exitcode" not in found
+        keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+        assert "strict" not in keywords
+
+
+def test_what_is_kept_is_whole_or_not_there(tmp_path):
+    cache, wheel = str(tmp_path), package.ours().wheel
+    with pytest.raises(remote_env.Refused, match="its hash differs"):
+        remote_env.keep_package(cache, "0" * 64, wheel)
+    assert remote_env.packages(cache) == []
+    sha256 = hashlib.sha256(wheel).hexdigest()
+    for _ in range(2):
+        remote_env.keep_package(cache, sha256, wheel)
+    assert [path.name for path in (tmp_path / "packages").iterdir()] == [sha256]
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", "import harness; print(harness.__file__)"],
+        env={"PYTHONPATH": str(tmp_path / "packages" / sha256)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert sha256 in found.stdout
+
+
+def test_an_environment_that_is_half_made_is_made_anew(tmp_path, monkeypatch):
+    made = []
+
+    def make(uv, environment, path, python, note):
+        made.append(path)
+        Path(python).parent.mkdir(parents=True)
+        Path(python).touch()
+        if len(made) == 1:
+            raise remote_env.Refused("the connection to the index broke")
+
+    monkeypatch.setattr(remote_env, "_make", make)
+    monkeypatch.setattr(remote_env, "find_uv", lambda cache: "uv")
+    (tmp_path / "packages/1").mkdir(parents=True)
+    environment = {"kind": "managed", "requires": ["numpy"], "python": ">=3.11", "torch_index": None, "variables": {}}
+    for wanted in (1, 2, 2):
+        try:
+            command = remote_env.prepare(environment, str(tmp_path), "1", print)
+        except remote_env.Refused:
+            assert remote_env.environments(str(tmp_path)) == []
+        assert len(made) == wanted
+    assert command.argv == [made[0] + "/bin/python"]
+    other = environment | {"torch_index": "cpu"}
+    assert remote_env.environment_name(other) != remote_env.environment_name(environment)

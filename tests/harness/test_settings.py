@@ -1,0 +1,78 @@
+"""Settings of hosts: where they come from, and what is said of those that are none."""
+
+import pytest
+
+from harness import settings
+from harness.settings import BadSettings, Settings, load
+
+
+@pytest.fixture(autouse=True)
+def user(tmp_path, monkeypatch):
+    """The user's file, below the test's folder."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    path = tmp_path / "config/gpu-repro/hosts.toml"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_the_later_wins_key_by_key(user, tmp_path):
+    user.write_text('[p1]\nworkdir = "~/a"\ntorch_index = "cpu"\ngpu = 3\n[p2]\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.repro.hosts.p1]\nworkdir = "~/b"\ntorch_index = "cu126"\n')
+    found = load(tmp_path, ["p1.torch_index=auto", "p3.bootstrap=true", "box.example.python=/usr/bin/python3"])
+    assert found["p1"] == Settings(workdir="~/b", torch_index="auto", gpu=3, is_listed=True)
+    assert found["p2"] == Settings(is_listed=True)
+    assert found["p3"] == Settings(bootstrap=True) and found["box.example"].python == "/usr/bin/python3"
+    assert found["p1"].variables == {"CUDA_VISIBLE_DEVICES": "3"}
+
+
+def test_no_files(tmp_path):
+    assert load(tmp_path) == {}
+
+
+WRONG = {
+    "[p1]\nwork_dir = '~/a'": "{user}: p1: `work_dir` is no setting\nfix: write `workdir`; the settings of a host are\n",
+    "[p1]\nbootstrap = 1": "{user}: p1: `bootstrap` = 1\nfix: it is true: bring uv to a host that has none",
+    "[p1]\ndevice = 'gpu'": "{user}: p1: `device` = 'gpu'\nfix: it is \"emulator\" or \"cuda\"",
+    "[p1]\nenv = { A = 1 }": "{user}: p1: `env` = {'A': 1}\nfix: it is a table of environment variables",
+    "p1 = 'box'": "{user}: p1 = 'box' is no host: write a table [p1]",
+    "[p1]\npython = 'a'\nworkdir = 'b'": "host p1 has both `python` and `workdir`: keep one",
+    "[p1": "{user}: ",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_no_setting(user, tmp_path, text):
+    user.write_text(text)
+    with pytest.raises(BadSettings) as error:
+        load(tmp_path)
+    assert str(error.value).startswith(WRONG[text].replace("{user}", str(user)))
+
+
+@pytest.mark.parametrize("option", ["p1", "workdir=x", ".python=x"])
+def test_what_is_no_option(tmp_path, option):
+    with pytest.raises(BadSettings) as error:
+        load(tmp_path, [option])
+    assert str(error.value) == f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel"
+
+
+def test_a_project_file_that_is_odd(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.repro]\nhosts = 3\n")
+    with pytest.raises(BadSettings, match=r"`hosts` of \[tool.repro.hosts\] is no table"):
+        load(tmp_path)
+
+
+def test_every_setting_is_explained():
+    assert {*settings.MEANINGS, "is_listed"} == {field.name for field in settings.dataclasses.fields(Settings)}
+
+
+def test_environments():
+    needs = ["torch", "numpy", "torch"]
+    assert Settings(python="/p").environment(needs, ">=3.11") == {"variables": {}, "kind": "python", "python": "/p"}
+    assert Settings(workdir="~/a").environment(needs, "")["kind"] == "project"
+    assert Settings(torch_index="cpu").environment(needs, ">=3.11") == {
+        "variables": {},
+        "kind": "managed",
+        "requires": ["numpy", "torch"],
+        "python": ">=3.11",
+        "torch_index": "cpu",
+    }

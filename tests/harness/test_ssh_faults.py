@@ -1,0 +1,393 @@
+"""What goes wrong on the way to a host and there: one clear message, no verdict, nothing left, and the next run works."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from harness import hosts, judge, package, remote, remote_env, supervisor
+
+ARRAY = "import numpy as np\ndef run():\n    return {'out': np.zeros(1)}"
+SLEEP = """
+import os, subprocess, time
+def run():
+    subprocess.Popen(["setsid", "sh", "-c", "setsid sleep 997 & sleep 998"])
+    open({mark!r}, "w").close()
+    time.sleep(99)
+"""
+
+
+@pytest.fixture
+def infra(write, tmp_path):
+    """Run a case that cannot be run; the text, after seeing that nothing was concluded from it."""
+
+    def infra(host, body: str = ARRAY) -> str:
+        repro = write(body)
+        outcome = host.run(repro)
+        assert outcome.kind == "infra", outcome
+        case = next(repro.cases())
+        verdict = judge.judge(case, host.host, outcome, tmp_path, update=True)
+        assert verdict.status == verdict.record["verdict"] == "infra" and verdict.pending is None
+        return outcome.text
+
+    return infra
+
+
+@pytest.fixture
+def works(write):
+    """The next run works: on the same session, or on another."""
+
+    def works(host) -> None:
+        outcome = host.run(write(ARRAY))
+        assert outcome.kind == "outputs", outcome.text
+
+    return works
+
+
+def fingerprint(sshd, key: str) -> str:
+    said = subprocess.run(["ssh-keygen", "-lf", sshd.keys[key]], capture_output=True, text=True, check=True).stdout
+    return f"ssh-ed25519 {said.split()[1]}"
+
+
+def test_an_unreachable_host(on_host, infra, sshd):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        sshd.alias("dead", Port=port)
+        host = on_host("dead")
+        text = (
+            f"dead (127.0.0.1:{port}) cannot be reached: Connection refused\n"
+            f"check: `ssh -F {sshd.folder}/ssh_config dead true`"
+        )
+        assert infra(host) == text and infra(host) == text
+
+
+def test_a_host_that_never_speaks(on_host, infra, sshd, monkeypatch):
+    """Something listens and says nothing: it is given up, not tried again and again."""
+    from harness import ssh
+
+    monkeypatch.setattr(ssh, "CONNECT_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host = on_host(sshd.alias("mute", Port=server.getsockname()[1]))
+        assert "cannot be reached: Error reading SSH protocol banner" in infra(host)
+        began = time.monotonic()
+        infra(host)
+        assert time.monotonic() - began < 0.2
+
+
+def test_a_refused_key(on_host, infra, sshd):
+    text = infra(on_host(sshd.alias("locked", "other")))
+    assert text.startswith(f"locked (127.0.0.1:{sshd.port}) refused to log in ")
+    assert text.endswith(
+        f"tried: {sshd.keys['other']}\nfix: make `ssh -F {sshd.folder}/ssh_config locked true` work without a question"
+    )
+
+
+def test_an_unknown_host_key(on_host, infra, sshd, works):
+    known = sshd.folder / "known_none"
+    known.write_text("")
+    alias = sshd.alias("stranger", UserKnownHostsFile=known, StrictHostKeyChecking="no")
+    assert infra(on_host(alias)) == (
+        f"stranger (127.0.0.1:{sshd.port}) shows a host key that is not in known_hosts:\n"
+        f"    {fingerprint(sshd, 'host')}\n"
+        "fix: compare it with the host's own, then accept it by "
+        f"`ssh -F {sshd.folder}/ssh_config stranger true`"
+    )
+    assert known.read_text() == ""
+    sshd.know(known, "host")
+    works(on_host(alias))
+
+
+def test_a_changed_host_key(on_host, infra, sshd):
+    known = sshd.know(sshd.folder / "known_other", "other")
+    text = infra(on_host(sshd.alias("changed", UserKnownHostsFile=known, StrictHostKeyChecking="no")))
+    assert text.startswith(f"changed (127.0.0.1:{sshd.port}) shows a host key other than the one in known_hosts:")
+    assert fingerprint(sshd, "host") in text and f"ssh-keygen -R '[127.0.0.1]:{sshd.port}'" in text
+
+
+def test_a_host_key_under_an_alias(on_host, works, sshd):
+    known = sshd.folder / "known_alias"
+    known.write_text("the-box " + sshd.keys["host"].with_suffix(".pub").read_text())
+    works(on_host(sshd.alias("named", UserKnownHostsFile=known, HostKeyAlias="the-box")))
+
+
+@pytest.fixture
+def there(monkeypatch):
+    """Change the program that is sent: `there(module, old, new)`."""
+    sources = dict(remote._sources())
+
+    def there(module: str, old: str, new: str) -> None:
+        assert old in sources[module]
+        sources[module] = sources[module].replace(old, new)
+        monkeypatch.setattr(remote, "_sources", lambda: list(sources.items()))
+
+    return there
+
+
+NO_UV = 'home = os.path.expanduser("~")', 'return brought_uv(cache)\n    home = ""'
+BROUGHT = "def find_uv(", (
+    "def brought_uv(cache):\n    path = os.path.join(cache, 'bin', 'uv')\n"
+    "    return path if os.path.exists(path) else None\n\n\ndef find_uv("
+)
+
+
+def test_a_host_without_uv(on_host, infra, sshd, there, write, works):
+    there("remote_env", *NO_UV)
+    there("remote_env", *BROUGHT)
+    cache = sshd.folder / "no-uv"
+    assert infra(on_host(python=None, cache=cache)) == f"p1: {remote_env.NO_UV}"
+    assert not (cache / "envs").exists()
+    host = on_host(python=None, cache=cache, bootstrap="true", torch_index="http://127.0.0.1:1/no", env="UV_HTTP_RETRIES=0")
+    text = infra(host)
+    assert (cache / "bin/uv").exists() and any("bringing uv" in note for note in host.notes)
+    assert "uv could not make the environment (`pip install`):" in text
+    text = f"p1: {sshd.folder} is no project: it has no pyproject.toml"
+    assert infra(on_host(python=None, cache=cache, workdir=sshd.folder)) == text
+    works(on_host())
+
+
+@pytest.fixture
+def small_disk(sshd):
+    """A folder on a disk of 256 KiB."""
+    path = sshd.folder / "small"
+    path.mkdir(exist_ok=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k,mode=1777", "tmpfs", path], capture_output=True, text=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", "-l", path], check=True)
+
+
+def test_a_full_disk_there(on_host, infra, small_disk, works):
+    text = infra(on_host(cache=small_disk))
+    assert text.startswith("p1: the disk there is full: ")
+    assert list((small_disk / "packages").iterdir()) == []
+    with open(small_disk / "fill", "wb") as file, pytest.raises(OSError):
+        file.write(b"0" * (1 << 20))
+    assert "the disk there is full" in infra(on_host(cache=small_disk / "deeper"))
+    works(on_host())
+
+
+def start(condition_path, host, repro):
+    """Run the repro in a thread until it has made its mark; `join` gives the outcome."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(host.run(repro)))
+    thread.start()
+    wait_until(condition_path.exists)
+    return lambda: (thread.join(30), found[0])[1]
+
+
+def wait_until(condition, patience_s=15.0):
+    end = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_link_cut_in_the_middle(on_host, write, sshd, tmp_path, works):
+    host, mark = on_host(), tmp_path / "mark"
+    join = start(mark, host, write(SLEEP.format(mark=str(mark))))
+    assert any("sleep 997" in line for line in sshd.processes())
+    for pid in sshd.connections():
+        os.kill(pid, signal.SIGKILL)
+    outcome = join()
+    assert (outcome.kind, outcome.text) == ("infra", "p1: the connection was lost")
+    wait_until(lambda: not sshd.processes())
+    works(host)
+
+
+def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, monkeypatch):
+    """Nothing comes and nothing is closed: the agent is stopped in its tracks."""
+    monkeypatch.setattr(remote, "DEAD_S", 1.0)
+    monkeypatch.setattr(remote, "PING_S", 0.2)
+    monkeypatch.setattr(remote, "CLOSE_S", 0.2)
+    host, mark = on_host(), tmp_path / "mark"
+    join = start(mark, host, write(SLEEP.format(mark=str(mark))))
+    (agent,) = sshd.agents()
+    os.kill(agent, signal.SIGSTOP)
+    outcome = join()
+    assert (outcome.kind, outcome.text) == ("infra", "p1: the connection was lost: nothing came for 1 s")
+    os.kill(agent, signal.SIGCONT)
+    wait_until(lambda: not sshd.processes())
+    works(host)
+
+
+CLIENT = """
+import sys
+from harness import remote
+remote.PING_S, remote.LEASE_S = 0.2, 1.0
+from harness.cli import main
+settings = ["--set", "python=" + sys.executable, "--set", "cache=" + sys.argv[1]]
+sys.exit(main(["run", "repros/one.py", "--host", "p1", *settings]))
+"""
+ENDS = {"killed": signal.SIGKILL, "Ctrl-C": signal.SIGINT, "terminated": signal.SIGTERM, "frozen": signal.SIGSTOP}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_client_that_goes(on_host, write, sshd, tmp_path, works, end):
+    host, mark = on_host(), tmp_path / "mark"
+    write(SLEEP.format(mark=str(mark)))
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, sshd.folder / "cache"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        wait_until(mark.exists)
+        assert len([line for line in sshd.processes() if "sleep 99" in line]) >= 2
+        client.send_signal(ENDS[end])
+        wait_until(lambda: not sshd.processes())
+        assert not list((sshd.folder / "cache/runs").iterdir())
+    finally:
+        if end == "frozen":
+            client.kill()
+        out, err = client.communicate(timeout=20)
+    if end == "Ctrl-C":
+        assert (client.returncode, out) == (130, "")
+        assert err == "interrupted: nothing is left running, no golden was written\n"
+    assert not (tmp_path / "repros/goldens").exists()
+    works(host)
+
+
+def test_ctrl_c_in_pytest(on_host, sshd, pytester, tmp_path, works, write):
+    host, mark = on_host(), tmp_path / "mark"
+    write(SLEEP.format(mark=str(mark)))
+    argv = [sys.executable, "-m", "pytest", "repros", "-p", "no:cacheprovider", "--gpu-host", "p1"]
+    argv += ["--gpu-set", f"p1.python={sys.executable}", "--gpu-set", f"p1.cache={sshd.folder}/cache"]
+    client = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    wait_until(mark.exists)
+    client.send_signal(signal.SIGINT)
+    wait_until(lambda: not sshd.processes())
+    said = client.communicate(timeout=20)[0]
+    assert client.returncode == 2 and "KeyboardInterrupt" in said and "INTERNALERROR" not in said
+    works(host)
+
+
+def test_a_grandchild_in_its_own_session(on_host, write, sshd, works):
+    body = SLEEP.format(mark="/dev/null").replace("time.sleep(99)", "import numpy; return {'out': numpy.zeros(1)}")
+    host = on_host()
+    assert host.run(write(body)).kind == "outputs"
+    assert not [line for line in sshd.processes() if "sleep" in line]
+    works(host)
+
+
+def test_a_segfault_there(on_host, write, works):
+    host = on_host()
+    outcome = host.run(write("import ctypes\ndef run():\n    ctypes.string_at(0)"))
+    assert (outcome.kind, outcome.detail) == ("crash", {"signal": "SIGSEGV"})
+    assert 'one.py", line 7 in run' in outcome.text and "harness" not in outcome.text
+    works(host)
+
+
+@pytest.mark.parametrize("who", ["getppid()", "getpgid(os.getppid())"])
+def test_a_repro_that_kills_its_supervisor(on_host, infra, works, who):
+    host = on_host()
+    text = infra(host, f"import os, signal\ndef run():\n    os.kill(os.{who}, signal.SIGKILL)")
+    assert text == "p1: the supervisor there ended (exit status -9)" or "ended" in text
+    works(host)
+
+
+def test_an_agent_of_another_version(on_host, infra, there, works):
+    there("agent", "PROTOCOL = 1", "PROTOCOL = 2")
+    assert infra(on_host()) == "p1: the agent there speaks protocol 2, and this machine 1"
+
+
+def test_a_supervisor_of_another_version(on_host, infra, monkeypatch, works):
+    ours = package.ours()
+    theirs = ours.files["harness/supervisor.py"].replace(b"PROTOCOL = 1", b"PROTOCOL = 2")
+    monkeypatch.setattr(package, "ours", lambda: package.Package(ours.files | {"harness/supervisor.py": theirs}))
+    text = "p1: the supervisor there speaks protocol 2 and this machine 1: another gpu-repro is in the way of ours"
+    assert infra(on_host()).startswith(text)
+    monkeypatch.undo()
+
+
+def test_200_megabytes_of_output(on_host, write, works):
+    body = """
+    import numpy as np, os
+    def run():
+        for _ in range(200):
+            os.write(1, b"x" * (1 << 20))
+        os.write(1, b"\\x1b[2J\\x1b]0;title\\x07\\x00the end\\r\\n")
+        return {"out": np.zeros(1)}
+    """
+    host = on_host()
+    outcome = host.run(write(body))
+    assert outcome.kind == "outputs" and outcome.stdout.endswith("xthe end\n")
+    assert f"[... {(200 << 20) + 24 - supervisor.TEXT_LIMIT_BYTES} bytes left out ...]" in outcome.stdout
+    assert len(outcome.stdout) < supervisor.TEXT_LIMIT_BYTES + 100
+    works(host)
+
+
+def test_more_arrays_than_allowed(on_host, write, works):
+    host = on_host()
+    outcome = host.run(write("import numpy as np\ndef run():\n    return {'out': np.zeros(9 << 20)}"))
+    assert outcome.kind == "error" and "returned 75497472 bytes, and the limit is 67108864" in outcome.text
+    works(host)
+
+
+def test_garbage_instead_of_an_agent(on_host, infra, sshd):
+    sshd.key("garbage")
+    sshd.authorize("garbage", 'command="head -c 300000 /dev/urandom"')
+    assert infra(on_host(sshd.alias("garbage", "garbage"))).startswith(
+        "garbage: the agent could not be started there; the host said:\n"
+    )
+    sshd.key("closed")
+    sshd.authorize("closed", 'command="echo This account is closed. >&2; exit 1"')
+    assert infra(on_host(sshd.alias("closed", "closed"))) == (
+        "closed: the agent could not be started there; the host said:\nThis account is closed."
+    )
+
+
+def test_garbage_instead_of_frames(on_host, infra, there, works):
+    web = "    def send(self, header, buffers=()):\n        os.write(self.answers_fd, b'HTTP/1.1 400')\n\n"
+    there("agent", "    def send(", web + "    def unused(")
+    assert infra(on_host()) == "p1: what came is no frame of the agent: expected a frame, got b'HTTP/1.1'"
+
+
+def test_garbage_instead_of_a_python(on_host, infra, sshd, works):
+    fake = sshd.folder / "fake-python"
+    fake.write_text("#!/bin/sh\necho Welcome to this machine\nsleep 996\n")
+    fake.chmod(0o755)
+    host = on_host(python=fake)
+    assert infra(host).startswith("p1: expected a frame, got b'Welcome '")
+    assert infra(on_host(python=sshd.folder / "none")) == (
+        f"p1: there is no program {sshd.folder}/none on the host\n"
+        "fix: correct `python` in the settings of this host"
+    )
+    works(on_host())
+
+
+def test_no_cuda_where_it_is_demanded(on_host, infra):
+    assert infra(on_host(device="cuda")).startswith("p1 has no CUDA device that can be used: there is no NVIDIA driver")
+
+
+def test_infra_in_pytest_is_an_error(on_host, sshd, pytester, repros):
+    """Both hosts are judged; the one that is out of reach gives errors, and no failed claim."""
+    on_host()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        sshd.alias("gone", Port=free.getsockname()[1])
+        repros(one=ARRAY)
+        options = ["--gpu-set", f"p1.python={sys.executable}", "--gpu-set", f"p1.cache={sshd.folder}/cache"]
+        options += ["--gpu-host", "p1", "--gpu-host", "gone", "--update-goldens"]
+        done = pytester.runpytest_subprocess("repros", *options)
+    done.assert_outcomes(passed=1, errors=1)
+    done.stdout.fnmatch_lines(["gpu-repro: p1 (over SSH), gone (over SSH)", "infra: could not be run", "host:  gone *"])
+    lines = [line for path in (pytester.path / ".repro/records").iterdir() for line in path.read_text().splitlines()]
+    records = {record["host"]: record for record in map(json.loads, lines)}
+    assert records["gone"]["verdict"] == "infra" and records["gone"]["device"] == {"kind": "unknown"}
+    assert records["p1"]["verdict"] == "pass" and records["p1"]["device"] == {"kind": "emulator"}
+    unknown = pytester.runpytest_subprocess("repros", "--gpu-host", "p9", "--gpu-bootstrap")
+    assert unknown.ret == 4
+    unknown.stderr.fnmatch_lines(["ERROR: unknown host 'p9': the hosts are embedded, local, p1*"])
+
+
+def test_hosts_are_not_asked_before_they_are_needed(on_host):
+    assert hosts.resolve("p1").device == "unknown"
