@@ -1,7 +1,8 @@
 """What is below the stand-in for libcuda: PTX runs on the emulator, device memory is host memory.
 
 `build(folder)` compiles the library and returns the environment in which a Python process finds it instead of a
-driver. Kernel failures become the driver's codes.
+driver. Kernel failures become the driver's codes. Kernels whose name holds STAND_IN_HANG hang, STAND_IN_CRASH kills
+the process, and STAND_IN_WRONG writes one byte more than the kernel did.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -25,6 +27,11 @@ def build(folder: Path) -> dict[str, str]:
                    check=True)
     paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"LD_LIBRARY_PATH": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def doomed(variable: str, entry: str) -> bool:
+    """Whether a variable of the environment names this kernel."""
+    return os.environ.get(variable, "?") in entry
 
 
 class Function:
@@ -81,6 +88,10 @@ class Driver:
         if smem_bytes > found.max_dynamic_smem_bytes:
             return INVALID_VALUE
         values = [ctypes.string_at(params[i], param.size_bytes) for i, param in enumerate(found.entry.params)]
+        if doomed("STAND_IN_HANG", found.entry.name):
+            time.sleep(600)
+        if doomed("STAND_IN_CRASH", found.entry.name):
+            os._exit(86)
         try:
             self.emulator.launch(found.program, found.entry.name, tuple(extents[:3]), tuple(extents[3:6]), values,
                                  self.memory, smem_bytes=smem_bytes, cluster=tuple(extents[6:9]))
@@ -88,6 +99,9 @@ class Driver:
             return CODES.get(fault.kind, LAUNCH_FAILED)
         except ValueError:
             return INVALID_VALUE
+        if doomed("STAND_IN_WRONG", found.entry.name):
+            address = int.from_bytes(values[0], "little")
+            ctypes.memset(address, ctypes.string_at(address, 1)[0] ^ 0x40, 1)
         return 0
 
     def allocate(self, nbytes, address):
