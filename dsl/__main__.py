@@ -11,6 +11,7 @@ import re
 import sys
 import traceback
 import types
+import warnings
 
 EXAMPLES = """\
 examples:
@@ -46,6 +47,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="print this stage of every kernel after the run (may be repeated)")
     parser.add_argument("--device", choices=("emulator", "cuda"),
                         help="where kernels run; default: the GPU if there is one, else the emulator")
+    parser.add_argument("--portable", action="store_true",
+                        help="refuse what works here and NVIDIA's compiler rejects, instead of warning")
     parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE",
                         help="a parameter of the file's run() (may be repeated)")
     return parser
@@ -54,7 +57,9 @@ def _parser() -> argparse.ArgumentParser:
 def _run(file: str, source: str, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 130 after Ctrl-C."""
     from dsl import alias
+    from dsl.core.errors import PortabilityWarning
     from dsl.launch.device import DeviceMissing
+    warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
     try:
         session = alias.install(options.device)
     except (RuntimeError, DeviceMissing) as error:

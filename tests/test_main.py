@@ -237,3 +237,23 @@ host(from_dlpack(np.zeros(4, np.int32)))
     os.kill(running.pid, signal.SIGINT)
     _, errors = running.communicate(timeout=20)
     assert (running.returncode, errors) == (130, "dsl: stopped\n")
+
+
+def test_what_upstream_rejects_is_warned_of_or_refused(tmp_path):
+    (tmp_path / "author.py").write_text(HEAD + """\
+@cute.jit
+def host(n: cutlass.Int32):
+    for i in range(n):
+        if i == 2:
+            break
+        cute.printf("{}", i)
+
+
+host(5)
+""")
+    run = dsl("author.py", "--device", "emulator", folder=tmp_path)
+    assert (run.returncode, run.stdout) == (0, "0\n1\n")
+    assert run.stderr.splitlines()[0] == ("author.py:10: PortabilityWarning: `break` leaves a dynamic statement: "
+                                          "NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)")
+    strict = dsl("author.py", "--device", "emulator", "--portable", folder=tmp_path)
+    assert strict.returncode == 1 and strict.stderr.startswith("author.py:10:13: UNSUP_EARLY_EXIT\n    break\n    ^^^^^ ")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from dsl.core import mlir, trace, tree
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.exits import VALUE
 from dsl.core.invariant import Loop
 from dsl.core.value import maximum, operate, select, type_name
 from dsl.span import Span, here
@@ -195,6 +196,8 @@ def _fixed(value: object) -> _Join:
 def _join(name: Name, a: object, b: object, arms: list[_Scratch]) -> _Join:
     if a is b:
         return _fixed(a)
+    if name.name == VALUE:
+        a, b = _with_poison(a, b, arms[0]), _with_poison(b, a, arms[1])
     if isinstance(a, Unbound) or isinstance(b, Unbound):
         return _fixed(Unbound(name.name, name.place, "in one branch"))
     a_leaves, a_node = tree.flatten(a)
@@ -214,6 +217,68 @@ def _join(name: Name, a: object, b: object, arms: list[_Scratch]) -> _Join:
         leaves = [leaf if slot is None else leaf.with_ir(next(values)) for leaf, slot in slots]
         return tree.unflatten(node, iter(leaves), a)
     return _Join(pairs, rebuild)
+
+
+def _poison(like: object) -> object:
+    """A value of the type of `like` that nothing may depend on: what a function returns on a path that has not yet."""
+    leaves, node = tree.flatten(like)
+    made = [leaf.with_ir(mlir.result("llvm.mlir.poison", leaf.ir_type())) for leaf in leaves]
+    return tree.unflatten(node, iter(made), like)
+
+
+def _with_poison(value: object, other: object, arm: _Scratch) -> object:
+    if not isinstance(value, Unbound) or isinstance(other, Unbound):
+        return value
+    with mlir.inside(arm.block):
+        return _poison(other)
+
+
+def guard(flags: tuple, body: Callable, state: tuple, names: tuple) -> tuple:
+    """What follows an early exit: skipped where a flag is set, and no branch while none can be."""
+    dynamic = [flag for flag in flags if is_dynamic(flag)]
+    if any(bool(flag) for flag in flags if not is_dynamic(flag)):
+        return state
+    if not dynamic:
+        return body(*state)
+    return if_(_none_of(dynamic), body, lambda *unchanged: unchanged, state, names)
+
+
+def _none_of(flags: Sequence[Numeric]) -> Boolean:
+    stop = flags[0]
+    for flag in flags[1:]:
+        stop = operate("or", stop, flag)
+    return Boolean(operate("xor", Boolean(stop), Boolean(True)))
+
+
+def unless(flags: tuple, test: Callable) -> object:
+    """The test of a `while` that early exits may end: false, and not evaluated, once a flag is set."""
+    dynamic = [flag for flag in flags if is_dynamic(flag)]
+    if surely(flags):
+        return False
+    if not dynamic:
+        return test()
+    name = Name("the condition of the loop", *dataclasses.astuple(here()))
+    return if_(_none_of(dynamic), lambda _: (_truth(test()),), lambda _: (Boolean(False),), (False,), (name,))[0]
+
+
+def _truth(value: object) -> Boolean:
+    flag = condition(value)
+    return Boolean(bool(value)) if flag is None else flag
+
+
+def surely(flags: tuple) -> bool:
+    """Whether a flag is set on every path."""
+    return any(bool(flag) for flag in flags if not is_dynamic(flag))
+
+
+def returned(flag: object, value: object, falls_through: bool) -> object:
+    """What a function with early returns returns. Raises where a path may return nothing and another a value."""
+    if isinstance(value, Unbound) or value is None:
+        return None
+    if falls_through and (is_dynamic(flag) or not flag):
+        raise DSLUserCodeTypeError(f"returns {type_name(value)} on one path and reaches its end on another",
+                                   fix="end the function with a `return` of that type", id="TYPE_UNSTABLE_JOIN")
+    return value
 
 
 def _unify(name: Name, a: tuple, b: tuple) -> tuple[list, list, tree.Node]:
@@ -314,11 +379,15 @@ class Range:
         return dtype(maximum(count, Int64(0))), lambda k: dtype(self.start + k * self.step)
 
 
-def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: object = None) -> tuple:
+def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: object = None,
+         stop: Callable | None = None) -> tuple:
     """A dynamic `for`: `body(i, *state) -> state`. Returns the state after it and the loop variable's last value.
 
-    `target` is the loop variable's value before the loop (an Unbound where it has none).
+    `target` is the loop variable's value before the loop (an Unbound where it has none). `stop(*state)` gives the flags
+    of early exits: the loop ends once one is set.
     """
+    if stop is not None:
+        return _for_until(domain, body, state, names, target, stop)
     trips, variable = domain.trips()
     keeps_target = not isinstance(target, Unbound)
     target_name = Name("the loop variable", *dataclasses.astuple(here()))
@@ -341,6 +410,23 @@ def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: obje
     return after if keeps_target else (*after, target)
 
 
+def _for_until(domain: Range, body: Callable, state: tuple, names: tuple, target: object, stop: Callable) -> tuple:
+    """A `for` with early exits: a `while` over the number of the trip."""
+    trips, variable = domain.trips()
+    place = dataclasses.astuple(here())
+
+    def test(trip, _target, *inner):
+        return unless(stop(*inner), lambda: operate("lt", trip, trips))
+
+    def one_trip(trip, _target, *inner):
+        i = variable(trip)
+        return (trip + 1, i, *body(i, *inner))
+    counter = domain.dtype(mlir.constant(0, domain.dtype.mlir_type()))
+    after = while_(test, one_trip, (counter, target, *state),
+                   (("the trip", *place), ("the loop variable", *place), *names))
+    return (*after[2:], after[1])
+
+
 def _loop_attributes(domain: Range) -> dict:
     """How LLVM is to unroll the loop: as it likes (-1), not at all (1), `unroll` times, or wholly."""
     if domain.unroll_full:
@@ -355,6 +441,35 @@ def _loop_attributes(domain: Range) -> dict:
         return {"llvm.loop_annotation": mlir.ir.Attribute.parse(f"#llvm.loop_annotation<{text}>")}
 
 
+class _Late:
+    """The value of an early `return` inside a loop: its type is known after the body, and only its last value counts."""
+
+    def __init__(self, carried: _Carried, results: tuple, before: _Scratch, after: _Scratch):
+        self.index = next((k for k, (name, entry) in enumerate(zip(carried.names, carried.entries))
+                           if name.name == VALUE and entry is None and not isinstance(results[k], Unbound)), None)
+        self.yielded: list[mlir.Value] = []
+        self.initial: list[mlir.Value] = []
+        if self.index is None:
+            return
+        self.value = results[self.index]
+        self.leaves, self.node = tree.flatten(self.value)
+        with mlir.inside(after.block):
+            self.yielded = [leaf.ir() for leaf in self.leaves]
+        for value in self.yielded:
+            self.initial.append(mlir.result("llvm.mlir.poison", value.type))
+            for scratch in (before, after):
+                scratch.block.add_argument(value.type, mlir.location())
+
+    def rebuild(self, state: tuple, results: Sequence[mlir.Value]) -> tuple:
+        """The state after the loop with the value in it."""
+        if self.index is None:
+            return state
+        last = list(results)[-len(self.leaves):] if self.leaves else []
+        leaves = [leaf.with_ir(value) for leaf, value in zip(self.leaves, last)]
+        value = tree.unflatten(self.node, iter(leaves), self.value)
+        return (*state[:self.index], value, *state[self.index + 1:])
+
+
 def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
     """A dynamic `while`: `test(*state)`, `body(*state) -> state`."""
     carried = _Carried(state, names)
@@ -366,11 +481,15 @@ def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
             raise DSLUserCodeTypeError("the condition of a `while` is a number", fix="compare: `while x != 0:`")
         flag_value = flag.ir()
     with mlir.inside(after.block):
-        yielded = carried.collect(body(*carried.rebuild(list(after.block.arguments), after_loop=False)))
+        results = body(*carried.rebuild(list(after.block.arguments), after_loop=False))
+        yielded = carried.collect(results)
+    late = _Late(carried, results, before, after)
+    yielded += late.yielded
     ends = [_terminate(before.block, "scf.condition", [flag_value, *before.block.arguments]),
             _terminate(after.block, "scf.yield", yielded)]
-    made = mlir.op("scf.while", types, carried.initial, regions=2)
+    initial = carried.initial + late.initial
+    made = mlir.op("scf.while", [value.type for value in initial], initial, regions=2)
     before.move_to(made, 0)
     after.move_to(made, 1)
-    trace.loops().append(Loop(made, [], carried.initial, [before.block, after.block], ends))
-    return carried.rebuild(list(made.results), after_loop=True)
+    trace.loops().append(Loop(made, [], initial, [before.block, after.block], ends))
+    return late.rebuild(carried.rebuild(list(made.results), after_loop=True), made.results)

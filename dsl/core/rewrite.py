@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import functools
 import linecache
 import types
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
-from dsl.core.errors import DSLUserCodeError
+from dsl.core.errors import DSLUserCodeError, PortabilityWarning
+from dsl.core.exits import Exits, Guard
 from dsl.span import Span
 
 
@@ -27,13 +30,15 @@ class Grammar:
     """A surface's statements: the hooks that rewritten code calls, and the objects that mean something to it.
 
     `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic.
-    `calls`: builtins (or other functions) replaced by hooks of that name.
+    `calls`: builtins (or other functions) replaced by hooks of that name. `warns_of_exits`: an early exit out of a dynamic
+    statement is worth a PortabilityWarning.
     """
 
     hooks: Any
     static: tuple = ()
     ranges: tuple = ()
     calls: dict = field(default_factory=dict)
+    warns_of_exits: bool = False
 
     def is_static(self, callee: object) -> bool:
         return any(callee is marker for marker in self.static)
@@ -44,7 +49,7 @@ class Grammar:
 
 def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionType:
     """`function` with its control flow as calls of `grammar.hooks`; its globals, closure and defaults are kept."""
-    definition = find_definition(function)
+    definition = copy.deepcopy(find_definition(function))       # the file's tree is shared
     resolver = _Resolver(function)
     rewritten = _Rewriter(function.__code__.co_filename, grammar, resolver).function(definition)
     code = _compile(rewritten, function)
@@ -172,18 +177,15 @@ def _assigned(statements: list[ast.stmt]) -> dict[str, ast.AST]:
     return visitor.names
 
 
-def _early_exit(statements: list[ast.stmt], inside_loop: bool = False) -> ast.stmt | None:
-    """The first statement that leaves `statements` before their end."""
+def _raise_in(statements: list[ast.stmt]) -> ast.stmt | None:
+    """The first `raise` of `statements`, functions in it left out."""
     for statement in statements:
-        if isinstance(statement, (ast.Return, ast.Raise)):
-            return statement
-        if isinstance(statement, (ast.Break, ast.Continue)) and not inside_loop:
+        if isinstance(statement, ast.Raise):
             return statement
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue
-        loops = isinstance(statement, (ast.For, ast.While))
         for part in ("body", "orelse", "finalbody"):
-            found = _early_exit(getattr(statement, part, []), inside_loop or loops and part == "body")
+            found = _raise_in(getattr(statement, part, []))
             if found is not None:
                 return found
     return None
@@ -205,8 +207,8 @@ class _Rewriter(ast.NodeTransformer):
         if self.instance is None and parameters:
             self.instance = parameters[0].arg
         self._refuse_unsupported(node)
-        made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=self._block(node.body),
-                               decorator_list=[])
+        body = Exits(self._is_dynamic, self._warn_of_exit).function(node.body)
+        made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=self._block(body), decorator_list=[])
         self.locals = outer
         return ast.copy_location(made, node)
 
@@ -262,9 +264,9 @@ class _Rewriter(ast.NodeTransformer):
     # --- statements ---
 
     def visit_If(self, node: ast.If):
-        if self._marks_static(node.test):
+        if not self._is_dynamic(node):
             return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body), self._block(node.orelse)), node)
-        self._refuse_exit([*node.body, *node.orelse], "if")
+        self._refuse_raise([*node.body, *node.orelse], "if")
         assigned = _assigned([*node.body, *node.orelse])
         names = sorted(assigned)
         then, orelse = self._fresh("then"), self._fresh("else")
@@ -275,12 +277,18 @@ class _Rewriter(ast.NodeTransformer):
             self._closure(orelse, names, self._block(node.orelse)),
             self._assign(names, call)])
 
+    def visit_Guard(self, node: Guard):
+        assigned = _assigned(node.body)
+        names = sorted(assigned)
+        body = self._fresh("rest")
+        call = self._hook("guard", node, ast.Tuple([self._load(flag) for flag in node.flags], ast.Load()),
+                          self._load(body), self._state(names), self._places(assigned, names))
+        return self._located(node, [self._closure(body, names, self._block(node.body)), self._assign(names, call)])
+
     def visit_For(self, node: ast.For):
-        if not (isinstance(node.iter, ast.Call) and self.grammar.is_range(self._callee(node.iter))):
+        if not self._is_dynamic(node):
             return self.generic_visit(node)
-        self._refuse_exit(node.body, "for")
-        if node.orelse:
-            self._error(node.orelse[0], "a dynamic `for` has no `else`", "put it after the loop", "UNSUP_LOOP_ELSE")
+        self._refuse_raise(node.body, "for")
         if not isinstance(node.target, ast.Name):
             self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)
         assigned = _assigned(node.body)
@@ -291,16 +299,17 @@ class _Rewriter(ast.NodeTransformer):
         domain.keywords = [self.visit(keyword) for keyword in node.iter.keywords]
         call = self._hook("for_", node.iter, domain, self._load(body), self._state(names),
                           self._places(assigned, names), self._bound(target))
-        return self._located(node, [
-            self._closure(body, [target, *names], self._block(node.body), returned=names),
-            self._assign([*names, target], call)])
+        made = [self._closure(body, [target, *names], self._block(node.body), returned=names)]
+        if stops := getattr(node, "stops", ()):
+            stop = self._fresh("stop")
+            made.append(self._closure(stop, names, [], returned=list(stops)))
+            call.args.append(self._load(stop))
+        return self._located(node, [*made, self._assign([*names, target], call)])
 
     def visit_While(self, node: ast.While):
-        if self._marks_static(node.test):
+        if not self._is_dynamic(node):
             return self.generic_visit(node)
-        self._refuse_exit(node.body, "while")
-        if node.orelse:
-            self._error(node.orelse[0], "a dynamic `while` has no `else`", "put it after the loop", "UNSUP_LOOP_ELSE")
+        self._refuse_raise(node.body, "while")
         assigned = _assigned([*node.body, ast.Expr(node.test)])
         names = sorted(assigned)
         test, body = self._fresh("test"), self._fresh("body")
@@ -358,13 +367,30 @@ class _Rewriter(ast.NodeTransformer):
             return self._marks_static(test.operand)
         return isinstance(test, ast.Call) and self.grammar.is_static(self._callee(test))
 
-    def _refuse_exit(self, statements: list[ast.stmt], where: str) -> None:
-        found = _early_exit(statements)
+    def _is_dynamic(self, statement: ast.stmt) -> bool:
+        """Whether an If, For or While becomes a dynamic statement (and so closures)."""
+        if isinstance(statement, ast.For):
+            return isinstance(statement.iter, ast.Call) and self.grammar.is_range(self._callee(statement.iter))
+        return not (getattr(statement, "is_static", False) or self._marks_static(statement.test))
+
+    def _warn_of_exit(self, statement: ast.stmt) -> None:
+        """Warn that upstream rejects this; where warnings are errors, that is the author's error."""
+        if not self.grammar.warns_of_exits:
+            return
+        word = type(statement).__name__.lower()
+        text = f"`{word}` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"
+        try:
+            warnings.warn_explicit(text, PortabilityWarning, self.file, statement.lineno)
+        except PortabilityWarning:
+            self._error(statement, f"`{word}` leaves a dynamic statement, which NVIDIA's compiler rejects",
+                        "guard the rest with a flag, or mark what is static with const_expr and range_constexpr",
+                        "UNSUP_EARLY_EXIT")
+
+    def _refuse_raise(self, statements: list[ast.stmt], where: str) -> None:
+        found = _raise_in(statements)
         if found is not None:
-            word = type(found).__name__.lower()
-            self._error(found, f"`{word}` cannot leave a dynamic `{where}`",
-                        "mark the test `const_expr(...)` and the loop `range_constexpr(...)` where they are static, "
-                        "or guard the rest with a flag", "UNSUP_EARLY_EXIT")
+            self._error(found, f"`raise` cannot leave a dynamic `{where}`",
+                        "mark the test `const_expr(...)` where it is static", "UNSUP_EARLY_EXIT")
 
     def _error(self, node: ast.AST, message: str, fix: str, id: str | None) -> None:
         raise DSLUserCodeError(message, fix=fix, id=id, place=self._span(node))

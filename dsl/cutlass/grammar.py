@@ -78,4 +78,5 @@ GRAMMAR = Grammar(
     static=(const_expr,),
     ranges=(builtins.range, range, range_dynamic),
     calls={builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_"},
+    warns_of_exits=True,
 )

@@ -1,5 +1,7 @@
 """Control flow becomes scf: what is carried, what stays static, what is refused and how it reads."""
 
+import pytest
+
 from dsl.core.dtypes import Boolean, Float32, Int32, Int64
 from dsl.core.pointer import Pointer
 from dsl.cutlass.grammar import const_expr, range_constexpr
@@ -200,14 +202,16 @@ def test_name_first_assigned_in_one_branch(rejected):
     assert text.endswith("fix: assign `value` before the branch or loop")
 
 
-def test_early_exit(rejected):
+@pytest.mark.filterwarnings("error::dsl.core.errors.PortabilityWarning")
+def test_early_exit_where_warnings_are_errors(rejected):
     def program(n: Int32, p: Pointer):
         for i in range(n):
             if i == 5:
                 break
-    text = rejected(program)
-    assert text.splitlines()[:3] == ["here:17: UNSUP_EARLY_EXIT", "    break",
-                                     "    ^^^^^ `break` cannot leave a dynamic `for`"]
+    assert rejected(program).splitlines() == [
+        "here:17: UNSUP_EARLY_EXIT", "    break",
+        "    ^^^^^ `break` leaves a dynamic statement, which NVIDIA's compiler rejects",
+        "fix: guard the rest with a flag, or mark what is static with const_expr and range_constexpr"]
 
 
 def test_dynamic_value_where_python_decides(rejected):

@@ -1,0 +1,255 @@
+"""Early exits as flags: `break`, `continue` and `return` out of dynamic statements, and `else` of dynamic loops.
+
+    while test:              broke = False
+        a                    while False if broke else test:
+        if found:                a
+            break                if found:
+        b                            broke = True
+    c                            guard(broke): b
+                             c
+
+The pass runs before the statements become closures (core.rewrite). An exit whose way to its target crosses no dynamic
+statement stays Python's. A guard is value-based: while no flag can be set it is no branch at all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+RETURNED, VALUE = "__dsl_returned", "__dsl_value"
+
+
+class Guard(ast.If):
+    """`body`, unless one of the variables named by `flags` is true."""
+
+    flags: tuple[str, ...] = ()
+
+
+@dataclass
+class _Loop:
+    """A loop on the way to a statement: whether it is dynamic, and the flags of the exits that target it."""
+
+    node: ast.For | ast.While
+    dynamic: bool
+    broke: str
+    continued: str
+    used: set[str] = field(default_factory=set)
+
+
+class Exits:
+    """Lowers the exits of one function. `is_dynamic(statement)` says which If, For and While become closures."""
+
+    def __init__(self, is_dynamic: Callable[[ast.stmt], bool], found: Callable[[ast.stmt], None]):
+        self.is_dynamic, self.found = is_dynamic, found
+        self.loops: list[_Loop] = []
+        self.depth: list[int] = []          # for each closure around: how many loops are around it
+        self.dynamic = 0                    # how many dynamic statements of the author are around
+        self.returns = False
+        self.counter = 0
+
+    def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements of a function, its dynamic exits lowered."""
+        if not self._exits_dynamically(body, dynamic=False):
+            return body
+        self.returns = any(isinstance(node, ast.Return) for statement in body for node in _walk(statement))
+        made, _ = self._block(body)
+        if not self.returns:
+            return made
+        at = body[-1]
+        head = [_assign(RETURNED, ast.Constant(False), body[0])]
+        tail = _at(ast.Return(ast.Call(_hook("returned"), [_load(RETURNED), _bound(VALUE),
+                                                           ast.Constant(_falls_through(body))], [])), at)
+        return [*head, *made, tail]
+
+    def _exits_dynamically(self, statements: list[ast.stmt], dynamic: bool) -> bool:
+        """Whether an exit stands inside a dynamic statement that it leaves."""
+        for statement in statements:
+            if dynamic and isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
+                return True
+            is_loop = isinstance(statement, (ast.For, ast.While))
+            inside = isinstance(statement, (ast.If, ast.For, ast.While)) and self.is_dynamic(statement)
+            if is_loop and (inside and statement.orelse):
+                return True
+            if any(self._exits_dynamically(part, dynamic or inside) for part in _parts(statement)):
+                return True
+        return False
+
+    def _block(self, statements: list[ast.stmt]) -> tuple[list[ast.stmt], set[str]]:
+        """Statements with what follows an exit guarded, and the flags they may set."""
+        made: list[ast.stmt] = []
+        flags: set[str] = set()
+        for position, statement in enumerate(statements):
+            lowered, set_here = self._statement(statement)
+            made += lowered
+            flags |= set_here
+            rest = statements[position + 1:]
+            if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
+                break                                               # the rest is unreachable
+            if set_here and rest:
+                self.depth.append(len(self.loops))                  # the guard will be a closure
+                inner, more = self._block(rest)
+                self.depth.pop()
+                guard = _at(Guard(ast.Constant(True), inner, []), rest[0])
+                guard.flags = tuple(sorted(set_here))
+                return [*made, guard], flags | more
+        return made, flags
+
+    def _statement(self, statement: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
+        if isinstance(statement, ast.Return) and self.returns:
+            if self.dynamic:
+                self.found(statement)
+            value = statement.value or ast.Constant(None)
+            return [_assign(VALUE, value, statement), _assign(RETURNED, ast.Constant(True), statement)], {RETURNED}
+        if isinstance(statement, (ast.Break, ast.Continue)) and self._crosses():
+            if self.dynamic:
+                self.found(statement)
+            loop = self.loops[-1]
+            flag = loop.broke if isinstance(statement, ast.Break) else loop.continued
+            loop.used.add(flag)
+            return [_assign(flag, ast.Constant(True), statement)], {flag}
+        if isinstance(statement, (ast.For, ast.While)):
+            return self._loop(statement)
+        if isinstance(statement, ast.If):
+            return self._if(statement)
+        return self._other(statement)
+
+    def _crosses(self) -> bool:
+        """Whether what lies between here and the innermost loop becomes a closure."""
+        return bool(self.loops) and any(depth >= len(self.loops) for depth in self.depth)
+
+    def _if(self, statement: ast.If) -> tuple[list[ast.stmt], set[str]]:
+        dynamic = self.is_dynamic(statement)
+        self.depth += [len(self.loops)] if dynamic else []
+        self.dynamic += dynamic
+        body, flags = self._block(statement.body)
+        orelse, more = self._block(statement.orelse)
+        self.dynamic -= dynamic
+        if dynamic:
+            self.depth.pop()
+        return [_at(ast.If(statement.test, body or [ast.Pass()], orelse), statement)], flags | more
+
+    def _other(self, statement: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
+        """`with`, `try` and the like: their blocks are Python's own."""
+        flags: set[str] = set()
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return [statement], flags
+        for name in ("body", "orelse", "finalbody"):
+            if part := getattr(statement, name, None):
+                lowered, more = self._block(part)
+                setattr(statement, name, lowered)
+                flags |= more
+        for handler in getattr(statement, "handlers", ()):
+            handler.body, more = self._block(handler.body)
+            flags |= more
+        return [statement], flags
+
+    def _loop(self, statement: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
+        self.counter += 1
+        loop = _Loop(statement, self.is_dynamic(statement), f"__dsl_broke_{self.counter}",
+                     f"__dsl_continued_{self.counter}")
+        lowered = loop.dynamic or self._exits_dynamically(statement.body, dynamic=False)
+        self.loops.append(loop)
+        self.depth += [len(self.loops)] if lowered else []
+        self.dynamic += loop.dynamic
+        body, flags = self._block(statement.body)
+        self.dynamic -= loop.dynamic
+        if lowered:
+            self.depth.pop()
+        self.loops.pop()
+        if loop.continued in loop.used:
+            body.insert(0, _assign(loop.continued, ast.Constant(False), statement))
+        stops = tuple(flag for flag in (loop.broke, RETURNED) if flag in flags)
+        made = [self._stopping(loop, body, stops)]
+        if loop.broke in loop.used:
+            made.insert(0, _assign(loop.broke, ast.Constant(False), statement))
+        outside = flags - {loop.broke, loop.continued}
+        if statement.orelse and (loop.dynamic or stops):
+            made[-1].orelse = []
+            orelse, more = self._block(statement.orelse)
+            if stops:
+                guard = _at(Guard(ast.Constant(True), orelse, []), statement.orelse[0])
+                guard.flags = stops
+                orelse = [guard]
+            made += orelse
+            outside |= more
+        return made, outside
+
+    def _stopping(self, loop: _Loop, body: list[ast.stmt], stops: tuple[str, ...]) -> ast.stmt:
+        """The loop, ending once one of `stops` is true."""
+        node = loop.node
+        if isinstance(node, ast.For):
+            made = _at(ast.For(node.target, node.iter, body, node.orelse), node)
+            if stops and loop.dynamic:
+                made.stops = stops
+        else:
+            test = node.test
+            if stops and loop.dynamic:
+                test = _at(ast.Call(_hook("unless"), [_flags(stops), _thunk(test)], []), test)
+            made = _at(ast.While(test, body, node.orelse), node)
+        if stops and not loop.dynamic:
+            leave = _at(ast.If(ast.Call(_hook("surely"), [_flags(stops)], []), [ast.Break()], []), node)
+            leave.is_static = True
+            guard = _at(Guard(ast.Constant(True), body, []), node)
+            guard.flags = stops
+            made.body = [leave, guard]
+        return made
+
+
+def _walk(statement: ast.stmt):
+    """The statements of `statement` and below, without functions and classes in it."""
+    yield statement
+    for part in _parts(statement):
+        for inner in part:
+            yield from _walk(inner)
+
+
+def _parts(statement: ast.stmt) -> list[list[ast.stmt]]:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return []
+    parts = [getattr(statement, name, None) or [] for name in ("body", "orelse", "finalbody")]
+    return parts + [handler.body for handler in getattr(statement, "handlers", ())]
+
+
+def _falls_through(statements: list[ast.stmt]) -> bool:
+    """Whether control can reach the end of `statements`."""
+    last = statements[-1]
+    if isinstance(last, (ast.Return, ast.Raise)):
+        return False
+    if isinstance(last, ast.If):
+        return not last.orelse or _falls_through(last.body) or _falls_through(last.orelse)
+    if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
+        return any(isinstance(node, ast.Break) for node in ast.walk(last))
+    if isinstance(last, (ast.With, ast.Try)):
+        return _falls_through(last.body)
+    return True
+
+
+def _at(node: ast.AST, place: ast.AST) -> ast.AST:
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _hook(name: str) -> ast.Attribute:
+    return ast.Attribute(_load("__dsl__"), name, ast.Load())
+
+
+def _flags(names: tuple[str, ...]) -> ast.Tuple:
+    return ast.Tuple([_load(name) for name in names], ast.Load())
+
+
+def _thunk(body: ast.expr) -> ast.Lambda:
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return _at(ast.Lambda(nothing, body), body)
+
+
+def _bound(name: str) -> ast.Call:
+    return ast.Call(_hook("bound"), [_thunk(_load(name)), ast.Constant(name)], [])
+
+
+def _assign(name: str, value: ast.expr, place: ast.AST) -> ast.stmt:
+    return _at(ast.Assign([ast.Name(name, ast.Store())], value), place)

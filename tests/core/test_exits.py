@@ -1,0 +1,176 @@
+"""Early exits: random programs of loops, branches, break, continue, return and loop-else agree with Python itself."""
+
+import linecache
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+from dsl.core.dtypes import Int32
+from dsl.core.errors import PortabilityWarning
+from dsl.cutlass import cute
+from dsl.cutlass.cute.runtime import from_dlpack
+from dsl.cutlass.grammar import const_expr, range_constexpr
+
+NAMES = "abcd"
+PROGRAMS, INPUTS = 60, ((1, 2), (-3, 5), (6, -1), (0, 0))
+
+
+class Writer:
+    """Writes a random function over the integers a, b, c, d, all of which it returns by `out`."""
+
+    def __init__(self, seed: int):
+        self.random = random.Random(seed)
+        self.count = 0
+
+    def condition(self) -> str:
+        pick = self.random.choice
+        left = f"{pick(NAMES)} {pick(['<', '>', '==', '!=', '<='])} {pick([*NAMES, '0', '2', '5'])}"
+        return f"{left} {pick(['and', 'or'])} {pick(NAMES)} > {self.random.randint(-4, 6)}" \
+            if self.random.random() < 0.25 else left
+
+    def assignment(self) -> str:
+        pick = self.random.choice
+        return pick([f"{pick(NAMES)} = {pick(NAMES)} + {self.random.randint(-3, 3)}",
+                     f"{pick(NAMES)} += {pick(NAMES)}", f"{pick(NAMES)} = {pick(NAMES)} - {pick(NAMES)}",
+                     "a, b = b, a", f"{pick(NAMES)} = ({pick(NAMES)} * 3) & 63"])
+
+    def exit(self, loops: int) -> str:
+        return self.random.choice(["break", "continue", "break", "continue", "return a - b"] if loops else ["return a - b"])
+
+    def block(self, depth: int, loops: int, indent: int) -> list[str]:
+        pad, lines = "    " * indent, []
+        for _ in range(self.random.randint(1, 3)):
+            choice = self.random.random()
+            if choice < 0.3 and depth < 4:
+                test = self.condition()
+                lines.append(f"{pad}if {test}:")
+                lines += self.block(depth + 1, loops, indent + 1)
+                if self.random.random() < 0.6:
+                    lines.append("    " * (indent + 1) + self.exit(loops))
+                elif self.random.random() < 0.5:
+                    lines += [f"{pad}else:", *self.block(depth + 1, loops, indent + 1)]
+            elif choice < 0.5 and depth < 3:
+                lines += self.loop(depth, loops, indent)
+            else:
+                lines.append(pad + self.assignment())
+        return lines
+
+    def loop(self, depth: int, loops: int, indent: int) -> list[str]:
+        self.count += 1
+        pad, k = "    " * indent, f"k{self.count}"
+        kind = self.random.random()
+        if kind < 0.6:
+            lines = [f"{pad}for {k} in range({self.random.choice(['5', '(a & 7)', '1, 6, 2', '4, -3, -2'])}):",
+                     f"{pad}    c += {k}"]
+        elif kind < 0.75:
+            lines = [f"{pad}for {k} in range_constexpr(3):", f"{pad}    c += {k}"]
+            if self.random.random() < 0.5:
+                lines += [f"{pad}    if const_expr({k} == 1):", f"{pad}        {self.random.choice(['break', 'continue'])}"]
+        else:
+            lines = [f"{pad}{k} = Int32(0)", f"{pad}while {self.random.choice(['True', self.condition()])}:",
+                     f"{pad}    {k} += 1", f"{pad}    if {k} > 6:", f"{pad}        break"]
+        lines += self.block(depth + 1, loops + 1, indent + 1)
+        if self.random.random() < 0.25:
+            lines += [f"{pad}else:", f"{pad}    d += 100"]
+        return lines
+
+    def function(self, name: str) -> str:
+        body = self.block(0, 0, 1)
+        return "\n".join([f"def {name}(a, b):", "    c, d = Int32(3), a - b", *body,
+                          "    return ((a & 1023) * 7 + b * 5) ^ (c * 3 + d)", ""])
+
+
+def compiled(source: str, name: str):
+    """The function compiled: a caller that writes what it returns into a tensor."""
+    file = f"<{name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    namespace = {"Int32": Int32, "range_constexpr": range_constexpr, "const_expr": const_expr, "cute": cute}
+    exec(compile(source, file, "exec"), namespace)
+    inner = cute.jit(namespace[name])
+
+    def host(out: cute.Tensor, a: Int32, b: Int32):
+        out[0] = inner(a, b)
+    return cute.jit(host)
+
+
+class Wrapping(int):
+    """Python's int with the arithmetic of 32 bits."""
+
+    def __new__(cls, value: int):
+        return super().__new__(cls, (int(value) + 2**31) % 2**32 - 2**31)
+
+
+def _wrap(name: str):
+    method = getattr(int, name)
+    return lambda self, other: Wrapping(method(int(self), int(other)))
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "and", "xor"):
+    setattr(Wrapping, f"__{_name}__", _wrap(f"__{_name}__"))
+
+
+def python_value(source: str, name: str, a: int, b: int) -> int:
+    namespace = {"Int32": Wrapping, "range_constexpr": range, "const_expr": lambda value: value}
+    exec(source, namespace)
+    return namespace[name](Wrapping(a), Wrapping(b))
+
+
+@pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_programs_agree_with_python(seed):
+    source = Writer(seed).function(f"program_{seed}")
+    function = compiled(source, f"program_{seed}")
+    for a, b in INPUTS:
+        expected = python_value(source, f"program_{seed}", a, b)
+        out = np.zeros(1, np.int32)
+        function(from_dlpack(out), a, b)
+        assert out[0] == expected, f"{source}\na={a} b={b}"
+
+
+def test_each_exit_out_of_a_dynamic_statement_is_warned_of(check):
+    from dsl.core.pointer import Pointer
+
+    def program(n: Int32, p: Pointer):
+        # CHECK: scf.while
+        # CHECK: scf.if
+        for i in range(n):
+            if i == 5:
+                break
+        p.store(0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check(program)
+    assert [str(warning.message) for warning in caught if warning.category is PortabilityWarning] == [
+        "`break` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"]
+
+
+def test_static_exits_stay_pythons(check):
+    from dsl.core.pointer import Pointer
+
+    def program(n: Int32, p: Pointer):
+        # CHECK-NOT: scf.
+        for i in range_constexpr(8):
+            if const_expr(i == 2):
+                break
+            p[i] = n
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(program)
+
+
+def test_a_path_without_a_value(rejected):
+    from dsl.core.pointer import Pointer
+
+    def inner(n):
+        if n > 3:
+            return n
+    jitted = cute.jit(inner)
+
+    def program(n: Int32, p: Pointer):
+        p.store(jitted(n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        text = rejected(program)
+    assert "returns Int32 on one path and reaches its end on another" in text
