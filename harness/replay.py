@@ -352,7 +352,7 @@ class Children:
         self.outcomes: dict[int, str] = {}
 
     def run(self, numbers: list[int]) -> int:
-        """0, or NO_GPU where no child could begin."""
+        """0, or NO_GPU where a child could not begin."""
         todo = list(numbers)
         while todo:
             status = self.one(todo)
@@ -444,10 +444,12 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("replay: stopped; what is in the folder is whole", file=sys.stderr)
         return 130
+    if status:
+        return status
     counts = {word: list(children.outcomes.values()).count(word) for word in sorted(set(children.outcomes.values()))}
     said = ", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing"
     print(f"{said} on {children.device.get('name', 'no GPU')}: {options.out}")
-    return status or int(any(word in counts for word in ("crash", "error", "skipped")))
+    return int(any(word in counts for word in ("crash", "error", "skipped")))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,301 @@
+"""Capsules from end to end: recorded on the emulator, replayed below a stand-in for the driver, judged, accepted."""
+
+import hashlib
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from harness import capsule, cli, golden, replay
+from harness.repro import read
+
+STAND_IN = Path(__file__).parents[1] / "launch" / "stand_in" / "stand_in_driver.py"
+
+HEAD = """
+import cutlass
+import cutlass.cute as cute
+import numpy as np
+from cutlass.cute.runtime import make_ptr
+"""
+
+TWO_LAUNCHES = """
+@cute.kernel
+def scale(x: cute.Tensor, nothing: cute.Pointer, by: cutlass.Float32):
+    i, _, _ = cute.arch.thread_idx()
+    if nothing.toint() == 0:
+        x[i] = x[i] * by
+
+@cute.jit
+def host(x: cute.Tensor, nothing: cute.Pointer, by: cutlass.Float32):
+    scale(x, nothing, by).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+def run(by):
+    x = np.arange(32, dtype=np.float32)
+    null = make_ptr(cutlass.Float32, 0, cute.AddressSpace.gmem)
+    host(x, null, by)
+    first = x.copy()
+    x[5] = 100
+    host(x, null, by)
+    return {"first": first, "sum": np.array([x.sum()])}
+"""
+
+OUTSIDE = """
+@cute.kernel
+def outside(x: cute.Tensor, far: cutlass.Int32):
+    x[far] = 1.0
+
+@cute.jit
+def host(x: cute.Tensor, far: cutlass.Int32):
+    outside(x, far).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+def run():
+    x = np.zeros(32, np.float32)
+    host(x, 2**30)
+    return {"x": x}
+"""
+
+ADDS = """
+@cute.kernel
+def adds(x: cute.Tensor):
+    i, _, _ = cute.arch.thread_idx()
+    x[i] = x[i] + 1.0
+
+@cute.jit
+def host(x: cute.Tensor):
+    adds(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+def run():
+    x = np.zeros(32, np.float32)
+    host(x)
+    return {"x": x}
+"""
+
+REPROS = {
+    "two_launches": (TWO_LAUNCHES, "params = { by = [2, 3] }"),
+    "outside": (OUTSIDE, 'outcome = "fault"'),
+    "adds": (ADDS, ""),
+    "hangs": (ADDS.replace("adds", "hangs"), 'outcome = "deadlock"'),
+    "refused": (ADDS.replace("x[i] = x[i] + 1.0", "x[i] = no_such_name"), ""),
+    "raises": ("def run():\n    raise ValueError('so')", ""),
+    "no_kernel": ("def run():\n    return {'x': np.zeros(3)}", ""),
+}
+
+
+def text_of(body: str, table: str) -> str:
+    lines = ["/// script", "[tool.repro]", *table.splitlines(), "///"]
+    return "\n".join([*(f"# {line}".rstrip() for line in lines), '"""It is so."""', HEAD, body, ""])
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A project with repros and a capsule of them, and what was said of each."""
+    root = tmp_path_factory.mktemp("project")
+    (root / "pyproject.toml").write_text("")
+    (root / "repros").mkdir()
+    for name, (body, table) in REPROS.items():
+        (root / "repros" / f"{name}.py").write_text(text_of(body, table))
+    said = []
+    cases = capsule.find([root / "repros"])
+    assert capsule.record(cases, root / "all.capsule", None, said.append) == 5
+    return root, said
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory) -> dict[str, str]:
+    if not shutil.which("cc"):
+        pytest.skip("the stand-in for the driver needs a C compiler (cc)")
+    return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
+
+
+def replayed(stand_in, file: Path, out: Path, *options: str, **variables: str) -> tuple[int, list[str]]:
+    """Exit status and lines of `python all.capsule -o out`, as on a machine that has nothing of this project."""
+    script = out.parent / "elsewhere" / "any.capsule"
+    script.parent.mkdir(exist_ok=True)
+    shutil.copyfile(file, script)
+    argv = [sys.executable, str(script), "-o", str(out), *options]
+    done = subprocess.run(argv, env=os.environ | stand_in | variables, capture_output=True, text=True, timeout=120)
+    return done.returncode, (done.stdout + done.stderr).strip().replace(str(out), "OUT").splitlines()
+
+
+@pytest.fixture(scope="module")
+def results(recorded, stand_in, tmp_path_factory):
+    out = tmp_path_factory.mktemp("replay") / "out"
+    status, lines = replayed(stand_in, recorded[0] / "all.capsule", out, "--timeout", "4", STAND_IN_HANG="hangs")
+    return out, status, lines
+
+
+@pytest.fixture
+def project(recorded, tmp_path, monkeypatch):
+    """A copy of the project to accept results in."""
+    monkeypatch.delenv("CI", raising=False)
+    shutil.copytree(recorded[0], tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+def accepted(root: Path, out: Path, accept_differences: bool = False) -> tuple[dict, dict[str, str]]:
+    said = []
+    found = capsule.accept(out, root, accept_differences, said.append)
+    return found, {text.partition(": ")[0]: text.partition(": ")[2] for text in said}
+
+
+def test_every_case_is_recorded_or_says_why_not(recorded):
+    assert recorded[1] == [
+        "[1/8] adds: recorded, 1 launch",
+        "[2/8] hangs: recorded, 1 launch",
+        "[3/8] no_kernel: skipped: it launches no kernel",
+        "[4/8] outside: recorded, 1 launch",
+        "[5/8] raises: skipped: error: ValueError: so",
+        "[6/8] refused: skipped: error: NameError: name 'no_such_name' is not defined",
+        "[7/8] two_launches--by=2: recorded, 2 launches",
+        "[8/8] two_launches--by=3: recorded, 2 launches",
+    ]
+
+
+def test_a_capsule_names_no_folder_of_this_machine(recorded):
+    with zipfile.ZipFile(recorded[0] / "all.capsule") as file:
+        for name in file.namelist():
+            assert str(recorded[0]).encode() not in file.read(name), name
+        index = json.loads(file.read("capsule.json"))
+        assert file.read("__main__.py") == Path(replay.__file__).read_bytes()
+    two = next(case for case in index["cases"] if case["name"] == "two_launches--by=2")
+    assert two["outputs"] == [{"name": "first", "dtype": "float32", "shape": [32]},
+                              {"name": "sum", "dtype": "float32", "shape": [1]}]
+    assert two["repro"] == "repros/two_launches.py" and two["arch"] == "sm_80"
+
+
+def test_replay_runs_every_case_whatever_became_of_the_others(results):
+    out, status, lines = results
+    assert (status, lines) == (0, [
+        "[1] adds: ran", "[2] hangs: deadlock", "[3] outside: fault", "[4] two_launches--by=2: ran",
+        "[5] two_launches--by=3: ran", "1 deadlock, 1 fault, 3 ran on Stand-in GPU: OUT"])
+    table = json.loads((out / "two_launches--by=2.json").read_text())
+    assert table["device"] == {"kind": "cuda", "name": "Stand-in GPU", "driver": "CUDA 13.0", "cuda": "13.0",
+                               "arch": "sm_90"}
+    assert [launch["as_predicted"] for launch in table["result"]["launches"]] == [True, True]
+    assert json.loads((out / "outside.json").read_text())["result"]["name"] == "CUDA_ERROR_ILLEGAL_ADDRESS"
+
+
+def test_what_came_back_becomes_validated_goldens(project, results):
+    found, said = accepted(project, results[0])
+    assert found == {"validated": ["adds", "hangs", "outside", "two_launches--by=2", "two_launches--by=3"]}
+    assert said["adds"] == "validated by replay (Stand-in GPU, sm_90, driver CUDA 13.0)"
+    case = next(read(project / "repros" / "two_launches.py").cases())
+    known = golden.read(golden.path_of(case))
+    table = json.loads((results[0] / "two_launches--by=2.json").read_text())
+    made = known.provenance
+    assert known.validated and made["gpu"] == "Stand-in GPU" and made["date"] == table["date"]
+    assert made["host"] == "replay" and made["compiler"]["name"] == "embedded" and made["ptx_sha256"]
+    assert list(known.outputs["first"].values()) == [2.0 * i for i in range(32)]
+    assert known.outputs["sum"].values()[0] == 4 * (sum(range(32)) - 5) + 200
+    records = [json.loads(line) for file in (project / "repros" / "records").iterdir() for line in open(file)]
+    assert {record["verdict"] for record in records} == {"pass"} and len(records) == 5
+    assert golden.read(project / "repros/goldens/outside/default.json").identity == {"kind": "out_of_bounds"}
+
+
+def test_a_gpu_that_disagrees_is_listed_and_believed_only_when_asked(project, recorded, stand_in, tmp_path):
+    accept = ["pytest", "-q", "-p", "no:cacheprovider", "repros/adds.py", "--update-goldens"]
+    subprocess.run([sys.executable, "-m", *accept], cwd=project, check=True, capture_output=True, timeout=60)
+    out = tmp_path / "out"
+    assert replayed(stand_in, project / "all.capsule", out, "-k", "adds", STAND_IN_WRONG="adds")[0] == 0
+    found, said = accepted(project, out)
+    assert found == {"disagreement": ["adds"]}
+    assert said["adds"].splitlines()[:4] == [
+        "disagreement: differs from the golden",
+        "    `x` differs from the golden in 1 of 32 elements (bits)",
+        "        index  where                  expected        got",
+        "        [0]    block 0 warp 0 lane 0  0x3f800000 1.0  0x3f800040 1.0000076293945312"]
+    assert "hardware contradicts it" in said["adds"]
+    path = project / "repros/goldens/adds/default.json"
+    assert not golden.read(path).validated
+    assert accepted(project, out, accept_differences=True)[0] == {"validated": ["adds"]}
+    assert golden.read(path).validated and golden.read(path).outputs["x"].raw[0] == 0x3F800040
+
+
+def test_a_stale_capsule_is_refused_by_name(project, results):
+    (project / "repros" / "adds.py").write_text(text_of(ADDS + "\n# changed", ""))
+    (project / "repros" / "outside.py").unlink()
+    found, said = accepted(project, results[0])
+    assert found["stale"] == ["adds", "outside"]
+    assert said["adds"] == "stale: repros/adds.py has changed since it was recorded; record and replay it anew"
+    assert said["outside"] == "stale: repros/outside.py is gone"
+    assert not (project / "repros/goldens/adds").exists()
+
+
+def test_goldens_are_not_accepted_in_ci(project, results, monkeypatch, capsys):
+    monkeypatch.setenv("CI", "true")
+    assert cli.main(["accept", "--from-replay", str(results[0])]) == 2
+    assert capsys.readouterr().err == "goldens are not accepted where CI is set: accept them by hand, and commit them\n"
+
+
+def test_a_crash_is_told_and_the_rest_goes_on(recorded, stand_in, tmp_path):
+    status, lines = replayed(stand_in, recorded[0] / "all.capsule", tmp_path / "out", "-k", "s", STAND_IN_CRASH="adds")
+    assert status == 1 and lines[0] == "[1] adds: crash" and lines[-1].startswith("1 crash, 1 fault, 3 ran")
+
+
+def test_a_machine_without_a_gpu(recorded, stand_in, tmp_path):
+    status, lines = replayed(stand_in, recorded[0] / "all.capsule", tmp_path / "out", STAND_IN_FAIL="cuInit=100")
+    why = "no GPU that can be used: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected (cuInit)"
+    assert (status, lines) == (3, [why])
+
+
+@pytest.mark.parametrize("damage, why", [
+    (lambda data: b"", "is no capsule, or only part of one: File is not a zip file"),
+    (lambda data: data[: len(data) // 2], "is no capsule, or only part of one: File is not a zip file"),
+    (lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:], "is damaged"),
+    (lambda data: b"PK\5\6" + bytes(18), "is no capsule, or only part of one: \"There is no item named")])
+def test_a_damaged_capsule_is_one_message(recorded, tmp_path, damage, why, capsys):
+    path = tmp_path / "bad.capsule"
+    path.write_bytes(damage((recorded[0] / "all.capsule").read_bytes()))
+    assert replay.main([str(path), "-o", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"replay: {path} ") and why in said and said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("damage, why", [
+    (lambda out: (out / "adds.bin").write_bytes(b"x"), "its data file does not have the sha256 it names"),
+    (lambda out: (out / "adds.json").write_text("{"), "adds.json is no result of a replay"),
+    (lambda out: (out / "replayed.capsule").unlink(), "holds no replayed.capsule"),
+    (lambda out: [file.unlink() for file in out.glob("*.json")], "holds no results")])
+def test_damaged_results_are_refused(project, results, tmp_path, damage, why):
+    shutil.copytree(results[0], tmp_path / "out")
+    damage(tmp_path / "out")
+    with pytest.raises(capsule.Refused, match=why):
+        accepted(project, tmp_path / "out")
+    assert not (project / "repros" / "goldens").exists()
+
+
+def test_a_recording_that_is_stopped_leaves_nothing(tmp_path):
+    def stop(line: str) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "plain.py").write_text(text_of("def run():\n    return {}", "").replace(HEAD, ""))
+    with pytest.raises(KeyboardInterrupt):
+        capsule.record(capsule.find([tmp_path]), tmp_path / "one.capsule", None, stop)
+    assert [path.name for path in tmp_path.iterdir()] == ["plain.py"]
+
+
+def test_k_takes_pytests_expressions(recorded):
+    folder = recorded[0] / "repros"
+    names = [capsule.name_of(case) for case in capsule.find([folder], "two and by=3 or adds")]
+    assert names == ["adds", "two_launches--by=3"]
+    with pytest.raises(capsule.Refused, match="-k and: "):
+        capsule.find([folder], "and")
+
+
+def test_a_recording_made_again_has_the_same_bytes(recorded, tmp_path):
+    def blobs(path: Path) -> set[str]:
+        with zipfile.ZipFile(path) as file:
+            return {name for name in file.namelist() if name.startswith("blobs/")}
+
+    again = tmp_path / "again.capsule"
+    capsule.record(capsule.find([recorded[0] / "repros"], "two"), again, None, lambda line: None)
+    assert blobs(again) and blobs(again) <= blobs(recorded[0] / "all.capsule")
+    assert all(hashlib.sha256(zipfile.ZipFile(again).read(name)).hexdigest() == name[6:] for name in blobs(again))
