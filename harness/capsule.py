@@ -249,7 +249,10 @@ def _accept(
         return "skipped", f"not replayed: {one.result['text']}"
     host = hosts.Host("replay", "cuda", device_facts=one.device)
     with tempfile.TemporaryDirectory(prefix="playback-") as folder:
-        _unpack(capsule, one, Path(folder))
+        try:
+            _unpack(capsule, one, Path(folder))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Refused(f"{one.case['name']}.json is no result of a replay: {error!r}") from None
         outcome = judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"))
     notes = _relabel(outcome, one, capsule)
     verdict = judge.judge(case, host, outcome, root)

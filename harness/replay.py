@@ -26,7 +26,10 @@ import sys
 import zipfile
 from typing import Any
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("replay: numpy is missing: uv run --no-project --with numpy --with cuda-bindings python ...")
 
 SCHEMA = 1
 OUTCOMES = {  # what a failed kernel was. CUDA driver API: CUresult
@@ -327,7 +330,10 @@ def child(capsule: Capsule, out: str, numbers: list[int], pipe: int) -> int:
     try:
         gpu = Gpu()
         device = gpu.facts()
-    except (ImportError, RuntimeError, CudaError) as error:
+    except ImportError as error:
+        print(f"{error}: uv run --no-project --with numpy --with cuda-bindings python ...", file=sys.stderr)
+        return NO_GPU
+    except (RuntimeError, CudaError) as error:
         print(f"no GPU that can be used: {error}", file=sys.stderr)
         return NO_GPU
     os.write(pipe, f"device {json.dumps(device)}\n".encode())

@@ -190,8 +190,8 @@ class Cuda:
         has = self.cuda_version
         if version and cuda_for_ptx(needs := (int(version[1]), int(version[2]))) > has:
             needs_cuda, last = cuda_for_ptx(needs), ptx_of_cuda(has)
-            found.append("the PTX is version {}.{}, which takes a driver for CUDA {}.{}; this driver is for CUDA {}.{} "
-                         "and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older target: "
+            found.append("the PTX is version {}.{}, which takes a driver for CUDA {}.{}; this driver is for CUDA "
+                         "{}.{} and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older target: "
                          "--gpu-arch".format(*needs, *needs_cuda, *has, *last))
         mine = int(re.sub(r"\D", "", self.arch))
         if target and (int(target[1]) > mine or target[2] == "a" and int(target[1]) != mine):

@@ -111,7 +111,7 @@ class Playback(Emulated):
             if not np.array_equal(actual, wanted):
                 label = line["regions"][region]["label"]
                 raise _diverged(f"before launch {self._next + 1} the host wrote other bytes into {label} than were "
-                                "replayed, because an earlier launch gave other results on the GPU than on the emulator")
+                                "replayed, because an earlier launch gave other results on the GPU than here")
 
     def _apply(self, known: np.ndarray, rows: list[dict]) -> None:
         for row in rows:

@@ -231,7 +231,7 @@ def test_a_stale_capsule_is_refused_by_name(project, results):
 def test_goldens_are_not_accepted_in_ci(project, results, monkeypatch, capsys):
     monkeypatch.setenv("CI", "true")
     assert cli.main(["accept", "--from-replay", str(results[0])]) == 2
-    assert capsys.readouterr().err == "goldens are not accepted where CI is set: accept them by hand, and commit them\n"
+    assert capsys.readouterr().err.startswith("goldens are not accepted where CI is set: ")
 
 
 def test_a_crash_is_told_and_the_rest_goes_on(recorded, stand_in, tmp_path):
@@ -249,7 +249,7 @@ def test_a_machine_without_a_gpu(recorded, stand_in, tmp_path):
     (lambda data: b"", "is no capsule, or only part of one: File is not a zip file"),
     (lambda data: data[: len(data) // 2], "is no capsule, or only part of one: File is not a zip file"),
     (lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:], "is damaged"),
-    (lambda data: b"PK\5\6" + bytes(18), "is no capsule, or only part of one: \"There is no item named")])
+    (lambda data: b"PK\5\6" + bytes(18), "is no capsule, or only part of one: \"There is no item")])
 def test_a_damaged_capsule_is_one_message(recorded, tmp_path, damage, why, capsys):
     path = tmp_path / "bad.capsule"
     path.write_bytes(damage((recorded[0] / "all.capsule").read_bytes()))
