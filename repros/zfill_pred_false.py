@@ -34,7 +34,7 @@ def kernel(src: cute.Tensor, out: cute.Tensor, elements: cutlass.Constexpr, cach
     # CHECK-PTX(copy=ca8): cp.async.ca.shared.global [{{.*}}], [{{.*}}], 8, 0;
     # CHECK-PTX(copy=ca16): cp.async.ca.shared.global [{{.*}}], [{{.*}}], 16, 0;
     # CHECK-PTX(copy=cg16): cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16, 0;
-    # CHECK-SASS: LDGSTS.E{{.*}}], !PT
+    # CHECK-SASS(copy=cg16): LDGSTS.E{{.*}}], !PT
     atom = cute.make_copy_atom(cpasync.CopyG2SOp(cache_mode=cache), cutlass.Float32, num_bits_per_copy=32 * elements)
     pred = cute.make_fragment_like(mine, cutlass.Boolean)
     pred.fill(False)

@@ -40,8 +40,8 @@ def kernel(
     # CHECK-PTX(copy=ca16): cp.async.ca.shared.global [{{.*}}], [{{.*}}], 16, %r{{[0-9]+}};
     # CHECK-PTX(copy=cg16): cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16, %r{{[0-9]+}};
     # CHECK-PTX-NOT: bra
-    # CHECK-SASS-NOT: @{{!?}}P{{[0-9]}} LDGSTS
-    # CHECK-SASS: LDGSTS.E{{.*}}], {{!?}}P{{[0-9]}}
+    # CHECK-SASS(copy=cg16)-NOT: @{{!?}}P{{[0-9]}} LDGSTS
+    # CHECK-SASS(copy=cg16): LDGSTS.E{{.*}}], {{!?}}P{{[0-9]}}
     atom = cute.make_copy_atom(cpasync.CopyG2SOp(cache_mode=cache), cutlass.Float32, num_bits_per_copy=32 * elements)
     pred = cute.make_fragment_like(mine, cutlass.Boolean)
     pred.fill(tid < limit)
