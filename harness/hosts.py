@@ -66,7 +66,7 @@ def resolve(
 ) -> Host:
     """The host called `name`; `note` takes what is worth telling while it works. Raises HostError (NoDevice)."""
     if name in _HOSTS:
-        return _HOSTS[name]()
+        return _HOSTS[name](note)
     from harness import ssh
 
     settings = settings or {}
@@ -101,11 +101,11 @@ def probed(host: Host, transport: Transport) -> Host:
     return replace(host, device="cuda", device_facts=facts) if facts else replace(host, device="emulator")
 
 
-def _embedded() -> Host:
+def _embedded(note: Callable[[str], None] | None = None) -> Host:
     return Host("embedded", "emulator")
 
 
-def _local() -> Host:
+def _local(note: Callable[[str], None] | None = None) -> Host:
     probe = [sys.executable, "-c", _PROBE]
     try:
         done = subprocess.run(probe, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, stdin=subprocess.DEVNULL)
@@ -117,7 +117,7 @@ def _local() -> Host:
             f"host local: this machine has no CUDA device that can be used: {why}\n"
             "run on the emulator with --gpu-host embedded (the default)"
         )
-    return Host("local", "cuda", device_facts=json.loads(done.stdout))
+    return Host("local", "cuda", lambda: Local(note), device_facts=json.loads(done.stdout))
 
 
 _HOSTS = {"embedded": _embedded, "local": _local}

@@ -91,8 +91,9 @@ class Link:
         self.name = address.alias
         self._answers: queue.Queue[tuple[dict[str, Any], list[bytes]] | str] = queue.Queue()
         self._sending = threading.Lock()
-        self._closed = threading.Event()
-        self._limit_bytes = 0
+        self._closed = threading.Event()  # by this side
+        self._ended = threading.Event()  # nothing more will come
+        self._ended.set()
         try:
             self._start(settings)
         except BaseException:
@@ -112,6 +113,7 @@ class Link:
         except (OSError, EOFError, paramiko.SSHException) as error:
             raise LinkDown(f"{self.name}: the agent did not start: {error or type(error).__name__}") from None
         self.channel.settimeout(DEAD_S)
+        self._ended.clear()
         threading.Thread(target=self._listen, daemon=True).start()
         threading.Thread(target=self._beat, daemon=True).start()
         self.hello = self._answer(HELLO_S)[0]
@@ -140,7 +142,7 @@ class Link:
     def _listen(self) -> None:
         """In a thread: take frames off the channel until it ends, or nothing came for DEAD_S."""
         try:
-            while frame := read_frame(self._read, self._limit()):
+            while frame := read_frame(self._read, RESULT_LIMIT_BYTES):
                 if frame[0].get("kind") != "pong":
                     self._answers.put(frame)
             said = printable(self._stderr().decode("utf-8", "replace")).strip()
@@ -151,9 +153,8 @@ class Link:
             self._answers.put(f"the connection was lost: nothing came for {DEAD_S:g} s")
         except (OSError, EOFError) as error:
             self._answers.put(f"the connection was lost: {error}")
-
-    def _limit(self) -> int:
-        return RESULT_LIMIT_BYTES
+        finally:
+            self._ended.set()
 
     def _read(self, count: int) -> bytes:
         pieces = []
@@ -214,11 +215,10 @@ class Link:
     def close(self) -> None:
         """End the agent, which kills what it started, and then the connection."""
         self._closed.set()
-        channel = getattr(self, "channel", None)
         try:
-            if channel is not None:
-                channel.shutdown_write()
-                channel.status_event.wait(CLOSE_S)
+            if not self._ended.is_set():
+                self.channel.shutdown_write()
+                self._ended.wait(CLOSE_S)
         except (OSError, EOFError):
             pass
         self.connection.close()

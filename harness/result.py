@@ -157,12 +157,12 @@ def _from_result(result: dict[str, Any], buffers: list[bytes]) -> Outcome:
     if kind not in ("outputs", "rejected", "trap", "deadlock", "fault", "error", "infra"):
         raise BadReply(f"unknown outcome {kind!r}")
     outcome = Outcome(kind, printable(result.get("text") or ""), printable(result.get("full_text") or ""))
-    outcome.detail = {k: result[k] for k in ("class", "id", "file", "line", "kind", "no_sass") if k in result}
-    outcome.facts = result.get("facts") or {}
-    outcome.versions = dict(result.get("versions") or {})
+    outcome.detail = {k: _clean(result[k]) for k in ("class", "id", "file", "line", "kind", "no_sass") if k in result}
+    outcome.facts = _clean(result.get("facts") or {})
+    outcome.versions = _clean(dict(result.get("versions") or {}))
     outcome.durations = {k: float(v) for k, v in (result.get("durations") or {}).items()}
     if kind == "outputs":
-        described = [*result["outputs"], *result["expected"]]
+        described = _clean([*result["outputs"], *result["expected"]])
         arrays = [_array(one, data) for one, data in zip(described, buffers, strict=True)]
         names = [one["name"] for one in described]
         split = len(result["outputs"])
@@ -192,6 +192,15 @@ _ESCAPES = re.compile(
 def printable(text: str) -> str:
     """Text from a repro without escape sequences and control characters."""
     return _ESCAPES.sub("", text)
+
+
+def _clean(value: Any) -> Any:
+    """JSON data with every text in it printable."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(str(key)): _clean(one) for key, one in value.items()}
+    return [_clean(one) for one in value] if isinstance(value, list) else value
 
 
 def author_frames(fault: str) -> str:

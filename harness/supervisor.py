@@ -69,7 +69,7 @@ def read_frame(read: Callable[[int], bytes], limit_bytes: int) -> tuple[dict[str
     try:
         header = json.loads(text)
         sizes = [int(size) for size in header["buffers"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise BadFrame(f"the header of a frame is broken ({error})") from None
     if any(size < 0 for size in sizes) or sum(sizes) > limit_bytes:
         raise BadFrame(f"{sum(sizes)} bytes of arrays are over the limit of {limit_bytes}")

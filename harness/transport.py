@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -63,7 +63,8 @@ class Transport(Protocol):
 class Local:
     """A supervisor that is a child of this process, in a session of its own so that Ctrl-C reaches only us."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[str], None] | None = None) -> None:
+        self._note = note
         self._process: subprocess.Popen | None = None
         self._errors: Any = None
 
@@ -73,7 +74,8 @@ class Local:
             write_frame(process.stdin.fileno(), asdict(job))
             warm_s = WARM_S if job.warm and not job.fresh else 0.0
             while (reply := self._read(job.timeout_s + warm_s + SLACK_S, job.limit_bytes))[0]["kind"] == "note":
-                pass  # it waits for the GPU
+                if self._note:
+                    self._note(f"local: {reply[0]['text']}")
             return reply
         except (OSError, BadFrame, LinkDown) as error:
             said = self._said()

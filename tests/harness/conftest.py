@@ -185,9 +185,15 @@ class Sshd:
         return found
 
     def connections(self) -> list[int]:
-        """Process ids of sshd's children, one for each connection."""
-        pid = int((self.folder / "pid").read_text())
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        """Process ids of the sshd of each connection; for an ordinary user it is two processes."""
+        found = [int((self.folder / "pid").read_text())]
+        for pid in found:  # which grows
+            try:
+                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                found += [int(c) for c in children if Path(f"/proc/{c}/comm").read_text().startswith("sshd")]
+            except OSError:
+                continue
+        return found[1:]
 
     def stop(self) -> None:
         for pid in [*self.connections(), int((self.folder / "pid").read_text())]:

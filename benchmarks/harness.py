@@ -1,0 +1,164 @@
+"""What SSH costs, measured against a real sshd on loopback (needs /usr/sbin/sshd; `apt-get install openssh-server`).
+
+    uv run python benchmarks/harness.py            all of it
+    uv run python benchmarks/harness.py --quick    without the suite in repros/
+
+The far side runs this interpreter, so that both sides do the same work. Bytecode is written on both sides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)  # not this folder, in which this file hides the package
+REPEATS = 7
+CASES = 40
+ARRAY = "import numpy as np\ndef run():\n    return {'out': np.arange(1024)}"
+SLEEP = "import subprocess, time\ndef run():\n    subprocess.Popen(['setsid', 'sleep', '995'])\n    time.sleep(99)"
+
+
+def loopback() -> Any:
+    """The module of the tests that starts an sshd."""
+    spec = importlib.util.spec_from_file_location("loopback", ROOT / "tests/harness/conftest.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CONNECT = """
+import sys, time
+began = time.perf_counter()
+from harness import hosts, settings
+host = hosts.resolve("p1", settings.load(__import__("pathlib").Path(sys.argv[1])))
+transport = host.connect()
+transport.open()
+connected = time.perf_counter() - began
+host = hosts.probed(host, transport)
+from harness.repro import read
+from harness import judge
+outcome = judge.run(transport, next(read(__import__("pathlib").Path(sys.argv[1]) / "repros/one.py").cases()), host)
+assert outcome.kind == "outputs", outcome
+print(connected, time.perf_counter() - began)
+transport.close()
+"""
+
+
+def connect(project: Path) -> tuple[list[float], list[float]]:
+    """Seconds to a connected agent, and to the first reply, each in a new process."""
+    rows = []
+    for _ in range(REPEATS):
+        done = subprocess.run([sys.executable, "-c", CONNECT, project], capture_output=True, text=True, check=True)
+        rows.append([float(word) for word in done.stdout.split()])
+    connected, replied = zip(*rows, strict=True)
+    return list(connected), list(replied)
+
+
+def cases(project: Path, name: str, fresh: bool, count: int) -> list[float]:
+    """Seconds for each of `count` runs of a small repro on a host, after the first."""
+    from harness.repro import read
+    from harness.session import Session
+
+    session = Session(project, [name])
+    host, case = session.hosts()[0], next(read(project / "repros/one.py").cases())
+    found = []
+    try:
+        for _ in range(count + 1):
+            began = time.perf_counter()
+            outcome = session.run(case, host, None, fresh)[1]
+            found.append(time.perf_counter() - began)
+            assert outcome.kind == "outputs", outcome.text
+    finally:
+        session.close()
+    return found[1:]
+
+
+def suite(host: str) -> tuple[float, int]:
+    """Seconds and cases of `pytest repros` on a host."""
+    argv = [sys.executable, "-m", "pytest", "repros", "-q", "--gpu-host", host, "-p", "no:cacheprovider"]
+    began = time.perf_counter()
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True)
+    took = time.perf_counter() - began
+    if done.returncode:
+        sys.exit(done.stdout)
+    return took, int(done.stdout.split(" passed")[0].split()[-1])
+
+
+def interrupted(project: Path, processes: Callable[[], list[str]]) -> float:
+    """Seconds from Ctrl-C to nothing left on the host."""
+    code = "import sys; from harness.cli import main; sys.exit(main(['run', 'repros/sleep.py', '--host', 'p1']))"
+    client = subprocess.Popen([sys.executable, "-c", code], cwd=project, stderr=subprocess.DEVNULL)
+    while not any("sleep 995" in line for line in processes()):
+        time.sleep(0.01)
+    client.send_signal(signal.SIGINT)
+    began = time.perf_counter()
+    while processes():
+        time.sleep(0.002)
+    took = time.perf_counter() - began
+    client.wait()
+    return took
+
+
+def show(what: str, seconds: list[float], limit_s: float | None = None) -> None:
+    middle, worst = statistics.median(seconds), max(seconds)
+    limit = f"   (wanted: under {limit_s:g} s)" if limit_s else ""
+    print(f"{what:56} median {middle:.3f} s  worst {worst:.3f} s  of {len(seconds)}{limit}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="without the suite in repros/")
+    quick = parser.parse_args().quick
+    tests = loopback()
+    folder = Path(tempfile.mkdtemp(prefix="gpu-repro-benchmark-"))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ |= {"GPU_REPRO_SSH_CONFIG": str(folder / "ssh_config"), "XDG_CONFIG_HOME": str(folder / "config")}
+    (folder / "config/gpu-repro").mkdir(parents=True)
+    settings = f'[p1]\npython = "{sys.executable}"\ncache = "{folder}/cache"\n'
+    (folder / "config/gpu-repro/hosts.toml").write_text(settings)
+    (folder / "repros").mkdir()
+    for name, body in (("one", ARRAY), ("sleep", SLEEP)):
+        (folder / f"repros/{name}.py").write_text(tests.repro_text(body))
+    (folder / "pyproject.toml").touch()
+    sshd = tests.Sshd(folder)
+    try:
+        measure(folder, sshd.processes, quick)
+    finally:
+        sshd.stop()
+        shutil.rmtree(folder, ignore_errors=True)  # sshd may still be removing its own
+
+
+def measure(folder: Path, processes: Callable[[], list[str]], quick: bool) -> None:
+    connect(folder)  # the package goes there, and bytecode is written
+    connected, replied = connect(folder)
+    show("connect and bootstrap, in a new process", connected, 1.5)
+    show("the same, and the first small repro's reply", replied)
+    for fresh, count in ((False, CASES), (True, CASES // 4)):
+        way = "a new interpreter" if fresh else "a fork"
+        here, there = cases(folder, "embedded", fresh, count), cases(folder, "p1", fresh, count)
+        show(f"one small repro here, {way} for each", here)
+        show(f"one small repro over SSH, {way} for each", there)
+        more = statistics.median(there) - statistics.median(here)
+        print(f"{'over SSH it takes more by':56} {more:.3f} s   (wanted: at most 0.2 s)")
+    show("Ctrl-C to nothing left on the host", [interrupted(folder, processes) for _ in range(REPEATS)], 1.0)
+    if not quick:
+        suite("p1")
+        (here, count), (there, _) = suite("embedded"), suite("p1")
+        print(f"the suite, {count} cases: here {here:.1f} s, over SSH {there:.1f} s, connecting included")
+        print(f"{'over SSH a case takes more by':56} {(there - here) / count:.3f} s   (wanted: at most 0.2 s)")
+
+
+if __name__ == "__main__":
+    main()
