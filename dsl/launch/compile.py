@@ -18,6 +18,7 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.core.trace import SLOT_BYTES, Traced
 from dsl.launch import session
 from dsl.launch.device import Launch
+from dsl.launch.native_launch import Record, Run, Table
 from dsl.lower.host import native
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.nvptx import to_ptx
@@ -72,16 +73,17 @@ _PLACES = re.compile(r" loc\([^()\n]*\)|^#loc.*\n", re.MULTILINE)
 
 def _code(host_mlir: str, device_mlir: str, arch: str, opt_level: int) -> Code:
     """Compiled, or found by its text; from which line the host function is called makes no difference."""
-    key = (_PLACES.sub("", host_mlir), device_mlir, arch, opt_level)
+    entry = getattr(session.current().device, "launch_entry", None) if device_mlir else None
+    key = (_PLACES.sub("", host_mlir), device_mlir, arch, opt_level, entry)
     if key not in _codes:
-        _codes[key] = _compile(host_mlir, device_mlir, arch, opt_level)
+        _codes[key] = _compile(host_mlir, device_mlir, arch, opt_level, entry or _entry_address)
     return _codes[key]
 
 
-def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int) -> Code:
+def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int, entry: int) -> Code:
     llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
     ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
-    host = native(to_llvm_ir(convert_to_llvm(host_mlir, debug_lines=False)), {"dsl_launch": _entry_address},
+    host = native(to_llvm_ir(convert_to_llvm(host_mlir, debug_lines=False)), {"dsl_launch": entry},
                   keep_alive=(_entry,))
     return Code(arch, llvm, ptx, host.function("host", ctypes.c_int32, ctypes.c_void_p))
 
@@ -104,6 +106,7 @@ class Compiled:
                                                   for letter in slots)).pack
         self._loaded: tuple[object, object] | None = None       # device, program
         self._recorded: tuple[object, list] | None = None       # session, its records of these kernels
+        self.table = Table(len(traced.kernels))                 # what machine code knows of the loaded program
         if traced.kernels:
             self.records(session.current())
         if options.keep_ptx and code.ptx:
@@ -158,34 +161,45 @@ class Compiled:
 # --- from the native function back to Python ----------------------------------------------------------------------
 
 
-class _Record(ctypes.Structure):
-    """What `core.trace` stores for a launch."""
-
-    _fields_ = [("grid", ctypes.c_int32 * 3), ("block", ctypes.c_int32 * 3), ("cluster", ctypes.c_int32 * 3),
-                ("smem_bytes", ctypes.c_int32), ("stream", ctypes.c_uint64)]
-
-
 @dataclass
-class _Run:
+class _Running:
     compiled: Compiled
     device: Any
+    table: Table
+    native: Run
     error: BaseException | None = None
 
+    def note(self) -> None:
+        """Write down what machine code launched."""
+        for index, record in self.native.noted():
+            launch = _launch_of(record)
+            self.compiled.records(session.current())[index].launched(launch.grid, launch.block, launch.smem_bytes)
+            self.device.launched(self.compiled.traced.kernels[index].name, launch)
 
-_runs: dict[int, _Run] = {}                      # by handle: a native function may be running in every thread
+
+_runs: dict[int, _Running] = {}                  # by handle: a native function may be running in every thread
 
 
 def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> None:
-    run = _Run(compiled, device)
-    block = ctypes.create_string_buffer(compiled._pack(id(run), *slots))
-    _runs[id(run)] = run
+    if compiled._loaded is not None and compiled._loaded[0] is not device:
+        compiled.table = Table(len(compiled.traced.kernels))
+    if hasattr(device, "launch_entry"):
+        device.begin()
+    table = compiled.table
+    run = _Running(compiled, device, table, table.run(_entry_address))
+    handle = ctypes.addressof(run.native)
+    block = ctypes.create_string_buffer(compiled._pack(handle, *slots))
+    _runs[handle] = run
     sys.stdout.flush()                           # printf of the host function writes past Python's buffer
     try:
         compiled.code.host(ctypes.addressof(block))
     finally:
-        del _runs[id(run)]
+        del _runs[handle]
+        run.note()
     if run.error is not None:
         raise run.error
+    if run.native.code:
+        raise device.refused(run.native.code)
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -194,7 +208,8 @@ def _entry(handle: int, index: int, record: int, params: int) -> int:
     run = _runs[handle]
     if run.error is None:
         try:
-            _launch(run, index, _Record.from_address(record), params)
+            run.note()
+            _launch(run, index, Record.from_address(record), params)
         except BaseException as error:
             run.error = error
     return int(run.error is not None)
@@ -203,12 +218,20 @@ def _entry(handle: int, index: int, record: int, params: int) -> int:
 _entry_address = ctypes.cast(_entry, ctypes.c_void_p).value
 
 
-def _launch(run: _Run, index: int, record: _Record, params: int) -> None:
-    kernel = run.compiled.traced.kernels[index]
-    launch = Launch(tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream)
+def _launch_of(record: Record) -> Launch:
+    return Launch(tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream)
+
+
+def _launch(run: _Running, index: int, record: Record, params: int) -> None:
+    kernel, launch = run.compiled.traced.kernels[index], _launch_of(record)
     addresses = (ctypes.c_void_p * max(len(kernel.params), 1)).from_address(params)
     values = [ctypes.string_at(address, size_bytes) for address, (_, size_bytes) in zip(addresses, kernel.params)]
     noted = run.compiled.records(session.current())[index]
     noted.launched(launch.grid, launch.block, launch.smem_bytes)
-    run.device.launch(run.compiled.program(run.device), kernel.name, launch, values)
+    program = run.compiled.program(run.device)
+    run.device.launch(program, kernel.name, launch, values)
     sys.stdout.flush()
+    if hasattr(run.device, "launch_entry"):      # from now on without Python
+        handle, allowed_smem_bytes = run.device.function(program, kernel.name)
+        run.table.allowed_smem_bytes[index] = allowed_smem_bytes
+        run.table.functions[index] = handle

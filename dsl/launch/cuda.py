@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any
 
+from dsl.launch import native_launch
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, DeviceMissing, Launch
 
 # What a failed kernel was, by the driver's name. CUDA driver API: CUresult.
@@ -191,8 +193,8 @@ class Cuda:
         if version and cuda_for_ptx(needs := (int(version[1]), int(version[2]))) > has:
             needs_cuda, last = cuda_for_ptx(needs), ptx_of_cuda(has)
             found.append("the PTX is version {}.{}, which takes a driver for CUDA {}.{}; this driver is for CUDA "
-                         "{}.{} and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older target: "
-                         "--gpu-arch".format(*needs, *needs_cuda, *has, *last))
+                         "{}.{} and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older "
+                         "target: --gpu-arch".format(*needs, *needs_cuda, *has, *last))
         mine = int(re.sub(r"\D", "", self.arch))
         if target and (int(target[1]) > mine or target[2] == "a" and int(target[1]) != mine):
             only = "alone" if target[2] == "a" else "and later"
@@ -201,21 +203,46 @@ class Cuda:
         return found
 
     def launch(self, program: Any, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
-        self._call("cuCtxSetCurrent", self.context)
+        self.begin()
         cells = [ctypes.create_string_buffer(param, len(param)) for param in params]
         pointers = (ctypes.c_void_p * max(len(cells), 1))(*[ctypes.addressof(cell) for cell in cells])
-        what = f"`{entry}` grid={launch.grid} block={launch.block}"
-        what += f" cluster={launch.cluster}" * (launch.cluster != (1, 1, 1))
-        what += f" smem={launch.smem_bytes}" * bool(launch.smem_bytes)
         try:
             function = self._function(program, entry, launch)
             self._call("cuLaunchKernelEx", self._config(launch), function, ctypes.addressof(pointers), 0)
         except DeviceError as error:
-            if self._lost:
-                raise
-            raise DeviceError(error.name, f"{str(error).partition(': ')[2]}\nlaunching {what}",
-                              INVALID_LAUNCH if error.name in _REFUSED else None) from None
-        self._running.append(what)
+            raise self._not_launched(error, _describe(entry, launch)) from None
+        self.launched(entry, launch)
+
+    @functools.cached_property
+    def launch_entry(self) -> int:
+        """The address of machine code that launches; see native_launch."""
+        library = ctypes.CDLL("libcuda.so.1")
+        self._native = native_launch.entry(ctypes.cast(library.cuLaunchKernelEx, ctypes.c_void_p).value)
+        return self._native[0]
+
+    def begin(self) -> None:
+        """Before machine code launches. Raises DeviceError where the context is lost."""
+        self._call("cuCtxSetCurrent", self.context)
+
+    def launched(self, entry: str, launch: Launch) -> None:
+        """Remember a launch until somebody waits for its end."""
+        self._running.append(_describe(entry, launch))
+
+    def refused(self, code: int) -> DeviceError:
+        """The error of the last launch, which machine code made."""
+        what = self._running.pop()
+        return self._not_launched(self._error(self.driver.CUresult(code), "cuLaunchKernelEx"), what)
+
+    def _not_launched(self, error: DeviceError, what: str) -> DeviceError:
+        if self._lost:
+            return error
+        return DeviceError(error.name, f"{str(error).partition(': ')[2]}\nlaunching {what}",
+                           INVALID_LAUNCH if error.name in _REFUSED else None)
+
+    def function(self, program: Any, entry: str) -> tuple[int, int]:
+        """The driver's handle of a kernel that was launched, and the dynamic shared memory it may have, in bytes."""
+        key = int(program), entry
+        return int(self._functions[key]), self._granted_smem_bytes.get(key, 0)
 
     def _function(self, program: Any, entry: str, launch: Launch) -> Any:
         """The entry, allowed as much shared memory and as large a cluster as this launch asks for."""
@@ -259,3 +286,9 @@ class Cuda:
     def sync(self) -> None:
         self._call("cuCtxSynchronize")
         self._running.clear()
+
+
+def _describe(entry: str, launch: Launch) -> str:
+    text = f"`{entry}` grid={launch.grid} block={launch.block}"
+    text += f" cluster={launch.cluster}" * (launch.cluster != (1, 1, 1))
+    return text + f" smem={launch.smem_bytes}" * bool(launch.smem_bytes)

@@ -196,6 +196,43 @@ print(session.facts()["device"]["arch"])
                                  *f"CUDA_CONTEXT_LOST: cuMemcpy {lost} None".splitlines(), "sm_90a"]
 
 
+def test_a_kernel_launched_again_is_launched_by_machine_code(on_gpu):
+    """The second launch reaches the driver and the records, and no method of the device."""
+    said = on_gpu(PROGRAM + """
+@cute.jit
+def often(x: cute.Pointer, times: cutlass.Int32, by: cutlass.Float32, stream: driver.CUstream):
+    for i in range(times):
+        kernel(x, 60, by).launch(grid=(1, 1, 1), block=(64, 1, 1), stream=stream)
+
+compiled = cute.compile(often, x, cutlass.Int32(0), cutlass.Float32(0), driver.CUstream(0))
+through = []
+launch = type(device).launch
+type(device).launch = lambda self, *arguments: (through.append(1), launch(self, *arguments))
+_, stream = driver.cuStreamCreate(0)
+compiled(x, cutlass.Int32(150), 1.0, stream)
+compiled(x, cutlass.Int32(2), 2.0, stream)
+device.copy(ctypes.addressof(values), memory, 256)
+assert list(values) == [4.0 * i if i < 60 else i for i in range(64)], list(values)
+record, = session.kernels
+print(len(through), len(record.launches), record.launches[-1])
+""")
+    assert said == "3 152 {'grid': [1, 1, 1], 'block': [64, 1, 1], 'smem_bytes': 0}"
+
+
+@pytest.mark.parametrize("code, text", [
+    (1, "CUDA_ERROR_INVALID_VALUE: invalid argument (cuLaunchKernelEx)\n"
+        "launching `kernel_kernel_0` grid=(1, 1, 1) block=(64, 1, 1)"),
+    (719, "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure (cuLaunchKernelEx)")])
+def test_a_launch_by_machine_code_that_is_refused(on_gpu, code, text):
+    said = on_gpu(PROGRAM + f"""
+compiled = cute.compile(host, x, cutlass.Int32(0), cutlass.Float32(0), driver.CUstream(0))
+compiled(x, 60, 2.0, driver.CUstream(0))
+ctypes.CDLL(None).setenv(b"STAND_IN_FAIL", b"cuLaunchKernelEx={code}", 1)
+compiled(x, 60, 2.0, driver.CUstream(0))
+""")
+    assert said.endswith(text)
+
+
 def test_a_driver_too_old_for_the_ptx_says_both_versions(on_gpu):
     said = on_gpu(PROGRAM + "host(x, 60, 2.0, driver.CUstream(0))", STAND_IN_VERSION="11080",
                   STAND_IN_FAIL="cuModuleLoadDataEx=222")

@@ -1,0 +1,138 @@
+"""Launching without Python: `dsl_launch` as machine code that calls the driver's cuLaunchKernelEx.
+
+The first launch of a kernel, one with a cluster, and one with more shared memory than the kernel was allowed go
+through Python, which loads, allows and reports; every other launch is a C call. What was launched is written down in a
+log that Python reads when the host function has returned.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterator
+
+from dsl.lower.host import Native, native
+
+LOG_LAUNCHES = 64                                # then Python empties it
+
+
+class Record(ctypes.Structure):
+    """What `core.trace` stores for a launch."""
+
+    _fields_ = [("grid", ctypes.c_int32 * 3), ("block", ctypes.c_int32 * 3), ("cluster", ctypes.c_int32 * 3),
+                ("smem_bytes", ctypes.c_int32), ("stream", ctypes.c_uint64)]
+
+
+class Noted(ctypes.Structure):
+    """A launch in the log."""
+
+    _fields_ = [("record", Record), ("index", ctypes.c_int64)]
+
+
+class Run(ctypes.Structure):
+    """One call of a host function, as machine code sees it. Its address is the handle that `dsl_launch` gets."""
+
+    _fields_ = [("python", ctypes.c_void_p), ("functions", ctypes.c_void_p), ("allowed_smem_bytes", ctypes.c_void_p),
+                ("count", ctypes.c_int32), ("code", ctypes.c_int32), ("log", Noted * LOG_LAUNCHES)]
+
+    def noted(self) -> Iterator[tuple[int, Record]]:
+        """(kernel, record) of each launch since the last time."""
+        count, self.count = self.count, 0
+        for entry in self.log[:count]:
+            yield entry.index, entry.record
+
+
+class Table:
+    """The kernels of a module as the driver knows them: handle and shared memory allowed, 0 before a first launch."""
+
+    def __init__(self, kernels: int):
+        self.functions, self.allowed_smem_bytes = (ctypes.c_uint64 * kernels)(), (ctypes.c_int32 * kernels)()
+
+    def run(self, python: int) -> Run:
+        """A call that reaches Python at address `python`; keep the table as long."""
+        return Run(python, ctypes.addressof(self.functions), ctypes.addressof(self.allowed_smem_bytes), 0, 0)
+
+
+# CUlaunchConfig (cuda.h): gridDim, blockDim, sharedMemBytes at 24, hStream at 32, attrs at 40, numAttrs at 48.
+_LAUNCH = f"""
+declare i32 @cuLaunchKernelEx(ptr, ptr, ptr, ptr)
+
+define i32 @dsl_launch(ptr %run, i32 %index, ptr %record, ptr %params) {{
+  %config = alloca [7 x i64], align 8
+  %code.at = getelementptr i8, ptr %run, i64 {Run.code.offset}
+  %code = load i32, ptr %code.at
+  %failed = icmp ne i32 %code, 0
+  br i1 %failed, label %bad, label %look
+look:
+  %functions.at = getelementptr i8, ptr %run, i64 {Run.functions.offset}
+  %functions = load ptr, ptr %functions.at
+  %function.at = getelementptr ptr, ptr %functions, i32 %index
+  %function = load ptr, ptr %function.at
+  %new = icmp eq ptr %function, null
+  %smem.at = getelementptr i8, ptr %record, i64 {Record.smem_bytes.offset}
+  %smem = load i32, ptr %smem.at
+  %allowed.all.at = getelementptr i8, ptr %run, i64 {Run.allowed_smem_bytes.offset}
+  %allowed.all = load ptr, ptr %allowed.all.at
+  %allowed.at = getelementptr i32, ptr %allowed.all, i32 %index
+  %allowed = load i32, ptr %allowed.at
+  %more = icmp ugt i32 %smem, %allowed
+  %x.at = getelementptr i8, ptr %record, i64 {Record.cluster.offset}
+  %y.at = getelementptr i8, ptr %x.at, i64 4
+  %z.at = getelementptr i8, ptr %x.at, i64 8
+  %x = load i32, ptr %x.at
+  %y = load i32, ptr %y.at
+  %z = load i32, ptr %z.at
+  %xy = mul i32 %x, %y
+  %blocks = mul i32 %xy, %z
+  %cluster = icmp ne i32 %blocks, 1
+  %count.at = getelementptr i8, ptr %run, i64 {Run.count.offset}
+  %count = load i32, ptr %count.at
+  %full = icmp sge i32 %count, {LOG_LAUNCHES}
+  %a = or i1 %new, %more
+  %b = or i1 %cluster, %full
+  %slow = or i1 %a, %b
+  br i1 %slow, label %through, label %native
+through:
+  %python = load ptr, ptr %run
+  %said = call i32 %python(ptr %run, i32 %index, ptr %record, ptr %params)
+  ret i32 %said
+native:
+  %log = getelementptr i8, ptr %run, i64 {Run.log.offset}
+  %noted = getelementptr [{ctypes.sizeof(Noted)} x i8], ptr %log, i32 %count
+  call void @llvm.memcpy.p0.p0.i64(ptr %noted, ptr %record, i64 {ctypes.sizeof(Record)}, i1 false)
+  %noted.index = getelementptr i8, ptr %noted, i64 {Noted.index.offset}
+  %wide = zext i32 %index to i64
+  store i64 %wide, ptr %noted.index
+  %next = add i32 %count, 1
+  store i32 %next, ptr %count.at
+  call void @llvm.memcpy.p0.p0.i64(ptr %config, ptr %record, i64 24, i1 false)
+  %smem.to = getelementptr i8, ptr %config, i64 24
+  %smem.wide = zext i32 %smem to i64
+  store i64 %smem.wide, ptr %smem.to
+  %stream.at = getelementptr i8, ptr %record, i64 {Record.stream.offset}
+  %stream = load i64, ptr %stream.at
+  %stream.to = getelementptr i8, ptr %config, i64 32
+  store i64 %stream, ptr %stream.to
+  %attrs.to = getelementptr i8, ptr %config, i64 40
+  store i64 0, ptr %attrs.to
+  %count.to = getelementptr i8, ptr %config, i64 48
+  store i64 0, ptr %count.to
+  %answer = call i32 @cuLaunchKernelEx(ptr %config, ptr %function, ptr %params, ptr null)
+  store i32 %answer, ptr %code.at
+  %refused = icmp ne i32 %answer, 0
+  br i1 %refused, label %bad, label %good
+good:
+  ret i32 0
+bad:
+  ret i32 1
+}}
+
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+
+
+@functools.cache
+def entry(launch_kernel: int) -> tuple[int, Native]:
+    """The address of `dsl_launch` for a driver whose cuLaunchKernelEx is at this one, and what keeps it alive."""
+    made = native(_LAUNCH, {"cuLaunchKernelEx": launch_kernel}, ("dsl_launch",))
+    return made.addresses["dsl_launch"], made
