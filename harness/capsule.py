@@ -245,8 +245,8 @@ def _accept(
     case = next((case for case in repro.cases() if case.name == one.case["case"]), None)
     if repro.sha256 != one.case["repro_sha256"] or case is None:
         return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it anew"
-    if one.result["outcome"] == "skipped":
-        return "skipped", f"not replayed: {one.result['text']}"
+    if one.result["outcome"] in ("skipped", "error", "crash"):
+        return "skipped", f"not replayed: {one.result.get('text')}"
     host = hosts.Host("replay", "cuda", device_facts=one.device)
     with tempfile.TemporaryDirectory(prefix="playback-") as folder:
         try:

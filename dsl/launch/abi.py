@@ -8,6 +8,7 @@ dynamic extent, then one for each dynamic stride.
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -202,7 +203,7 @@ class PointerType:
 
 @dataclass(frozen=True)
 class StreamType:
-    """A CUDA stream: a CUstream or its handle. `from_environment`: a call brings none, it is the default stream."""
+    """A CUDA stream: a CUstream or its handle. `from_environment`: a call brings none, torch's current one is used."""
 
     from_environment: bool = False
 
@@ -217,11 +218,17 @@ class StreamType:
 
     def read(self, value: object, binding: Binding) -> list[int]:
         if self.from_environment:
-            return [0]
+            return [_current_stream()]
         try:
             return [int(getattr(value, "cuda_stream", value))]
         except TypeError:
             raise binding.mismatch(TypeError, "", "a CUstream", type(value).__name__) from None
+
+
+def _current_stream() -> int:
+    """torch's current stream, where torch has been on the GPU; else the default one."""
+    torch = sys.modules.get("torch")
+    return torch.cuda.current_stream().cuda_stream if torch and torch.cuda.is_initialized() else 0
 
 
 @dataclass(frozen=True)

@@ -234,9 +234,14 @@ def test_goldens_are_not_accepted_in_ci(project, results, monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("goldens are not accepted where CI is set: ")
 
 
-def test_a_crash_is_told_and_the_rest_goes_on(recorded, stand_in, tmp_path):
-    status, lines = replayed(stand_in, recorded[0] / "all.capsule", tmp_path / "out", "-k", "s", STAND_IN_CRASH="adds")
-    assert status == 1 and lines[0] == "[1] adds: crash" and lines[-1].startswith("1 crash, 1 fault, 3 ran")
+def test_a_crash_is_told_and_the_rest_goes_on(project, stand_in, tmp_path):
+    file, out = project / "all.capsule", tmp_path / "out"
+    status, lines = replayed(stand_in, file, out, "-k", "two", STAND_IN_CRASH="scale")
+    assert status == 1 and lines == ["[1] two_launches--by=2: crash", "[2] two_launches--by=3: crash",
+                                     "2 crash on Stand-in GPU: OUT"]
+    found, said = accepted(project, out)
+    assert found == {"skipped": ["two_launches--by=2", "two_launches--by=3"]}
+    assert said["two_launches--by=2"] == "not replayed: it died: 86" and not (project / "repros/records").exists()
 
 
 def test_a_machine_without_a_gpu(recorded, stand_in, tmp_path):

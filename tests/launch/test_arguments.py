@@ -225,3 +225,11 @@ def test_generic_pointer_is_rebuilt_in_its_space():
         mlir.op("llvm.return")
     assert pointer.space is AddressSpace.generic and pointer.alignment_bytes == 4
     assert "llvm.addrspacecast" in module.text()
+
+
+def test_a_stream_of_the_environment_is_torchs_current_one(monkeypatch):
+    stream = typed(make_fake_stream(use_tvm_ffi_env_stream=True))
+    assert stream.read(None, None) == [0]
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: type("Stream", (), {"cuda_stream": 77}))
+    assert stream.read(None, None) == [77]
