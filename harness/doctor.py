@@ -48,7 +48,8 @@ def report(host: Host, fix: bool = False) -> tuple[str, bool]:
     try:
         lines, wrong = examine(host, fix)
     except LinkDown as error:
-        return str(error), False
+        text = str(error)
+        return text if text.startswith(host.name) else f"{host.name}: {text}", False
     return "\n".join([*lines, *(["", *wrong] if wrong else ["ready"])]), not wrong
 
 

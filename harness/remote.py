@@ -111,7 +111,7 @@ class Link:
             hello = {"protocol": supervisor.PROTOCOL, "lease_s": LEASE_S, "cache": settings.cache}
             self.channel.sendall(_program(hello | {"run": f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"}))
         except (OSError, EOFError, paramiko.SSHException) as error:
-            raise LinkDown(f"{self.name}: the agent did not start: {error or type(error).__name__}") from None
+            raise LinkDown(f"the agent did not start: {error or type(error).__name__}") from None
         self.channel.settimeout(DEAD_S)
         self._ended.clear()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -119,7 +119,7 @@ class Link:
         self.hello = self._answer(HELLO_S)[0]
         if self.hello.get("protocol") != agent.PROTOCOL:
             theirs = self.hello.get("protocol")
-            raise LinkDown(f"{self.name}: the agent there speaks protocol {theirs}, and this machine {agent.PROTOCOL}")
+            raise LinkDown(f"the agent there speaks protocol {theirs}, and this machine {agent.PROTOCOL}")
 
     def _skip_noise(self) -> None:
         """Read up to the agent's first word, past what the shell's start-up files print."""
@@ -129,7 +129,7 @@ class Link:
             seen += data
             if not data or len(seen) > NOISE_BYTES:
                 said = printable((seen + self._stderr()).decode("utf-8", "replace")).strip()[-1000:]
-                raise LinkDown(f"{self.name}: the agent could not be started there; the host said:\n{said or '(nothing)'}")
+                raise LinkDown(f"the agent could not be started there; the host said:\n{said or '(nothing)'}")
 
     def _stderr(self) -> bytes:
         """What the far side wrote to stderr so far."""
@@ -182,11 +182,11 @@ class Link:
         try:
             answer = self._answers.get(timeout=timeout_s)
         except queue.Empty:
-            raise LinkDown(f"{self.name}: no answer within {timeout_s:g} s") from None
+            raise LinkDown(f"no answer within {timeout_s:g} s") from None
         if isinstance(answer, str):
-            raise LinkDown(f"{self.name}: {answer}")
+            raise LinkDown(answer)
         if answer[0].get("kind") == "down":
-            raise Declined(f"{self.name}: {printable(str(answer[0].get('text')))}")
+            raise Declined(printable(str(answer[0].get("text"))))
         return answer
 
     def call(
@@ -201,7 +201,7 @@ class Link:
         try:
             self._send(header, buffers)
         except (OSError, EOFError) as error:
-            raise LinkDown(f"{self.name}: the connection was lost: {error or 'nothing is taken'}") from None
+            raise LinkDown(f"the connection was lost: {error or 'nothing is taken'}") from None
         while True:
             answer = self._answer(timeout_s)
             if answer[0].get("kind") == "note":
@@ -289,14 +289,14 @@ class Remote:
             return
         path = shutil.which("uv") or os.environ.get("UV")
         if not path:
-            raise Declined(f"{link.name}: there is no uv there, and none on this machine's PATH to bring")
+            raise Declined("there is no uv there, and none on this machine's PATH to bring")
         if link.hello["machine"] != os.uname().machine:
-            raise Declined(f"{link.name}: its processor is {link.hello['machine']}: this machine's uv does not run there")
+            raise Declined(f"its processor is {link.hello['machine']}: this machine's uv does not run there")
         data = Path(path).read_bytes()
         import hashlib
 
         if self.note:
-            self.note(f"{link.name}: bringing uv ({len(data) >> 20} MB)")
+            self.note(f"{self.address.alias}: bringing uv ({len(data) >> 20} MB)")
         put = {"kind": "put", "what": "uv", "sha256": hashlib.sha256(data).hexdigest()}
         link.call(put, [data], timeout_s=ENVIRONMENT_S)
         link.hello["uv"] = "brought"

@@ -141,13 +141,13 @@ def test_a_host_without_uv(on_host, infra, sshd, there, write, works):
     there("remote_env", *NO_UV)
     there("remote_env", *BROUGHT)
     cache = sshd.folder / "no-uv"
-    assert infra(on_host(python=None, cache=cache)) == f"p1: {remote_env.NO_UV}"
+    assert infra(on_host(python=None, cache=cache)) == remote_env.NO_UV
     assert not (cache / "envs").exists()
     host = on_host(python=None, cache=cache, bootstrap="true", torch_index="http://127.0.0.1:1/no", env="UV_HTTP_RETRIES=0")
     text = infra(host)
     assert (cache / "bin/uv").exists() and any("bringing uv" in note for note in host.notes)
     assert "uv could not make the environment (`pip install`):" in text
-    text = f"p1: {sshd.folder} is no project: it has no pyproject.toml"
+    text = f"{sshd.folder} is no project: it has no pyproject.toml"
     assert infra(on_host(python=None, cache=cache, workdir=sshd.folder)) == text
     works(on_host())
 
@@ -168,7 +168,7 @@ def small_disk(sshd):
 
 def test_a_full_disk_there(on_host, infra, small_disk, works):
     text = infra(on_host(cache=small_disk))
-    assert text.startswith("p1: the disk there is full: ")
+    assert text.startswith("the disk there is full: ")
     assert list((small_disk / "packages").iterdir()) == []
     with open(small_disk / "fill", "wb") as file, pytest.raises(OSError):
         file.write(b"0" * (1 << 20))
@@ -199,7 +199,7 @@ def test_a_link_cut_in_the_middle(on_host, write, sshd, tmp_path, works):
     for pid in sshd.connections():
         os.kill(pid, signal.SIGKILL)
     outcome = join()
-    assert outcome.kind == "infra" and outcome.text.startswith("p1: the connection was lost")
+    assert outcome.kind == "infra" and outcome.text.startswith("the connection was lost")
     wait_until(lambda: not sshd.processes())
     works(host)
 
@@ -214,7 +214,7 @@ def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, mon
     (agent,) = sshd.agents()
     os.kill(agent, signal.SIGSTOP)
     outcome = join()
-    assert (outcome.kind, outcome.text) == ("infra", "p1: the connection was lost: nothing came for 1 s")
+    assert (outcome.kind, outcome.text) == ("infra", "the connection was lost: nothing came for 1 s")
     os.kill(agent, signal.SIGCONT)
     wait_until(lambda: not sshd.processes())
     works(host)
@@ -286,24 +286,43 @@ def test_a_segfault_there(on_host, write, works):
     works(host)
 
 
-@pytest.mark.parametrize("who", ["getppid()", "getpgid(os.getppid())"])
-def test_a_repro_that_kills_its_supervisor(on_host, infra, works, who):
+KILLER = """
+import os, signal, subprocess
+def parent(pid):
+    return int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1])
+def run():
+    subprocess.Popen(["setsid", "sleep", "996"])
+    os.kill(WHO, signal.SIGKILL)
+    while True:
+        pass
+"""
+
+
+def test_a_repro_that_kills_its_supervisor(on_host, infra, works, sshd):
     host = on_host()
-    text = infra(host, f"import os, signal\ndef run():\n    os.kill(os.{who}, signal.SIGKILL)")
-    assert text == "p1: the supervisor there ended (exit status -9)" or "ended" in text
+    assert infra(host, KILLER.replace("WHO", "os.getppid()")).startswith("the supervisor there ended")
+    assert not [line for line in sshd.processes() if "sleep" in line]
+    works(host)
+
+
+def test_a_repro_that_kills_the_agent(on_host, infra, works, sshd):
+    """The supervisor ends by itself when its agent does."""
+    host = on_host()
+    assert infra(host, KILLER.replace("WHO", "parent(os.getppid())")).startswith("the connection was lost")
+    wait_until(lambda: not sshd.processes())
     works(host)
 
 
 def test_an_agent_of_another_version(on_host, infra, there, works):
     there("agent", "PROTOCOL = 1", "PROTOCOL = 2")
-    assert infra(on_host()) == "p1: the agent there speaks protocol 2, and this machine 1"
+    assert infra(on_host()) == "the agent there speaks protocol 2, and this machine 1"
 
 
 def test_a_supervisor_of_another_version(on_host, infra, monkeypatch, works):
     ours = package.ours()
     theirs = ours.files["harness/supervisor.py"].replace(b"PROTOCOL = 1", b"PROTOCOL = 2")
     monkeypatch.setattr(package, "ours", lambda: package.Package(ours.files | {"harness/supervisor.py": theirs}))
-    text = "p1: the supervisor there speaks protocol 2 and this machine 1: another gpu-repro is in the way of ours"
+    text = "the supervisor there speaks protocol 2 and this machine 1: another gpu-repro is in the way of ours"
     assert infra(on_host()).startswith(text)
     monkeypatch.undo()
 
@@ -336,19 +355,19 @@ def test_garbage_instead_of_an_agent(on_host, infra, sshd):
     sshd.key("garbage")
     sshd.authorize("garbage", 'command="head -c 300000 /dev/urandom"')
     assert infra(on_host(sshd.alias("garbage", "garbage"))).startswith(
-        "garbage: the agent could not be started there; the host said:\n"
+        "the agent could not be started there; the host said:\n"
     )
     sshd.key("closed")
     sshd.authorize("closed", 'command="echo This account is closed. >&2; exit 1"')
     assert infra(on_host(sshd.alias("closed", "closed"))) == (
-        "closed: the agent could not be started there; the host said:\nThis account is closed."
+        "the agent could not be started there; the host said:\nThis account is closed."
     )
 
 
 def test_garbage_instead_of_frames(on_host, infra, there, works):
     web = "    def send(self, header, buffers=()):\n        os.write(self.answers_fd, b'HTTP/1.1 400')\n\n"
     there("agent", "    def send(", web + "    def unused(")
-    assert infra(on_host()) == "p1: what came is no frame of the agent: expected a frame, got b'HTTP/1.1'"
+    assert infra(on_host()) == "what came is no frame of the agent: expected a frame, got b'HTTP/1.1'"
 
 
 def test_garbage_instead_of_a_python(on_host, infra, sshd, works):
@@ -356,9 +375,9 @@ def test_garbage_instead_of_a_python(on_host, infra, sshd, works):
     fake.write_text("#!/bin/sh\necho Welcome to this machine\nsleep 996\n")
     fake.chmod(0o755)
     host = on_host(python=fake)
-    assert infra(host).startswith("p1: expected a frame, got b'Welcome '")
+    assert infra(host).startswith("expected a frame, got b'Welcome '")
     assert infra(on_host(python=sshd.folder / "none")) == (
-        f"p1: there is no program {sshd.folder}/none on the host\n"
+        f"there is no program {sshd.folder}/none on the host\n"
         "fix: correct `python` in the settings of this host"
     )
     works(on_host())
