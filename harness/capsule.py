@@ -218,7 +218,8 @@ def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
 def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str], None]) -> dict[str, list[str]]:
     """Judge the results in `out` as runs on that GPU; equal ones validate their goldens. The names by what they were:
 
-    validated, disagreement, stale, failed, skipped. A record is appended for each that was judged.
+    validated, disagreement, failed; or stale, diverged, skipped, which say nothing of the claim. The first three are
+    recorded.
     """
     if judge.in_ci():
         raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
@@ -254,6 +255,9 @@ def _accept(
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Refused(f"{one.case['name']}.json is no result of a replay: {error!r}") from None
         outcome = judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"))
+    diverged = outcome.text.partition("REPLAY_DIVERGED: ")[2] if outcome.kind == "error" else ""
+    if diverged:
+        return "diverged", f"diverged: {diverged.partition('(raised inside')[0].strip()}"
     notes = _relabel(outcome, one, capsule)
     verdict = judge.judge(case, host, outcome, root)
     may_differ = ("no golden", "differs from the golden") if accept_differences else ("no golden",)

@@ -196,13 +196,18 @@ class Region:
         ends = (self.read(-PAGE_BYTES, PAGE_BYTES), self.read(self.known.size, PAGE_BYTES))
         return all((end == GUARD).all() for end in ends)
 
-    def changes(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """(offset, bytes, which of them changed) of each chunk that is not as known; then it is known."""
+    def changes(self, pointers: list[int]) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """(offset, bytes, which of them changed) of each chunk that is not as known; then it is known.
+
+        A pointer changes as a whole: its single bytes are another machine's.
+        """
         found = []
         for at in range(0, self.known.size, CHUNK_BYTES):
             old = self.known[at : at + CHUNK_BYTES]
             new = self.read(at, old.size)
             differs = new != old
+            for place in (pointer - at for pointer in pointers if at <= pointer < at + old.size):
+                differs[place : place + 8] = differs[place : place + 8].any()
             if differs.any():
                 first, last = np.flatnonzero(differs)[[0, -1]]
                 found.append((at + int(first), new[first : last + 1], differs[first : last + 1]))
@@ -265,19 +270,24 @@ class Replay:
             address = np.array([self.regions[str(to)].address + offset], "<u8").view(np.uint8)
             self.regions[str(owner)].known[at : at + 8] = address
             self.regions[str(owner)].write(at, address)
-        wanted = {name: self.predicted(name, rows) for name, rows in line.get("predicted", {}).items()}
+        pointers = {name: [row[1] for row in line["pointers"] if str(row[0]) == name] for name in line["regions"]}
+        predicted = line.get("predicted", {}).items()
+        wanted = {name: self.predicted(name, rows, pointers[name]) for name, rows in predicted}
         params = [self.param(one) for one in line["params"]]
         self.gpu.launch(self.function(line), line, params)
-        changes = {name: self.regions[name].changes() for name in line["regions"]}
+        changes = {name: self.regions[name].changes(pointers[name]) for name in line["regions"]}
         outside = [line["regions"][name]["label"] for name in line["regions"] if not self.regions[name].guards_hold()]
-        same = all(sha256(self.regions[name].known) == digest for name, digest in wanted.items())
+        same = all(self.predicted(name, [], pointers[name]) == digest for name, digest in wanted.items())
         rows = {name: [self.row(*one) for one in found] for name, found in changes.items() if found}
         return {"changes": rows, "as_predicted": same and bool(wanted), "wrote_outside": outside}
 
-    def predicted(self, name: str, rows: list[dict[str, Any]]) -> str:
+    def predicted(self, name: str, rows: list[dict[str, Any]], pointers: list[int]) -> str:
+        """The sha256 of a region after these changes, without what is (or looks like) a pointer."""
         data = self.regions[name].known.copy()
         for row in rows:
             self.capsule.apply(data, row)
+        for at in pointers:
+            data[at : at + 8] = 0
         return sha256(data)
 
     def param(self, one: dict[str, Any]) -> bytes:
@@ -371,7 +381,9 @@ class Children:
     def one(self, numbers: list[int]) -> int:
         reader, writer = os.pipe()
         argv = [sys.executable, sys.argv[0], self.path, "-o", self.out, "--child", ",".join(map(str, numbers))]
-        process = subprocess.Popen([*argv, "--pipe", str(writer)], pass_fds=[writer], stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(  # in a session of its own: Ctrl-C reaches only us
+            [*argv, "--pipe", str(writer)], pass_fds=[writer], stdin=subprocess.DEVNULL, start_new_session=True
+        )
         os.close(writer)
         running, timed_out = None, False
         try:

@@ -30,7 +30,6 @@ class Playback(Emulated):
         self.arch = self.result["arch"]
         self._next = 0
         self._mirror: dict[str, np.ndarray] = {}                # what the GPU had in each region
-        self._addresses: dict[str, int] = {}                    # where those regions are here
         self._differed = False                                  # from the emulator, in a launch so far
 
     def facts(self) -> dict:
@@ -52,10 +51,11 @@ class Playback(Emulated):
             raise self._failure()
         before = {(region, at): self._mirror[str(region)][at:at + 8].copy() for region, at, _, _ in line["pointers"]}
         for region, rows in done[0]["changes"].items():
+            if rows and region not in addresses:
+                raise _diverged(f"launch {self._next} changed memory that it does not point to here")
             self._apply(self._mirror[region], rows)
         self._differed |= not done[0]["as_predicted"]
         self._deliver(line, addresses, before)
-        self._addresses = addresses
 
     def _line(self, entry: str, launch: Launch, params: Sequence[bytes]) -> dict:
         """What was recorded of this launch. Raises DeviceError where the program launches something else."""
@@ -73,25 +73,28 @@ class Playback(Emulated):
         return line
 
     def _find(self, line: dict, params: Sequence[bytes]) -> dict[str, int]:
-        """Where the recorded regions are in this run, by the pointers to them."""
-        addresses: dict[str, int] = {}
+        """Where the recorded regions are in this run, by the pointers to them.
 
-        def found(region: int, offset: int, data: bytes | np.ndarray, at: int) -> None:
-            address = struct.unpack_from("<Q", data, at)[0] - offset
-            if addresses.setdefault(str(region), address) != address:
-                raise _diverged(f"launch {self._next + 1} has its memory laid out otherwise")
+        What looked like a pointer in memory may have been noise that nobody wrote: it counts only where it leads to
+        memory of that size again.
+        """
+        addresses: dict[str, int] = {}
+        here = Regions(self.memory.allocations())
+
+        def fits(region: str, address: int) -> bool:
+            at = here.find(address)
+            return at is not None and at[1] + line["regions"][region]["size_bytes"] <= here.size_bytes(at[0])
 
         for param, recorded in zip(params, line["params"]):
             for at, region, offset in recorded["pointers"]:
-                found(region, offset, param, at)
+                address = struct.unpack_from("<Q", param, at)[0] - offset
+                if addresses.setdefault(str(region), address) != address or not fits(str(region), address):
+                    raise _diverged(f"launch {self._next + 1} has its memory laid out otherwise")
         for region, at, to, offset in line["pointers"]:
-            found(to, offset, bytes_at(addresses[str(region)] + at, 8), 0)
-        here = Regions(self.memory.allocations())
-        for region, address in addresses.items():
-            size_bytes = line["regions"][region]["size_bytes"]
-            at = here.find(address)
-            if at is None or at[1] + size_bytes > here.size_bytes(at[0]):
-                raise _diverged(f"launch {self._next + 1} points to memory of {size_bytes} bytes that is not there")
+            if str(region) in addresses and str(to) not in addresses:
+                address = struct.unpack("<Q", bytes_at(addresses[str(region)] + at, 8).tobytes())[0] - offset
+                if fits(str(to), address):
+                    addresses[str(to)] = address
         return addresses
 
     def _check_host_writes(self, line: dict, addresses: dict[str, int]) -> None:
@@ -129,11 +132,11 @@ class Playback(Emulated):
     def _deliver(self, line: dict, addresses: dict[str, int], before: dict) -> None:
         """Put the GPU's bytes into memory; pointers in memory stay those of this run where no kernel changed them."""
         for region, address in addresses.items():
-            data = self._mirror[region].copy()
-            for owner, at, to, offset in line["pointers"]:
+            data, actual = self._mirror[region].copy(), bytes_at(address, self._mirror[region].size)
+            for owner, at, _, _ in line["pointers"]:
                 if str(owner) == region and np.array_equal(data[at:at + 8], before[owner, at]):
-                    data[at:at + 8] = np.frombuffer(struct.pack("<Q", addresses[str(to)] + offset), np.uint8)
-            bytes_at(address, data.size)[:] = data
+                    data[at:at + 8] = actual[at:at + 8]
+            actual[:] = data
 
     def _failure(self) -> DeviceError:
         """What the GPU did instead of ending the kernel."""

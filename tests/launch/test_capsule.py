@@ -144,6 +144,23 @@ def test_playback_gives_the_same_at_other_addresses(recorded):
         assert (got == wanted).all()
 
 
+def test_noise_that_looks_like_a_pointer_is_kept_as_it_is(tmp_path):
+    """Memory nobody wrote may hold old addresses: they lead elsewhere, or nowhere, in the next run."""
+    def run(device, noise_to: int) -> np.ndarray:
+        data, other = np.arange(64, dtype=np.uint32), np.zeros(8, np.uint64)
+        data[40:42] = np.array([other.ctypes.data if noise_to == 0 else noise_to], np.uint64).view(np.uint32)
+        for array in (data, other):
+            device.register(array.ctypes.data, array.nbytes, "array")
+        params = [struct.pack("<Q", data.ctypes.data), bytes(8), struct.pack("<I", 2)]
+        device.launch(device.load(PTX), "twice", Launch((1, 1, 1), (32, 1, 1)), params)
+        return data
+    run(choose(f"recording:sm_80:{tmp_path}"), 0)
+    line, = map(json.loads, (tmp_path / "launches.jsonl").read_text().splitlines())
+    assert [row[1] for row in line["pointers"]] == [160]
+    got = run(played(tmp_path), 0x7FFF_1234_5678)
+    assert (got[:32] == 2 * np.arange(32)).all() and got[40:42].view(np.uint64)[0] == 0x7FFF_1234_5678
+
+
 def test_a_gpu_that_gave_something_else_is_believed(recorded):
     folder, returned, lines = recorded
     other = np.arange(7, 39, dtype=np.uint32).tobytes()
