@@ -253,11 +253,16 @@ def make_run_folder(path: str) -> int:
     """Make the folder of a run, for this user only; the descriptor returned holds its lock."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     os.mkdir(path, 0o700)
-    lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    lock = _open_lock(path)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     with open(os.path.join(path, "about.json"), "w") as file:
         json.dump({"pid": os.getpid(), "since": time.time()}, file)
     return lock
+
+
+def _open_lock(path: str) -> int:
+    """The lock of a run's folder; open to write, which NFS wants for a lock."""
+    return os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def left_over(cache: str, own: str, older_than_s: float) -> list[str]:
@@ -268,7 +273,7 @@ def left_over(cache: str, own: str, older_than_s: float) -> list[str]:
         try:
             if name == own or time.time() - os.stat(path).st_mtime < older_than_s:
                 continue
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = _open_lock(path)
         except OSError:
             continue
         try:

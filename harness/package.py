@@ -1,4 +1,4 @@
-"""Our own code as a wheel, made from the files that are running: what a host needs to run a repro as this machine does."""
+"""Our own code as a wheel, made from the files that are running: what a host needs to run as this machine does."""
 
 from __future__ import annotations
 

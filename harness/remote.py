@@ -46,13 +46,17 @@ _READ = (
     'import sys; o = sys.stdout.buffer; o.write(b"\\0GPU-REPRO\\n"); o.flush(); '
     "i = sys.stdin.buffer; exec(i.read(int(i.readline())))"
 )
-_FIND = """\
-for p in python3 /usr/bin/python3 "$HOME"/.local/share/uv/python/*/bin/python3 python3.13 python3.12 python3.11; do
-p=$("$p" -I -c "import sys; sys.version_info >= (3, 8) and print(sys.executable)" 2>/dev/null)
-if [ -n "$p" ]; then exec "$p" -I -u -c "$0"; fi; done
-for u in uv "$HOME/.local/bin/uv" "$HOME/.cargo/bin/uv"; do
-if p=$("$u" python find --no-project 2>/dev/null); then exec "$p" -I -u -c "$0"; fi; done
-echo "there is no Python 3.8 or newer" >&2; exit 127"""
+# One line without `!`, so that csh and fish take it too.
+_FIND = " ".join(
+    (
+        'for p in python3 /usr/bin/python3 "$HOME"/.local/share/uv/python/*/bin/python3 python3.12 python3.11;',
+        'do p=$("$p" -I -c "import sys; sys.version_info >= (3, 8) and print(sys.executable)" 2>/dev/null);',
+        'if [ -n "$p" ]; then exec "$p" -I -u -c "$0"; fi; done;',
+        'for u in uv "$HOME/.local/bin/uv" "$HOME/.cargo/bin/uv";',
+        'do if p=$("$u" python find --no-project 2>/dev/null); then exec "$p" -I -u -c "$0"; fi; done;',
+        'echo "there is no Python 3.8 or newer" >&2; exit 127',
+    )
+)
 BOOT = f"exec sh -c {shlex.quote(_FIND)} {shlex.quote(_READ)}"
 
 _LOAD = """\

@@ -1,4 +1,4 @@
-"""An SSH connection to a host: who it is by `ssh -G`, its key enforced, its programs reached without a shell's quoting.
+"""An SSH connection to a host: its address by `ssh -G`, its key enforced.
 
 OpenSSH reads its own configuration (Include, Match, agents, jumps); fabric connects. A host key that is not in the
 user's known_hosts is refused, whatever StrictHostKeyChecking says. `GPU_REPRO_SSH_CONFIG` names another ssh_config.

@@ -40,7 +40,7 @@ class BadFrame(Exception):
 def pack_frame(header: dict[str, Any], buffers: Sequence[bytes | memoryview] = ()) -> list[bytes | memoryview]:
     """The pieces of a frame, in order."""
     views = [memoryview(buffer).cast("B") for buffer in buffers]
-    text = json.dumps(header | {"buffers": [view.nbytes for view in views]}).encode()
+    text = json.dumps(dict(header, buffers=[view.nbytes for view in views])).encode()
     return [MAGIC + struct.pack("<I", len(text)) + text, *views]
 
 

@@ -95,6 +95,28 @@ def _processes_with(mark: str) -> list[str]:
     return found
 
 
+FAKE_DRIVER = """
+#include <string.h>
+int cuInit(unsigned f) { return 0; }
+int cuDeviceGetCount(int *n) { *n = 1; return 0; }
+int cuDeviceGet(int *d, int i) { *d = i; return 0; }
+int cuDeviceGetName(char *s, int n, int d) { strncpy(s, "NVIDIA H100", n); return 0; }
+int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
+int cuDeviceGetUuid(char *u, int d) { memset(u, 7, 16); return 0; }
+int cuDriverGetVersion(int *v) { *v = 13020; return 0; }
+"""
+
+
+@pytest.fixture
+def fake_driver(tmp_path):
+    """A folder for LD_LIBRARY_PATH with a stand-in for the CUDA driver, which knows one H100."""
+    folder = tmp_path / "driver"
+    folder.mkdir()
+    (folder / "cuda.c").write_text(FAKE_DRIVER)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", folder / "cuda.c"], check=True)
+    return folder
+
+
 class Sshd:
     """A real sshd on loopback with throwaway keys, and an ssh_config whose aliases lead to it."""
 

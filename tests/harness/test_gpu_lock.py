@@ -11,7 +11,14 @@ from harness import gpu_lock, judge
 from harness.hosts import Host
 from harness.transport import Local
 
-HOLD = "import sys, time; from harness import gpu_lock; gpu_lock.take('7', print, print); print('held', flush=True); time.sleep(99)"
+HOLD = """
+import time
+from harness import gpu_lock
+gpu_lock.FOLDER = {folder!r}
+gpu_lock.take("7", print, print)
+print("held", flush=True)
+time.sleep(99)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +30,9 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def holder(folder):
     """Another process that holds the GPU 7."""
-    code = HOLD.replace("gpu_lock.take", f"gpu_lock.FOLDER = {str(folder)!r}; gpu_lock.take")
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD.format(folder=str(folder))], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "held\n"
     yield process
     process.kill()
@@ -62,7 +70,8 @@ def test_a_repro_holds_it_and_its_children_do_not(write, tmp_path):
     import numpy as np, os, subprocess
     def run():
         busy = subprocess.run(["flock", "-n", "/tmp/gpu-repro-locks/{name}", "true"]).returncode
-        mine = [os.readlink("/proc/self/fd/" + fd) for fd in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + fd)]
+        paths = ["/proc/self/fd/" + fd for fd in os.listdir("/proc/self/fd")]
+        mine = [os.readlink(path) for path in paths if os.path.exists(path)]
         return {{"busy": np.array(busy), "open": np.array(any("gpu-repro-locks" in path for path in mine))}}
     """
     facts = {"name": "a GPU", "arch": "sm_90", "driver": "1", "uuid": name}

@@ -1,7 +1,5 @@
 """Hosts: what they are called, and what is said where there is no device."""
 
-import subprocess
-
 import pytest
 
 from harness import hosts, judge
@@ -25,24 +23,9 @@ def test_local_without_a_driver_says_so(monkeypatch):
     )
 
 
-FAKE_DRIVER = """
-#include <string.h>
-int cuInit(unsigned f) { return 0; }
-int cuDeviceGetCount(int *n) { *n = 1; return 0; }
-int cuDeviceGet(int *d, int i) { *d = i; return 0; }
-int cuDeviceGetName(char *s, int n, int d) { strncpy(s, "NVIDIA H100", n); return 0; }
-int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
-int cuDeviceGetUuid(char *u, int d) { memset(u, 7, 16); return 0; }
-int cuDriverGetVersion(int *v) { *v = 13020; return 0; }
-"""
-
-
-def test_local_with_a_driver(tmp_path, monkeypatch):
+def test_local_with_a_driver(fake_driver, monkeypatch):
     """The probe against a stand-in for the driver's library."""
-    (tmp_path / "cuda.c").write_text(FAKE_DRIVER)
-    library = tmp_path / "libcuda.so.1"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "cuda.c"], check=True)
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(fake_driver))
     host = resolve("local")
     assert host.is_hardware and host.device_facts["name"] == "NVIDIA H100" and host.device_facts["arch"] == "sm_90"
     assert host.device_facts["uuid"] == "07" * 16

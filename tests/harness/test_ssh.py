@@ -2,16 +2,18 @@
 
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
-from harness import judge, remote, ssh
+from harness import gpu_lock, history, judge, remote, ssh
 
 ARRAY = """
 import numpy as np, os, sys
@@ -84,6 +86,27 @@ def test_noise_of_start_up_files_is_skipped(on_host, write, sshd):
     sshd.key("noisy")
     sshd.authorize("noisy", f'command="{noise}"')
     assert on_host(sshd.alias("noisy", "noisy")).run(write(ARRAY)).kind == "outputs"
+
+
+OLD = (*Path.home().glob(".pyenv/versions/3.8.*/bin/python"), shutil.which("python3.8"), shutil.which("python3.9"))
+
+
+@pytest.mark.skipif(not any(OLD), reason="there is no old Python here")
+def test_the_agent_on_an_old_python(on_host, write, monkeypatch):
+    old = next(filter(None, OLD))
+    monkeypatch.setattr(remote, "BOOT", f"exec {old} -I -u -c {shlex.quote(remote._READ)}")
+    host = on_host()
+    assert host.run(write(ARRAY)).kind == "outputs"
+    assert host.session.transport(host.host).doctor(fix=False)["python"].startswith(("3.8.", "3.9."))
+
+
+@pytest.mark.parametrize("shell", ["tcsh", "fish", "zsh", "dash"])
+def test_the_users_shell_does_not_matter(on_host, write, sshd, shell):
+    if not shutil.which(shell):
+        pytest.skip(f"there is no {shell} here")
+    sshd.key(shell)
+    sshd.authorize(shell, f'command="{shell} -c \\"$SSH_ORIGINAL_COMMAND\\""')
+    assert on_host(sshd.alias(shell, shell)).run(write(ARRAY)).kind == "outputs"
 
 
 def test_a_jump(on_host, write, sshd):
@@ -199,6 +222,25 @@ def test_as_an_ordinary_user(on_host, write, sshd, ordinary):
     if compiles:
         outcome = host.run(write(KERNEL.replace("BODY", "out[tid] = tid * 3")))
         assert outcome.kind == "outputs" and outcome.outputs["out"].values().tolist()[-1] == 93, outcome.text
+
+
+def test_a_gpu_there(on_host, write, fake_driver, tmp_path):
+    """By a stand-in for its driver: the device, its lock, and the record of a hardware run."""
+    host = on_host(env=f"LD_LIBRARY_PATH={fake_driver}")
+    repro = write(ARRAY, 'arch = "sm_90a"')
+    lock = gpu_lock.take("07" * 16, print, lambda: None)
+    timer = threading.Timer(1.0, os.close, [lock])
+    timer.start()
+    outcome = host.run(repro)
+    assert outcome.kind == "outputs", outcome.text
+    assert host.notes == [f"p1: waiting for the GPU: process {os.getpid()} has it"]
+    assert host.host.is_hardware and host.host.describe().startswith("p1 (NVIDIA H100, sm_90, driver ")
+    verdict = judge.judge(next(repro.cases()), host.host, outcome, tmp_path, update=True)
+    assert verdict.validated and verdict.record["device"]["name"] == "NVIDIA H100"
+    assert history.folder(repro.path, host.host.is_hardware, tmp_path) == repro.path.parent / "records"
+    assert host.run(write(ARRAY, 'arch = "sm_100"')).kind == "skipped"
+    emulated = on_host(env=f"LD_LIBRARY_PATH={fake_driver}", device="emulator")
+    assert emulated.run(repro).kind == "outputs" and not emulated.host.is_hardware
 
 
 def test_doctor(on_host, sshd, capsys, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What goes wrong on the way to a host and there: one clear message, no verdict, nothing left, and the next run works."""
+"""What goes wrong on the way to a host and there: one clear message, no verdict, nothing left, the next run works."""
 
 import json
 import os
@@ -143,7 +143,8 @@ def test_a_host_without_uv(on_host, infra, sshd, there, write, works):
     cache = sshd.folder / "no-uv"
     assert infra(on_host(python=None, cache=cache)) == remote_env.NO_UV
     assert not (cache / "envs").exists()
-    host = on_host(python=None, cache=cache, bootstrap="true", torch_index="http://127.0.0.1:1/no", env="UV_HTTP_RETRIES=0")
+    index = {"torch_index": "http://127.0.0.1:1/no", "env": "UV_HTTP_RETRIES=0"}
+    host = on_host(python=None, cache=cache, bootstrap="true", **index)
     text = infra(host)
     assert (cache / "bin/uv").exists() and any("bringing uv" in note for note in host.notes)
     assert "uv could not make the environment (`pip install`):" in text
@@ -384,7 +385,8 @@ def test_garbage_instead_of_a_python(on_host, infra, sshd, works):
 
 
 def test_no_cuda_where_it_is_demanded(on_host, infra):
-    assert infra(on_host(device="cuda")).startswith("p1 has no CUDA device that can be used: there is no NVIDIA driver")
+    text = infra(on_host(device="cuda"))
+    assert text.startswith("p1 has no CUDA device that can be used: there is no NVIDIA driver")
 
 
 def test_infra_in_pytest_is_an_error(on_host, sshd, pytester, repros):
@@ -398,7 +400,8 @@ def test_infra_in_pytest_is_an_error(on_host, sshd, pytester, repros):
         options += ["--gpu-host", "p1", "--gpu-host", "gone", "--update-goldens"]
         done = pytester.runpytest_subprocess("repros", *options)
     done.assert_outcomes(passed=1, errors=1)
-    done.stdout.fnmatch_lines(["gpu-repro: p1 (over SSH), gone (over SSH)", "infra: could not be run", "host:  gone *"])
+    head = "gpu-repro: p1 (over SSH), gone (over SSH)"
+    done.stdout.fnmatch_lines([head, "infra: could not be run", "host:  gone *"])
     lines = [line for path in (pytester.path / ".repro/records").iterdir() for line in path.read_text().splitlines()]
     records = {record["host"]: record for record in map(json.loads, lines)}
     assert records["gone"]["verdict"] == "infra" and records["gone"]["device"] == {"kind": "unknown"}
