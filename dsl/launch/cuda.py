@@ -27,6 +27,7 @@ _OUTCOMES = {
 _BROKEN = {"CUDA_ERROR_ECC_UNCORRECTABLE", "CUDA_ERROR_NVLINK_UNCORRECTABLE", "CUDA_ERROR_CONTEXT_IS_DESTROYED",
            "CUDA_ERROR_CONTAINED", "CUDA_ERROR_EXTERNAL_DEVICE", "CUDA_ERROR_TENSOR_MEMORY_LEAK"}
 _REFUSED = {"CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_INVALID_CLUSTER_SIZE"}
+_MEMORY_TYPE = 2                             # CUpointer_attribute
 _DEFAULT_SMEM_BYTES = 48 * 1024              # static and dynamic together; more must be allowed first
 _PORTABLE_CLUSTER_BLOCKS = 8
 _ARCH_SUFFIX_FROM = 90                       # sm_90 and later have features under an `a` name only
@@ -163,7 +164,13 @@ class Cuda:
         self._call("cuMemcpy", destination, source, nbytes)
 
     def register(self, address: int, nbytes: int, label: str) -> None:
-        """The driver knows its allocations."""
+        """The driver knows its allocations. Raises DeviceError for memory of the host that a GPU cannot reach."""
+        if nbytes and not self._lost and not self._reaches_all_memory:
+            kind = ctypes.c_uint()
+            code = self._library.cuPointerGetAttribute(ctypes.byref(kind), _MEMORY_TYPE, ctypes.c_uint64(address))
+            if code == self.driver.CUresult.CUDA_ERROR_INVALID_VALUE:
+                raise DeviceError("HOST_MEMORY", f"`{label}` lies in the memory of the host, where this GPU cannot reach it\n"
+                                  "fix: make it with device=\"cuda\", or use --device emulator")
 
     def unregister(self, address: int) -> None:
         """See `register`."""
@@ -214,10 +221,17 @@ class Cuda:
         self.launched(entry, launch)
 
     @functools.cached_property
+    def _library(self) -> ctypes.CDLL:
+        return ctypes.CDLL("libcuda.so.1")
+
+    @functools.cached_property
+    def _reaches_all_memory(self) -> bool:
+        return bool(self._attribute("PAGEABLE_MEMORY_ACCESS"))
+
+    @functools.cached_property
     def launch_entry(self) -> int:
         """The address of machine code that launches; see native_launch."""
-        library = ctypes.CDLL("libcuda.so.1")
-        self._native = native_launch.entry(ctypes.cast(library.cuLaunchKernelEx, ctypes.c_void_p).value)
+        self._native = native_launch.entry(ctypes.cast(self._library.cuLaunchKernelEx, ctypes.c_void_p).value)
         return self._native[0]
 
     def begin(self) -> None:

@@ -196,6 +196,21 @@ print(session.facts()["device"]["arch"])
                                  *f"CUDA_CONTEXT_LOST: cuMemcpy {lost} None".splitlines(), "sm_90a"]
 
 
+def test_host_memory_is_refused_by_name(on_gpu):
+    said = on_gpu(PROGRAM + """
+import numpy as np
+
+@cute.jit
+def of_tensor(a: cute.Tensor):
+    kernel(a.iterator, 4, 2.0).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+device.register(memory + 100, 4, "inside")
+of_tensor(np.zeros(4, np.float32))
+""")
+    assert said.endswith("HOST_MEMORY: `a` lies in the memory of the host, where this GPU cannot reach it\n"
+                         'fix: make it with device="cuda", or use --device emulator')
+
+
 def test_a_kernel_launched_again_is_launched_by_machine_code(on_gpu):
     """The second launch reaches the driver and the records, and no method of the device."""
     said = on_gpu(PROGRAM + """

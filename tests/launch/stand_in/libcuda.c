@@ -31,6 +31,7 @@ struct {
     int (*launch)(uint64_t function, unsigned *shape, uint64_t stream, int programmatic, void **params);
     int (*allocate)(uint64_t nbytes, CUdeviceptr *address);
     int (*release)(CUdeviceptr address);
+    int (*holds)(CUdeviceptr address);
 } table;
 static CUresult sticky;
 static int ready;
@@ -98,6 +99,12 @@ CUresult cuStreamDestroy_v2(void *stream) { ENTER(); return SUCCESS; }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t nbytes) { ENTER(); return table.allocate(nbytes, address); }
 CUresult cuMemFree_v2(CUdeviceptr address) { ENTER(); return table.release(address); }
+CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr address) {
+    ENTER();
+    if (attribute != 2 || !table.holds(address)) return INVALID_VALUE;
+    *(unsigned *)value = 2;                                            /* CU_MEMORYTYPE_DEVICE */
+    return SUCCESS;
+}
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t n) {
     ENTER();
     memmove((void *)to, (void *)from, n);

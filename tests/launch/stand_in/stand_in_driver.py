@@ -118,6 +118,9 @@ class Driver:
             return INVALID_VALUE
         return 0
 
+    def holds(self, address):
+        return any(each.address <= address < each.end for each in self.memory.allocations())
+
 
 _u64, _text, _int_p = ctypes.c_uint64, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int)
 _u64_p, _unsigned_p = ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint)
@@ -128,6 +131,7 @@ SIGNATURES = {
     "launch": (_u64, _unsigned_p, _u64, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p)),
     "allocate": (_u64, _u64_p),
     "release": (_u64,),
+    "holds": (_u64,),
 }
 _kept: list = []
 
