@@ -169,8 +169,8 @@ class Cuda:
             kind = ctypes.c_uint()
             code = self._library.cuPointerGetAttribute(ctypes.byref(kind), _MEMORY_TYPE, ctypes.c_uint64(address))
             if code == self.driver.CUresult.CUDA_ERROR_INVALID_VALUE:
-                raise DeviceError("HOST_MEMORY", f"`{label}` lies in the memory of the host, where this GPU cannot reach it\n"
-                                  "fix: make it with device=\"cuda\", or use --device emulator")
+                raise DeviceError("HOST_MEMORY", f"`{label}` lies in the memory of the host, where this GPU cannot "
+                                  "reach it\nfix: make it with device=\"cuda\", or use --device emulator")
 
     def unregister(self, address: int) -> None:
         """See `register`."""
