@@ -83,6 +83,8 @@ CUresult cuDeviceGetName(char *name, int size, int device) {
     snprintf(name, size, "Stand-in GPU");
     return SUCCESS;
 }
+CUresult cuDeviceGetUuid(void *uuid, int device) { ENTER(); memset(uuid, 7, 16); return SUCCESS; }
+CUresult cuDeviceGetUuid_v2(void *uuid, int device) { return cuDeviceGetUuid(uuid, device); }
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
     ENTER();
     *value = attribute == 75 ? 9 : attribute == 97 ? 232448 : 0;      /* capability 9.0; shared memory, opt in */
