@@ -6,6 +6,7 @@ agent says and another shows it that this process lives; each side gives up when
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import queue
@@ -291,14 +292,12 @@ class Remote:
             link.hello["uv"] = link.call({"kind": "uv"})[0]["uv"]
         if link.hello["uv"]:
             return
-        path = shutil.which("uv") or os.environ.get("UV")
+        path = os.environ.get("UV") or shutil.which("uv")
         if not path:
             raise Declined("there is no uv there, and none on this machine's PATH to bring")
         if link.hello["machine"] != os.uname().machine:
             raise Declined(f"its processor is {link.hello['machine']}: this machine's uv does not run there")
         data = Path(path).read_bytes()
-        import hashlib
-
         if self.note:
             self.note(f"{self.address.alias}: bringing uv ({len(data) >> 20} MB)")
         put = {"kind": "put", "what": "uv", "sha256": hashlib.sha256(data).hexdigest()}

@@ -78,6 +78,12 @@ def embedded():
     transport.close()
 
 
+@pytest.fixture(scope="session", name="uv")
+def uv_program():
+    """Runs uv: `uv("venv", path)`."""
+    return uv
+
+
 @pytest.fixture
 def processes_with():
     """Command lines of living processes whose environment holds a mark."""
@@ -220,6 +226,11 @@ class Sshd:
     def stop(self) -> None:
         for pid in [*self.connections(), int((self.folder / "pid").read_text())]:
             os.kill(pid, signal.SIGTERM)
+
+
+def uv(*arguments: object) -> None:
+    """Run the uv that runs these tests, or the one on PATH."""
+    subprocess.run([os.environ.get("UV") or "uv", *map(str, arguments)], check=True)
 
 
 def wait_until(condition, patience_s: float = 15.0) -> None:

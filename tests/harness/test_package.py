@@ -25,12 +25,11 @@ def test_the_wheel_holds_the_code_that_runs():
     assert package.Package(ours.files | {"dsl/x.py": b""}).sha256 != ours.sha256
 
 
-def test_uv_takes_the_wheel(tmp_path):
+def test_uv_takes_the_wheel(tmp_path, uv):
     ours = package.ours()
     path = tmp_path / "gpu_repro-0.1.0-py3-none-any.whl"
     path.write_bytes(ours.wheel)
-    install = ["uv", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "there", path]
-    subprocess.run(install, check=True)
+    uv("pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "there", path)
     assert (tmp_path / "there/dsl/span.py").exists()
 
 

@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -125,12 +126,12 @@ def test_variables_of_the_settings(on_host, write):
     assert outcome.stdout.split("|")[2] == "a; echo $(id) 'b\" c"
 
 
-def test_a_project_there_is_not_touched(on_host, write, sshd):
+def test_a_project_there_is_not_touched(on_host, write, sshd, uv):
     """`workdir`: our code and the project's packages, its own folder, and not one file changed in it."""
     project = sshd.folder / "kestrel"
     project.mkdir()
     (project / "pyproject.toml").write_text('[project]\nname = "kestrel"\nversion = "1"\n')
-    host = on_host(python=None, workdir=project)
+    host = on_host(python=None, workdir=project, bootstrap="true")
     assert f"the project {project} has no environment, and we make none there\nfix: run `uv sync`" in (
         host.run(write(INFO)).text
     )
@@ -143,29 +144,24 @@ def test_a_project_there_is_not_touched(on_host, write, sshd):
     assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
 
 
-def uv(*arguments: object) -> None:
-    subprocess.run(["uv", *map(str, arguments)], check=True)
-
-
-def index_variables() -> list[str]:
-    """What uv needs on this machine to reach its index, as settings of the host."""
-    return [f"{name}={value}" for name, value in os.environ.items() if name in ("SSL_CERT_FILE", "UV_INDEX_URL")]
+INDEX = "SSL_CERT_FILE SSL_CERT_DIR HTTPS_PROXY UV_INDEX_URL UV_DEFAULT_INDEX UV_INDEX UV_NATIVE_TLS UV_CACHE_DIR".split()
 
 
 def test_a_managed_environment_is_made_once(on_host, write, sshd, monkeypatch):
-    for setting in index_variables():
-        monkeypatch.setattr(remote.Settings, "variables", dict([setting.split("=", 1)]))
-    repro = write(INFO)
-    host = on_host(python=None, cache=sshd.folder / "managed")
+    """With what uv needs on this machine to reach its index, and uv itself where the host has none."""
+    variables = {name: os.environ[name] for name in INDEX if name in os.environ}
+    monkeypatch.setattr(remote.Settings, "variables", variables)
+    repro, settings = write(INFO), {"python": None, "cache": sshd.folder / "managed", "bootstrap": "true"}
+    host = on_host(**settings)
     outcome = host.run(repro)
     assert outcome.stdout.startswith(str(sshd.folder / "managed/envs/")), outcome.text
     assert any("making an environment with numpy" in note for note in host.notes)
-    again = on_host(python=None, cache=sshd.folder / "managed")
+    again = on_host(**settings)
     assert again.run(repro).stdout.split("|")[0] == outcome.stdout.split("|")[0] and not again.notes
 
 
 @pytest.fixture(scope="module")
-def ordinary(sshd):
+def ordinary(sshd, uv):
     """An ordinary user: name, cache, a Python they may run, and whether it has all that the compiler needs."""
     if os.getuid() != 0:
         pytest.skip("an ordinary user runs all these tests as themselves")
@@ -179,13 +175,13 @@ def ordinary(sshd):
         folder.chmod(0o755)
         (folder / "cache").mkdir()
         shutil.chown(folder / "cache", name)
-        yield name, folder / "cache", *_python_for(name, folder)
+        yield name, folder / "cache", *_python_for(name, folder, uv)
     finally:
         subprocess.run(["userdel", "-rf", name], capture_output=True)
         shutil.rmtree(folder)
 
 
-def _python_for(user: str, folder: Path) -> tuple[Path, bool]:
+def _python_for(user: str, folder: Path, uv: Callable[..., None]) -> tuple[Path, bool]:
     """A Python that the user may run: with this one's packages where they may read them, else with numpy alone."""
 
     def runs(python: object, code: str) -> bool:

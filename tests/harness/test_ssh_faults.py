@@ -207,7 +207,7 @@ def test_a_link_cut_in_the_middle(on_host, write, sshd, tmp_path, works):
 
 def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, monkeypatch):
     """Nothing comes and nothing is closed: the agent is stopped in its tracks."""
-    monkeypatch.setattr(remote, "DEAD_S", 1.0)
+    monkeypatch.setattr(remote, "DEAD_S", 2.5)
     monkeypatch.setattr(remote, "PING_S", 0.2)
     monkeypatch.setattr(remote, "CLOSE_S", 0.2)
     host, mark = on_host(), tmp_path / "mark"
@@ -215,7 +215,7 @@ def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, mon
     (agent,) = sshd.agents()
     os.kill(agent, signal.SIGSTOP)
     outcome = join()
-    assert (outcome.kind, outcome.text) == ("infra", "the connection was lost: nothing came for 1 s")
+    assert (outcome.kind, outcome.text) == ("infra", "the connection was lost: nothing came for 2.5 s")
     os.kill(agent, signal.SIGCONT)
     wait_until(lambda: not sshd.processes())
     works(host)
@@ -224,7 +224,7 @@ def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, mon
 CLIENT = """
 import sys
 from harness import remote
-remote.PING_S, remote.LEASE_S = 0.2, 1.0
+remote.PING_S, remote.LEASE_S = 0.2, 3.0
 from harness.cli import main
 settings = ["--set", "python=" + sys.executable, "--set", "cache=" + sys.argv[1]]
 sys.exit(main(["run", "repros/one.py", "--host", "p1", *settings]))
