@@ -131,6 +131,7 @@ def _connect(address: Address) -> tuple[Connection, Gateway | None]:
     if agent and agent != "SSH_AUTH_SOCK":
         os.environ["SSH_AUTH_SOCK"] = agent
     keys = [os.path.expanduser(path) for path in address.facts.get("identityfile", ())]
+    policy, kinds = _trust(address)
     argv = _gateway(address)
     gateway = Gateway(argv) if argv else None
     connection = fabric.Connection(
@@ -146,10 +147,11 @@ def _connect(address: Address) -> tuple[Connection, Gateway | None]:
             "banner_timeout": CONNECT_S,
             "auth_timeout": CONNECT_S,
             "channel_timeout": CONNECT_S,
+            "disabled_algorithms": {"keys": _unwanted(kinds)},
             **({"sock": gateway.sock} if gateway else {}),
         },
     )
-    _trust(connection.client, address)
+    connection.client.set_missing_host_key_policy(policy)
     try:
         _open(connection, address, keys)
     except BaseException as error:
@@ -192,10 +194,6 @@ def _open(connection: Connection, address: Address, keys: list[str]) -> None:
 
     try:
         connection.open()
-    except _UnknownKey as error:
-        raise CannotConnect(_unknown_key(address, error.key)) from None
-    except paramiko.BadHostKeyException as error:
-        raise CannotConnect(_changed_key(address, error.key)) from None
     except paramiko.AuthenticationException as error:
         raise CannotConnect(_refused(address, keys, str(error))) from None
     except (paramiko.SSHException, EOFError, ConnectionResetError) as error:
@@ -246,21 +244,49 @@ def _jump_target(jump: str) -> list[str]:
     return ["-p", port, host] if colon and port.isdigit() and "]" not in port else [jump]
 
 
-def _trust(client: Any, address: Address) -> None:
-    """Load the known_hosts files that ssh names, and refuse every other key."""
+def _trust(address: Address) -> tuple[Any, list[str]]:
+    """What to do with the host's key: a policy that takes only those of known_hosts; and their kinds.
+
+    OpenSSH's own program reads the files, with their patterns, hashes and markers.
+    """
     import paramiko
 
-    class Refuse(paramiko.MissingHostKeyPolicy):
-        def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:
-            raise _UnknownKey(key)
-
+    name, known, revoked = address.one("hostkeyalias") or _known_as(address), {}, set()
     for path in _known_hosts(address):
-        client.load_host_keys(str(path))
-    client._host_keys_filename = None  # loading names a file to write to; nothing here writes one
-    alias, known = address.one("hostkeyalias"), client.get_host_keys()
-    for key in (known.lookup(alias) or {}).values() if alias else ():
-        known.add(_known_as(address), key.get_name(), key)
-    client.set_missing_host_key_policy(Refuse())
+        find = ["ssh-keygen", "-F", name, "-f", str(path)]
+        said = subprocess.run(find, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+        for words in (line.split() for line in said.splitlines() if line[:1] not in ("", "#")):
+            if words[0] == "@revoked":
+                revoked.add(words[3])
+            elif not words[0].startswith("@"):
+                known[words[2]] = words[1]
+
+    class Check(paramiko.MissingHostKeyPolicy):
+        def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:
+            if key.get_base64() in revoked:
+                raise CannotConnect(
+                    f"the host key of {address.alias} is revoked in known_hosts:\n    {fingerprint(key)}"
+                )
+            if key.get_base64() not in known:
+                raise CannotConnect(_changed_key(address, key) if known else _unknown_key(address, key))
+
+    return Check(), list(known.values())
+
+
+_KEY_KINDS = {
+    "ssh-ed25519": ["ssh-ed25519"],
+    "ecdsa-sha2-nistp256": ["ecdsa-sha2-nistp256"],
+    "ecdsa-sha2-nistp384": ["ecdsa-sha2-nistp384"],
+    "ecdsa-sha2-nistp521": ["ecdsa-sha2-nistp521"],
+    "ssh-rsa": ["rsa-sha2-512", "rsa-sha2-256"],
+}
+
+
+def _unwanted(kinds: list[str]) -> list[str]:
+    """The algorithms not to ask a host for that is known by keys of these kinds."""
+    if not any(kind in _KEY_KINDS for kind in kinds):
+        return []
+    return [name for kind, names in _KEY_KINDS.items() if kind not in kinds for name in names]
 
 
 def _known_as(address: Address) -> str:
@@ -272,14 +298,6 @@ def _known_hosts(address: Address) -> list[Path]:
     files = " ".join([address.one("userknownhostsfile"), address.one("globalknownhostsfile")])
     paths = [Path(os.path.expanduser(path)) for path in shlex.split(files)]
     return [path for path in paths if path.is_file()]
-
-
-class _UnknownKey(Exception):
-    """No known_hosts file has a key of this host."""
-
-    def __init__(self, key: Any) -> None:
-        super().__init__("unknown host key")
-        self.key = key
 
 
 def fingerprint(key: Any) -> str:

@@ -111,6 +111,29 @@ def test_a_changed_host_key(on_host, infra, sshd):
     assert fingerprint(sshd, "host") in text and f"ssh-keygen -R '[127.0.0.1]:{sshd.port}'" in text
 
 
+def test_a_revoked_host_key(on_host, infra, sshd):
+    known = sshd.know(sshd.folder / "known_revoked", "host")
+    with open(known, "a") as file:
+        file.write("@revoked * " + sshd.keys["host"].with_suffix(".pub").read_text())
+    text = f"the host key of revoked is revoked in known_hosts:\n    {fingerprint(sshd, 'host')}"
+    assert infra(on_host(sshd.alias("revoked", UserKnownHostsFile=known))) == text
+
+
+def test_known_hosts_as_ssh_reads_it(on_host, works, infra, sshd):
+    """Hashed names, patterns, several keys, lines that mean nothing; and a key of another kind is not asked for."""
+    key, other = (sshd.keys[name].with_suffix(".pub").read_text() for name in ("host", "other"))
+    known = sshd.know(sshd.folder / "known_hashed", "host")
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", known], check=True, capture_output=True)
+    assert known.read_text().startswith("|1|")
+    works(on_host(sshd.alias("hashed", UserKnownHostsFile=known)))
+    odd = sshd.folder / "known_odd"
+    odd.write_text(f"# a comment\n\nnonsense\n@cert-authority *.example {other}[127.0.0.?]:* {other}[127.*]:* {key}")
+    works(on_host(sshd.alias("pattern", UserKnownHostsFile=odd)))
+    subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", sshd.folder / "rsa"], check=True)
+    odd.write_text(f"[127.0.0.1]:{sshd.port} " + (sshd.folder / "rsa.pub").read_text())
+    assert "cannot be reached: " in infra(on_host(sshd.alias("only-rsa", UserKnownHostsFile=odd)))
+
+
 def test_a_host_key_under_an_alias(on_host, works, sshd):
     known = sshd.folder / "known_alias"
     known.write_text("the-box " + sshd.keys["host"].with_suffix(".pub").read_text())
