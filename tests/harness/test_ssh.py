@@ -239,15 +239,16 @@ def test_a_gpu_there(on_host, write, fake_driver, tmp_path):
     assert emulated.run(repro).kind == "outputs" and not emulated.host.is_hardware
 
 
-def test_doctor(on_host, sshd, capsys, tmp_path, monkeypatch):
+def test_doctor(on_host, sshd, capsys, tmp_path, monkeypatch, request):
     from harness.cli import main
 
     on_host()
     monkeypatch.chdir(tmp_path)
-    settings = ["--set", f"cache={sshd.folder}/cache", "--set", f"python={sys.executable}"]
-    left = sshd.folder / "cache/runs/20200101-000000-00000000"
+    settings = ["--set", f"cache={sshd.folder}/doctor", "--set", f"python={sys.executable}"]
+    left = sshd.folder / "doctor/runs/20200101-000000-00000000"
     left.mkdir(parents=True)
     sleeper = subprocess.Popen(["sleep", "997"], env={"GPU_REPRO_RUN": left.name})
+    request.addfinalizer(sleeper.kill)
     assert main(["doctor", "p1", *settings]) == 3
     said = capsys.readouterr().out
     assert "left over            1 runs and 1 processes\n" in said and "sleep 997" in said
