@@ -50,6 +50,7 @@ PAGE_BYTES = 4096  # addresses are kept modulo this; around each region lie guar
 GUARD = 0xA5
 CHUNK_BYTES = 1 << 20
 DEFAULT_SMEM_BYTES = 48 * 1024
+COOPERATIVE, PROGRAMMATIC = 1, 2  # bits of a launch's flags
 START_S = 120.0  # for a child to import and to make a context
 NO_GPU = 3
 
@@ -158,18 +159,29 @@ class Gpu:
         if static + line["smem_bytes"] > DEFAULT_SMEM_BYTES:
             attribute = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self.call("cuFuncSetAttribute", function, attribute, line["smem_bytes"])
+        attributes = []
         if line["cluster"] != [1, 1, 1]:
-            attribute = self.driver.CUlaunchAttribute()
-            attribute.id = self.driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-            cluster = attribute.value.clusterDim
+            attributes.append(self._attribute("CLUSTER_DIMENSION"))
+            cluster = attributes[-1].value.clusterDim
             cluster.x, cluster.y, cluster.z = line["cluster"]
-            config.attrs, config.numAttrs = [attribute], 1
             if cluster.x * cluster.y * cluster.z > 8:
                 self.call("cuFuncSetAttribute", function, names.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
+        if line["flags"] & COOPERATIVE:
+            attributes.append(self._attribute("COOPERATIVE"))
+            attributes[-1].value.cooperative = 1
+        if line["flags"] & PROGRAMMATIC:
+            attributes.append(self._attribute("PROGRAMMATIC_STREAM_SERIALIZATION"))
+            attributes[-1].value.programmaticStreamSerializationAllowed = 1
+        config.attrs, config.numAttrs = attributes, len(attributes)
         cells = [ctypes.create_string_buffer(param, len(param)) for param in params]
         pointers = (ctypes.c_void_p * max(len(cells), 1))(*[ctypes.addressof(cell) for cell in cells])
         self.call("cuLaunchKernelEx", config, function, ctypes.addressof(pointers), 0)
         self.call("cuCtxSynchronize")
+
+    def _attribute(self, name: str) -> Any:
+        attribute = self.driver.CUlaunchAttribute()
+        attribute.id = getattr(self.driver.CUlaunchAttributeID, f"CU_LAUNCH_ATTRIBUTE_{name}")
+        return attribute
 
 
 class Region:

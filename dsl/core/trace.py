@@ -3,7 +3,7 @@
 The host module has `llvm.func @host(%args: !llvm.ptr) -> i32`. `%args` is the packed argument block: slot 0 a u64
 handle for the runtime, then one 8-byte slot a dynamic leaf. It calls
 `@dsl_launch(handle, kernel index, record, params) -> i32`: record is {i32 grid[3], block[3], cluster[3], smem_bytes; i64
-stream}, params a `void **` in the order of the kernel's parameters, as in cuLaunchKernel.
+stream; i32 flags}, params a `void **` in the order of the kernel's parameters, as in cuLaunchKernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from dsl.span import Span
 _SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
                "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
 SLOT_BYTES = 8
-_RECORD_BYTES = 48
+_RECORD_BYTES = 56
+COOPERATIVE, PROGRAMMATIC = 1, 2       # bits of a launch record's flags
 
 
 @dataclass(frozen=True)
@@ -248,13 +249,17 @@ def _triple(value, what: str) -> list[Numeric]:
 
 @dataclass
 class Launch:
-    """Where and how a kernel runs: extents in blocks and threads, bytes of dynamic shared memory, the stream."""
+    """Where and how a kernel runs: extents in blocks and threads, bytes of dynamic shared memory, the stream.
+
+    `flags`: COOPERATIVE (all blocks run at once) and PROGRAMMATIC (it may start before the kernel ahead of it has ended).
+    """
 
     grid: object
     block: object
     cluster: object = (1, 1, 1)
     smem: object = None
     stream: object = 0
+    flags: int = 0
 
 
 def launch(name: str, function: Callable, arguments: Sequence, config: Launch) -> None:
@@ -304,4 +309,5 @@ def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.V
         mlir.store(word.ir(), mlir.gep(record, mlir.i32, position), 4)
     stream = Int64(config.stream if config.stream is not None else 0)
     mlir.store(stream.ir(), mlir.gep(record, mlir.i64, 5), 8)
+    mlir.store(mlir.constant(config.flags, mlir.i32), mlir.gep(record, mlir.i32, 12), 4)
     return record

@@ -2,7 +2,7 @@
 
 A recording is a folder: `launches.jsonl`, a line a launch, and files of bytes named by their sha256. A line holds
 
-    ptx, entry, grid, block, cluster, smem_bytes      ptx is the name of a file
+    ptx, entry, grid, block, cluster, smem_bytes, flags      ptx is the name of a file
     params      [{"bytes": hex, "pointers": [[offset, region, offset in it], ...]}, ...]   pointers are zero in `bytes`
     regions     {id: {"size_bytes", "residue", "label"}}: the memory a launch can reach; the residue is modulo 4096
     writes      {id: [row, ...]}: what the host wrote since the last launch, all of it where a region is new
@@ -50,7 +50,8 @@ class Recording(Emulated):
     def launch(self, program: tuple[Any, str], entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         memory = Regions(self.memory.allocations())
         line = {"ptx": self._save(without_folders(program[1]).encode()), "entry": entry, "grid": launch.grid,
-                "block": launch.block, "cluster": launch.cluster, "smem_bytes": launch.smem_bytes}
+                "block": launch.block, "cluster": launch.cluster, "smem_bytes": launch.smem_bytes,
+                "flags": launch.flags}
         reached, pointers = memory.reached_from(params)
         ids = {index: self._id(memory, index) for index in reached}
         line["params"] = [_param(param, memory, ids) for param in params]

@@ -219,7 +219,8 @@ _entry_address = ctypes.cast(_entry, ctypes.c_void_p).value
 
 
 def _launch_of(record: Record) -> Launch:
-    return Launch(tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream)
+    return Launch(tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream,
+                  record.flags)
 
 
 def _launch(run: _Running, index: int, record: Record, params: int) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
 from dsl.launch import native_launch
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, DeviceMissing, Launch
 
@@ -288,14 +289,24 @@ class Cuda:
         config.gridDimX, config.gridDimY, config.gridDimZ = launch.grid
         config.blockDimX, config.blockDimY, config.blockDimZ = launch.block
         config.sharedMemBytes, config.hStream = launch.smem_bytes, self.driver.CUstream(launch.stream)
-        config.numAttrs, config.attrs = 0, []
+        attributes = []
         if launch.cluster != (1, 1, 1):
-            attribute = self.driver.CUlaunchAttribute()
-            attribute.id = self.driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-            cluster = attribute.value.clusterDim
+            attributes.append(self._launch_attribute("CLUSTER_DIMENSION"))
+            cluster = attributes[-1].value.clusterDim
             cluster.x, cluster.y, cluster.z = launch.cluster
-            config.numAttrs, config.attrs = 1, [attribute]
+        if launch.flags & COOPERATIVE:
+            attributes.append(self._launch_attribute("COOPERATIVE"))
+            attributes[-1].value.cooperative = 1
+        if launch.flags & PROGRAMMATIC:
+            attributes.append(self._launch_attribute("PROGRAMMATIC_STREAM_SERIALIZATION"))
+            attributes[-1].value.programmaticStreamSerializationAllowed = 1
+        config.numAttrs, config.attrs = len(attributes), attributes
         return config
+
+    def _launch_attribute(self, name: str) -> Any:
+        attribute = self.driver.CUlaunchAttribute()
+        attribute.id = getattr(self.driver.CUlaunchAttributeID, f"CU_LAUNCH_ATTRIBUTE_{name}")
+        return attribute
 
     def sync(self) -> None:
         self._call("cuCtxSynchronize")

@@ -16,6 +16,7 @@ class Launch:
     cluster: tuple[int, int, int] = (1, 1, 1)
     smem_bytes: int = 0
     stream: int = 0
+    flags: int = 0                               # COOPERATIVE | PROGRAMMATIC of core.trace
 
 
 class Device(Protocol):

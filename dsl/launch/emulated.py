@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Sequence
 
 from dsl import emulator
+from dsl.core.trace import COOPERATIVE
 from dsl.launch import torch_cuda
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
 
@@ -52,6 +53,9 @@ class Emulated:
         return emulator.load(ptx)
 
     def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        if launch.flags & COOPERATIVE and launch.grid != (1, 1, 1):
+            raise DeviceError("CUDA_ERROR_NOT_SUPPORTED", f"launch of `{entry}`: the emulator runs blocks one after another, "
+                              "so the blocks of a cooperative launch could wait for each other for ever", INVALID_LAUNCH)
         try:
             emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
                             smem_bytes=launch.smem_bytes, cluster=launch.cluster)

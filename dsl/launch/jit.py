@@ -139,18 +139,21 @@ class Call:
         self.pending = (kernel.__name__, place)
         trace.host().pending.append(self.pending)
 
-    def launch(self, *, grid, block, cluster=None, smem=None, stream=None, **unsupported) -> None:
+    def launch(self, *, grid, block, cluster=None, smem=None, stream=None, cooperative=False, use_pdl=False,
+               **unsupported) -> None:
         """Run the kernel on `grid` blocks of `block` threads, with `smem` bytes of dynamic shared memory.
 
-        `smem` defaults to what the kernel's SmemAllocators allocated.
+        `smem` defaults to what the kernel's SmemAllocators allocated. `cooperative`: all blocks run at once. `use_pdl`: the
+        kernel may start before the one ahead of it in the stream has ended (programmatic dependent launch).
         """
         if unsupported:
             raise DSLUserCodeError(f"launch does not know {', '.join(sorted(unsupported))} yet",
-                                   fix="launch(grid=, block=, cluster=, smem=, stream=)")
+                                   fix="launch(grid=, block=, cluster=, smem=, stream=, cooperative=, use_pdl=)")
         state = trace.host()
         if self.pending in state.pending:
             state.pending.remove(self.pending)
-        config = trace.Launch(grid, block, (1, 1, 1) if cluster is None else cluster, smem, stream)
+        flags = trace.COOPERATIVE * bool(cooperative) | trace.PROGRAMMATIC * bool(use_pdl)
+        config = trace.Launch(grid, block, (1, 1, 1) if cluster is None else cluster, smem, stream, flags)
         trace.launch(self.kernel.__name__, self._body, [v for v in self.values if not isinstance(v, Static)], config)
 
     def _body(self, *dynamic) -> None:

@@ -1,6 +1,6 @@
 """Launching without Python: `dsl_launch` as machine code that calls the driver's cuLaunchKernelEx.
 
-The first launch of a kernel, one with a cluster, and one with more shared memory than the kernel was allowed go
+The first launch of a kernel, one with a cluster or another attribute, and one with more shared memory than the kernel was allowed go
 through Python, which loads, allows and reports; every other launch is a C call. What was launched is written down in a
 log that Python reads when the host function has returned.
 """
@@ -20,7 +20,7 @@ class Record(ctypes.Structure):
     """What `core.trace` stores for a launch."""
 
     _fields_ = [("grid", ctypes.c_int32 * 3), ("block", ctypes.c_int32 * 3), ("cluster", ctypes.c_int32 * 3),
-                ("smem_bytes", ctypes.c_int32), ("stream", ctypes.c_uint64)]
+                ("smem_bytes", ctypes.c_int32), ("stream", ctypes.c_uint64), ("flags", ctypes.c_int32)]
 
 
 class Noted(ctypes.Structure):
@@ -84,7 +84,11 @@ look:
   %z = load i32, ptr %z.at
   %xy = mul i32 %x, %y
   %blocks = mul i32 %xy, %z
-  %cluster = icmp ne i32 %blocks, 1
+  %clustered = icmp ne i32 %blocks, 1
+  %flags.at = getelementptr i8, ptr %record, i64 {Record.flags.offset}
+  %flags = load i32, ptr %flags.at
+  %flagged = icmp ne i32 %flags, 0
+  %cluster = or i1 %clustered, %flagged
   %count.at = getelementptr i8, ptr %run, i64 {Run.count.offset}
   %count = load i32, ptr %count.at
   %full = icmp sge i32 %count, {LOG_LAUNCHES}
@@ -99,7 +103,7 @@ through:
 native:
   %log = getelementptr i8, ptr %run, i64 {Run.log.offset}
   %noted = getelementptr [{ctypes.sizeof(Noted)} x i8], ptr %log, i32 %count
-  call void @llvm.memcpy.p0.p0.i64(ptr %noted, ptr %record, i64 {ctypes.sizeof(Record)}, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %noted, ptr %record, i64 {Record.flags.offset + 4}, i1 false)
   %noted.index = getelementptr i8, ptr %noted, i64 {Noted.index.offset}
   %wide = zext i32 %index to i64
   store i64 %wide, ptr %noted.index

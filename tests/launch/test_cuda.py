@@ -77,6 +77,16 @@ def test_launch_passes_extents_and_parameters(make):
     assert device.driver.params == (b"12345678", b"abcd")
 
 
+@pytest.mark.parametrize("flags, names", [(1, ["COOPERATIVE"]), (2, ["PROGRAMMATIC_STREAM_SERIALIZATION"]),
+                                          (3, ["COOPERATIVE", "PROGRAMMATIC_STREAM_SERIALIZATION"])])
+def test_launch_attributes(make, flags, names):
+    device = make()
+    device.launch(77, "kernel", Launch((4, 1, 1), (32, 1, 1), flags=flags), [b"12345678", b"abcd"])
+    config = dict(device.driver.calls)["cuLaunchKernelEx"][0]
+    assert [attribute.id.name for attribute in config.attrs] == [f"CU_LAUNCH_ATTRIBUTE_{name}" for name in names]
+    assert all(attribute.value.cooperative == 1 for attribute in config.attrs)     # a union: both are its first int
+
+
 @pytest.mark.parametrize("code, outcome, kind", [
     ("CUDA_ERROR_ILLEGAL_ADDRESS", "fault", "out_of_bounds"), ("CUDA_ERROR_MISALIGNED_ADDRESS", "fault", "misaligned"),
     ("CUDA_ERROR_LAUNCH_FAILED", "trap", "trap"), ("CUDA_ERROR_LAUNCH_TIMEOUT", "deadlock", "deadlock")])
