@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -23,6 +24,16 @@ def pytest_configure(config):
 
 
 _PTX = pytest.StashKey[dict[str, str]]()
+
+
+@pytest.fixture(scope="session")
+def needs():
+    """`needs(tool, package)`: skip where a tool is missing, but fail in CI, which could have installed it."""
+    def check(tool: str, package: str) -> None:
+        if not shutil.which(tool):
+            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+                f"this test needs `{tool}`: apt-get install {package}")
+    return check
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -108,9 +108,8 @@ def recorded(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def stand_in(tmp_path_factory) -> dict[str, str]:
-    if not shutil.which("cc"):
-        pytest.skip("the stand-in for the driver needs a C compiler (cc)")
+def stand_in(tmp_path_factory, needs) -> dict[str, str]:
+    needs("cc", "gcc")
     return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
 
 

@@ -2,13 +2,11 @@
 
 import os
 import runpy
-import shutil
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
-import pytest
 
 STAND_IN = Path(__file__).parents[1] / "launch" / "stand_in" / "stand_in_driver.py"
 
@@ -46,8 +44,8 @@ def run(address):
 '''
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="the stand-in for the driver needs a C compiler (cc)")
-def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path):
+def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
+    needs("cc", "gcc")
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "repros").mkdir()
     (tmp_path / "repros" / "writes.py").write_text(textwrap.dedent(REPRO).lstrip())

@@ -102,9 +102,8 @@ def test_the_agent_on_an_old_python(on_host, write, monkeypatch):
 
 
 @pytest.mark.parametrize("shell", ["tcsh", "fish", "zsh", "dash"])
-def test_the_users_shell_does_not_matter(on_host, write, sshd, shell):
-    if not shutil.which(shell):
-        pytest.skip(f"there is no {shell} here")
+def test_the_users_shell_does_not_matter(on_host, write, sshd, shell, needs):
+    needs(shell, shell)
     sshd.key(shell)
     sshd.authorize(shell, f'command="{shell} -c \\"$SSH_ORIGINAL_COMMAND\\""')
     assert on_host(sshd.alias(shell, shell)).run(write(ARRAY)).kind == "outputs"

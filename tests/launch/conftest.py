@@ -2,7 +2,6 @@
 
 import os
 import runpy
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -14,10 +13,9 @@ STAND_IN = Path(__file__).parent / "stand_in" / "stand_in_driver.py"
 
 
 @pytest.fixture(scope="session")
-def stand_in(tmp_path_factory) -> dict[str, str]:
+def stand_in(tmp_path_factory, needs) -> dict[str, str]:
     """The environment in which a Python process finds the stand-in instead of a driver."""
-    if not shutil.which("cc"):
-        pytest.skip("the stand-in for the driver needs a C compiler (cc)")
+    needs("cc", "gcc")
     return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
 
 
