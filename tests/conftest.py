@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.judge import in_ci
+
 
 def pytest_configure(config):
     """Collect the PTX of every program."""
@@ -26,14 +28,27 @@ def pytest_configure(config):
 _PTX = pytest.StashKey[dict[str, str]]()
 
 
+def missing(why: str) -> None:
+    """Skip, but fail in CI, which could have installed what is missing."""
+    (pytest.fail if in_ci() else pytest.skip)(why)
+
+
 @pytest.fixture(scope="session")
 def needs():
-    """`needs(tool, package)`: skip where a tool is missing, but fail in CI, which could have installed it."""
-    def check(tool: str, package: str) -> None:
-        if not shutil.which(tool):
-            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
-                f"this test needs `{tool}`: apt-get install {package}")
-    return check
+    """`needs(tool, package)`: the path of a tool that apt has in `package`; the test is skipped, or fails in CI, without."""
+    def find(tool: str, package: str) -> str:
+        return shutil.which(tool) or missing(f"this test needs `{tool}`: apt-get install {package}")
+    return find
+
+
+@pytest.fixture(scope="session")
+def ptxas_path() -> str:
+    """The path of ptxas, which the lock file brings; the test is skipped, or fails in CI, without."""
+    from dsl.lower import sass
+    try:
+        return sass.find("ptxas")
+    except sass.ToolMissing as error:
+        missing(str(error))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -53,7 +68,7 @@ def every_ptx_assembles(request):
     try:
         sass.find("ptxas")
     except sass.ToolMissing as error:
-        if os.environ.get("CI") == "true":
+        if in_ci():
             pytest.fail(str(error))
         return
     with ThreadPoolExecutor(2) as pool:

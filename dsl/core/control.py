@@ -236,7 +236,7 @@ def _with_poison(value: object, other: object, arm: _Scratch) -> object:
 def guard(flags: tuple, body: Callable, state: tuple, names: tuple) -> tuple:
     """What follows an early exit: skipped where a flag is set, and no branch while none can be."""
     dynamic = [flag for flag in flags if is_dynamic(flag)]
-    if any(bool(flag) for flag in flags if not is_dynamic(flag)):
+    if surely(flags):
         return state
     if not dynamic:
         return body(*state)
@@ -343,7 +343,7 @@ class _Carried:
 class Range:
     """`range(...)` of the author: start, stop and step, each static or dynamic, and how to unroll."""
 
-    def __init__(self, *bounds, unroll: int = -1, unroll_full: bool = False, prefetch_stages=None):
+    def __init__(self, *bounds, unroll: int = -1, unroll_full: bool = False):
         if not 1 <= len(bounds) <= 3:
             raise DSLUserCodeTypeError(f"range takes one to three bounds, and got {len(bounds)}")
         for value in bounds:

@@ -206,7 +206,6 @@ class Boolean(Integer):
 _MLIR_TYPES = {"Boolean": mlir.i1, "Float16": mlir.f16, "BFloat16": mlir.bf16, "Float32": mlir.f32, "Float64": mlir.f64,
                **{f"{sign}nt{w}": t for sign in ("I", "Ui") for w, t in
                   ((8, mlir.i8), (16, mlir.i16), (32, mlir.i32), (64, mlir.i64))}}
-NUMERIC_TYPES = (Boolean, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64, Float16, BFloat16, Float32, Float64)
 _SIGNED = {8: Int8, 16: Int16, 32: Int32, 64: Int64}
 
 

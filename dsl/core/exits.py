@@ -220,10 +220,21 @@ def _falls_through(statements: list[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return not last.orelse or _falls_through(last.body) or _falls_through(last.orelse)
     if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
-        return any(isinstance(node, ast.Break) for node in ast.walk(last))
+        return _breaks(last.body)
     if isinstance(last, (ast.With, ast.Try)):
         return _falls_through(last.body)
     return True
+
+
+def _breaks(statements: list[ast.stmt]) -> bool:
+    """Whether a `break` of the loop these are the body of stands in them."""
+    for statement in statements:
+        if isinstance(statement, ast.Break):
+            return True
+        inner = [statement.orelse] if isinstance(statement, (ast.For, ast.While)) else _parts(statement)
+        if any(map(_breaks, inner)):
+            return True
+    return False
 
 
 def _at(node: ast.AST, place: ast.AST) -> ast.AST:

@@ -31,7 +31,7 @@ context = ir.Context()
 Operation, Value, Type, Block = ir.Operation, ir.Value, ir.Type, ir.Block
 
 with context:
-    i1, i8, i16, i32, i64, i128 = (ir.IntegerType.get_signless(width) for width in (1, 8, 16, 32, 64, 128))
+    i1, i8, i16, i32, i64 = (ir.IntegerType.get_signless(width) for width in (1, 8, 16, 32, 64))
     f16, bf16, f32, f64 = ir.F16Type.get(), ir.BF16Type.get(), ir.F32Type.get(), ir.F64Type.get()
     _pointers = {space: _llvm.PointerType.get(space) for space in (0, 1, 3, 4, 5, 7)}
     unknown = ir.Location.unknown()

@@ -70,6 +70,9 @@ class _Hooks:
         if vectorize:
             raise DSLUserCodeError("cutlass.range(vectorize=True) needs compute capability 10", id="UNSUP_ARCH",
                                    fix="drop vectorize")
+        if prefetch_stages or pipelining:
+            warnings.warn("software pipelining skipped: cutlass.range(prefetch_stages=) compiles as a plain loop here",
+                          stacklevel=2)
         return Range(*bounds, unroll=unroll, unroll_full=unroll_full)
 
 

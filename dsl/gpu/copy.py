@@ -32,8 +32,3 @@ def cp_async_commit_group() -> None:
 def cp_async_wait_group(n: int) -> None:
     """Wait until at most `n` of the latest groups are in flight; `n` is static.  PTX ISA: cp.async.wait_group."""
     intrinsic("nvvm.cp.async.wait.group", None, Int32(n))
-
-
-def cp_async_wait_all() -> None:
-    """Wait for every cp.async of this thread.  PTX ISA: cp.async.wait_all."""
-    intrinsic("nvvm.cp.async.wait.all", None)

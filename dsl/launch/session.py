@@ -8,8 +8,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-STAGES = ("mlir", "llvm", "ptx", "sass")
-
 
 @dataclass
 class KernelRecord:

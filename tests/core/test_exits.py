@@ -174,3 +174,37 @@ def test_a_path_without_a_value(rejected):
         warnings.simplefilter("ignore")
         text = rejected(program)
     assert "returns Int32 on one path and reaches its end on another" in text
+
+
+def test_an_endless_loop_is_left_by_its_return_alone(check):
+    from dsl.core.pointer import Pointer
+
+    def inner(n):
+        while True:
+            for j in range(n):
+                if j > 3:
+                    break
+            n += 1
+            if n > 9:
+                return n
+    jitted = cute.jit(inner)
+
+    def program(n: Int32, p: Pointer):
+        # CHECK: scf.while
+        # CHECK: llvm.store
+        p.store(jitted(n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(program)
+
+
+def test_pipelining_is_said_to_be_skipped(check):
+    from dsl.core.pointer import Pointer
+    from dsl.cutlass.grammar import range as cutlass_range
+
+    def program(n: Int32, p: Pointer):
+        # CHECK: scf.for
+        for i in cutlass_range(n, prefetch_stages=2):
+            p[i] = i
+    with pytest.warns(UserWarning, match="software pipelining skipped"):
+        check(program)

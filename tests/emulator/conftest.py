@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import struct
 import subprocess
-import sysconfig
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,12 +12,6 @@ from dsl import emulator
 
 HEADER = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 _PTX_TYPE = {1: "b8", 2: "b16", 4: "b32", 8: "b64"}
-
-
-def find_ptxas() -> str | None:
-    """ptxas on PATH, or inside the nvidia-cuda-nvcc wheel."""
-    wheel = Path(sysconfig.get_paths()["purelib"]) / "nvidia" / "cu13" / "bin" / "ptxas"
-    return shutil.which("ptxas") or (str(wheel) if os.access(wheel, os.X_OK) else None)
 
 
 def pack(value) -> bytes:
@@ -96,15 +86,11 @@ def machine() -> Machine:
 
 
 @pytest.fixture
-def ptxas():
+def ptxas(ptxas_path):
     """A function that raises if NVIDIA's assembler refuses a PTX text."""
-    tool = find_ptxas()
-    if tool is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("ptxas is not installed: uv sync")
-
     def assemble(ptx: str, arch: str = "sm_90a") -> None:
         text = ptx if ".version" in ptx else HEADER + ptx
-        done = subprocess.run([tool, f"-arch={arch}", "-o", "/dev/null", "-"], input=text, text=True,
+        done = subprocess.run([ptxas_path, f"-arch={arch}", "-o", "/dev/null", "-"], input=text, text=True,
                               capture_output=True)  # fmt: skip
         assert done.returncode == 0, done.stderr
 

@@ -109,7 +109,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory, needs) -> dict[str, str]:
-    needs("cc", "gcc")
+    needs("cc", "build-essential")
     return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
 
 

@@ -45,7 +45,7 @@ def run(address):
 
 
 def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
-    needs("cc", "gcc")
+    needs("cc", "build-essential")
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "repros").mkdir()
     (tmp_path / "repros" / "writes.py").write_text(textwrap.dedent(REPRO).lstrip())

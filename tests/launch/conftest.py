@@ -15,7 +15,7 @@ STAND_IN = Path(__file__).parent / "stand_in" / "stand_in_driver.py"
 @pytest.fixture(scope="session")
 def stand_in(tmp_path_factory, needs) -> dict[str, str]:
     """The environment in which a Python process finds the stand-in instead of a driver."""
-    needs("cc", "gcc")
+    needs("cc", "build-essential")
     return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
 
 

@@ -5,28 +5,24 @@ dsl.emulator executes it (nvidia_runs.py).
 """
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from harness import codegen, golden, judge, repro
+from harness import codegen, golden, repro
 from harness.result import printable
 
 HERE = Path(__file__).parent
 REPROS = sorted(HERE.parents[1].joinpath("repros").glob("*.py"))
 CASES = [case for path in REPROS for case in repro.read(path).cases()]
-NO_CC = "`cc` is not on PATH, and nvidia_runtime.c must be compiled\nfix: sudo apt-get install gcc libc6-dev"
 
 
 @pytest.fixture(scope="module")
-def nvidia(tmp_path_factory):
+def nvidia(tmp_path_factory, needs):
     """A function that runs a case in the process that has NVIDIA's compiler, which starts once."""
-    cc = shutil.which("cc")
-    if cc is None:
-        (pytest.fail if judge.in_ci() else pytest.skip)(NO_CC)
+    cc = needs("cc", "build-essential")
     runtime_so = tmp_path_factory.mktemp("nvidia") / "runtime.so"
     subprocess.run([cc, "-shared", "-fPIC", "-o", runtime_so, HERE / "nvidia_runtime.c"], check=True)
     process = subprocess.Popen([sys.executable, HERE / "nvidia_runs.py", runtime_so], text=True,
