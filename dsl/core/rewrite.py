@@ -11,127 +11,28 @@ A `Grammar` says what a surface's words mean; the callee of a call is judged by 
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
-import functools
-import linecache
 import types
 import warnings
-from dataclasses import dataclass, field
-from typing import Any
 
-from dsl.core.errors import DSLUserCodeError, PortabilityWarning
+from dsl.core.errors import PortabilityWarning
 from dsl.core.exits import Exits, Guard
-from dsl.span import Span
-
-
-@dataclass(frozen=True)
-class Grammar:
-    """A surface's statements: the hooks that rewritten code calls, and the objects that mean something to it.
-
-    `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic.
-    `calls`: builtins (or other functions) replaced by hooks of that name. `warns_of_exits`: an early exit out of a dynamic
-    statement is worth a PortabilityWarning.
-    """
-
-    hooks: Any
-    static: tuple = ()
-    ranges: tuple = ()
-    calls: dict = field(default_factory=dict)
-    warns_of_exits: bool = False
-
-    def is_static(self, callee: object) -> bool:
-        return any(callee is marker for marker in self.static)
-
-    def is_range(self, callee: object) -> bool:
-        return any(callee is marker for marker in self.ranges)
+from dsl.core.rewrite_expression import Expressions, Grammar
+from dsl.core.source import Resolver, arguments_named, compile_definition, find_definition
 
 
 def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionType:
     """`function` with its control flow as calls of `grammar.hooks`; its globals, closure and defaults are kept."""
     definition = copy.deepcopy(find_definition(function))       # the file's tree is shared
-    resolver = _Resolver(function)
+    resolver = Resolver(function)
     rewritten = _Rewriter(function.__code__.co_filename, grammar, resolver).function(definition)
-    code = _compile(rewritten, function)
+    code = compile_definition(rewritten, function)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     hooks = types.CellType(grammar.hooks)
     closure = tuple(hooks if name == "__dsl__" else cells[name] for name in code.co_freevars)
     made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
-
-
-def find_definition(function: types.FunctionType) -> ast.FunctionDef:
-    """The `def` of `function` in its file's AST, with the file's own lines and columns.
-
-    Raises DSLUserCodeError where there is no source to read.
-    """
-    code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    for node in ast.walk(_parse(code.co_filename, "".join(lines))) if lines else ():
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if first == code.co_firstlineno:
-                return node
-    raise DSLUserCodeError(f"the source of `{code.co_name}` cannot be read from {code.co_filename}",
-                           fix="put it in a file, or run it with `python -m dsl -`",
-                           place=Span(code.co_filename, code.co_firstlineno))
-
-
-@functools.lru_cache(maxsize=64)
-def _parse(file: str, text: str) -> ast.Module:
-    return ast.parse(text, file)
-
-
-def _compile(definition: ast.FunctionDef, function: types.FunctionType) -> types.CodeType:
-    """The code object of `definition`, compiled where its free variables and the hooks are closure variables.
-
-    A method is compiled in a class of its own class's name, so that `self.__name` is mangled as it was.
-    """
-    freevars = ["__dsl__", *function.__code__.co_freevars]
-    owner = function.__qualname__.split(".")[-2:-1]
-    in_class = bool(owner) and owner[0].isidentifier()
-    body: list[ast.stmt] = [definition]
-    if in_class:
-        body = [ast.ClassDef(name=owner[0], bases=[], keywords=[], body=[definition], decorator_list=[])]
-        if owner[0] not in freevars:
-            body.insert(0, ast.Global([owner[0]]))
-    factory = ast.FunctionDef(name="__dsl_factory", args=_arguments(freevars), body=body, decorator_list=[])
-    ast.copy_location(factory, definition)
-    module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
-    code = _inner_code(compile(module, function.__code__.co_filename, "exec"), "__dsl_factory")
-    if in_class:
-        code = _inner_code(code, owner[0])
-    return _inner_code(code, definition.name)
-
-
-def _inner_code(code: types.CodeType, name: str) -> types.CodeType:
-    return next(const for const in code.co_consts if isinstance(const, types.CodeType) and const.co_name == name)
-
-
-def _arguments(names: list[str]) -> ast.arguments:
-    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
-
-
-class _Resolver:
-    """What a name or a dotted name of a function refers to before it runs: globals, closure and builtins."""
-
-    def __init__(self, function: types.FunctionType):
-        self.globals = function.__globals__
-        self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-
-    def __call__(self, node: ast.expr, local_names: set[str]) -> object:
-        if isinstance(node, ast.Attribute):
-            base = self(node.value, local_names)
-            return getattr(base, node.attr, None) if base is not None else None
-        if not isinstance(node, ast.Name) or node.id in local_names:
-            return None
-        if node.id in self.cells:
-            try:
-                return self.cells[node.id].cell_contents
-            except ValueError:
-                return None
-        return self.globals.get(node.id, getattr(builtins, node.id, None))
 
 
 class _Assigned(ast.NodeVisitor):
@@ -191,12 +92,8 @@ def _raise_in(statements: list[ast.stmt]) -> ast.stmt | None:
     return None
 
 
-class _Rewriter(ast.NodeTransformer):
-    def __init__(self, file: str, grammar: Grammar, resolve: _Resolver):
-        self.file, self.grammar, self.resolve = file, grammar, resolve
-        self.locals: set[str] = set()
-        self.counter = 0
-        self.instance: str | None = None        # the first parameter of the outermost function, for super()
+class _Rewriter(Expressions):
+    """Rewrites statements."""
 
     # --- functions ---
 
@@ -320,44 +217,7 @@ class _Rewriter(ast.NodeTransformer):
             self._closure(body, names, self._block(node.body)),
             self._assign(names, call)])
 
-    # --- expressions ---
-
-    def visit_IfExp(self, node: ast.IfExp):
-        return self._hook("ifexp", node, self.visit(node.test), self._thunk(node.body), self._thunk(node.orelse))
-
-    def visit_BoolOp(self, node: ast.BoolOp):
-        hook = "and_" if isinstance(node.op, ast.And) else "or_"
-        made = self.visit(node.values[0])
-        for value in node.values[1:]:
-            made = self._hook(hook, node, made, self._thunk(value))
-        return made
-
-    def visit_UnaryOp(self, node: ast.UnaryOp):
-        if isinstance(node.op, ast.Not):
-            return self._hook("not_", node, self.visit(node.operand))
-        return self.generic_visit(node)
-
-    def visit_Compare(self, node: ast.Compare):
-        if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            return self.generic_visit(node)
-        pairs = [ast.copy_location(ast.Tuple([ast.Constant(type(op).__name__), self._thunk(value)], ast.Load()), node)
-                 for op, value in zip(node.ops, node.comparators)]
-        return self._hook("compare", node, self.visit(node.left), *pairs)
-
-    def visit_Call(self, node: ast.Call):
-        callee = self._callee(node)
-        made = self.generic_visit(node)
-        if callee is super and not node.args and self.instance:      # a closure has no first argument to find it by
-            made.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
-        for function, hook in self.grammar.calls.items():
-            if callee is function:
-                made.func = self._attribute(hook, node.func)
-        return made
-
-    # --- making nodes ---
-
-    def _callee(self, node: ast.Call) -> object:
-        return self.resolve(node.func, self.locals)
+    # --- what is dynamic, and what upstream rejects ---
 
     def _marks_static(self, test: ast.expr) -> bool:
         """Whether every part of `test` is marked as known while compiling."""
@@ -392,32 +252,11 @@ class _Rewriter(ast.NodeTransformer):
             self._error(found, f"`raise` cannot leave a dynamic `{where}`",
                         "mark the test `const_expr(...)` where it is static", "UNSUP_EARLY_EXIT")
 
-    def _error(self, node: ast.AST, message: str, fix: str, id: str | None) -> None:
-        raise DSLUserCodeError(message, fix=fix, id=id, place=self._span(node))
-
-    def _span(self, node: ast.AST) -> Span:
-        return Span(self.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
-
-    def _fresh(self, word: str) -> str:
-        self.counter += 1
-        return f"__dsl_{word}_{self.counter}"
-
-    def _load(self, name: str) -> ast.Name:
-        return ast.Name(name, ast.Load())
-
-    def _attribute(self, hook: str, at: ast.AST) -> ast.Attribute:
-        return ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
-
-    def _hook(self, hook: str, at: ast.AST, *arguments: ast.expr) -> ast.Call:
-        made = ast.Call(self._attribute(hook, at), list(arguments), [])
-        return ast.fix_missing_locations(ast.copy_location(made, at))
-
-    def _thunk(self, node: ast.expr) -> ast.Lambda:
-        return ast.copy_location(ast.Lambda(_arguments([]), self.visit(node)), node)
+    # --- making statements ---
 
     def _bound(self, name: str) -> ast.Call:
         return ast.Call(ast.Attribute(self._load("__dsl__"), "bound", ast.Load()),
-                        [ast.Lambda(_arguments([]), self._load(name)), ast.Constant(name)], [])
+                        [ast.Lambda(arguments_named([]), self._load(name)), ast.Constant(name)], [])
 
     def _state(self, names: list[str]) -> ast.Tuple:
         return ast.Tuple([self._bound(name) for name in names], ast.Load())
@@ -432,7 +271,7 @@ class _Rewriter(ast.NodeTransformer):
         """`def name(parameters): body; return (returned...)`, all parameters unless said otherwise."""
         names = parameters if returned is None else returned
         result = ast.Return(ast.Tuple([self._load(n) for n in names], ast.Load()))
-        return ast.FunctionDef(name=name, args=_arguments(parameters), body=[*body, result], decorator_list=[])
+        return ast.FunctionDef(name=name, args=arguments_named(parameters), body=[*body, result], decorator_list=[])
 
     def _assign(self, names: list[str], call: ast.Call) -> ast.stmt:
         if not names:

@@ -1,0 +1,105 @@
+"""The expressions of an author's function as calls of hooks, and the making of nodes for all rewriting."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from dsl.core.errors import DSLUserCodeError
+from dsl.core.source import Resolver, arguments_named
+from dsl.span import Span
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A surface's statements: the hooks that rewritten code calls, and the objects that mean something to it.
+
+    `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic.
+    `calls`: builtins (or other functions) replaced by hooks of that name. `warns_of_exits`: an early exit out of a dynamic
+    statement is worth a PortabilityWarning.
+    """
+
+    hooks: Any
+    static: tuple = ()
+    ranges: tuple = ()
+    calls: dict = field(default_factory=dict)
+    warns_of_exits: bool = False
+
+    def is_static(self, callee: object) -> bool:
+        return any(callee is marker for marker in self.static)
+
+    def is_range(self, callee: object) -> bool:
+        return any(callee is marker for marker in self.ranges)
+
+
+class Expressions(ast.NodeTransformer):
+    """Rewrites expressions. `locals` are names that are no globals; `instance` is the first parameter, for super()."""
+
+    def __init__(self, file: str, grammar: Grammar, resolve: Resolver):
+        self.file, self.grammar, self.resolve = file, grammar, resolve
+        self.locals: set[str] = set()
+        self.counter = 0
+        self.instance: str | None = None
+
+    # --- expressions ---
+
+    def visit_IfExp(self, node: ast.IfExp):
+        return self._hook("ifexp", node, self.visit(node.test), self._thunk(node.body), self._thunk(node.orelse))
+
+    def visit_BoolOp(self, node: ast.BoolOp):
+        hook = "and_" if isinstance(node.op, ast.And) else "or_"
+        made = self.visit(node.values[0])
+        for value in node.values[1:]:
+            made = self._hook(hook, node, made, self._thunk(value))
+        return made
+
+    def visit_UnaryOp(self, node: ast.UnaryOp):
+        if isinstance(node.op, ast.Not):
+            return self._hook("not_", node, self.visit(node.operand))
+        return self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare):
+        if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            return self.generic_visit(node)
+        pairs = [ast.copy_location(ast.Tuple([ast.Constant(type(op).__name__), self._thunk(value)], ast.Load()), node)
+                 for op, value in zip(node.ops, node.comparators)]
+        return self._hook("compare", node, self.visit(node.left), *pairs)
+
+    def visit_Call(self, node: ast.Call):
+        callee = self._callee(node)
+        made = self.generic_visit(node)
+        if callee is super and not node.args and self.instance:      # a closure has no first argument to find it by
+            made.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
+        for function, hook in self.grammar.calls.items():
+            if callee is function:
+                made.func = self._attribute(hook, node.func)
+        return made
+
+    # --- making nodes ---
+
+    def _callee(self, node: ast.Call) -> object:
+        return self.resolve(node.func, self.locals)
+
+    def _error(self, node: ast.AST, message: str, fix: str, id: str | None) -> None:
+        raise DSLUserCodeError(message, fix=fix, id=id, place=self._span(node))
+
+    def _span(self, node: ast.AST) -> Span:
+        return Span(self.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
+
+    def _fresh(self, word: str) -> str:
+        self.counter += 1
+        return f"__dsl_{word}_{self.counter}"
+
+    def _load(self, name: str) -> ast.Name:
+        return ast.Name(name, ast.Load())
+
+    def _attribute(self, hook: str, at: ast.AST) -> ast.Attribute:
+        return ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
+
+    def _hook(self, hook: str, at: ast.AST, *arguments: ast.expr) -> ast.Call:
+        made = ast.Call(self._attribute(hook, at), list(arguments), [])
+        return ast.fix_missing_locations(ast.copy_location(made, at))
+
+    def _thunk(self, node: ast.expr) -> ast.Lambda:
+        return ast.copy_location(ast.Lambda(arguments_named([]), self.visit(node)), node)
