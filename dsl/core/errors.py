@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from dsl import span
 from dsl.layout import LayoutError
 from dsl.span import Span
@@ -36,6 +38,10 @@ class DSLUserCodeRuntimeError(DSLUserCodeError, RuntimeError):
     """A call that is wrong where it stands: outside a jit function, after the launch, without a device."""
 
 
+class DSLUserCodeValueError(DSLUserCodeError, ValueError):
+    """An argument of the right type with a value that cannot be."""
+
+
 class DSLUserCodeLayoutError(DSLUserCodeError, ValueError):
     """A shape, stride, coordinate or tiler that a layout function has no meaning for."""
 
@@ -47,3 +53,17 @@ def at_author(error: LayoutError) -> DSLUserCodeLayoutError:
 
 class PortabilityWarning(UserWarning):
     """This program works here and is rejected by NVIDIA's compiler; the text names its diagnostic."""
+
+
+def warn_not_portable(what: str, id: str | None = None, fix: str = "") -> None:
+    """Warn, at the author's expression, that NVIDIA's compiler rejects `what` (a sentence).
+
+    Raises DSLUserCodeError instead where such warnings are errors (`--portable`).
+    """
+    place = span.here()
+    known = f" ({id})" if id else ""
+    try:
+        warnings.warn_explicit(f"{what}: NVIDIA's compiler rejects that{known}", PortabilityWarning, place.file,
+                               place.line)
+    except PortabilityWarning:
+        raise DSLUserCodeError(f"{what}, which NVIDIA's compiler rejects", id=id, fix=fix, place=place) from None

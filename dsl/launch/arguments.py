@@ -7,14 +7,10 @@ import dataclasses
 from collections.abc import Sequence
 
 from dsl.core.dtypes import Numeric, NumericMeta, of_python
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import AddressSpace, element_bytes
 from dsl.launch import abi, dlpack
 from dsl.launch.abi import PointerType, ScalarType, StreamType, SymInt, TensorType
-
-
-class DSLUserCodeValueError(DSLUserCodeError, ValueError):
-    """An argument of the right type with a value that cannot be."""
 
 
 def sym_int(width: int = 32, *, divisibility: int = 1, symbol: str | None = None) -> SymInt:
