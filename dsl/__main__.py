@@ -86,8 +86,8 @@ def _execute(file: str, source: str, params: list[str]) -> None:
     module = types.ModuleType("__main__")
     module.__file__ = file
     sys.modules["__main__"] = module
-    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST)
-    exec(compile(tree, file, "exec"), module.__dict__)
+    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    exec(compile(tree, file, "exec", dont_inherit=True), module.__dict__)
     run = getattr(module, "run", None)
     if callable(run) and not _has_main_block(tree):
         chosen = dict(_split(param) for param in params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import __future__
 import ast
 import builtins
 import functools
@@ -50,7 +51,9 @@ def compile_definition(definition: ast.FunctionDef, function: types.FunctionType
     factory = ast.FunctionDef(name="__dsl_factory", args=arguments_named(freevars), body=body, decorator_list=[])
     ast.copy_location(factory, definition)
     module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
-    code = _inner_code(compile(module, function.__code__.co_filename, "exec"), "__dsl_factory")
+    future = function.__code__.co_flags & __future__.annotations.compiler_flag        # the author's, not this file's
+    compiled = compile(module, function.__code__.co_filename, "exec", flags=future, dont_inherit=True)
+    code = _inner_code(compiled, "__dsl_factory")
     if in_class:
         code = _inner_code(code, owner[0])
     return _inner_code(code, definition.name)
