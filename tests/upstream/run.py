@@ -1,0 +1,247 @@
+"""Run programs of NVIDIA/cutlass, unmodified, on this compiler and its embedded device.
+
+The repository is not part of this one: clone it and name its folder. Each program runs in a process of its own with a
+time limit. Notebooks are compared, line by line, with the output that NVIDIA saved in them, or with what NVIDIA's
+compiler prints here (the programs that need no GPU, where nvidia-cutlass-dsl is installed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+from compare import RULES, compare          # noqa: E402
+from programs import PROGRAMS, Program      # noqa: E402
+
+EXAMPLES = """\
+examples:
+  git clone --depth 1 https://github.com/NVIDIA/cutlass
+  uv run python tests/upstream/run.py cutlass                      everything in the table
+  uv run python tests/upstream/run.py cutlass notebooks/print      programs whose name has this in it
+  uv run python tests/upstream/run.py cutlass test_math --verbose  and show what failed, whole
+  uv run python tests/upstream/run.py --list                       the table
+exit status: 0 all passed, 1 some did not, 2 wrong usage, 130 stopped by Ctrl-C
+"""
+
+
+@dataclass
+class Outcome:
+    """What became of one program. `verdict`: passed, failed, different, timed out or missing."""
+
+    program: Program
+    verdict: str
+    seconds: float = 0.0
+    note: str = ""                       # one line
+    detail: str = ""                     # all there is to say
+    counts: collections.Counter = field(default_factory=collections.Counter)
+
+
+class _TimedOut(Exception):
+    """A process ran past its limit; its output so far."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    if options.list:
+        for program in PROGRAMS:
+            print(f"{program.name:34}{program.kind:10}{' '.join((program.path, *program.arguments))}")
+        return 0
+    if options.folder is None:
+        print("run.py: name the folder of a clone of https://github.com/NVIDIA/cutlass (see --help)", file=sys.stderr)
+        return 2
+    folder = Path(options.folder).resolve()
+    if not (folder / "examples/python/CuTeDSL").is_dir():
+        print(f"run.py: {options.folder} is no clone of NVIDIA/cutlass: it has no examples/python/CuTeDSL",
+              file=sys.stderr)
+        return 2
+    chosen = [p for p in PROGRAMS if not options.names or any(name in p.name for name in options.names)]
+    if unknown := [name for name in options.names if not any(name in p.name for p in PROGRAMS)]:
+        print(f"run.py: no program is called {unknown[0]!r}; --list shows the table", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _run_all(folder, chosen, options)
+    except KeyboardInterrupt:
+        print("\nrun.py: stopped", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="run.py", description=__doc__, epilog=EXAMPLES,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", help="a clone of https://github.com/NVIDIA/cutlass")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="run programs with this in their name; default: all")
+    parser.add_argument("--list", action="store_true", help="show the programs and end")
+    parser.add_argument("--verbose", action="store_true", help="show the whole output of what did not pass")
+    parser.add_argument("--limit", type=int, metavar="SECONDS", help="time limit of each program; default: its own")
+    parser.add_argument("--json", metavar="FILE", help="also write the outcomes as JSON")
+    return parser
+
+
+def _run_all(folder: Path, chosen: list[Program], options: argparse.Namespace) -> int:
+    outcomes = []
+    for number, program in enumerate(chosen, 1):
+        print(f"[{number}/{len(chosen)}] {program.name:34}", end="", flush=True)
+        outcome = run_program(folder, program, options.limit or program.limit_s)
+        outcomes.append(outcome)
+        print(f"{outcome.verdict:10}{outcome.seconds:6.1f} s  {outcome.note}", flush=True)
+        if options.verbose and outcome.detail and outcome.verdict != "passed":
+            print("    " + outcome.detail.replace("\n", "\n    "), flush=True)
+    print(summary(outcomes))
+    if options.json:
+        rows = [{"name": o.program.name, "verdict": o.verdict, "seconds": round(o.seconds, 2), "note": o.note,
+                 "lines": dict(o.counts)} for o in outcomes]
+        Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
+    return int(any(outcome.verdict != "passed" for outcome in outcomes))
+
+
+def summary(outcomes: list[Outcome]) -> str:
+    """Verdicts in numbers, and for notebooks the lines under each rule."""
+    verdicts = collections.Counter(outcome.verdict for outcome in outcomes)
+    text = ["", ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())]
+    compared = [outcome for outcome in outcomes if outcome.counts]
+    if compared:
+        columns = (*RULES, "different")
+        text.append("")
+        text.append(f"{'lines of output':34}" + "".join(f"{column:>17}" for column in columns))
+        text += [f"{o.program.name:34}" + "".join(f"{o.counts[column]:17}" for column in columns) for o in compared]
+    return "\n".join(text)
+
+
+def run_program(folder: Path, program: Program, limit_s: float) -> Outcome:
+    """Run one program and judge it."""
+    path = folder / program.path
+    if not path.is_file():
+        return Outcome(program, "missing", note=f"this clone has no {program.path}")
+    start = time.monotonic()
+    try:
+        outcome = {"test": _test, "notebook": _notebook, "program": _program}[program.kind](path, program, limit_s)
+    except _TimedOut as late:
+        outcome = Outcome(program, "timed out", note=f"after {limit_s:g} s", detail=str(late))
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+def _command(arguments: list[str], limit_s: float, folder: Path) -> subprocess.CompletedProcess:
+    """Run a command in a process group of its own; nothing of it outlives this call."""
+    environment = dict(os.environ, PYTHONPATH=str(ROOT), CUTE_DSL_DISABLE_FILE_CACHING="1")
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder,
+                               stdin=subprocess.DEVNULL, env=environment, start_new_session=True, errors="replace")
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        _kill(process)
+        output, _ = process.communicate()
+        raise _TimedOut(output) from None
+    except BaseException:
+        _kill(process)
+        raise
+    return subprocess.CompletedProcess(arguments, process.returncode, output)
+
+
+def _kill(process: subprocess.Popen) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def _ours(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "dsl", "--device", "emulator", *map(str, arguments)]
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip()[:150] if lines else "no output"
+
+
+def _said(output: str) -> str:
+    """The line of an error report that says what is wrong."""
+    lines = output.splitlines()
+    carets = [line for line in lines if re.match(r"\s+\^", line)]
+    return (carets[-1].strip(" ^")[:150] or _last_line(output)) if carets else _last_line(output)
+
+
+def _test(path: Path, program: Program, limit_s: float) -> Outcome:
+    with tempfile.TemporaryDirectory() as scratch:
+        run = _command(_ours(HERE / "drive_pytest.py", path), limit_s, Path(scratch))
+    last = _last_line(run.stdout)
+    return Outcome(program, "failed" if run.returncode else "passed", note=last, detail=run.stdout)
+
+
+def _program(path: Path, program: Program, limit_s: float) -> Outcome:
+    with tempfile.TemporaryDirectory() as scratch:
+        run = _command(_ours(path, "--", *program.arguments), limit_s, Path(scratch))
+    if run.returncode < 0:
+        return Outcome(program, "failed", note=f"killed by {signal.Signals(-run.returncode).name}", detail=run.stdout)
+    note = _said(run.stdout) if run.returncode else _last_line(run.stdout)
+    return Outcome(program, "failed" if run.returncode else "passed", note=note, detail=run.stdout)
+
+
+def _notebook(path: Path, program: Program, limit_s: float) -> Outcome:
+    with tempfile.TemporaryDirectory() as scratch:
+        results = Path(scratch) / "ours.jsonl"
+        run = _command(_ours(HERE / "drive_notebook.py", path, results), limit_s, Path(scratch))
+        ours = _rows(results)
+        theirs, whose = _expected(path, program, limit_s, Path(scratch))
+    error = next((row["error"] for row in ours if row["error"]), "")
+    if run.returncode and not error:
+        error = f"ended with status {run.returncode}\n{run.stdout}"
+    if theirs is None:
+        note = _said(error) if error else f"{len(ours)} cells, output not compared{whose}"
+        return Outcome(program, "failed" if error else "passed", note=note, detail=error)
+    counts: collections.Counter = collections.Counter()
+    diff: list[str] = []
+    for number, expected in enumerate(theirs):
+        row = ours[number] if number < len(ours) else {"printed": "", "printf": ""}
+        found, lines = compare(expected, row["printed"], row["printf"])
+        counts.update(found)
+        if lines:
+            diff += [f"cell {number + 1}:", *lines]
+    note = f"{sum(counts.values())} lines, {counts['different']} different from {whose}"
+    if error:
+        return Outcome(program, "failed", note=_said(error), detail="\n".join([error, *diff]), counts=counts)
+    return Outcome(program, "different" if diff else "passed", note=note, detail="\n".join(diff), counts=counts)
+
+
+def _rows(results: Path) -> list[dict]:
+    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+
+
+def _expected(path: Path, program: Program, limit_s: float, scratch: Path) -> tuple[list[str] | None, str]:
+    """What each cell is to print, and whose word that is; None where nobody says."""
+    if program.expects == "saved":
+        return saved_outputs(path), "what NVIDIA saved"
+    if program.expects == "nvidia":
+        results = scratch / "theirs.jsonl"
+        run = _command([sys.executable, str(HERE / "drive_notebook.py"), str(path), str(results)], limit_s, scratch)
+        if run.returncode == 0:
+            return [row["printed"] + row["printf"] for row in _rows(results)], "what NVIDIA's compiler prints"
+        return None, ", NVIDIA's compiler does not run it here"
+    return None, ""
+
+
+def saved_outputs(notebook: Path) -> list[str]:
+    """The text that each code cell of a notebook printed when it was saved."""
+    found = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return ["".join("".join(output.get("text", ())) for output in cell["outputs"] if output.get("name") == "stdout")
+            for cell in found if cell["cell_type"] == "code"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
