@@ -47,6 +47,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="print this stage of every kernel after the run (may be repeated)")
     parser.add_argument("--device", choices=("emulator", "cuda"),
                         help="where kernels run; default: the GPU if there is one, else the emulator")
+    parser.add_argument("--compiler", choices=("embedded", "nvidia"), default="embedded",
+                        help="who compiles: this project, or the installed nvidia-cutlass-dsl")
     parser.add_argument("--portable", action="store_true",
                         help="refuse what works here and NVIDIA's compiler rejects, instead of warning")
     parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE",
@@ -61,13 +63,14 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
     from dsl.launch.device import DeviceMissing
     warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
     try:
-        session = alias.install(options.device)
+        session = alias.install(options.device, options.compiler)
     except (RuntimeError, DeviceMissing) as error:
         print(f"dsl: {error}", file=sys.stderr)
         return 2
     status = 0
     try:
         _execute(file, source, options.param)
+        session.check()
     except KeyboardInterrupt:
         print("dsl: stopped", file=sys.stderr)
         return 130
@@ -75,7 +78,7 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
         status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except BaseException as error:
         sys.stdout.flush()
-        print(_failure(error), file=sys.stderr)
+        print(_failure(session.cause(error)), file=sys.stderr)
         status = 1
     for stage in options.show:
         print(session.show(stage))

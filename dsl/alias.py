@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 ALIASES = {"cutlass": "dsl.cutlass"}
+COMPILERS = ("embedded", "nvidia")
 
 
 class _Loader(importlib.abc.Loader):
@@ -51,11 +52,15 @@ _finder = _Finder()
 def install(device: str | None = None, compiler: str = "embedded"):
     """Make the aliases importable and choose the device: "emulator", "cuda" or None (cuda where there is one).
 
-    Returns the launch session, whose `facts()` tells what was compiled and launched. Raises RuntimeError where
-    NVIDIA's own package was imported before.
+    With the compiler "nvidia" the names stay NVIDIA's, whose package compiles for that device. Returns the launch
+    session, whose `facts()` tells what was compiled and launched. Raises RuntimeError where the other compiler was
+    imported before, and launch.nvidia_hook.CompilerMissing.
     """
+    if compiler == "nvidia":
+        from dsl.launch import nvidia_hook
+        return nvidia_hook.start(device)
     if compiler != "embedded":
-        raise ValueError(f"unknown compiler {compiler!r}; known: embedded")
+        raise ValueError(f"unknown compiler {compiler!r}; known: {', '.join(COMPILERS)}")
     for name, target in ALIASES.items():
         if name in sys.modules and sys.modules[name] is not sys.modules.get(target):
             raise RuntimeError(f"{name} is already imported from {sys.modules[name].__file__}: "
@@ -66,12 +71,16 @@ def install(device: str | None = None, compiler: str = "embedded"):
     return session.start(device)
 
 
-def warm() -> None:
+def warm(compiler: str = "embedded") -> None:
     """Do what the first compile and the first launch on the emulator would do once, for a parent that forks."""
-    from dsl.core import mlir
     from dsl.emulator import native
-    mlir.Module().declare("warm", "llvm.func @warm()")
     native.runtime()
+    if compiler == "nvidia":
+        from dsl.launch import nvidia_hook
+        nvidia_hook.prepare("emulator")
+    else:
+        from dsl.core import mlir
+        mlir.Module().declare("warm", "llvm.func @warm()")
 
 
 def uninstall() -> None:

@@ -47,6 +47,9 @@ class Recording(Emulated):
     def load(self, ptx: str) -> tuple[Any, str]:
         return super().load(ptx), ptx
 
+    def param_bytes(self, program: tuple[Any, str], entry: str) -> list[int]:
+        return super().param_bytes(program[0], entry)
+
     def launch(self, program: tuple[Any, str], entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         memory = Regions(self.memory.allocations())
         line = {"ptx": self._save(without_folders(program[1]).encode()), "entry": entry, "grid": launch.grid,

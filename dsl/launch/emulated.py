@@ -15,6 +15,7 @@ class Emulated:
     """PTX run on this CPU; a Hopper to programs that ask."""
 
     kind, arch = "emulator", "sm_90a"
+    capsules_say_cuda = False                    # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
         self.memory = emulator.Memory()
@@ -26,7 +27,7 @@ class Emulated:
     def install(self) -> None:
         """Map torch's cuda device to host memory."""
         if self._undo_torch is None:
-            self._undo_torch = torch_cuda.install(self)
+            self._undo_torch = torch_cuda.install(self, self.capsules_say_cuda)
 
     def uninstall(self) -> None:
         if self._undo_torch is not None:
@@ -51,6 +52,10 @@ class Emulated:
 
     def load(self, ptx: str) -> emulator.Program:
         return emulator.load(ptx)
+
+    def param_bytes(self, program: emulator.Program, entry: str) -> list[int]:
+        """The size of each parameter."""
+        return [param.size_bytes for param in program.entries[entry].params]
 
     def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         if launch.flags & COOPERATIVE and launch.grid != (1, 1, 1):

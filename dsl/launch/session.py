@@ -37,10 +37,25 @@ class Session:
     device: Any                                  # launch.device.Device
     kernels: list[KernelRecord] = field(default_factory=list)
 
+    def compiler_facts(self) -> dict:
+        """Name and versions of the compiler."""
+        return compiler_facts()
+
     def facts(self, sass: bool = False) -> dict:
         """What a harness records: device, compiler and kernels, as JSON-able data. `sass` needs ptxas and nvdisasm."""
-        return {"device": self.device.facts(), "compiler": compiler_facts(),
+        return {"device": self.device.facts(), "compiler": self.compiler_facts(),
                 "kernels": [_kernel_facts(kernel, sass) for kernel in self.kernels]}
+
+    def cause(self, error: BaseException) -> BaseException:
+        """What is behind an exception that left the program: here the exception itself."""
+        return error
+
+    def check(self) -> None:
+        """Raises what a launch raised and the program did not let through: here nothing."""
+
+    def close(self) -> None:
+        """Undo the device's mappings."""
+        self.device.uninstall()
 
     def show(self, stage: str) -> str:
         """Text of `stage` (mlir, llvm, ptx, sass) of every module, each once."""
@@ -92,15 +107,20 @@ def start(device: str | None = None) -> Session:
     """
     from dsl.launch import device as devices
     stop()
-    _current.append(Session(devices.choose(device)))
-    _current[-1].device.install()
-    return _current[-1]
+    return begin(Session(devices.choose(device)))
+
+
+def begin(run: Session) -> Session:
+    """Observe with this session, whose device's mappings hold until `stop`."""
+    _current.append(run)
+    run.device.install()
+    return run
 
 
 def stop() -> None:
     """End the session, if there is one, and undo the device's mappings."""
     while _current:
-        _current.pop().device.uninstall()
+        _current.pop().close()
 
 
 def current() -> Session:

@@ -9,6 +9,7 @@ The mapping holds for the thread that installs it.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib.abc
 import importlib.util
 import sys
@@ -36,8 +37,11 @@ class Memory(Protocol):
     def sync(self) -> None: ...
 
 
-def install(device: Memory) -> Callable[[], None]:
-    """Map cuda to host memory registered with `device`, now or when torch is imported; returns what undoes it."""
+def install(device: Memory, capsules_say_cuda: bool = False) -> Callable[[], None]:
+    """Map cuda to host memory registered with `device`, now or when torch is imported; returns what undoes it.
+
+    `capsules_say_cuda`: DLPack capsules of mapped tensors name a CUDA device, for readers that ask where memory is.
+    """
     undo: list[Callable[[], None]] = []
 
     def uninstall() -> None:
@@ -45,9 +49,9 @@ def install(device: Memory) -> Callable[[], None]:
             undo.pop()()
 
     if "torch" in sys.modules:
-        undo.append(_install(sys.modules["torch"], device))
+        undo.append(_install(sys.modules["torch"], device, capsules_say_cuda))
     else:
-        finder = _AfterImport("torch", lambda torch: undo.append(_install(torch, device)))
+        finder = _AfterImport("torch", lambda torch: undo.append(_install(torch, device, capsules_say_cuda)))
         sys.meta_path.insert(0, finder)
         undo.append(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)
     return uninstall
@@ -75,10 +79,12 @@ class _AfterImport(importlib.abc.MetaPathFinder):
         return spec
 
 
-def _install(torch: ModuleType, device: Memory) -> Callable[[], None]:
+def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Callable[[], None]:
     mapped = _Storages(device)
     patches = contextlib.ExitStack()
     for owner, name, value in _stand_ins(torch, device, mapped):
+        _patch(patches, owner, name, value)
+    for owner, name, value in _capsules(torch) if capsules_say_cuda else ():
         _patch(patches, owner, name, value)
     patches.enter_context(_mode(torch, mapped))
     patches.callback(mapped.forget_all)
@@ -267,6 +273,25 @@ def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator
     yield torch.cuda, "device", lambda device_: contextlib.nullcontext(device_)
     for name in ("range_push", "range_pop", "mark"):
         yield torch.cuda.nvtx, name, _answer(name, None)
+
+
+def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
+    """Ways out of torch by DLPack that say CUDA of mapped tensors: (owner, name, stand-in)."""
+    cuda, cpu, device_type_at = 2, 1, 8           # DLDeviceType; bytes into DLManagedTensor, after the data pointer
+    to_host = torch.Tensor.__dlpack__
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+    def to_dlpack(self, **_):
+        capsule = to_host(self)
+        if self.is_cuda:
+            ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + device_type_at).value = cuda
+        return capsule
+
+    yield torch.Tensor, "__dlpack__", to_dlpack
+    yield torch.utils.dlpack, "to_dlpack", to_dlpack
+    yield torch.Tensor, "__dlpack_device__", lambda self: (cuda if self.is_cuda else cpu, 0)
+    yield torch._C, "_cuda_getCurrentRawStream", lambda index: 0
 
 
 def _answer(name: str, value: object) -> Callable:
