@@ -63,7 +63,11 @@ _ours: dict[str, bool] = {}
 
 def is_ours(code: CodeType) -> bool:
     """Whether `code` belongs to this package (and not to an author's file)."""
-    file = code.co_filename
+    return is_our_file(code.co_filename)
+
+
+def is_our_file(file: str) -> bool:
+    """Whether a code object's file is one of this package."""
     found = _ours.get(file)
     if found is None:
         found = _ours[file] = file.startswith(_PACKAGE_FOLDER)
@@ -78,9 +82,6 @@ def author_frame() -> FrameType | None:
     return frame
 
 
-_spans: dict[tuple[CodeType, int], Span] = {}
-
-
 def here() -> Span:
     """The place of the expression that the author's innermost frame is evaluating."""
     frame = author_frame()
@@ -91,11 +92,7 @@ def here() -> Span:
 
 def of_frame(frame: FrameType) -> Span:
     """The place `frame` is at, exact to the column where Python knows it."""
-    key = (frame.f_code, frame.f_lasti)
-    span = _spans.get(key)
-    if span is None:
-        span = _spans[key] = _position(*key)
-    return span
+    return _position(frame.f_code, frame.f_lasti)
 
 
 def of_traceback(traceback: TracebackType | None) -> Span | None:
@@ -108,10 +105,23 @@ def of_traceback(traceback: TracebackType | None) -> Span | None:
     return found
 
 
+# By identity: two equal code objects may come from two files, and hashing one costs as much as it is long.
+_positions: dict[int, tuple[CodeType, list[tuple], dict[int, Span]]] = {}
+
+
 def _position(code: CodeType, offset_bytes: int) -> Span:
-    for index, (line, end_line, column, end_column) in enumerate(code.co_positions()):
-        if index == offset_bytes // 2:
-            if line is None:
-                break
-            return Span(code.co_filename, line, (column or 0) + 1, end_line, end_column + 1 if end_column else None)
-    return Span(code.co_filename, code.co_firstlineno)
+    known = _positions.get(id(code))
+    if known is None:
+        known = _positions[id(code)] = code, list(code.co_positions()), {}
+    _, positions, spans = known
+    span = spans.get(offset_bytes)
+    if span is None:
+        span = spans[offset_bytes] = _span_of(code, positions, offset_bytes // 2)
+    return span
+
+
+def _span_of(code: CodeType, positions: list[tuple], index: int) -> Span:
+    line, end_line, column, end_column = positions[index] if 0 <= index < len(positions) else (None,) * 4
+    if line is None:
+        return Span(code.co_filename, code.co_firstlineno)
+    return Span(code.co_filename, line, (column or 0) + 1, end_line, end_column + 1 if end_column else None)
