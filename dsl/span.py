@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 
@@ -42,11 +43,14 @@ class Span:
         return f"    {text.strip()}\n    {carets} {message}".rstrip()
 
 
-def render(span: Span | None, diagnostic_id: str | None, message: str, fix: str = "") -> str:
-    """The text of an error: place and id, the author's line with carets and `message`, and `fix:`."""
+def render(span: Span | None, diagnostic_id: str | None, message: str, fix: str = "",
+           also: Sequence[tuple[Span, str]] = ()) -> str:
+    """The text of an error: place and id, the author's line with carets and `message`, other places, and `fix:`."""
     head = f"{short(span.file)}:{span.line}:{span.column}: " if span else ""
     lines = [head + (diagnostic_id or "error")]
     lines.append(span.underlined(message) if span else f"    {message}")
+    for place, text in also:
+        lines += [f"{short(place.file)}:{place.line}:{place.column}: see", place.underlined(text)]
     if fix:
         lines.append(f"fix: {fix}")
     return "\n".join(lines)

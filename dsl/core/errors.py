@@ -12,16 +12,18 @@ from dsl.span import Span
 class DSLUserCodeError(Exception):
     """The program cannot be compiled as written. `id` is the diagnostic's name where the field has one.
 
-    `place` defaults to the expression the author's innermost frame is evaluating.
+    `place` defaults to the expression the author's innermost frame is evaluating. `also`: other places that matter, each
+    with what is to be said there.
     """
 
-    def __init__(self, message: str, fix: str = "", id: str | None = None, place: Span | None = None):
-        self.id, self.message, self.fix = id, message, fix
+    def __init__(self, message: str, fix: str = "", id: str | None = None, place: Span | None = None,
+                 also: tuple[tuple[Span, str], ...] = ()):
+        self.id, self.message, self.fix, self.also = id, message, fix, also
         self.place = place or span.here()
         super().__init__(message)
 
     def __str__(self) -> str:
-        return span.render(self.place, self.id or type(self).__name__, self.message, self.fix)
+        return span.render(self.place, self.id or type(self).__name__, self.message, self.fix, self.also)
 
     @property
     def repro_outcome(self) -> dict:
@@ -55,12 +57,12 @@ class PortabilityWarning(UserWarning):
     """This program works here and is rejected by NVIDIA's compiler; the text names its diagnostic."""
 
 
-def warn_not_portable(what: str, id: str | None = None, fix: str = "") -> None:
-    """Warn, at the author's expression, that NVIDIA's compiler rejects `what` (a sentence).
+def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Span | None = None) -> None:
+    """Warn, at `place` or the author's expression, that NVIDIA's compiler rejects `what` (a sentence).
 
     Raises DSLUserCodeError instead where such warnings are errors (`--portable`).
     """
-    place = span.here()
+    place = place or span.here()
     known = f" ({id})" if id else ""
     try:
         warnings.warn_explicit(f"{what}: NVIDIA's compiler rejects that{known}", PortabilityWarning, place.file,
