@@ -18,7 +18,7 @@ from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
 from dsl.layout import LayoutError
-from dsl.span import Span
+from dsl.span import Span, here
 
 _SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
                "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
@@ -48,6 +48,14 @@ class Traced:
     result: object = None             # what the function returned, where that is static
 
 
+@dataclass(frozen=True)
+class Allocation:
+    """Shared memory handed out at `place`: up to `end_bytes` of the kernel's region."""
+
+    end_bytes: int
+    place: Span
+
+
 @dataclass
 class KernelTrace:
     """A kernel being traced: the module it goes into and the shared memory allocated so far."""
@@ -55,9 +63,15 @@ class KernelTrace:
     name: str
     module: mlir.Module
     smem_bytes: int = 0
+    allocations: list[Allocation] = field(default_factory=list)
     entry: mlir.Block | None = None
     loops: list[Loop] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
+
+    def allocated(self, end_bytes: int) -> None:
+        """Note that the author's expression took the shared memory up to `end_bytes`."""
+        self.smem_bytes = end_bytes
+        self.allocations.append(Allocation(end_bytes, here()))
 
 
 @dataclass

@@ -7,9 +7,11 @@ from typing import Any
 from dsl import layout as lay
 from dsl.core import mlir, trace
 from dsl.core.dtypes import Int8, Numeric
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
+from dsl.tile.struct import Storage, struct
+from dsl.tile.swizzled import period_bytes, swizzled_layout, swizzled_tensor
 from dsl.tile.tensor import Tensor, as_layout
 
 REGION = "__dynamic_shmem__0"
@@ -45,10 +47,18 @@ class SmemAllocator:
                                    fix=f"one of {', '.join(CAPACITY_BYTES)}")
         return CAPACITY_BYTES[name]
 
-    def allocate(self, size_or_type: Any, byte_alignment: int = 1) -> Pointer:
-        """A pointer to a number of bytes (of Int8), or to one element of a numeric type."""
+    def allocate(self, size_or_type: Any, byte_alignment: int = 1) -> Pointer | Storage:
+        """A struct or union in shared memory; or a pointer to one element of a numeric type, or to bytes (of Int8)."""
+        if isinstance(size_or_type, struct):
+            if size_or_type.size_in_bytes() == 0:
+                raise DSLUserCodeValueError(f"`{size_or_type.__name__}` takes no bytes", fix="give its ranges elements")
+            return size_or_type(self._take(Int8, size_or_type.size_in_bytes(), byte_alignment,
+                                           size_or_type.__alignof__()))
         if isinstance(size_or_type, type) and issubclass(size_or_type, Numeric):
             return self.allocate_array(size_or_type, 1, byte_alignment=byte_alignment)
+        if isinstance(size_or_type, bool) or not isinstance(size_or_type, (int, Numeric)):
+            raise DSLUserCodeTypeError(f"allocate takes a number of bytes, a struct or a numeric type, and got "
+                                       f"{size_or_type!r}", fix="allocate(64), or allocate(cutlass.Float32)")
         return self.allocate_array(Int8, size_or_type, byte_alignment=byte_alignment)
 
     def allocate_array(self, element_type: type[Numeric], num_elems: int = 1, *, byte_alignment: int = 1) -> Pointer:
@@ -64,24 +74,27 @@ class SmemAllocator:
         """A tensor of a static layout; `swizzle` permutes its byte addresses, a composed layout its elements."""
         _require_type(element_type)
         layout = as_layout(layout)
-        strided = layout.outer if isinstance(layout, ComposedLayout) else layout
-        if not lay.is_static(strided):
+        if not lay.is_static(layout.outer if isinstance(layout, ComposedLayout) else layout):
             raise DSLUserCodeError(f"shared memory is allocated while compiling, and the layout {layout} is dynamic",
                                    fix="make its shape and strides static")
-        if swizzle is not None:
-            layout = ComposedLayout(_in_elements(swizzle, element_type), 0, _require_plain(layout, swizzle))
-            byte_alignment = max(byte_alignment, 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift)))
-        return Tensor(self._take(element_type, lay.storage_elements(layout), byte_alignment), layout)
+        if swizzle is None:
+            return Tensor(self._take(element_type, lay.storage_elements(layout), byte_alignment), layout)
+        count = lay.storage_elements(swizzled_layout(layout, element_type, swizzle))
+        least_bytes = min(period_bytes(swizzle), REGION_ALIGNMENT_BYTES)
+        return swizzled_tensor(self._take(element_type, count, byte_alignment, least_bytes), layout, swizzle)
 
-    def _take(self, dtype: type[Numeric], count: int, alignment_bytes: int) -> Pointer:
-        if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1) \
-                or alignment_bytes > REGION_ALIGNMENT_BYTES:
+    def _take(self, dtype: type[Numeric], count: int, alignment_bytes: int, least_alignment_bytes: int = 1) -> Pointer:
+        asked = alignment_bytes
+        if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1 or asked & (asked - 1):
             raise DSLUserCodeError(f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
-                                   f"and this is {alignment_bytes!r}", fix="byte_alignment=16, for example")
+                                   f"and this is {asked!r}", fix="byte_alignment=16, for example")
+        alignment_bytes = max(asked, least_alignment_bytes, element_bytes(dtype))
+        if alignment_bytes > REGION_ALIGNMENT_BYTES:
+            raise DSLUserCodeError(f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
+                                   f"and this is {alignment_bytes}", fix="byte_alignment=16, for example")
         kernel = trace.kernel()
-        alignment_bytes = max(alignment_bytes, element_bytes(dtype))
         start_bytes = -(-kernel.smem_bytes // alignment_bytes) * alignment_bytes
-        kernel.smem_bytes = start_bytes + count * element_bytes(dtype)
+        kernel.allocated(start_bytes + count * element_bytes(dtype))
         address = mlir.gep(region_start(), mlir.i8, start_bytes)
         return Pointer(dtype, address, AddressSpace.smem, alignment_bytes)
 
@@ -90,22 +103,6 @@ def size_in_bytes(dtype: type[Numeric], layout: Layout | ComposedLayout) -> int:
     """The bytes of memory that elements of `dtype` in a static layout take."""
     _require_type(dtype)
     return lay.storage_elements(layout) * element_bytes(dtype)
-
-
-def _in_elements(swizzle: Swizzle, dtype: type[Numeric]) -> Swizzle:
-    """A swizzle of byte addresses as one of element indices."""
-    shift_bits = element_bytes(dtype).bit_length() - 1
-    if swizzle.base < shift_bits:
-        raise DSLUserCodeError(f"the swizzle {swizzle} would split an element of {element_bytes(dtype)} bytes",
-                               fix=f"a base of {shift_bits} bits or more")
-    return Swizzle(swizzle.bits, swizzle.base - shift_bits, swizzle.shift)
-
-
-def _require_plain(layout: Layout | ComposedLayout, swizzle: Swizzle) -> Layout:
-    if isinstance(layout, ComposedLayout):
-        raise DSLUserCodeError(f"the layout {layout} has a swizzle of its own beside {swizzle}",
-                               fix="pass `layout.outer`, or leave `swizzle` out")
-    return layout
 
 
 def _require_type(dtype: Any) -> None:

@@ -22,6 +22,7 @@ from dsl.layout import shape_of as shape
 from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy
 from dsl.tile.atom import CopyAtom, make_copy_atom
 from dsl.tile.memory import size_in_bytes
+from dsl.tile.struct import struct, union
 from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_zeros, flat_divide, flatten, get,
                             group_modes, local_partition, local_tile, logical_divide, prepend_ones, select, slice_,
                             tiled_divide, zipped_divide)
