@@ -271,12 +271,13 @@ def _rejection(error: BaseException) -> dict | None:
     """What a harness records of an error of NVIDIA's compiler about the program, or None for any other."""
     common = sys.modules.get("cutlass.base_dsl.common")
     base = getattr(common, "DSLBaseError", None)
-    if base is None or not isinstance(error, base):
+    if base is None or not isinstance(error, base) or type(error).__name__ == "DSLCudaRuntimeError":
         return None
-    place = re.search(r"-->\s*(.+?):(\d+)", str(error))
+    text = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip()
+    place = re.search(r"-->\s*(.+):(\d+)", text)
     file, line = (place[1], int(place[2])) if place else (None, None)
     return {"outcome": "rejected", "class": type(error).__name__, "id": getattr(error, "code", None),
-            "file": file, "line": line, "text": str(error)}
+            "file": file, "line": line, "text": text}
 
 
 def start(kind: str | None = None) -> NvidiaSession:
@@ -395,7 +396,7 @@ class _Runtime:
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
         def call(*arguments) -> int:
-            if self.run.failure is not None:                    # as on a GPU, nothing works after a fault
+            if self.run.failure is not None and function != self.raised:    # as on a GPU, nothing works after a fault
                 return LAUNCH_FAILED
             try:
                 return function(*arguments)
@@ -447,7 +448,9 @@ class _Runtime:
 
     def raised(self, code: int) -> int:
         """Called for TVM FFI, whose error a failing function must leave behind."""
-        ffi = importlib.import_module("tvm_ffi.libinfo").load_lib_ctypes("apache-tvm-ffi", "tvm_ffi", "RTLD_GLOBAL")
+        if "tvm_ffi" not in sys.modules:
+            return SUCCESS
+        ffi = importlib.import_module("tvm_ffi").LIB
         ffi.TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", f"CUDA error {code}".encode())
         return SUCCESS
 

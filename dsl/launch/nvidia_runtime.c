@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum error { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, NOT_FOUND = 500, UNKNOWN = 999 };
+enum error { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_HANDLE = 400, UNKNOWN = 999 };
 
 struct launch_config;  /* cudaLaunchConfig_t, which Python reads */
 struct library;
@@ -52,6 +52,7 @@ int _cuLibraryLoadData(struct library **library, const void *image) { return _cu
 int _cudaLibraryGetKernel(struct kernel **kernel, struct library *library, const char *name)
 {
     int error = device.find ? device.find(library, name) : NO_DEVICE;
+    *kernel = NULL;
     if (error)
         return error;
     *kernel = malloc(sizeof **kernel + strlen(name) + 1);
@@ -69,7 +70,9 @@ int _cuLibraryGetKernel(struct kernel **kernel, struct library *library, const c
 
 int _cudaLaunchKernelEx(const struct launch_config *config, struct kernel *kernel, void **arguments)
 {
-    return device.launch ? device.launch(kernel->library, kernel->name, config, arguments) : NO_DEVICE;
+    if (!device.launch)
+        return NO_DEVICE;
+    return kernel ? device.launch(kernel->library, kernel->name, config, arguments) : INVALID_HANDLE;
 }
 
 int _cudaLibraryUnload(void) { return SUCCESS; }
@@ -83,16 +86,14 @@ int _cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, struct kernel *k
     return device.occupancy ? device.occupancy(kernel->name, threads, smem_bytes, blocks) : NO_DEVICE;
 }
 
-/* `init` and `load` are compiled with the host function; each takes an array of pointers to its arguments. */
-int cuda_dialect_init_library_once(void **library, void (*init)(void **), void (*load)(void **))
+/* `init` and `load` are compiled with the host function: one loads its module, the other asks for the kernels. */
+int cuda_dialect_init_library_once(struct library **library, int (*init)(struct library **), int (*load)(struct library **))
 {
-    int error = SUCCESS, ordinal = 0;
-    void *init_arguments[] = { &library, &error }, *load_arguments[] = { &library, &ordinal, &error };
-    if (*library)
-        return SUCCESS;
-    init(init_arguments);
+    int error = *library ? SUCCESS : init(library);
     if (!error)
-        load(load_arguments);
+        error = load(library);
+    if (error && device.raised)
+        device.raised(error);  /* the caller is TVM FFI's and raises no error of its own here */
     return error;
 }
 

@@ -288,10 +288,19 @@ def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
             ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + device_type_at).value = cuda
         return capsule
 
+    if "__dlpack_c_exchange_api__" in vars(torch.Tensor):       # a way past Python
+        yield torch.Tensor, "__dlpack_c_exchange_api__", _Absent()
     yield torch.Tensor, "__dlpack__", to_dlpack
     yield torch.utils.dlpack, "to_dlpack", to_dlpack
     yield torch.Tensor, "__dlpack_device__", lambda self: (cuda if self.is_cuda else cpu, 0)
     yield torch._C, "_cuda_getCurrentRawStream", lambda index: 0
+
+
+class _Absent:
+    """An attribute that a class does not have."""
+
+    def __get__(self, instance: object, owner: type) -> object:
+        raise AttributeError
 
 
 def _answer(name: str, value: object) -> Callable:
