@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dsl.core import mlir, trace, tree
+from dsl.core import failure, mlir, trace, tree
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.exits import VALUE
@@ -170,7 +170,11 @@ def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tup
         with mlir.inside(scratch.block):
             results.append(arm(*state))
         arms.append(scratch)
-    joins = [_join(name, *values, arms) for name, *values in zip(Name.all(names), *results)]
+    ended = [trace.ends(scratch.block) for scratch in arms]
+    if any(ended):
+        joins = _after_failure(state, results, ended, arms)
+    else:
+        joins = [_join(name, *values, arms) for name, *values in zip(Name.all(names), *results)]
     pairs = [pair for join in joins for pair in join.pairs]
     for side, scratch in enumerate(arms):
         _terminate(scratch.block, "scf.yield", [pair[side] for pair in pairs])
@@ -187,6 +191,16 @@ class _Join:
 
     pairs: list
     rebuild: Callable
+
+
+def _after_failure(state: tuple, results: list[tuple], ended: list[bool], arms: list[_Scratch]) -> list[_Join]:
+    """The variables after an `if` where `ended` arms fail: what the other arm made of them."""
+    if all(ended):
+        trace.end_path()
+        return [_fixed(before) for before in state]
+    side = ended.index(False)
+    blocks = [scratch.block for scratch in arms]
+    return [_Join(*failure.survivor(value, before, side, blocks)) for value, before in zip(results[side], state)]
 
 
 def _fixed(value: object) -> _Join:
@@ -398,6 +412,7 @@ def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: obje
         i = variable(domain.dtype(scratch.block.arguments[0]))
         inner = carried.rebuild(list(scratch.block.arguments)[1:], after_loop=False)
         results = body(i, *inner[:len(state)])
+        results = inner[:len(state)] if trace.ends(scratch.block) else results
         yielded = carried.collect((*results, i) if keeps_target else results)
     end = _terminate(scratch.block, "scf.yield", yielded)
     leading = [mlir.constant(0, index_type), trips.ir(), mlir.constant(1, index_type)]
@@ -481,7 +496,9 @@ def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
             raise DSLUserCodeTypeError("the condition of a `while` is a number", fix="compare: `while x != 0:`")
         flag_value = flag.ir()
     with mlir.inside(after.block):
-        results = body(*carried.rebuild(list(after.block.arguments), after_loop=False))
+        inner = carried.rebuild(list(after.block.arguments), after_loop=False)
+        results = body(*inner)
+        results = inner if trace.ends(after.block) else results
         yielded = carried.collect(results)
     late = _Late(carried, results, before, after)
     yielded += late.yielded

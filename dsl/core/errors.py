@@ -57,8 +57,11 @@ class PortabilityWarning(UserWarning):
     """This program works here and is rejected by NVIDIA's compiler; the text names its diagnostic."""
 
 
+_warned: dict[str, dict] = {}
+
+
 def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Span | None = None) -> None:
-    """Warn, at `place` or the author's expression, that NVIDIA's compiler rejects `what` (a sentence).
+    """Warn, once a place (the author's expression unless given), that NVIDIA's compiler rejects `what` (a sentence).
 
     Raises DSLUserCodeError instead where such warnings are errors (`--portable`).
     """
@@ -66,6 +69,16 @@ def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Sp
     known = f" ({id})" if id else ""
     try:
         warnings.warn_explicit(f"{what}: NVIDIA's compiler rejects that{known}", PortabilityWarning, place.file,
-                               place.line)
+                               place.line, registry=_warned.setdefault(place.file, {}))
     except PortabilityWarning:
         raise DSLUserCodeError(f"{what}, which NVIDIA's compiler rejects", id=id, fix=fix, place=place) from None
+
+
+class DSLWarning(UserWarning):
+    """Something of the author's program that is accepted and probably not meant."""
+
+
+def warn(what: str, id: str) -> None:
+    """Warn, at the author's expression, of `what` (a sentence)."""
+    place = span.here()
+    warnings.warn_explicit(f"{id}: {what}", DSLWarning, place.file, place.line)

@@ -6,9 +6,10 @@ import dataclasses
 import operator
 from collections.abc import Callable
 
+from dsl.core import mlir
 from dsl.core.control import Name, Unbound, if_
-from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric, promote
+from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.value import maximum, minimum, operate, select, type_name
 from dsl.span import here
 
@@ -22,17 +23,55 @@ def const_expr(value: object) -> object:
     return value.value if isinstance(value, Numeric) else value
 
 
+def bool_(value: object = False) -> bool:
+    """`bool(value)`."""
+    if is_dynamic(value):
+        raise DSLUserCodeTypeError(f"Python needs a bool while compiling, and this is a dynamic {type_name(value)}",
+                                   fix="use it as it is, or `cutlass.Boolean(x)`", id="PHASE_REQUIRES_CONSTANT")
+    return bool(value)
+
+
 def ifexp(test: object, then: Callable, orelse: Callable) -> object:
-    """`a if test else b`: Python's where `test` is static, otherwise both types must agree."""
+    """`a if test else b`: Python's where `test` is static; two numbers in their common type."""
     if not is_dynamic(test):
         return then() if test else orelse()
     name = Name("the conditional expression", *dataclasses.astuple(here()))
+    first: list = []                       # what the first arm returns; the second may find that it must be converted
+    blocks = []
+
+    def one(_):
+        first[:] = [then()]
+        blocks.append(mlir.current_block())
+        return first
+
+    def other(_):
+        value = orelse()
+        common = _common_type(first[0], value)
+        if common is None:
+            return (value,)
+        with mlir.inside(blocks[-1]):
+            first[0] = common(first[0])
+        return (common(value),)
     try:
-        return if_(test, lambda _: (then(),), lambda _: (orelse(),), (Unbound(name.name),), (name,))[0]
+        return if_(test, one, other, (Unbound(name.name),), (name,))[0]
     except DSLUserCodeTypeError as error:
         if error.id == "TYPE_UNSTABLE_JOIN":
             error.id = "TYPE_CONDITIONAL_BRANCH_MISMATCH"
         raise
+
+
+def _common_type(a: object, b: object) -> type[Numeric] | None:
+    """The type of a choice between two numbers of different types; None where they agree, or one is no number."""
+    left, right = numeric(a), numeric(b)
+    if left is None or right is None or type(left) is type(right):
+        return None
+    for literal, other in ((a, type(right)), (b, type(left))):
+        if type(literal) is int and other.is_integer and other is not Boolean and other(literal).value == literal:
+            return other
+    dtype = promote(type(left), type(right))
+    warn_not_portable(f"a choice between {type_name(a)} and {type_name(b)} becomes {dtype}",
+                      "TYPE_CONDITIONAL_BRANCH_MISMATCH", fix=f"convert both: `{dtype}(...)`")
+    return dtype
 
 
 def and_(left: object, right: Callable) -> object:

@@ -31,7 +31,7 @@ context = ir.Context()
 Operation, Value, Type, Block = ir.Operation, ir.Value, ir.Type, ir.Block
 
 with context:
-    i1, i8, i16, i32, i64 = (ir.IntegerType.get_signless(width) for width in (1, 8, 16, 32, 64))
+    i1, i4, i8, i16, i32, i64, i128 = (ir.IntegerType.get_signless(width) for width in (1, 4, 8, 16, 32, 64, 128))
     f16, bf16, f32, f64 = ir.F16Type.get(), ir.BF16Type.get(), ir.F32Type.get(), ir.F64Type.get()
     _pointers = {space: _llvm.PointerType.get(space) for space in (0, 1, 3, 4, 5, 7)}
     unknown = ir.Location.unknown()
@@ -108,6 +108,11 @@ def inside(block: Block) -> Iterator[Block]:
         yield block
     finally:
         _insertion.pop()
+
+
+def current_block() -> Block | None:
+    """Where ops are appended now; None outside every function being traced."""
+    return _insertion[-1] if _insertion else None
 
 
 _functions: list[object] = [None]

@@ -23,16 +23,45 @@ from dsl.core.source import Resolver, arguments_named, compile_definition, find_
 
 def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionType:
     """`function` with its control flow as calls of `grammar.hooks`; its globals, closure and defaults are kept."""
+    return function_of(rewritten_code(function, grammar), function, grammar.hooks)
+
+
+def rewritten_code(function: types.FunctionType, grammar: Grammar) -> types.CodeType:
+    """The code object of `function` rewritten. Raises DSLUserCodeError where there is no source to read."""
     definition = copy.deepcopy(find_definition(function))       # the file's tree is shared
-    resolver = Resolver(function)
-    rewritten = _Rewriter(function.__code__.co_filename, grammar, resolver).function(definition)
+    rewriter = _Rewriter(function.__code__.co_filename, grammar, Resolver(function))
+    if isinstance(definition, ast.Lambda):
+        rewritten = rewriter.visit(definition)
+        rewritten.args = rewriter.without_defaults(rewritten.args)
+    else:
+        rewritten = rewriter.function(definition)
     code = compile_definition(rewritten, function)
+    _remember(code)
+    return code
+
+
+def function_of(code: types.CodeType, function: types.FunctionType, hooks: object) -> types.FunctionType:
+    """A function of rewritten `code` with the globals, closure and defaults of `function`."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    hooks = types.CellType(grammar.hooks)
-    closure = tuple(hooks if name == "__dsl__" else cells[name] for name in code.co_freevars)
+    closure = tuple(types.CellType(hooks) if name == "__dsl__" else cells[name] for name in code.co_freevars)
     made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+_rewritten: dict[int, types.CodeType] = {}       # by id; the codes are held, so that an id stays its own
+
+
+def _remember(code: types.CodeType) -> None:
+    _rewritten[id(code)] = code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            _remember(const)
+
+
+def is_rewritten(code: types.CodeType) -> bool:
+    """Whether `code` was made here, or stands inside a function that was."""
+    return id(code) in _rewritten
 
 
 class _Assigned(ast.NodeVisitor):
@@ -78,41 +107,42 @@ def _assigned(statements: list[ast.stmt]) -> dict[str, ast.AST]:
     return visitor.names
 
 
-def _raise_in(statements: list[ast.stmt]) -> ast.stmt | None:
-    """The first `raise` of `statements`, functions in it left out."""
-    for statement in statements:
-        if isinstance(statement, ast.Raise):
-            return statement
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        for part in ("body", "orelse", "finalbody"):
-            found = _raise_in(getattr(statement, part, []))
-            if found is not None:
-                return found
-    return None
+# What stands around a statement: a test known while compiling, one that may not be, and what this rewriting adds itself.
+_STATIC, _DYNAMIC, _OURS = "static", "dynamic", "ours"
+_ENTRY = "__dsl_entry"           # the block a function starts in
 
 
 class _Rewriter(Expressions):
     """Rewrites statements."""
 
+    around: tuple[str, ...] = ()     # the tests that decide whether the statement runs, the innermost last
+    raises = False                   # whether the function has a `raise` that may be dynamic
+
     # --- functions ---
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A rewritten copy of `node` without decorators and annotations."""
-        outer, self.locals = self.locals, self.locals | self._local_names(node)
+        outer = self.locals, self.around, self.raises
+        self.locals, self.around, self.raises = self.locals | self._local_names(node), (), False
         parameters = [*node.args.posonlyargs, *node.args.args]
         if self.instance is None and parameters:
             self.instance = parameters[0].arg
         self._refuse_unsupported(node)
-        body = Exits(self._is_dynamic, self._warn_of_exit).function(node.body)
-        made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=self._block(body), decorator_list=[])
-        self.locals = outer
+        body = self._block(Exits(self._is_dynamic, self._warn_of_exit).function(node.body))
+        if self.raises:
+            body.insert(0, self._located(node, [self._assign_name(_ENTRY, self._hook("block", node))])[0])
+        made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=body, decorator_list=[])
+        self.locals, self.around, self.raises = outer
         return ast.copy_location(made, node)
 
     def _local_names(self, node: ast.FunctionDef) -> set[str]:
         arguments = node.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         return {arg.arg for arg in every if arg} | set(_assigned(node.body))
+
+    def without_defaults(self, arguments: ast.arguments) -> ast.arguments:
+        """`arguments` of a function that gets its defaults from the one it stands for."""
+        return ast.arguments(**{**vars(arguments), "defaults": [], "kw_defaults": [None] * len(arguments.kwonlyargs)})
 
     def _bare(self, arguments: ast.arguments) -> ast.arguments:
         def strip(arg):
@@ -131,7 +161,7 @@ class _Rewriter(Expressions):
                 word = type(child).__name__
                 self._error(child, f"`{word.lower()}` cannot be compiled: a kernel cannot rebind outside names",
                             "return the value and assign it outside", f"UNSUP_{word.upper()}")
-            if isinstance(child, ast.Name) and child.id == "_" and isinstance(child.ctx, ast.Load):
+            if not self.grammar.by_value and isinstance(child, ast.Name) and child.id == "_" and isinstance(child.ctx, ast.Load):
                 self._error(child, "`_` is write-only here", "give the value a name", "UNSUP_READ_UNDERSCORE")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -151,27 +181,33 @@ class _Rewriter(Expressions):
         self.locals = outer
         return made
 
-    def _block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+    def _block(self, statements: list[ast.stmt], around: str = "") -> list[ast.stmt]:
+        """Statements rewritten; `around`, where given, is the kind of statement that decides whether they run."""
         made: list[ast.stmt] = []
+        outer, self.around = self.around, self.around + ((around,) if around else ())
         for statement in statements:
             result = self.visit(statement)
             made.extend(result if isinstance(result, list) else [result])
+            if isinstance(statement, ast.Raise):
+                break                                               # the rest is unreachable
+        self.around = outer
         return made
 
     # --- statements ---
 
     def visit_If(self, node: ast.If):
         if not self._is_dynamic(node):
-            return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body), self._block(node.orelse)), node)
-        self._refuse_raise([*node.body, *node.orelse], "if")
+            around = _OURS if getattr(node, "is_static", False) else _STATIC
+            return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body, around),
+                                            self._block(node.orelse, around)), node)
         assigned = _assigned([*node.body, *node.orelse])
         names = sorted(assigned)
         then, orelse = self._fresh("then"), self._fresh("else")
         call = self._hook("if_", node.test, self.visit(node.test), self._load(then), self._load(orelse),
                           self._state(names), self._places(assigned, names))
         return self._located(node, [
-            self._closure(then, names, self._block(node.body)),
-            self._closure(orelse, names, self._block(node.orelse)),
+            self._closure(then, names, self._block(node.body, _DYNAMIC)),
+            self._closure(orelse, names, self._block(node.orelse, _DYNAMIC)),
             self._assign(names, call)])
 
     def visit_Guard(self, node: Guard):
@@ -180,12 +216,14 @@ class _Rewriter(Expressions):
         body = self._fresh("rest")
         call = self._hook("guard", node, ast.Tuple([self._load(flag) for flag in node.flags], ast.Load()),
                           self._load(body), self._state(names), self._places(assigned, names))
-        return self._located(node, [self._closure(body, names, self._block(node.body)), self._assign(names, call)])
+        return self._located(node, [self._closure(body, names, self._block(node.body, _DYNAMIC)),
+                                    self._assign(names, call)])
 
     def visit_For(self, node: ast.For):
         if not self._is_dynamic(node):
             return self.generic_visit(node)
-        self._refuse_raise(node.body, "for")
+        if self.grammar.by_value and (not isinstance(node.target, ast.Name) or node.target.id in _assigned(node.body)):
+            node = self._with_own_variable(node)
         if not isinstance(node.target, ast.Name):
             self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)
         assigned = _assigned(node.body)
@@ -196,7 +234,7 @@ class _Rewriter(Expressions):
         domain.keywords = [self.visit(keyword) for keyword in node.iter.keywords]
         call = self._hook("for_", node.iter, domain, self._load(body), self._state(names),
                           self._places(assigned, names), self._bound(target))
-        made = [self._closure(body, [target, *names], self._block(node.body), returned=names)]
+        made = [self._closure(body, [target, *names], self._block(node.body, _DYNAMIC), returned=names)]
         if stops := getattr(node, "stops", ()):
             stop = self._fresh("stop")
             made.append(self._closure(stop, names, [], returned=list(stops)))
@@ -205,8 +243,8 @@ class _Rewriter(Expressions):
 
     def visit_While(self, node: ast.While):
         if not self._is_dynamic(node):
-            return self.generic_visit(node)
-        self._refuse_raise(node.body, "while")
+            return ast.copy_location(ast.While(self.visit(node.test), self._block(node.body, _STATIC),
+                                               self._block(node.orelse)), node)
         assigned = _assigned([*node.body, ast.Expr(node.test)])
         names = sorted(assigned)
         test, body = self._fresh("test"), self._fresh("body")
@@ -214,8 +252,43 @@ class _Rewriter(Expressions):
                           self._places(assigned, names))
         return self._located(node, [
             self._closure(test, names, [ast.copy_location(ast.Return(self.visit(node.test)), node.test)]),
-            self._closure(body, names, self._block(node.body)),
+            self._closure(body, names, self._block(node.body, _DYNAMIC)),
             self._assign(names, call)])
+
+    def _with_own_variable(self, node: ast.For) -> ast.For:
+        """`for TARGET in ...` as Python means it where the body assigns TARGET too: one more assignment a trip."""
+        variable = self._fresh("variable")
+        first = ast.Assign([node.target], self._load(variable))
+        made = ast.For(ast.Name(variable, ast.Store()), node.iter, [first, *node.body], node.orelse)
+        if hasattr(node, "stops"):
+            made.stops = node.stops
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def visit_Raise(self, node: ast.Raise):
+        """Python's own, unless a dynamic statement decides whether it runs; then the device or the host function stops."""
+        made = self.generic_visit(node)
+        deciding = [kind for kind in self.around if kind != _OURS]
+        if node.exc is None or not deciding or deciding[-1] != _DYNAMIC:
+            return made
+        self.raises = True
+        own = ast.If(self._hook("raises", node, self._load(_ENTRY)), [made], [])
+        return self._located(node, [own, ast.Expr(self._hook("fail", node, self._made_thunk(made.exc)))])
+
+    def visit_Assert(self, node: ast.Assert):
+        text = self._text(node.test)
+        made = self.generic_visit(node)
+        message = made.msg or ast.copy_location(ast.Constant(text), node)
+        test = self._hook("asserted", node, made.test, self._made_thunk(message))
+        return ast.copy_location(ast.Assert(test, made.msg), node)
+
+    def visit_Try(self, node: ast.Try):
+        """What is raised in a `try` is Python's own: a handler of this function may want it."""
+        outer, self.around = self.around, ()
+        made = self.generic_visit(node)
+        self.around = outer
+        return made
+
+    visit_TryStar = visit_Try
 
     # --- what is dynamic, and what upstream rejects ---
 
@@ -246,12 +319,6 @@ class _Rewriter(Expressions):
                         "guard the rest with a flag, or mark what is static with const_expr and range_constexpr",
                         "UNSUP_EARLY_EXIT")
 
-    def _refuse_raise(self, statements: list[ast.stmt], where: str) -> None:
-        found = _raise_in(statements)
-        if found is not None:
-            self._error(found, f"`raise` cannot leave a dynamic `{where}`",
-                        "mark the test `const_expr(...)` where it is static", "UNSUP_EARLY_EXIT")
-
     # --- making statements ---
 
     def _bound(self, name: str) -> ast.Call:
@@ -272,6 +339,9 @@ class _Rewriter(Expressions):
         names = parameters if returned is None else returned
         result = ast.Return(ast.Tuple([self._load(n) for n in names], ast.Load()))
         return ast.FunctionDef(name=name, args=arguments_named(parameters), body=[*body, result], decorator_list=[])
+
+    def _assign_name(self, name: str, value: ast.expr) -> ast.stmt:
+        return ast.Assign([ast.Name(name, ast.Store())], value)
 
     def _assign(self, names: list[str], call: ast.Call) -> ast.stmt:
         if not names:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import types
 from dataclasses import dataclass, field
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.source import Resolver, arguments_named
-from dsl.span import Span
+from dsl.span import Span, is_ours
 
 
 @dataclass(frozen=True)
@@ -16,21 +17,29 @@ class Grammar:
     """A surface's statements: the hooks that rewritten code calls, and the objects that mean something to it.
 
     `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic.
-    `calls`: builtins (or other functions) replaced by hooks of that name. `warns_of_exits`: an early exit out of a dynamic
-    statement is worth a PortabilityWarning.
+    `calls`: builtins (or other functions) replaced by hooks of that name; `named`: those that are also given the texts of
+    their arguments. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
+    undecorated functions, whose statements are Python's own where they are static.
     """
 
     hooks: Any
     static: tuple = ()
     ranges: tuple = ()
     calls: dict = field(default_factory=dict)
+    named: dict = field(default_factory=dict)
     warns_of_exits: bool = False
+    by_value: bool = False
 
     def is_static(self, callee: object) -> bool:
         return any(callee is marker for marker in self.static)
 
     def is_range(self, callee: object) -> bool:
         return any(callee is marker for marker in self.ranges)
+
+    @staticmethod
+    def hook_of(table: dict, callee: object) -> str | None:
+        """The hook that stands for `callee` in `calls` or `named`."""
+        return next((hook for function, hook in table.items() if callee is function), None)
 
 
 class Expressions(ast.NodeTransformer):
@@ -68,13 +77,43 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call):
         callee = self._callee(node)
+        named = self.grammar.hook_of(self.grammar.named, callee)
+        names = [self._text(argument) for argument in node.args] if named else []
         made = self.generic_visit(node)
         if callee is super and not node.args and self.instance:      # a closure has no first argument to find it by
             made.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
-        for function, hook in self.grammar.calls.items():
-            if callee is function:
-                made.func = self._attribute(hook, node.func)
+        elif hook := self.grammar.hook_of(self.grammar.calls, callee):
+            made.func = self._attribute(hook, node.func)
+        elif named:
+            made.func = self._attribute(named, node.func)
+            made.args.insert(0, ast.copy_location(ast.Constant(tuple(names)), node))
+        elif not _stays(callee) and not _is_hook(node.func):
+            made.func = self._hook("callee", node.func, node.func)
         return made
+
+    def visit_FormattedValue(self, node: ast.FormattedValue):
+        name = self._text(node.value)
+        made = self.generic_visit(node)
+        if not isinstance(node.value, ast.Constant):
+            made.value = self._hook("shown", node.value, made.value, ast.Constant(name))
+        return made
+
+    def visit_Subscript(self, node: ast.Subscript):
+        """A list or tuple may have a dynamic index; a constant, a slice and a tuple of indices is nobody's business."""
+        looked_up = not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp))
+        made = self.generic_visit(node)
+        if looked_up and isinstance(node.ctx, ast.Load):
+            return self._hook("item", node, made.value, made.slice)
+        if looked_up and isinstance(node.ctx, ast.Store):
+            made.value = self._hook("items_of", node.value, made.value)
+        return made
+
+    def _text(self, node: ast.expr) -> str:
+        """The author's text of a short expression, which is what a traced value is called by; "" for others."""
+        if isinstance(node, (ast.Constant, ast.Starred, ast.JoinedStr)):
+            return ""
+        text = ast.unparse(node)
+        return text if len(text) <= 30 else ""
 
     # --- making nodes ---
 
@@ -102,4 +141,20 @@ class Expressions(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(made, at))
 
     def _thunk(self, node: ast.expr) -> ast.Lambda:
-        return ast.copy_location(ast.Lambda(arguments_named([]), self.visit(node)), node)
+        return self._made_thunk(self.visit(node))
+
+    def _made_thunk(self, made: ast.expr) -> ast.Lambda:
+        """`lambda: made`, for an expression that is rewritten already."""
+        return ast.copy_location(ast.Lambda(arguments_named([]), made), made)
+
+
+def _is_hook(function: ast.expr) -> bool:
+    """Whether rewriting itself made this callee."""
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "__dsl__"
+
+
+def _stays(callee: object) -> bool:
+    """Whether a call of `callee` needs no look at run time: builtins and this package's own functions."""
+    return isinstance(callee, types.BuiltinFunctionType) or \
+        getattr(callee, "__module__", None) == "builtins" and isinstance(callee, type) or \
+        isinstance(callee, types.FunctionType) and is_ours(callee.__code__)

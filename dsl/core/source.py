@@ -7,35 +7,76 @@ import ast
 import builtins
 import functools
 import linecache
+import os
+import sysconfig
 import types
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.span import Span
+from dsl.span import Span, is_our_file
 
 
-def find_definition(function: types.FunctionType) -> ast.FunctionDef:
-    """The `def` of `function` in its file's AST, with the file's own lines and columns.
+def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
+    """The `def` or `lambda` of `function` in its file's AST, with the file's own lines and columns.
 
     Raises DSLUserCodeError where there is no source to read.
     """
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
-    for node in ast.walk(_parse(code.co_filename, "".join(lines))) if lines else ():
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if first == code.co_firstlineno:
-                return node
-    raise DSLUserCodeError(f"the source of `{code.co_name}` cannot be read from {code.co_filename}",
-                           fix="put it in a file, or run it with `python -m dsl -`",
+    found = _definitions(code.co_filename, "".join(lines)).get((code.co_name, code.co_firstlineno), []) if lines else []
+    found = [node for node in found if len(found) == 1 or _is_where(node, code)]
+    if len(found) == 1:
+        return found[0]
+    raise DSLUserCodeError(f"the source of `{code.co_name}` cannot be read: {_why(code.co_filename, found)}",
+                           fix="put it in a file, or run the program with `python -m dsl FILE` or `python -m dsl -`",
                            place=Span(code.co_filename, code.co_firstlineno))
 
 
+def _why(file: str, found: list) -> str:
+    if found:
+        return "several functions of one line look alike"
+    if file == "<stdin>":
+        return "it was typed at Python's prompt, or piped into it"
+    if file.startswith("<string>"):
+        return "it was made by exec, eval or `python -c`"
+    return f"{file} has no such function now"
+
+
 @functools.lru_cache(maxsize=64)
-def _parse(file: str, text: str) -> ast.Module:
-    return ast.parse(text, file)
+def _definitions(file: str, text: str) -> dict[tuple[str, int], list]:
+    """The functions of a file by name and first line (that of the first decorator); lambdas are named `<lambda>`."""
+    found: dict[tuple[str, int], list] = {}
+    for node in ast.walk(ast.parse(text, file)):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(("<lambda>", node.lineno), []).append(node)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            found.setdefault((node.name, first), []).append(node)
+    return found
 
 
-def compile_definition(definition: ast.FunctionDef, function: types.FunctionType) -> types.CodeType:
+def _is_where(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
+    """Whether `code` was compiled from `node`, of several functions that begin on its line."""
+    body = node.body if isinstance(node, ast.Lambda) else node.body[-1]
+    last = (body.end_lineno, body.end_col_offset)
+    return max(((end, column) for _, end, _, column in code.co_positions() if end and column), default=None) == last
+
+
+def is_authors(file: str) -> bool:
+    """Whether a code object's file is the author's: not of Python's library, of an installed package, or of ours."""
+    found = _authors.get(file)
+    if found is None:
+        installed = any(f"{os.sep}{folder}{os.sep}" in file for folder in ("site-packages", "dist-packages"))
+        found = not (installed or file.startswith(_LIBRARY) or file.startswith("<frozen ") or is_our_file(file))
+        _authors[file] = found
+    return found
+
+
+_authors: dict[str, bool] = {}
+_LIBRARY = tuple({os.path.join(os.path.realpath(sysconfig.get_path(name)), "") for name in ("stdlib", "platstdlib")}
+                 | {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib")})
+
+
+def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types.FunctionType) -> types.CodeType:
     """The code object of `definition`, compiled where its free variables and the hooks are closure variables.
 
     A method is compiled in a class of its own class's name, so that `self.__name` is mangled as it was.
@@ -43,11 +84,13 @@ def compile_definition(definition: ast.FunctionDef, function: types.FunctionType
     freevars = ["__dsl__", *function.__code__.co_freevars]
     owner = function.__qualname__.split(".")[-2:-1]
     in_class = bool(owner) and owner[0].isidentifier()
-    body: list[ast.stmt] = [definition]
+    is_lambda = isinstance(definition, ast.Lambda)
+    body: list[ast.stmt] = [ast.copy_location(ast.Expr(definition), definition) if is_lambda else definition]
     if in_class:
-        body = [ast.ClassDef(name=owner[0], bases=[], keywords=[], body=[definition], decorator_list=[])]
-        if owner[0] not in freevars:
-            body.insert(0, ast.Global([owner[0]]))
+        body = [ast.ClassDef(name=owner[0], bases=[], keywords=[], body=body, decorator_list=[])]
+    bound = owner[0] if in_class else None if is_lambda else definition.name
+    if bound and bound not in freevars:          # what it calls itself is a global there
+        body.insert(0, ast.Global([bound]))
     factory = ast.FunctionDef(name="__dsl_factory", args=arguments_named(freevars), body=body, decorator_list=[])
     ast.copy_location(factory, definition)
     module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
@@ -56,7 +99,13 @@ def compile_definition(definition: ast.FunctionDef, function: types.FunctionType
     code = _inner_code(compiled, "__dsl_factory")
     if in_class:
         code = _inner_code(code, owner[0])
-    return _inner_code(code, definition.name)
+    return _inner_code(code, "<lambda>" if is_lambda else definition.name)
+
+
+def refuses_rewriting(definition: ast.FunctionDef | ast.Lambda) -> bool:
+    """Whether a plain function has what becomes another thing in closures: generators, global and nonlocal names."""
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal))
+               for node in ast.walk(definition))
 
 
 def _inner_code(code: types.CodeType, name: str) -> types.CodeType:

@@ -46,6 +46,7 @@ class Traced:
     kernels: tuple[Kernel, ...]
     slots: str                        # one struct format letter an 8-byte slot, slot 0 (the handle) left out
     result: object = None             # what the function returned, where that is static
+    failures: tuple = ()              # core.failure.Failure: the host function returns the number of the one it ended with
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class KernelTrace:
     entry: mlir.Block | None = None
     loops: list[Loop] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
+    ended: list[mlir.Block] = field(default_factory=list)              # blocks whose end is never reached
 
     def allocated(self, end_bytes: int) -> None:
         """Note that the author's expression took the shared memory up to `end_bytes`."""
@@ -84,9 +86,12 @@ class HostTrace:
     kernels: list[Kernel] = field(default_factory=list)
     entry: mlir.Block | None = None
     handle: mlir.Value | None = None
+    slots: list[str] = field(default_factory=list)
+    failures: list = field(default_factory=list)       # core.failure.Failure: the exceptions it may end with
     pending: list = field(default_factory=list)        # kernel calls that were made and not launched
     loops: list[Loop] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
+    ended: list[mlir.Block] = field(default_factory=list)              # blocks whose end is never reached
 
 
 _stack: list[HostTrace | KernelTrace] = []
@@ -114,6 +119,21 @@ def loops() -> list[Loop]:
 def keep(scratch: mlir.Operation) -> None:
     """Hold a detached op for as long as the function being traced is."""
     _stack[-1].scratches.append(scratch)
+
+
+def end_path() -> None:
+    """What follows in the current block is never reached."""
+    _stack[-1].ended.append(mlir.current_block())
+
+
+def ends(block: mlir.Block) -> bool:
+    """Whether the end of `block` is never reached."""
+    return any(ended is block for ended in _stack[-1].ended)
+
+
+def jump_slot(slots: Sequence[str]) -> int:
+    """The number of the argument block's last 8-byte slot: where a host function that may fail jumps to."""
+    return 1 + len(slots)
 
 
 def in_kernel() -> bool:
@@ -166,7 +186,7 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
     state = HostTrace(symbol(name))
     operation, state.entry = state.module.function("host", [mlir.ptr()], mlir.i32)
     state.module.declare("dsl_launch", "llvm.func @dsl_launch(i64, i32, !llvm.ptr, !llvm.ptr) -> i32")
-    slots: list[str] = []
+    slots = state.slots
     with _tracing(state), mlir.inside(state.entry):
         block = state.entry.arguments[0]
         state.handle = mlir.load(block, mlir.i64, 8)
@@ -180,7 +200,8 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
         mlir.op("llvm.return", [], [mlir.constant(0, mlir.i32)])
         _finish(operation, state)
     device = state.device.text() if state.kernels else ""
-    return Traced(state.name, state.module.text(), device, tuple(state.kernels), "".join(slots), returned)
+    return Traced(state.name, state.module.text(), device, tuple(state.kernels), "".join(slots), returned,
+                  tuple(state.failures))
 
 
 def symbol(name: str) -> str:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import builtins
 import warnings
 
-from dsl.core import control
+from dsl.core import control, failure, item, output
 from dsl.core import expression as core_expression
 from dsl.core.control import Range
 from dsl.core.dtypes import is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.helper import Helpers
 from dsl.core.rewrite import Grammar
 
 
@@ -58,10 +59,10 @@ def range_constexpr(*bounds):
 
 
 class _Hooks:
-    """core's control flow and expressions under the names that rewritten code calls, with this surface's range."""
+    """core's hooks under the names that rewritten code calls, with this surface's range."""
 
     def __getattr__(self, name: str):
-        value = getattr(control if hasattr(control, name) else core_expression, name)
+        value = next(getattr(module, name) for module in _MODULES if hasattr(module, name))
         setattr(self, name, value)
         return value
 
@@ -76,10 +77,14 @@ class _Hooks:
         return Range(*bounds, unroll=unroll, unroll_full=unroll_full)
 
 
-GRAMMAR = Grammar(
-    hooks=_Hooks(),
-    static=(const_expr,),
-    ranges=(builtins.range, range, range_dynamic),
-    calls={builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_"},
-    warns_of_exits=True,
-)
+_MODULES = (control, core_expression, failure, item, output)
+_HOOKS = _Hooks()
+_WORDS = {
+    "hooks": _HOOKS, "static": (const_expr,), "ranges": (builtins.range, range, range_dynamic),
+    "calls": {builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_",
+              builtins.bool: "bool_"},
+    "named": {builtins.print: "print_", builtins.str: "str_", builtins.repr: "repr_", builtins.format: "format_"},
+}
+GRAMMAR = Grammar(**_WORDS, warns_of_exits=True)
+UNDECORATED = Grammar(**_WORDS, by_value=True)
+_HOOKS.callee = Helpers(UNDECORATED).callee

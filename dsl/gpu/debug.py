@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dsl.core import mlir, trace
+from dsl.core import mlir, text, trace
 from dsl.core.dtypes import Float64, Int32, Int64, Numeric, Uint32, Uint64, numeric
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.pointer import Pointer
@@ -70,25 +70,14 @@ def _emit(form: str, leaves: list) -> None:
     values = [_vararg(leaf) for leaf in leaves]
     if trace.in_kernel():
         module = trace.kernel().module
-        text = mlir.result("llvm.addrspacecast", mlir.ptr(), _text(module, form, 1))
+        address = text.generic_address(module, form)
         module.declare("vprintf", "llvm.func @vprintf(!llvm.ptr, !llvm.ptr) -> i32")
-        mlir.call("vprintf", mlir.i32, text, _buffer(values))
+        mlir.call("vprintf", mlir.i32, address, _buffer(values))
         return
     module = trace.host().module
     module.declare("dprintf", "llvm.func @dprintf(i32, !llvm.ptr, ...) -> i32")
     mlir.call_variadic("dprintf", mlir.i32, [mlir.i32, mlir.ptr()], mlir.constant(1, mlir.i32),
-                       _text(module, form, 0), *values)
-
-
-def _text(module: mlir.Module, form: str, space: int) -> mlir.Value:
-    """The address of `form`, NUL-terminated, in constant memory of `module`."""
-    data = form.encode() + b"\0"
-    name = f"text_{len(module.declared)}"
-    escaped = "".join(f"\\{byte:02X}" for byte in data)
-    where = f"addr_space = {space} : i32, " if space else ""
-    module.declare(name, f'llvm.mlir.global internal constant @{name}("{escaped}") {{{where}alignment = 1 : i64}}')
-    return mlir.op("llvm.mlir.addressof", [mlir.ptr(space)], [],
-                   {"global_name": mlir.symbol_attr(name)}).results[0]
+                       text.address(module, form, 0), *values)
 
 
 def _buffer(values: list[mlir.Value]) -> mlir.Value:

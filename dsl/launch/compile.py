@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.trace import SLOT_BYTES, Traced
+from dsl.core.trace import SLOT_BYTES, Traced, jump_slot
 from dsl.launch import session
 from dsl.launch.device import Launch
 from dsl.launch.native_launch import Record, Run, Table
-from dsl.lower.host import native
+from dsl.lower.host import may_fail, native
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.nvptx import to_ptx
 from dsl.lower.passes import convert_to_llvm
@@ -71,20 +71,23 @@ _codes: dict[tuple, Code] = {}
 _PLACES = re.compile(r" loc\([^()\n]*\)|^#loc.*\n", re.MULTILINE)
 
 
-def _code(host_mlir: str, device_mlir: str, arch: str, opt_level: int) -> Code:
+def _code(traced: Traced, arch: str, opt_level: int) -> Code:
     """Compiled, or found by its text; from which line the host function is called makes no difference."""
+    host_mlir, device_mlir = traced.host_mlir, traced.device_mlir
     entry = getattr(session.current().device, "launch_entry", None) if device_mlir else None
-    key = (_PLACES.sub("", host_mlir), device_mlir, arch, opt_level, entry)
+    jump = jump_slot(traced.slots) if traced.failures else None
+    key = (_PLACES.sub("", host_mlir), device_mlir, arch, opt_level, entry, jump)
     if key not in _codes:
-        _codes[key] = _compile(host_mlir, device_mlir, arch, opt_level, entry or _entry_address)
+        _codes[key] = _compile(host_mlir, device_mlir, arch, opt_level, entry or _entry_address, jump)
     return _codes[key]
 
 
-def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int, entry: int) -> Code:
+def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int, entry: int, jump: int | None) -> Code:
     llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
     ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
-    host = native(to_llvm_ir(convert_to_llvm(host_mlir, debug_lines=False)), {"dsl_launch": entry},
-                  keep_alive=(_entry,))
+    host_llvm = to_llvm_ir(convert_to_llvm(host_mlir, debug_lines=False))
+    host_llvm = host_llvm if jump is None else may_fail(host_llvm, jump)
+    host = native(host_llvm, {"dsl_launch": entry}, keep_alive=(_entry,))
     return Code(arch, llvm, ptx, host.function("host", ctypes.c_int32, ctypes.c_void_p))
 
 
@@ -93,7 +96,7 @@ def compile(traced: Traced, options: Options = Options()) -> Compiled:
     arch = options.gpu_arch or os.environ.get("CUTE_DSL_ARCH")
     if traced.kernels and not arch:
         arch = session.current().device.arch
-    return Compiled(traced, options, _code(traced.host_mlir, traced.device_mlir, arch or "sm_90a", options.opt_level))
+    return Compiled(traced, options, _code(traced, arch or "sm_90a", options.opt_level))
 
 
 class Compiled:
@@ -102,6 +105,8 @@ class Compiled:
     def __init__(self, traced: Traced, options: Options, code: Code):
         self.traced, self.options, self.code = traced, options, code
         slots = traced.slots.replace("P", "Q")
+        self._more = (0,) if traced.failures else ()            # the slot a failing host function jumps by
+        slots += "Q" * len(self._more)
         self._pack = struct.Struct("<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x"
                                                   for letter in slots)).pack
         self._loaded: tuple[object, object] | None = None       # device, program
@@ -188,11 +193,11 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> None:
     table = compiled.table
     run = _Running(compiled, device, table, table.run(_entry_address))
     handle = ctypes.addressof(run.native)
-    block = ctypes.create_string_buffer(compiled._pack(handle, *slots))
+    block = ctypes.create_string_buffer(compiled._pack(handle, *slots, *compiled._more))
     _runs[handle] = run
     sys.stdout.flush()                           # printf of the host function writes past Python's buffer
     try:
-        compiled.code.host(ctypes.addressof(block))
+        failed = compiled.code.host(ctypes.addressof(block))
     finally:
         del _runs[handle]
         run.note()
@@ -200,6 +205,8 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> None:
         raise run.error
     if run.native.code:
         raise device.refused(run.native.code)
+    if failed:
+        raise compiled.traced.failures[failed - 1].error()
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import re
 
 import llvmlite.binding as llvm
 
@@ -74,6 +75,36 @@ def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("h
     except RuntimeError as error:
         raise LoweringError("host linking", str(error)) from None
     return Native(tracker, exports, keep_alive)
+
+
+_JUMP = """
+define i32 @host(ptr %args) {{
+  %state = alloca [64 x i64], align 16
+  %slot = getelementptr i64, ptr %args, i64 {slot}
+  store ptr %state, ptr %slot
+  %failed = call i32 @_setjmp(ptr %state) returns_twice
+  %first = icmp eq i32 %failed, 0
+  br i1 %first, label %run, label %end
+run:
+  %done = call i32 @host_body(ptr %args)
+  ret i32 %done
+end:
+  ret i32 %failed
+}}
+
+declare i32 @_setjmp(ptr) returns_twice
+"""
+
+
+def may_fail(llvm_ir: str, jump_slot: int) -> str:
+    """A host module whose `host` may leave by longjmp: it returns the number given there, else what it returned.
+
+    Where to jump is stored in the argument block's 8-byte slot `jump_slot`. No frame of Python lies between.
+    """
+    body, count = re.subn(r"^define i32 @host\(", "define internal i32 @host_body(", llvm_ir, flags=re.MULTILINE)
+    if count != 1:
+        raise LoweringError("host LLVM IR", "there is no function `host` in it")
+    return body + _JUMP.format(slot=jump_slot)
 
 
 def _refuse_unknown_names(module: llvm.ModuleRef, symbols: dict[str, int]) -> None:

@@ -90,7 +90,7 @@ def test_places_are_the_authors():
 def test_no_source_is_said():
     namespace = {}
     exec("def program(x):\n    return x\n", namespace)
-    with pytest.raises(DSLUserCodeError, match="the source of `program` cannot be read from <string>"):
+    with pytest.raises(DSLUserCodeError, match="the source of `program` cannot be read: it was made by exec"):
         rewritten(namespace["program"])
 
 

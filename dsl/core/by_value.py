@@ -1,0 +1,132 @@
+"""What the statements of an undecorated function mean: Python's own where a value is static, the surface's where not."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from dsl import span
+from dsl.core import control, mlir
+from dsl.core.dtypes import is_dynamic
+from dsl.core.errors import warn_not_portable
+
+
+def _probe(test: Callable, state: tuple) -> object:
+    """What the test of a `while` gives. Where that is dynamic, its ops are taken back: they belong into the loop."""
+    region = mlir.op("scf.execute_region", regions=1)
+    block = region.regions[0].blocks.append()
+    with mlir.inside(block):
+        value = test(*state)
+        if is_dynamic(value) or len(block.operations) == 0:
+            region.erase()
+        else:
+            mlir.op("scf.yield")
+    return value
+
+
+class ByValue:
+    """The hooks of one undecorated function called `name`; `hooks` are the surface's.
+
+    The first dynamic statement met is a PortabilityWarning: NVIDIA's compiler rejects it in such a function.
+    """
+
+    def __init__(self, hooks, name: str):
+        self.hooks, self.name = hooks, name
+        self.place: span.Span | None = None
+        self.dynamic: list[bool] = []        # for each statement of the function that is being run: is it dynamic
+
+    def __getattr__(self, name: str):
+        value = getattr(self.hooks, name)
+        setattr(self, name, value)
+        return value
+
+    def _met(self) -> None:
+        self.place = self.place or span.here()
+        warn_not_portable(f"`{self.name}` is not decorated and decides by a dynamic value", "PHASE_DYNAMIC_TO_STATIC_BOOL",
+                          fix="decorate it with @cute.jit", place=self.place)
+
+    @contextlib.contextmanager
+    def _inside(self, dynamic: bool) -> Iterator[None]:
+        self.dynamic.append(dynamic)
+        try:
+            yield
+        finally:
+            self.dynamic.pop()
+
+    def in_dynamic(self, lexically: bool) -> bool:
+        """Whether the innermost statement around is dynamic, for a function whose values decide that."""
+        return bool(self.dynamic) and self.dynamic[-1]
+
+    # --- statements ---
+
+    def if_(self, test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+        if not is_dynamic(test):
+            with self._inside(False):
+                return then(*state) if test else orelse(*state)
+        self._met()
+        with self._inside(True):
+            return self.hooks.if_(test, then, orelse, state, names)
+
+    def Range(self, *bounds, **options):
+        """Python's range over static bounds, a dynamic one otherwise."""
+        if options or any(map(is_dynamic, bounds)):
+            return self.hooks.Range(*bounds, **options)
+        return builtins.range(*bounds)
+
+    def for_(self, domain: control.Range | range, body: Callable, state: tuple, names: tuple, target: object = None,
+             stop: Callable | None = None) -> tuple:
+        if isinstance(domain, control.Range):
+            self._met()
+            with self._inside(True):
+                return self.hooks.for_(domain, body, state, names, target, stop)
+        with self._inside(False):
+            return self._unrolled(domain, body, state, names, target, stop)
+
+    def _unrolled(self, domain: range, body: Callable, state: tuple, names: tuple, target: object,
+                  stop: Callable | None) -> tuple:
+        """Trip by trip; after a dynamic early exit the later trips are guarded by its flag."""
+        for i in domain:
+            flags = stop(*state) if stop is not None else ()
+            if control.surely(flags):
+                break
+            if any(map(is_dynamic, flags)):
+                place = dataclasses.astuple(span.here())
+                target, *state = control.guard(flags, lambda _target, *inner, i=i: (i, *body(i, *inner)),
+                                               (target, *state), (("the loop variable", *place), *names))
+            else:
+                state, target = body(i, *state), i
+        return (*state, target)
+
+    def while_(self, test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
+        while True:
+            probe = _probe(test, state)
+            if is_dynamic(probe):
+                self._met()
+                with self._inside(True):
+                    return self.hooks.while_(test, body, state, names)
+            if not probe:
+                return state
+            with self._inside(False):
+                state = body(*state)
+
+    # --- expressions ---
+
+    def _by_test(name: str):
+        def hook(self, test: object, *rest):
+            if is_dynamic(test):
+                self._met()
+            return getattr(self.hooks, name)(test, *rest)
+        return hook
+
+    def _by_result(name: str):
+        def hook(self, *arguments, **options):
+            result = getattr(self.hooks, name)(*arguments, **options)
+            if is_dynamic(result):
+                self._met()
+            return result
+        return hook
+
+    ifexp, and_, or_, not_ = map(_by_test, ("ifexp", "and_", "or_", "not_"))
+    compare, min_, max_, any_, all_ = map(_by_result, ("compare", "min_", "max_", "any_", "all_"))

@@ -1,0 +1,123 @@
+"""`raise` and `assert` that values known only at run time decide.
+
+On a device they are CUDA's assertion: `__assertfail(message, file, line, function, bytes a character)`, what `assert` of
+CUDA C++ calls; it reports block and thread and ends the kernel with a trap. In a host function they end the function by
+longjmp, and Python raises the author's exception. What follows on such a path never runs: names take the other path's
+values.  CUDA C++ Programming Guide: Assertion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dsl import span
+from dsl.core import mlir, text, trace, tree
+from dsl.core.dtypes import Boolean, Numeric, is_dynamic
+from dsl.core.errors import DSLUserCodeRuntimeError, warn_not_portable
+from dsl.core.value import operate
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception that a compiled host function may end with."""
+
+    kind: type[BaseException]
+    message: str
+    place: span.Span
+
+    def error(self) -> DSLUserCodeRuntimeError:
+        """The exception to raise; it is one of the author's class too, so that `except ValueError` finds it."""
+        try:
+            made = type(self.kind.__name__, (_Raised, self.kind), {"__module__": self.kind.__module__})
+        except TypeError:                    # a class that no other can be mixed with
+            made = _Raised
+        return made(self.message or self.kind.__name__, place=self.place)
+
+
+class _Raised(DSLUserCodeRuntimeError):
+    """An exception of the author's, raised at run time."""
+
+    @property
+    def repro_outcome(self) -> dict:
+        return {**super().repro_outcome, "outcome": "trap"}
+
+
+def block() -> mlir.Block | None:
+    """Where ops go now."""
+    return mlir.current_block()
+
+
+def raises(entry: mlir.Block | None) -> bool:
+    """Whether a `raise` here is Python's own: no dynamic statement stands between it and the start of its function."""
+    return mlir.current_block() is entry
+
+
+def fail(make: Callable[[], object]) -> None:
+    """`raise make()` inside a dynamic statement: the rest of this path never runs."""
+    error = make()
+    kind = error if isinstance(error, type) else type(error)
+    warn_not_portable("`raise` leaves a dynamic statement", "UNSUP_EARLY_EXIT",
+                      fix="mark the test `const_expr(...)` where it is static")
+    _stop(kind, "" if error is kind else str(error))
+    trace.end_path()
+
+
+def asserted(test: object, message: Callable[[], object]) -> object:
+    """The test of an `assert`: `test`, or True where it is dynamic and checked at run time."""
+    if not is_dynamic(test):
+        return test
+    warn_not_portable("`assert` tests a dynamic value", "PHASE_REQUIRES_CONSTANT",
+                      fix="assert what is known while compiling, `assert const_expr(...)`")
+    require(test, AssertionError, str(message()))
+    return True
+
+
+def require(test: Numeric, kind: type[BaseException], message: str) -> None:
+    """Go on only where `test` is true."""
+    failing = operate("xor", Boolean(test), Boolean(True))
+    made = mlir.op("scf.if", [], [Boolean(failing).ir()], regions=2)
+    with mlir.inside(made.regions[0].blocks.append()):
+        _stop(kind, message)
+        mlir.op("scf.yield")
+
+
+def _stop(kind: type[BaseException], message: str) -> None:
+    place = span.here()
+    if trace.in_kernel():
+        state = trace.kernel()
+        state.module.declare("__assertfail", "llvm.func @__assertfail(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)")
+        said = message if kind is AssertionError else f"{kind.__name__}: {message}".rstrip(": ")
+        words = [text.generic_address(state.module, word) for word in (said, span.short(place.file), state.name)]
+        mlir.call("__assertfail", None, words[0], words[1], mlir.constant(place.line, mlir.i32), words[2],
+                  mlir.constant(1, mlir.i64))
+        return
+    host = trace.host()
+    host.failures.append(Failure(kind, message, place))
+    host.module.declare("longjmp", "llvm.func @longjmp(!llvm.ptr, i32)")
+    target = mlir.load(mlir.gep(host.entry.arguments[0], mlir.i64, trace.jump_slot(host.slots)), mlir.ptr(), 8)
+    mlir.call("longjmp", None, target, mlir.constant(len(host.failures), mlir.i32))
+
+
+def survivor(value: object, before: object, side: int, arms: list[mlir.Block]) -> tuple[list, Callable]:
+    """A variable after an `if` one arm of which never ends: `value` of arm `side`; `before` is what it was.
+
+    Returns the pairs of values the arms yield, and what rebuilds the variable from the results for them.
+    """
+    leaves, node = ([], None) if value is before else tree.flatten(value, promote=False)
+    dynamic = [leaf for leaf in leaves if not isinstance(leaf, Numeric) or is_dynamic(leaf)]
+    if not dynamic:
+        return [], lambda results: value
+    pairs = []
+    for leaf in dynamic:
+        with mlir.inside(arms[side]):
+            here = leaf.ir()
+        with mlir.inside(arms[1 - side]):
+            there = mlir.result("llvm.mlir.poison", here.type)
+        pairs.append((here, there) if side == 0 else (there, here))
+
+    def rebuild(results):
+        made = [leaf if isinstance(leaf, Numeric) and not is_dynamic(leaf) else leaf.with_ir(next(results))
+                for leaf in leaves]
+        return tree.unflatten(node, iter(made), value)
+    return pairs, rebuild

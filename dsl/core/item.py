@@ -1,0 +1,109 @@
+"""Lists and tuples looked up by an index known only at run time: `xs[i]` as a choice between all elements.
+
+NVIDIA's compiler refuses them. The elements are of one type, and an index out of range fails as an `assert` does.
+"""
+
+from __future__ import annotations
+
+from dsl.core import arith, tree
+from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic
+from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
+from dsl.core.failure import require
+from dsl.core.value import operate, select, type_name
+
+
+def item(items: object, index: object) -> object:
+    """`items[index]`."""
+    if is_dynamic(index) and type(items) in (list, tuple, dict, str):
+        position = _position(items, index)
+        made = items[-1]
+        for k in range(len(items) - 2, -1, -1):
+            made = _choice(operate("eq", position, k), items[k], made)
+        return made
+    return items[index]
+
+
+class _Items:
+    """The list of an assignment `items[index] = value`."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list):
+        self.items = items
+
+    def __getitem__(self, index: object) -> object:
+        return item(self.items, index)
+
+    def __setitem__(self, index: object, value: object) -> None:
+        if not is_dynamic(index):
+            self.items[index] = value
+            return
+        position = _position(self.items, index)
+        for k, old in enumerate(self.items):
+            self.items[k] = _choice(operate("eq", position, k), value, old)
+
+
+def items_of(items: object) -> object:
+    """What stands for `items` on the left of an assignment `items[index] = ...`."""
+    return _Items(items) if type(items) in (list, dict) else items
+
+
+def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
+    """`index` counted from the front. It is in range from here on."""
+    if type(items) in (dict, str):
+        what = "the key of a dict" if isinstance(items, dict) else "the index of a string"
+        raise DSLUserCodeTypeError(f"{what} is needed while compiling, and this is a dynamic {type_name(index)}",
+                                   fix="use a list of numbers, or an `if` for each case", id="PHASE_DYNAMIC_INDEX")
+    if not index.is_integer:
+        raise DSLUserCodeTypeError(f"an index is an integer, and this is a {type_name(index)}", id="PHASE_DYNAMIC_INDEX",
+                                   fix="convert it: `Int32(x)`")
+    if not items:
+        raise DSLUserCodeTypeError(f"an empty {type(items).__name__} has no element to choose", id="PHASE_DYNAMIC_INDEX",
+                                   fix="fill it first")
+    warn_not_portable(f"a {type(items).__name__} is indexed by a dynamic {type_name(index)}", "PHASE_DYNAMIC_INDEX",
+                      fix="use a fragment (`cute.make_rmem_tensor`), or a static index")
+    signed, unsigned = (Int64, Uint64) if index.width == 64 else (Int32, Uint32)
+    position, count = signed(index), len(items)
+    if index.signed:
+        position = operate("add", position, select(operate("lt", position, 0), signed(count), signed(0)))
+    require(operate("lt", unsigned(position), unsigned(count)), IndexError,
+            f"{type(items).__name__} index out of range: it has {count} element{'s' * (count != 1)}")
+    return position
+
+
+def _choice(test: Numeric, if_true: object, if_false: object) -> object:
+    """`if_true` where `test`, else `if_false`, leaf by leaf."""
+    (left, left_node), (right, right_node) = tree.flatten(if_true), tree.flatten(if_false)
+    pairs = [_one_type(a, b) for a, b in zip(left, right)]
+    if not _alike(left_node, right_node) or None in pairs:
+        raise _differ(if_true, if_false)
+    made = [a.with_ir(arith.select(Boolean(test).ir(), a.ir(), b.ir())) for a, b in pairs]
+    return tree.unflatten(left_node, iter(made), if_true)
+
+
+def _one_type(a, b) -> tuple | None:
+    """Two leaves in one type; a Python integer takes the other's integer type. None where there is none."""
+    if a.type_key() == b.type_key():
+        return a, b
+    for literal, other in ((a, b), (b, a)):
+        if type(literal) in (Int32, Int64) and not is_dynamic(literal) and getattr(other, "is_integer", False) \
+                and type(other) is not Boolean:
+            made = type(other)(literal)
+            return (made, b) if literal is a else (a, made)
+    return None
+
+
+def _alike(a: tree.Node, b: tree.Node) -> bool:
+    if a.kind != b.kind or len(a.children) != len(b.children):
+        return False
+    if a.kind == "static" and a.key is not b.key and not (type(a.key) is type(b.key) and a.key == b.key):
+        return False
+    if a.kind not in ("leaf", "static") and a.key != b.key:
+        return False
+    return all(map(_alike, a.children, b.children))
+
+
+def _differ(a: object, b: object) -> DSLUserCodeTypeError:
+    return DSLUserCodeTypeError(f"the elements a dynamic index chooses from are of one type, and these are {type_name(b)} "
+                                f"and {type_name(a)}", fix="convert them to one type, or use an `if` for each",
+                                id="PHASE_DYNAMIC_INDEX")
