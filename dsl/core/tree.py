@@ -61,13 +61,13 @@ def _flatten(value: object, promote: bool, leaves: list) -> Node:
     if promote and (dtype := of_python(value)):
         leaves.append(dtype(value))
         return Node("leaf", dtype)
+    if hasattr(value, "__flatten__") and not isinstance(value, type):
+        parts, key = value.__flatten__()
+        return Node("object", (type(value), key), tuple(_flatten(part, promote, leaves) for part in parts))
     if hasattr(value, "__extract_mlir_values__") and not isinstance(value, type):
         raw = value.__extract_mlir_values__()
         leaves.extend(RawValue(v) for v in raw)
         return Node("protocol", type(value), tuple(Node("leaf", str(v.type)) for v in raw))
-    if hasattr(value, "__flatten__") and not isinstance(value, type):
-        parts, key = value.__flatten__()
-        return Node("object", (type(value), key), tuple(_flatten(part, promote, leaves) for part in parts))
     parts = _container_parts(value)
     if parts is None:
         return Node("static", value)
