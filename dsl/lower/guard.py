@@ -102,13 +102,16 @@ def _forget_in_fork() -> None:
 os.register_at_fork(after_in_child=_forget_in_fork)
 
 
-def guarded(work: Callable, *arguments, subject: str):
+def guarded(work: Callable, *arguments, subject: str, spends: bool = False):
     """What `work(*arguments)` returns or raises, computed in the guard child; all of it must pickle.
 
+    `spends`: the work leaves its process unfit for other work, so the child ends with it.
     Raises LoweringCrash, which names `subject`, where the child dies of it.
     """
     with _one_at_a_time:
         failed, value = _ask(work, arguments, subject)
+        if spends:
+            _end_child()
     if failed:
         raise value
     return value
@@ -131,6 +134,13 @@ def _ask(work: Callable, arguments: tuple, subject: str) -> tuple[bool, Any]:
         os.kill(child.pid, signal.SIGKILL)
         child.reap()
         raise
+
+
+def _end_child() -> None:
+    global _child
+    child, _child = _child, None
+    child.close()
+    os.waitpid(child.pid, 0)
 
 
 def _serve(request_reader: int, reply_writer: int, words: int) -> None:

@@ -31,6 +31,12 @@ FEATURE_PTX = (
 )
 
 
+# Lines of LLVM IR from which straight-line strength reduction is left out. It makes the sum of k terms out of k
+# addresses at one stride, so its time and that of all after it grow with the square: 7 s for 1 000 loads, 0.5 s without.
+# What it saves is one multiplication an address.
+LONG_LINES = 2000
+
+
 def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
     """PTX of the lowest `.version` that has what is used, with the `.loc` lines of the IR's debug locations.
 
@@ -40,7 +46,9 @@ def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
         raise LoweringError("PTX", f"unknown GPU arch {arch!r}; known: {', '.join(ARCH_PTX)}")
     kernels = ", ".join(re.findall(r"define ptx_kernel void @(\S+?)\(", llvm_ir)) or "a module without kernels"
     _ready()
-    return guarded(_compile, llvm_ir, arch, optimize, subject=f"{kernels} for {arch}")
+    long = llvm_ir.count("\n") > LONG_LINES
+    return guarded(_compile_long if long else _compile, llvm_ir, arch, optimize, subject=f"{kernels} for {arch}",
+                   spends=long)
 
 
 def ptx_version(llvm_ir: str, arch: str) -> int:
@@ -52,6 +60,12 @@ def ptx_version(llvm_ir: str, arch: str) -> int:
 def _ready() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+
+
+def _compile_long(llvm_ir: str, arch: str, optimize: int) -> str:
+    """`_compile` without straight-line strength reduction; LLVM cannot take the option back in this process."""
+    llvm.set_option("opt", "-opt-disable=slsr")
+    return _compile(llvm_ir, arch, optimize)
 
 
 def _compile(llvm_ir: str, arch: str, optimize: int) -> str:

@@ -85,3 +85,11 @@ def test_fork_of_this_process_gets_a_child_of_its_own():
     assert theirs not in (mine, os.getpid())
     assert guarded(os.getpid, subject="pid") == mine
     assert guard._child.pid == mine
+
+
+def test_work_that_spends_its_child_is_the_last_there():
+    first = guarded(os.getpid, subject="pid")
+    assert guarded(os.getpid, subject="pid", spends=True) == first
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+    assert guarded(os.getpid, subject="pid") != first

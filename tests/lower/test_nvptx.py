@@ -139,3 +139,20 @@ def test_printf_is_a_function_of_the_driver():
     ptx = to_ptx(kernel("  %r = call i32 @vprintf(ptr null, ptr null)", "declare i32 @vprintf(ptr, ptr)"))
     assert "vprintf" in ptx
     sass.assemble(ptx)
+
+
+def strided_loads(count: int) -> str:
+    """A kernel that sums `count` elements at a stride known only at run time."""
+    lines = ["  %w = sext i32 %n to i64", "  %s0 = add i32 0, 0"]
+    for k in range(count):
+        lines += [f"  %i{k} = mul i64 %w, {k}", f"  %a{k} = getelementptr i32, ptr addrspace(1) %p, i64 %i{k}",
+                  f"  %v{k} = load i32, ptr addrspace(1) %a{k}", f"  %s{k + 1} = add i32 %s{k}, %v{k}"]
+    return kernel("\n".join([*lines, f"  store i32 %s{count}, ptr addrspace(1) %p"]))
+
+
+def test_a_long_kernel_leaves_the_ones_after_it_as_they_were():
+    short, long = strided_loads(20), strided_loads(700)
+    assert long.count("\n") > nvptx.LONG_LINES > short.count("\n")
+    before = to_ptx(short)
+    assert to_ptx(long).count("ld.global") == 700
+    assert to_ptx(short) == before
