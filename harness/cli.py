@@ -42,6 +42,7 @@ Run one repro and judge it: did it end as it claims, does it agree with its expe
   repro run repros/shuffle_width.py --update-goldens      accept what it gives now as its golden
   repro run repros/shuffle_width.py --host local          on this machine's CUDA device
   repro run repros/shuffle_width.py --host p1             on a host of ssh_config
+  repro run repros/shuffle_width.py --compiler nvidia     compiled by nvidia-cutlass-dsl, run on the emulator
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run.
 """
@@ -109,6 +110,9 @@ def _parser() -> argparse.ArgumentParser:
         help="embedded (the emulator, default), local (CUDA) or a host of ssh_config",
     )
     _add_settings(run)
+    run.add_argument(
+        "--compiler", choices=("embedded", "nvidia"), default="embedded", help="this project's, or nvidia-cutlass-dsl"
+    )
     run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
     run.add_argument("--fresh", action="store_true", help="a new interpreter, instead of a fork of a warm one")
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own")
@@ -203,7 +207,7 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     from harness import history, judge
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
-    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note)
+    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, arguments.compiler)
     host, worst = session.hosts()[0], HOLDS
     try:
         for case in cases:

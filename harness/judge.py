@@ -14,8 +14,10 @@ from typing import Any
 from harness import codegen, compare, golden, history, report, result
 from harness.hosts import Host
 from harness.repro import Case
-from harness.result import Outcome
+from harness.result import EMBEDDED, Outcome
 from harness.transport import Job, LinkDown, Transport
+
+SHARED_IDENTITY = ("id", "kind")  # what two compilers call alike; the class and the line are each one's own
 
 
 @dataclass
@@ -36,7 +38,14 @@ class Verdict:
     validated: bool = False
 
 
-def run(transport: Transport, case: Case, host: Host, timeout_s: float | None = None, fresh: bool = False) -> Outcome:
+def run(
+    transport: Transport,
+    case: Case,
+    host: Host,
+    timeout_s: float | None = None,
+    fresh: bool = False,
+    compiler: str = EMBEDDED,
+) -> Outcome:
     """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`."""
     repro = case.repro
     shortfall = host.shortfall(repro.arch)
@@ -54,11 +63,14 @@ def run(transport: Transport, case: Case, host: Host, timeout_s: float | None = 
         needs=repro.needs,
         requires_python=repro.requires_python,
         gpu=host.device_facts.get("uuid", "") if host.is_hardware else "",
+        compiler=compiler,
     )
     try:
-        return result.from_reply(*transport.run(job))
+        outcome = result.from_reply(*transport.run(job))
     except LinkDown as error:
-        return result.infra(str(error))
+        outcome = result.infra(str(error))
+    outcome.compiler = compiler
+    return outcome
 
 
 def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False) -> Verdict:
@@ -159,9 +171,8 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
         return said("contradicted", "hardware gave the golden", report.contradicted(differs, path, known))
     if update:
         return said("pass", pending=accept, notes=[f"accepted {report.short(path)} anew"], validated=host.is_hardware)
-    return said(
-        "fail", "differs from the golden", report.differs_from_golden(case, differs, path, known, host.is_hardware)
-    )
+    text = report.differs_from_golden(case, differs, path, known, host.is_hardware, outcome.compiler)
+    return said("fail", "differs from the golden", text)
 
 
 def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> str:
@@ -169,6 +180,8 @@ def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> str:
     if known.outcome != outcome.kind:
         return f"the golden holds {known.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip()
     identity = golden.identity_of(outcome)
+    if outcome.compiler != report.compiler_of(known):
+        identity = {key: identity[key] for key in identity if key in SHARED_IDENTITY}
     changed = [key for key in identity if identity[key] != known.identity.get(key)]
     if changed:
         rows = [f"    {key}: expected {known.identity.get(key)!r}, got {identity[key]!r}" for key in changed]

@@ -41,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="HOST.KEY=VALUE",
         help="a setting of a host over SSH, instead of those in files; repeatable",
     )
+    group.addoption(
+        "--compiler",
+        choices=("embedded", "nvidia"),
+        default="embedded",
+        help="who compiles the repros: this project (default), or nvidia-cutlass-dsl where they run",
+    )
     group.addoption("--gpu-bootstrap", action="store_true", help="bring uv to hosts that have none")
     group.addoption(
         "--gpu-timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own timeout"
@@ -60,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
     option.keyword = _keyword(option.keyword or "")
     try:
         settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
-        session = Session(config.rootpath, option.gpu_host or (), option.update_goldens, settings)
+        session = Session(config.rootpath, option.gpu_host or (), option.update_goldens, settings, compiler=option.compiler)
         session.note = _notes(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
@@ -224,11 +230,12 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    return config.stash[_SESSION].describe_hosts() if config.option.gpu_host else None
+    option = config.option
+    return config.stash[_SESSION].describe_hosts() if option.gpu_host or option.compiler != "embedded" else None
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
-    if config.option.gpu_host or config.option.verbose < 0 or not any(isinstance(item, ReproItem) for item in items):
+    if config.option.gpu_host or config.option.compiler != "embedded" or config.option.verbose < 0 or not any(isinstance(item, ReproItem) for item in items):
         return None
     return config.stash[_SESSION].describe_hosts()
 

@@ -11,7 +11,7 @@ import numpy as np
 from harness.compare import Difference
 from harness.golden import Golden
 from harness.hosts import Host
-from harness.repro import Case, label, short
+from harness.repro import EMBEDDED, Case, label, short
 from harness.result import Array, Outcome
 
 if TYPE_CHECKING:
@@ -76,18 +76,29 @@ def case_options(case: Case) -> list[str]:
     return [part for key, value in case.params.items() for part in ("-p", f"{key}={label(value)}")]
 
 
-def rerun(case: Case, host: Host) -> str:
+def rerun(case: Case, host: Host, compiler: str = EMBEDDED) -> str:
     """The command that runs this case alone."""
     argv = ["uv", "run", "repro", "run", short(case.repro.path), *case_options(case)]
     if host.name != "embedded":
         argv += ["--host", host.name]
+    if compiler != EMBEDDED:
+        argv += ["--compiler", compiler]
     return shlex.join(argv)
 
 
 def failure(case: Case, host: Host, verdict: Verdict) -> str:
     """The text of a failed item: verdict, claim, host, what is wrong, how to run it again."""
-    head = f"{verdict.status}: {verdict.reason}\nclaim: {case.repro.claim}\nhost:  {host.describe()}"
-    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {rerun(case, host)}"
+    head = "\n".join([f"{verdict.status}: {verdict.reason}", *_about(case, host, verdict)])
+    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {rerun(case, host, verdict.outcome.compiler)}"
+
+
+def _about(case: Case, host: Host, verdict: Verdict) -> list[str]:
+    """The claim, where it ran, and who compiled where that was not us."""
+    lines = [f"claim: {case.repro.claim}", f"host:  {host.describe()}"]
+    if verdict.outcome.compiler != EMBEDDED:
+        facts = verdict.outcome.facts.get("compiler") or {"name": verdict.outcome.compiler}
+        lines.append(f"compiler: {facts['name']} {facts.get('version', '')}".rstrip())
+    return lines
 
 
 def verdict(case: Case, host: Host, verdict: Verdict) -> str:
@@ -96,7 +107,7 @@ def verdict(case: Case, host: Host, verdict: Verdict) -> str:
     if verdict.status != "pass":
         return f"{name}\n{failure(case, host, verdict)}"
     state = "validated by hardware" if verdict.validated else "predicted, not validated"
-    lines = [name, f"pass: {state}", f"claim: {case.repro.claim}", f"host:  {host.describe()}"]
+    lines = [name, f"pass: {state}", *_about(case, host, verdict)]
     lines += [f"    {output}: {preview(array)}" for output, array in verdict.outcome.outputs.items()]
     if verdict.outcome.kind != "outputs":
         lines += ["    " + line for line in verdict.outcome.text.splitlines()]
@@ -134,6 +145,10 @@ def preview(array: Array, count: int = 8) -> str:
     return f"{array.dtype.name} ({shape}) " + " ".join(str(value) for value in values[:count]) + more
 
 
+def compiler_of(known: Golden) -> str:
+    return (known.provenance.get("compiler") or {}).get("name", EMBEDDED)
+
+
 def made_by(known: Golden) -> str:
     """`made by embedded (emulator) on 2026-11-20, not validated`"""
     made = known.provenance
@@ -142,8 +157,13 @@ def made_by(known: Golden) -> str:
     return f"made by {made.get('host')} ({device}) on {str(made.get('date'))[:10]}, {state}"
 
 
-def differs_from_golden(case: Case, differs: str, path: Path, known: Golden, is_hardware: bool) -> str:
+def differs_from_golden(
+    case: Case, differs: str, path: Path, known: Golden, is_hardware: bool, compiler: str = EMBEDDED
+) -> str:
     lines = [differs, "", f"golden: {short(path)}, {made_by(known)}"]
+    if compiler != compiler_of(known):
+        lines.append(f"the compilers disagree: this is {compiler}'s result, and the golden is {compiler_of(known)}'s")
+        return "\n".join(lines)
     if is_hardware and not known.validated:
         lines.append("the golden is the emulator's prediction, and hardware contradicts it")
     lines.append(f"fix: if the new result is right, accept it with `{accept_command(case)}`")

@@ -38,6 +38,7 @@ KNOWN_KEYS = {
 }
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", "fault")
 DEFAULT_TIMEOUT_S = 60.0
+EMBEDDED = "embedded"  # this project's compiler
 WARM_MODULES = ("torch", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.repro import EMBEDDED
+
 RAW = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
@@ -104,6 +106,7 @@ class Outcome:
     durations: dict[str, float] = field(default_factory=dict)
     stdout: str = ""
     stderr: str = ""
+    compiler: str = EMBEDDED  # that was asked for; `facts` name its version where it took part
 
     @property
     def kernels(self) -> list[dict[str, Any]]:

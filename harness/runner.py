@@ -44,17 +44,25 @@ class Unavailable(Exception):
     """The compiler is not here; nothing is known about the claim."""
 
 
-def warm(modules: list[str]) -> None:
+def warm(modules: list[str], compiler: str, device: str) -> None:
     """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report.
 
-    The compiler is imported on the emulator whatever the repro's device is: a process that touched CUDA cannot fork.
+    Our compiler is imported on the emulator whatever the repro's device is: a process that touched CUDA cannot fork.
+    NVIDIA's is imported for the emulator or not at all.
     """
     if "torch" in modules or _compilers(modules):
         _import("torch")
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)  # an OpenMP pool does not survive a fork
     new = [name for name in _compilers(modules) if name not in _warm]
-    if new:
+    if new and compiler == "nvidia":
+        if device != "cuda":
+            try:
+                importlib.import_module("dsl.alias").warm(compiler)
+            except Exception:
+                return
+            _warm.update(new)
+    elif new:
         try:
             install_alias("emulator")
             sys.modules["dsl.alias"].warm()
@@ -81,8 +89,8 @@ def _compilers(modules: list[str]) -> list[str]:
     return [name for name in modules if name != "torch"]
 
 
-def install_alias(device: str) -> Any:
-    """Make `import cutlass` ours on this device and return the session. Raises Unavailable."""
+def install_alias(device: str, compiler: str = "embedded") -> Any:
+    """Make `import cutlass` this compiler's on this device and return the session. Raises Unavailable."""
     try:
         alias = importlib.import_module("dsl.alias")
     except ModuleNotFoundError as error:
@@ -90,9 +98,9 @@ def install_alias(device: str) -> Any:
             raise
         raise Unavailable("the package `dsl`, which compiles the repro, is not installed: uv add gpu-repro") from None
     try:
-        return alias.install(device=device)
+        return alias.install(device, compiler)
     except Exception as error:
-        if type(error).__name__ == "DeviceMissing":
+        if type(error).__name__ in ("DeviceMissing", "CompilerMissing"):
             raise Unavailable(str(error)) from None
         raise
 
@@ -118,16 +126,18 @@ def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
     started = time.monotonic()
     try:
         if _compilers(job["warm"]):
-            session = install_alias(job["device"])
+            session = install_alias(job["device"], job["compiler"])
         module = _load(job["path"], job["source"])
         header["durations"]["load_s"] = round(time.monotonic() - started, 4)
         _call(module, job, header, buffers)
+        if session is not None:
+            session.check()
     except Refused as error:
         header |= {"outcome": "error", "text": str(error)}
     except Unavailable as error:
         header |= {"outcome": "infra", "text": str(error)}
     except BaseException as error:
-        header |= _outcome_of(error)
+        header |= _outcome_of(error if session is None else session.cause(error))
     if header["outcome"] != "outputs":
         buffers.clear()
     if session is not None:

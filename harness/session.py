@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.repro import Repro, short
+from harness.repro import EMBEDDED, Repro, short
 
 if TYPE_CHECKING:
     from harness.hosts import Host
@@ -37,8 +37,9 @@ class Session:
         update: bool = False,
         host_settings: Sequence[str] = (),
         note: Callable[[str], None] | None = None,
+        compiler: str = EMBEDDED,
     ) -> None:
-        self.root, self.update, self.note = root, update, note
+        self.root, self.update, self.note, self.compiler = root, update, note, compiler
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
         self.narrowed = False  # whether some cases were deselected
@@ -51,6 +52,8 @@ class Session:
         self._probed: dict[str, Host] = {}
         if update:
             self._refuse_in_ci()
+        if compiler != EMBEDDED:
+            self._refuse_without_compiler()
         if host_names:
             self.hosts()
 
@@ -59,6 +62,25 @@ class Session:
 
         if in_ci():
             raise UsageError("--update-goldens is refused where CI is set: accept goldens by hand, and commit them")
+
+    def _refuse_without_compiler(self) -> None:
+        """NVIDIA's compiler judges nothing anew, and must be here unless every host is elsewhere."""
+        import importlib.metadata
+
+        if self.update:
+            raise UsageError(
+                "--update-goldens is refused with --compiler nvidia: a golden is what this project's compiler gives, and "
+                "NVIDIA's is compared with it"
+            )
+        if not {"embedded", "local"} & set(self._host_names):
+            return
+        try:
+            importlib.metadata.version("nvidia-cutlass-dsl")
+        except importlib.metadata.PackageNotFoundError:
+            raise UsageError(
+                "--compiler nvidia needs the package nvidia-cutlass-dsl, which is not installed\n"
+                "fix: uv sync --group nvidia    (or: pip install nvidia-cutlass-dsl)"
+            ) from None
 
     def hosts(self) -> list[Host]:
         """Raises UsageError for a host that is unknown, NoDevice for one that cannot be used."""
@@ -82,7 +104,8 @@ class Session:
         return self._hosts
 
     def describe_hosts(self) -> str:
-        return "gpu-repro: " + ", ".join(host.describe() for host in self.hosts())
+        hosts = ", ".join(host.describe() for host in self.hosts())
+        return f"gpu-repro: {hosts}" + (f"; compiler {self.compiler}" if self.compiler != EMBEDDED else "")
 
     def transport(self, host: Host) -> Transport:
         if host.name not in self._transports:
@@ -101,7 +124,7 @@ class Session:
         except LinkDown as error:
             return host, result.infra(str(error))
         host = self._probed[host.name]
-        return host, judge.run(transport, case, host, timeout_s, fresh)
+        return host, judge.run(transport, case, host, timeout_s, fresh, self.compiler)
 
     def _told(self, text: str) -> None:
         if self.note:

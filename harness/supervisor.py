@@ -200,7 +200,7 @@ class Supervisor:
             job = frame[0]
             started = time.monotonic()
             if not job["fresh"]:
-                runner.warm(job["warm"])
+                runner.warm(job["warm"], job["compiler"], job["device"])
             warm_s = time.monotonic() - started
             try:
                 self.gpu_fd = self._take_gpu(job["gpu"])

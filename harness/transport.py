@@ -43,6 +43,7 @@ class Job:
     needs: tuple[str, ...] = ()  # requirements of the repro's own, for an environment made for it
     requires_python: str = ">=3.11"
     gpu: str = ""  # whose lock to hold meanwhile
+    compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
 
     @property
     def compiles(self) -> bool:

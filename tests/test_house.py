@@ -34,6 +34,7 @@ FLOORS = {
 EXCEPTIONS = {
     "dsl/launch/emulated.py": (("dsl.emulator",), ()),
     "dsl/launch/cuda.py": ((), ("cuda",)),
+    "dsl/launch/nvidia_hook.py": ((), ("cuda", "cutlass", "tvm_ffi")),
     "dsl/core/mlir.py": ((), tuple(BINDINGS)),
 }
 
