@@ -59,7 +59,7 @@ class Exits:
             return made
         at = body[-1]
         head = [_assign(RETURNED, ast.Constant(False), body[0])]
-        tail = _at(ast.Return(ast.Call(_hook("returned"), [_load(RETURNED), _bound(VALUE),
+        tail = put_at(ast.Return(ast.Call(_hook("returned"), [_load(RETURNED), _bound(VALUE),
                                                            ast.Constant(_falls_through(body))], [])), at)
         return [*head, *made, tail]
 
@@ -91,7 +91,7 @@ class Exits:
                 self.depth.append(len(self.loops))                  # the guard will be a closure
                 inner, more = self._block(rest)
                 self.depth.pop()
-                guard = _at(Guard(ast.Constant(True), inner, []), rest[0])
+                guard = put_at(Guard(ast.Constant(True), inner, []), rest[0])
                 guard.flags = tuple(sorted(set_here))
                 return [*made, guard], flags | more
         return made, flags
@@ -128,7 +128,7 @@ class Exits:
         self.dynamic -= dynamic
         if dynamic:
             self.depth.pop()
-        return [_at(ast.If(statement.test, body or [ast.Pass()], orelse), statement)], flags | more
+        return [put_at(ast.If(statement.test, body or [ast.Pass()], orelse), statement)], flags | more
 
     def _other(self, statement: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
         """`with`, `try` and the like: their blocks are Python's own."""
@@ -169,7 +169,7 @@ class Exits:
             made[-1].orelse = []
             orelse, more = self._block(statement.orelse)
             if stops:
-                guard = _at(Guard(ast.Constant(True), orelse, []), statement.orelse[0])
+                guard = put_at(Guard(ast.Constant(True), orelse, []), statement.orelse[0])
                 guard.flags = stops
                 orelse = [guard]
             made += orelse
@@ -180,18 +180,18 @@ class Exits:
         """The loop, ending once one of `stops` is true."""
         node = loop.node
         if isinstance(node, ast.For):
-            made = _at(ast.For(node.target, node.iter, body, node.orelse), node)
+            made = put_at(ast.For(node.target, node.iter, body, node.orelse), node)
             if stops and loop.dynamic:
                 made.stops = stops
         else:
             test = node.test
             if stops and loop.dynamic:
-                test = _at(ast.Call(_hook("unless"), [_flags(stops), _thunk(test)], []), test)
-            made = _at(ast.While(test, body, node.orelse), node)
+                test = put_at(ast.Call(_hook("unless"), [_flags(stops), _thunk(test)], []), test)
+            made = put_at(ast.While(test, body, node.orelse), node)
         if stops and not loop.dynamic:
-            leave = _at(ast.If(ast.Call(_hook("surely"), [_flags(stops)], []), [ast.Break()], []), node)
+            leave = put_at(ast.If(ast.Call(_hook("surely"), [_flags(stops)], []), [ast.Break()], []), node)
             leave.is_static = True
-            guard = _at(Guard(ast.Constant(True), body, []), node)
+            guard = put_at(Guard(ast.Constant(True), body, []), node)
             guard.flags = stops
             made.body = [leave, guard]
         return made
@@ -237,8 +237,17 @@ def _breaks(statements: list[ast.stmt]) -> bool:
     return False
 
 
-def _at(node: ast.AST, place: ast.AST) -> ast.AST:
-    return ast.fix_missing_locations(ast.copy_location(node, place))
+def put_at(made: ast.AST, place: ast.AST) -> ast.AST:
+    """`made` with its new nodes at `place`; a node that has a place keeps it, with all that is below it."""
+    waiting = [made]
+    while waiting:
+        node = waiting.pop()
+        if "lineno" in node._attributes:
+            if hasattr(node, "lineno"):
+                continue
+            ast.copy_location(node, place)
+        waiting.extend(ast.iter_child_nodes(node))
+    return made
 
 
 def _load(name: str) -> ast.Name:
@@ -255,7 +264,7 @@ def _flags(names: tuple[str, ...]) -> ast.Tuple:
 
 def _thunk(body: ast.expr) -> ast.Lambda:
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return _at(ast.Lambda(nothing, body), body)
+    return put_at(ast.Lambda(nothing, body), body)
 
 
 def _bound(name: str) -> ast.Call:
@@ -263,4 +272,4 @@ def _bound(name: str) -> ast.Call:
 
 
 def _assign(name: str, value: ast.expr, place: ast.AST) -> ast.stmt:
-    return _at(ast.Assign([ast.Name(name, ast.Store())], value), place)
+    return put_at(ast.Assign([ast.Name(name, ast.Store())], value), place)

@@ -14,9 +14,10 @@ import ast
 import copy
 import types
 import warnings
+from collections.abc import Callable
 
 from dsl.core.errors import PortabilityWarning
-from dsl.core.exits import Exits, Guard
+from dsl.core.exits import Exits, Guard, put_at
 from dsl.core.rewrite_expression import Expressions, Grammar
 from dsl.core.source import Resolver, arguments_named, compile_definition, find_definition
 
@@ -71,7 +72,7 @@ class _Assigned(ast.NodeVisitor):
         self.names: dict[str, ast.AST] = {}
 
     def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Store):
+        if isinstance(node.ctx, (ast.Store, ast.Del)):
             self.names[node.id] = node
 
     def _visit_part(self, node) -> None:
@@ -83,6 +84,20 @@ class _Assigned(ast.NodeVisitor):
         self.generic_visit(node)
 
     visit_Attribute = visit_Subscript = _visit_part
+
+    def _visit_named(self, node) -> None:
+        """An import, a capture of `match`."""
+        name = getattr(node, "asname", None) or node.name
+        if name:
+            self.names[name.partition(".")[0]] = node
+        self.generic_visit(node)
+
+    visit_alias = visit_MatchAs = visit_MatchStar = _visit_named
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        if node.rest:
+            self.names[node.rest] = node
+        self.generic_visit(node)
 
     def _visit_definition(self, node) -> None:
         self.names[node.name] = node
@@ -112,11 +127,34 @@ _STATIC, _DYNAMIC, _OURS = "static", "dynamic", "ours"
 _ENTRY = "__dsl_entry"           # the block a function starts in
 
 
+def _tests_inside(is_dynamic: Callable[[ast.stmt], bool], statement: ast.stmt) -> ast.stmt:
+    """`statement` with each dynamic `while` whose test assigns (`:=`) as `while True: if test: pass; else: break; ...`."""
+    for part in ("body", "orelse", "finalbody"):
+        if isinstance(inner := getattr(statement, part, None), list) and not isinstance(statement, _SCOPES):
+            setattr(statement, part, [_tests_inside(is_dynamic, s) for s in inner])
+    for handler in getattr(statement, "handlers", ()):
+        handler.body = [_tests_inside(is_dynamic, s) for s in handler.body]
+    assigns = isinstance(statement, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(statement.test))
+    if not assigns or not is_dynamic(statement):
+        return statement
+    leave = ast.Break()
+    leave.is_ours = True
+    check = ast.If(statement.test, [ast.Pass()], [*statement.orelse, leave])
+    for made in (leave, check, check.body[0]):
+        ast.copy_location(made, statement.test)
+    always = ast.copy_location(ast.Constant(True), statement.test)
+    return ast.copy_location(ast.While(always, [check, *statement.body], []), statement)
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
 class _Rewriter(Expressions):
     """Rewrites statements."""
 
     around: tuple[str, ...] = ()     # the tests that decide whether the statement runs, the innermost last
     raises = False                   # whether the function has a `raise` that may be dynamic
+    deleted: frozenset[str] = frozenset()                # names that a `del` seen so far takes away
 
     # --- functions ---
 
@@ -128,7 +166,8 @@ class _Rewriter(Expressions):
         if self.instance is None and parameters:
             self.instance = parameters[0].arg
         self._refuse_unsupported(node)
-        body = self._block(Exits(self._is_dynamic, self._warn_of_exit).function(node.body))
+        statements = [_tests_inside(self._is_dynamic, statement) for statement in node.body]
+        body = self._block(Exits(self._is_dynamic, self._warn_of_exit).function(statements))
         if self.raises:
             body.insert(0, self._located(node, [self._assign_name(_ENTRY, self._hook("block", node))])[0])
         made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=body, decorator_list=[])
@@ -230,7 +269,8 @@ class _Rewriter(Expressions):
         target = node.target.id
         names = sorted(set(assigned) - {target})
         body = self._fresh("body")
-        domain = self._hook("Range", node.iter, *map(self.visit, node.iter.args))
+        word = self.grammar.hook_of(self.grammar.ranges, self._callee(node.iter))
+        domain = self._hook(word, node.iter, *map(self.visit, node.iter.args))
         domain.keywords = [self.visit(keyword) for keyword in node.iter.keywords]
         call = self._hook("for_", node.iter, domain, self._load(body), self._state(names),
                           self._places(assigned, names), self._bound(target))
@@ -281,6 +321,15 @@ class _Rewriter(Expressions):
         test = self._hook("asserted", node, made.test, self._made_thunk(message))
         return ast.copy_location(ast.Assert(test, made.msg), node)
 
+    def visit_Delete(self, node: ast.Delete):
+        self.deleted |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        return self.generic_visit(node)
+
+    def visit_Match(self, node: ast.Match):
+        made = self.generic_visit(node)
+        made.subject = self._hook("matched", node.subject, made.subject)
+        return made
+
     def visit_Try(self, node: ast.Try):
         """What is raised in a `try` is Python's own: a handler of this function may want it."""
         outer, self.around = self.around, ()
@@ -308,7 +357,7 @@ class _Rewriter(Expressions):
 
     def _warn_of_exit(self, statement: ast.stmt) -> None:
         """Warn that upstream rejects this; where warnings are errors, that is the author's error."""
-        if not self.grammar.warns_of_exits:
+        if not self.grammar.warns_of_exits or getattr(statement, "is_ours", False):
             return
         word = type(statement).__name__.lower()
         text = f"`{word}` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"
@@ -337,7 +386,7 @@ class _Rewriter(Expressions):
                  returned: list[str] | None = None) -> ast.FunctionDef:
         """`def name(parameters): body; return (returned...)`, all parameters unless said otherwise."""
         names = parameters if returned is None else returned
-        result = ast.Return(ast.Tuple([self._load(n) for n in names], ast.Load()))
+        result = ast.Return(ast.Tuple([self._bound(n) if n in self.deleted else self._load(n) for n in names], ast.Load()))
         return ast.FunctionDef(name=name, args=arguments_named(parameters), body=[*body, result], decorator_list=[])
 
     def _assign_name(self, name: str, value: ast.expr) -> ast.stmt:
@@ -350,9 +399,6 @@ class _Rewriter(Expressions):
 
     def _located(self, node: ast.stmt, statements: list[ast.stmt]) -> list[ast.stmt]:
         """`statements` placed where `node` starts; what has a place keeps it."""
-        for statement in statements:
-            for child in ast.walk(statement):
-                if "lineno" in child._attributes and not hasattr(child, "lineno"):
-                    child.lineno, child.col_offset = node.lineno, node.col_offset
-                    child.end_lineno, child.end_col_offset = node.lineno, node.col_offset + 1
-        return statements
+        start = ast.Pass(lineno=node.lineno, col_offset=node.col_offset, end_lineno=node.lineno,
+                         end_col_offset=node.col_offset + 1)
+        return [put_at(statement, start) for statement in statements]
