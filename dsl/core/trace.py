@@ -20,7 +20,7 @@ from dsl.core.pointer import Pointer
 from dsl.layout import LayoutError
 from dsl.span import Span, here
 
-_SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
+SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
                "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
 SLOT_BYTES = 8
 _RECORD_BYTES = 56
@@ -132,8 +132,13 @@ def ends(block: mlir.Block) -> bool:
 
 
 def jump_slot(slots: Sequence[str]) -> int:
-    """The number of the argument block's last 8-byte slot: where a host function that may fail jumps to."""
+    """The number of the 8-byte slot behind the arguments: where a host function that may fail jumps to."""
     return 1 + len(slots)
+
+
+def out_slot(slots: Sequence[str], index: int) -> int:
+    """The number of the 8-byte slot for the `index`-th number that a host function returns."""
+    return jump_slot(slots) + 1 + index
 
 
 def in_kernel() -> bool:
@@ -216,7 +221,7 @@ def _load_argument(argument, block: mlir.Value, slots: list[str]):
     for letter in argument.slot_formats():
         slots.append(letter)
         address = mlir.gep(block, mlir.i8, SLOT_BYTES * len(slots))
-        values.append(mlir.load(address, _SLOT_TYPES[letter], 8))
+        values.append(mlir.load(address, SLOT_TYPES[letter], 8))
     return argument.rebuild(values)
 
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.trace import SLOT_BYTES, Traced, jump_slot
+from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import session
 from dsl.launch.device import Launch
 from dsl.launch.native_launch import Record, Run, Table
+from dsl.launch.results import read
 from dsl.lower.host import may_fail, native
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.nvptx import to_ptx
@@ -105,10 +106,10 @@ class Compiled:
     def __init__(self, traced: Traced, options: Options, code: Code):
         self.traced, self.options, self.code = traced, options, code
         slots = traced.slots.replace("P", "Q")
-        self._more = (0,) if traced.failures else ()            # the slot a failing host function jumps by
-        slots += "Q" * len(self._more)
         self._pack = struct.Struct("<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x"
                                                   for letter in slots)).pack
+        self._out_bytes = SLOT_BYTES * out_slot(traced.slots, 0)
+        self._block_bytes = self._out_bytes + SLOT_BYTES * getattr(traced.result, "slots", 0)
         self._loaded: tuple[object, object] | None = None       # device, program
         self._recorded: tuple[object, list] | None = None       # session, its records of these kernels
         self.table = Table(len(traced.kernels))                 # what machine code knows of the loaded program
@@ -139,23 +140,23 @@ class Compiled:
             self._recorded = running, found
         return self._recorded[1]
 
-    def call(self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = ()) -> None:
-        """Run the host function. `storages` (address, bytes, label) are memory its kernels may touch.
+    def call(self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = ()) -> object:
+        """Run the host function; what it returned. `storages` (address, bytes, label) are memory its kernels may touch.
 
-        Raises what a launch raised; nothing more is launched after that.
+        Raises what a launch raised; the host function ends with the launch that failed.
         """
         if not self.traced.kernels:
-            _run(self, None, slots)
-            return
+            return read(self.traced.result, _run(self, None, slots))
         device = session.current().device
         for storage in storages:
             device.register(*storage)
         try:
-            _run(self, device, slots)
+            out = _run(self, device, slots)
             device.sync()
         finally:
             for address, _, _ in storages:
                 device.unregister(address)
+        return read(self.traced.result, out)
 
     def program(self, device: Any) -> Any:
         if self._loaded is None or self._loaded[0] is not device:
@@ -185,7 +186,8 @@ class _Running:
 _runs: dict[int, _Running] = {}                  # by handle: a native function may be running in every thread
 
 
-def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> None:
+def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> memoryview:
+    """Call the native function; the slots of what it returned."""
     if compiled._loaded is not None and compiled._loaded[0] is not device:
         compiled.table = Table(len(compiled.traced.kernels))
     if hasattr(device, "launch_entry"):
@@ -193,7 +195,7 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> None:
     table = compiled.table
     run = _Running(compiled, device, table, table.run(_entry_address))
     handle = ctypes.addressof(run.native)
-    block = ctypes.create_string_buffer(compiled._pack(handle, *slots, *compiled._more))
+    block = ctypes.create_string_buffer(compiled._pack(handle, *slots), compiled._block_bytes)
     _runs[handle] = run
     sys.stdout.flush()                           # printf of the host function writes past Python's buffer
     try:
@@ -207,6 +209,7 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> None:
         raise device.refused(run.native.code)
     if failed:
         raise compiled.traced.failures[failed - 1].error()
+    return memoryview(block)[compiled._out_bytes:]
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)

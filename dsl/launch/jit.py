@@ -15,7 +15,7 @@ from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import arguments, compile
+from dsl.launch import arguments, compile, results
 from dsl.span import here
 
 
@@ -207,25 +207,23 @@ class CompiledFunction:
                       for name, value in zip(names, values)]
         self.arguments = arguments.Signature(function.__name__, names, self.typed)
         traced = trace.trace_host(function.__name__, self._body, self.typed)
-        self.result = traced.result
         self.compiled = compile.compile(traced, options)
 
     def _body(self, *values):
         args, keywords = _gather(self.bound, list(values))
-        return self.function.rewritten(*args, **keywords)
+        return results.store(self.function.__name__, self.function.rewritten(*args, **keywords))
 
     def call_bound(self, bound: inspect.BoundArguments):
         """Run with the very arguments it was compiled for."""
         return self(*(value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)))
 
     def __call__(self, *args, **keywords):
-        """Run with new values for the arguments that are not static. Returns what the function returned, where static.
+        """Run with new values for the arguments that are not static. Returns what the function returned (launch.results).
 
         Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
         """
         slots, binding = self.arguments.bind(args, keywords)
-        self.compiled.call(slots, binding.storages)
-        return self.result
+        return self.compiled.call(slots, binding.storages)
 
     @property
     def __ptx__(self) -> str:
