@@ -31,6 +31,14 @@ def bool_(value: object = False) -> bool:
     return bool(value)
 
 
+def matched(subject: object) -> object:
+    """The subject of a `match`, which Python decides."""
+    if is_dynamic(subject):
+        raise DSLUserCodeTypeError(f"a `match` is decided while compiling, and this is a dynamic {type_name(subject)}",
+                                   fix="write `if x == 1: ... elif x == 2: ...`", id="PHASE_DYNAMIC_TO_STATIC_BOOL")
+    return subject
+
+
 def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     """`a if test else b`: Python's where `test` is static; two numbers in their common type."""
     if not is_dynamic(test):

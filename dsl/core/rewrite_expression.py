@@ -16,7 +16,8 @@ from dsl.span import Span, is_ours
 class Grammar:
     """A surface's statements: the hooks that rewritten code calls, and the objects that mean something to it.
 
-    `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic.
+    `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic,
+    and calls the hook of that name for its bounds.
     `calls`: builtins (or other functions) replaced by hooks of that name; `named`: those that are also given the texts of
     their arguments. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
     undecorated functions, whose statements are Python's own where they are static.
@@ -24,7 +25,7 @@ class Grammar:
 
     hooks: Any
     static: tuple = ()
-    ranges: tuple = ()
+    ranges: dict = field(default_factory=dict)
     calls: dict = field(default_factory=dict)
     named: dict = field(default_factory=dict)
     warns_of_exits: bool = False
@@ -34,7 +35,7 @@ class Grammar:
         return any(callee is marker for marker in self.static)
 
     def is_range(self, callee: object) -> bool:
-        return any(callee is marker for marker in self.ranges)
+        return self.hook_of(self.ranges, callee) is not None
 
     @staticmethod
     def hook_of(table: dict, callee: object) -> str | None:

@@ -13,6 +13,7 @@ from dsl.core.dtypes import is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.helper import Helpers
 from dsl.core.rewrite import Grammar
+from dsl.span import author_frame, of_frame
 
 
 class Constexpr:
@@ -29,8 +30,7 @@ def const_expr(expression):
 
 def dynamic_expr(expression):
     """`expression` as an ordinary dynamic test (deprecated upstream: a test without a mark is dynamic)."""
-    warnings.warn("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already",
-                  DeprecationWarning, stacklevel=2)
+    _deprecated("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already")
     return expression
 
 
@@ -76,11 +76,21 @@ class _Hooks:
                           stacklevel=2)
         return Range(*bounds, unroll=unroll, unroll_full=unroll_full)
 
+    def range_dynamic(self, *bounds, **options) -> Range:
+        _deprecated("cutlass.range_dynamic is deprecated: `range` is dynamic already")
+        return self.Range(*bounds, **options)
+
+
+def _deprecated(text: str) -> None:
+    frame = author_frame()
+    place = of_frame(frame)
+    warnings.warn_explicit(text, DeprecationWarning, place.file, place.line, module=frame.f_globals.get("__name__"))
+
 
 _MODULES = (control, core_expression, failure, item, output)
 _HOOKS = _Hooks()
 _WORDS = {
-    "hooks": _HOOKS, "static": (const_expr,), "ranges": (builtins.range, range, range_dynamic),
+    "hooks": _HOOKS, "static": (const_expr,), "ranges": {builtins.range: "Range", range: "Range", range_dynamic: "range_dynamic"},
     "calls": {builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_",
               builtins.bool: "bool_"},
     "named": {builtins.print: "print_", builtins.str: "str_", builtins.repr: "repr_", builtins.format: "format_"},
