@@ -20,6 +20,7 @@ from dsl.launch import session
 from dsl.launch.device import Launch
 from dsl.launch.native_launch import Record, Run, Table
 from dsl.launch.results import read
+from dsl.lower.after_launch import return_after_failed_launch
 from dsl.lower.host import may_fail, native
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.nvptx import to_ptx
@@ -86,7 +87,7 @@ def _code(traced: Traced, arch: str, opt_level: int) -> Code:
 def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int, entry: int, jump: int | None) -> Code:
     llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
     ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
-    host_llvm = to_llvm_ir(convert_to_llvm(host_mlir, debug_lines=False))
+    host_llvm = to_llvm_ir(return_after_failed_launch(convert_to_llvm(host_mlir, debug_lines=False)))
     host_llvm = host_llvm if jump is None else may_fail(host_llvm, jump)
     host = native(host_llvm, {"dsl_launch": entry}, keep_alive=(_entry,))
     return Code(arch, llvm, ptx, host.function("host", ctypes.c_int32, ctypes.c_void_p))

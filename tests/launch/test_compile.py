@@ -112,6 +112,32 @@ def test_error_of_a_launch_is_raised_and_nothing_is_launched_after_it(recorder, 
     assert len(recorder.launches) == 1 and recorder.live == {}
 
 
+def test_the_host_function_ends_with_the_launch_that_failed(recorder, capfd):
+    import cutlass
+    import cutlass.cute as cute
+
+    @cute.kernel
+    def kernel(n: cutlass.Int32):
+        cute.arch.sync_threads()
+
+    @cute.jit
+    def host(n: cutlass.Int32):
+        for i in range(n):
+            if i == 2:
+                kernel(i).launch(grid=(1, 1, 1), block=(1, 1, 1))
+                cute.printf("launched {}", i)
+            cute.printf("trip {}", i)
+        cute.printf("done {}", n)
+        return n
+
+    assert host(4) == 4
+    assert capfd.readouterr().out == "trip 0\ntrip 1\nlaunched 2\ntrip 2\ntrip 3\ndone 4\n"
+    recorder.failure = KeyError("from the device")
+    with pytest.raises(KeyError):
+        host(4)
+    assert capfd.readouterr().out == "trip 0\ntrip 1\n"
+
+
 def test_interrupt_crosses_the_native_function(recorder, scale):
     recorder.failure = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):

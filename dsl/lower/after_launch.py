@@ -1,0 +1,25 @@
+"""A host function ends with the first launch that fails."""
+
+from __future__ import annotations
+
+import re
+
+_LAUNCH = re.compile(r"^( *)(%\w+) = llvm\.call @dsl_launch\(.*$", re.MULTILINE)
+
+
+def return_after_failed_launch(llvm_dialect_text: str) -> str:
+    """The module with `if (failed = dsl_launch(...)) return failed;` in place of each call of `@dsl_launch`."""
+    numbers = iter(range(llvm_dialect_text.count("@dsl_launch(")))
+
+    def split(found: re.Match) -> str:
+        indent, failed, number = found[1], found[2], next(numbers)
+        block = indent.removesuffix("  ")
+        return "\n".join([
+            found[0],
+            f"{indent}%dsl_zero_{number} = llvm.mlir.constant(0 : i32) : i32",
+            f'{indent}%dsl_failed_{number} = llvm.icmp "ne" {failed}, %dsl_zero_{number} : i32',
+            f"{indent}llvm.cond_br %dsl_failed_{number}, ^dsl_failed_{number}, ^dsl_launched_{number}",
+            f"{block}^dsl_failed_{number}:",
+            f"{indent}llvm.return {failed} : i32",
+            f"{block}^dsl_launched_{number}:"])
+    return _LAUNCH.sub(split, llvm_dialect_text)
