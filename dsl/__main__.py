@@ -51,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="who compiles: this project, or the installed nvidia-cutlass-dsl")
     parser.add_argument("--portable", action="store_true",
                         help="refuse what works here and NVIDIA's compiler rejects, instead of warning")
+    parser.add_argument("--full-traceback", action="store_true", default=os.environ.get("DSL_FULL_TRACEBACK", "0") != "0",
+                        help="show the compiler's own frames of an error too (also: DSL_FULL_TRACEBACK=1)")
     parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE",
                         help="a parameter of the file's run() (may be repeated)")
     return parser
@@ -60,6 +62,7 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 130 after Ctrl-C."""
     from dsl import alias
     from dsl.core.errors import PortabilityWarning
+    from dsl.core.source import keep_executed_texts
     from dsl.launch.device import DeviceMissing
     warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
     try:
@@ -68,6 +71,7 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
         print(f"dsl: {error}", file=sys.stderr)
         return 2
     status = 0
+    keep_executed_texts()
     try:
         _execute(file, source, options.param)
         session.check()
@@ -78,7 +82,7 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
         status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except BaseException as error:
         sys.stdout.flush()
-        print(_failure(session.cause(error)), file=sys.stderr)
+        print(_failure(session.cause(error), options.full_traceback), file=sys.stderr)
         status = 1
     for stage in options.show:
         print(session.show(stage))
@@ -141,8 +145,10 @@ def _report(run, params: dict) -> None:
         print(f"{name} = {value}")
 
 
-def _failure(error: BaseException) -> str:
-    """The author's error: our own text where it has one, else a traceback without our frames."""
+def _failure(error: BaseException, full: bool) -> str:
+    """The author's error: our own text where it has one, else a traceback without our frames; all of them if `full`."""
+    if full:
+        return "".join(traceback.format_exception(error)).rstrip()
     if hasattr(error, "repro_outcome"):
         return str(error)
     here = os.path.dirname(os.path.abspath(__file__)) + os.sep

@@ -8,11 +8,13 @@ import builtins
 import functools
 import linecache
 import os
+import sys
 import sysconfig
 import types
+from collections.abc import Callable
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.span import Span, is_our_file
+from dsl.span import Span, is_our_file, short
 
 
 def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
@@ -135,3 +137,59 @@ class Resolver:
             except ValueError:
                 return None
         return self.globals.get(node.id, getattr(builtins, node.id, None))
+
+
+# --- texts that a program executes ---------------------------------------------------------------------------------
+
+
+def keep_executed_texts() -> None:
+    """From now on, what the author's files give to exec, eval and compile as text can be read again for compiling it.
+
+    A text without a file name of its own is called after the place that executes it.
+    """
+    def with_source(python: Callable) -> Callable:
+        @functools.wraps(python)
+        def executing(source, globals=None, locals=None, /, **options):
+            frame = sys._getframe(1)
+            if globals is None:
+                globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
+            if isinstance(source, (str, bytes)) and is_authors(frame.f_code.co_filename):
+                mode = "exec" if python is python_exec else "eval"
+                text = source.lstrip() if mode == "eval" else source          # as eval does
+                source = python_compile(text, _kept(text, "<string>", frame), mode, _future(frame), True)
+            return python(source, globals, locals, **options)
+        return executing
+
+    @functools.wraps(builtins.compile)
+    def compiling(source, filename, mode, flags=0, dont_inherit=False, *rest, **options):
+        frame = sys._getframe(1)
+        if isinstance(source, (str, bytes)) and isinstance(filename, str) and is_authors(frame.f_code.co_filename):
+            filename = _kept(source, filename, frame)
+        return python_compile(source, filename, mode, flags if dont_inherit else flags | _future(frame), True, *rest,
+                              **options)
+
+    python_compile, python_exec = builtins.compile, builtins.exec
+    builtins.compile = compiling
+    builtins.exec, builtins.eval = with_source(builtins.exec), with_source(builtins.eval)
+
+
+def _future(frame: types.FrameType) -> int:
+    """The flags of the future imports of the code in `frame`."""
+    every = (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+    return frame.f_code.co_flags & sum(set(every))
+
+
+def _kept(source: str | bytes, file: str, frame: types.FrameType) -> str:
+    """`source` in linecache; returns the name it has there."""
+    text = source.decode() if isinstance(source, bytes) else source
+    lines = text.splitlines(keepends=True)
+    if file == "<string>":
+        file = f"<text at {short(frame.f_code.co_filename)}:{frame.f_lineno}>"
+    if os.path.exists(file):
+        return file
+    name, number = file, 1
+    while name in linecache.cache and linecache.cache[name][2] != lines:
+        number += 1
+        name = f"{file[:-1]} #{number}>" if file.endswith(">") else f"{file} #{number}"
+    linecache.cache[name] = (len(text), None, lines, name)
+    return name
