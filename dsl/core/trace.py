@@ -9,11 +9,13 @@ stream; i32 flags}, params a `void **` in the order of the kernel's parameters, 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import mlir, tree
+from dsl.core.depth import deep
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
@@ -111,6 +113,11 @@ def kernel() -> KernelTrace:
     return _stack[-1]
 
 
+def outermost() -> object:
+    """What stands for the function that tracing began with."""
+    return _stack[0] if _stack else None
+
+
 def loops() -> list[Loop]:
     """The loops of the function being traced, inner ones first."""
     return _stack[-1].loops
@@ -155,6 +162,7 @@ def host() -> HostTrace:
 
 
 _failed: list[HostTrace | KernelTrace] = []
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_failed))       # not when the interpreter ends either
 
 
 @contextlib.contextmanager
@@ -186,6 +194,7 @@ def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: in
     return made.results[0]
 
 
+@deep()
 def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dict | None = None) -> Traced:
     """Trace `function`. An argument with `slot_formats` and `rebuild` is typed (launch.arguments); others are static."""
     state = HostTrace(symbol(name))

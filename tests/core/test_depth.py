@@ -1,0 +1,51 @@
+"""Deep programs compile; endless recursion is Python's own error, and leaves a process that ends as it should."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAD = "import cutlass\nimport cutlass.cute as cute\n\n\n"
+CHAIN = HEAD + """\
+@cute.jit
+def main(n: cutlass.Int32):
+    x = cutlass.Int32(-1)
+{arms}
+    cute.printf("{{}}", x)
+
+
+main(149)
+"""
+ENDLESS = HEAD + """\
+@cute.jit
+def again(n: cutlass.Int32):
+    if n > 0:
+        again(n + 1)
+
+
+for _ in range(3):
+    try:
+        again(1)
+    except RecursionError:
+        print("caught")
+print("end")
+"""
+
+
+def dsl(tmp_path: Path, text: str) -> subprocess.CompletedProcess:
+    (tmp_path / "author.py").write_text(text)
+    return subprocess.run([sys.executable, "-m", "dsl", "--device", "emulator", "author.py"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("arms, printed", [(150, "447"), (149, "-1")])
+def test_a_long_chain_of_elif_compiles(arms, printed, tmp_path):
+    text = "\n".join(f"    {'el' if k else ''}if n == {k}:\n        x = n * 3" for k in range(arms))
+    run = dsl(tmp_path, CHAIN.format(arms=text))
+    assert (run.returncode, run.stdout.strip()) == (0, printed), run.stderr
+
+
+def test_endless_recursion_can_be_caught_any_number_of_times(tmp_path):
+    run = dsl(tmp_path, ENDLESS)
+    assert (run.returncode, run.stdout) == (0, "caught\ncaught\ncaught\nend\n"), run.stderr[-500:]
