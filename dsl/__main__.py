@@ -12,6 +12,7 @@ import sys
 import traceback
 import types
 import warnings
+from collections.abc import Iterator
 
 EXAMPLES = """\
 examples:
@@ -151,11 +152,20 @@ def _failure(error: BaseException, full: bool) -> str:
         return "".join(traceback.format_exception(error)).rstrip()
     if hasattr(error, "repro_outcome"):
         return str(error)
-    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
-              if not os.path.abspath(frame.filename).startswith(here)]
+    frames = list(_authors_frames(traceback.extract_tb(error.__traceback__)))
     head = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []
     return "".join([*head, *traceback.format_exception_only(error)]).rstrip()
+
+
+def _authors_frames(frames: list[traceback.FrameSummary]) -> Iterator[traceback.FrameSummary]:
+    """`frames` without the compiler's own, and without those of the libraries it calls."""
+    from dsl.core.source import is_authors
+    from dsl.span import is_our_file
+    inside = False
+    for frame in frames:
+        inside = is_our_file(frame.filename) or inside and not is_authors(frame.filename)
+        if not inside:
+            yield frame
 
 
 if __name__ == "__main__":
