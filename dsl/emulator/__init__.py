@@ -7,10 +7,11 @@ emulator.launch(program, "kernel", (1, 1, 1), (32, 1, 1), [pointer_bytes], memor
 
 from __future__ import annotations
 
-from .launch import launch
+from .launch import launch, resident_blocks
 from .memory import Memory
 from .program import Entry, Param, Program, load
 from .report import Fault
 from .syntax import PtxError, Unsupported
 
-__all__ = ["Entry", "Fault", "Memory", "Param", "Program", "PtxError", "Unsupported", "launch", "load"]
+__all__ = ["Entry", "Fault", "Memory", "Param", "Program", "PtxError", "Unsupported", "launch", "load",
+           "resident_blocks"]  # fmt: skip

@@ -89,26 +89,38 @@ class Builder:
 
     # ** memory shared with Python
 
-    def field(self, name: str, index: str | None = None) -> str:
-        """Address of a field of the context, or of element `index` (i32) of an array field."""
-        address = self.op(f"getelementptr i8, ptr %ctx, i64 {context.offset(name)}")
+    def field(self, name: str, index: str | None = None, of: str = "%ctx") -> str:
+        """Address of a field of the context (or the grid) `of`, or of element `index` (i32) of an array field."""
+        address = self.op(f"getelementptr i8, ptr {of}, i64 {context.offset(name)}")
         if index is None:
             return address
         return self.op(f"getelementptr {self.field_type(name)}, ptr {address}, i32 {index}")
 
     def field_type(self, name: str) -> str:
-        kind = dict(context.Context._fields_)[name]
+        kind = context.FIELDS[name]
         kind = getattr(kind, "_type_", kind) if hasattr(kind, "_length_") else kind
         return "i64" if kind is context._u64 else "i32"
 
-    def load(self, name: str, index: str | None = None, constant: bool = False) -> str:
+    def load(self, name: str, index: str | None = None, constant: bool = False, of: str = "%ctx") -> str:
         """A field's value; `constant` promises that it does not change during a launch."""
         kind = self.field_type(name)
         tail = ", !invariant.load !0" if constant else ""
-        return self.op(f"load {kind}, ptr {self.field(name, index)}{tail}")
+        return self.op(f"load {kind}, ptr {self.field(name, index, of)}{tail}")
 
-    def store(self, name: str, value: str, index: str | None = None) -> None:
-        self.do(f"store {self.field_type(name)} {value}, ptr {self.field(name, index)}")
+    def store(self, name: str, value: str, index: str | None = None, of: str = "%ctx") -> None:
+        self.do(f"store {self.field_type(name)} {value}, ptr {self.field(name, index, of)}")
+
+    def load_shared(self, name: str, of: str, order: str = "monotonic") -> str:
+        """A field that another worker may write meanwhile."""
+        kind = self.field_type(name)
+        size = 8 if kind == "i64" else 4
+        return self.op(f"load atomic volatile {kind}, ptr {self.field(name, of=of)} {order}, align {size}")
+
+    def store_shared(self, name: str, value: str, of: str, order: str = "monotonic") -> None:
+        """As `load_shared`."""
+        kind = self.field_type(name)
+        size = 8 if kind == "i64" else 4
+        self.do(f"store atomic volatile {kind} {value}, ptr {self.field(name, of=of)} {order}, align {size}")
 
     # ** structured control flow
 
@@ -170,3 +182,37 @@ class Builder:
         """The finished function; `head` is `define ... (...)`."""
         lines = [head + " {", "entry:", *self.allocas, *self.lines, "}"]
         return "\n".join(lines)
+
+
+# ** what the scheduler's files share: code about thread %tid of the context %ctx
+
+
+def lane_of(f: Builder) -> tuple[str, str]:
+    """The warp of %tid, and its bit in the warp's masks."""
+    return f.lshr("%tid", 5), f.shl(1, f.and_("%tid", 31))
+
+
+def set_bits(f: Builder, name: str, index: str, bits: str) -> None:
+    """Set bits of element `index` of a field."""
+    f.store(name, f.or_(f.load(name, index), bits), index)
+
+
+def clear_bits(f: Builder, name: str, index: str, bits: str) -> None:
+    """As `set_bits`."""
+    f.store(name, f.and_(f.load(name, index), f.not_(bits)), index)
+
+
+def first_bit(f: Builder, bits: str) -> str:
+    """The position of the lowest set bit of an i32."""
+    return f.op(f"call i32 @llvm.cttz.i32(i32 {bits}, i1 false)")
+
+
+def fault_if(f: Builder, condition: str, detail: int, value: str = "0") -> None:
+    """An illegal instruction of thread %tid at %site; the function returns 0."""
+    bad, fine = f.fresh("illegal"), f.fresh("legal")
+    f.do(f"br i1 {condition}, label %{bad}, label %{fine}")
+    f.start(bad)
+    where = f"i32 {context.ILLEGAL}, i32 %site, i32 %tid"
+    f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {value}, i64 0, i64 {detail})")
+    f.do("ret i32 0")
+    f.start(fine)

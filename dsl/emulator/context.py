@@ -1,4 +1,4 @@
-"""The block of memory that generated code, the native scheduler and Python share during one launch."""
+"""The memory that generated code, the native scheduler and Python share during one launch."""
 
 from __future__ import annotations
 
@@ -26,19 +26,46 @@ NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_
 GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16
 GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 
+# What a slot is doing: nothing, a block, a block that only polls memory for now, a block that will not go on.
+IDLE, RUNNING, WAITING, DEAD = range(4)
+NO_FAULT = 2**64 - 1
+
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 
+class Grid(ctypes.Structure):
+    """What the workers of one launch share. Blocks are numbered x fastest."""
+
+    _fields_ = [
+        ("next_block", _u64),  # the first block that no worker has taken
+        ("apart", _u64 * 7),
+        ("first_fault", _u64),  # the lowest block that ended badly, or NO_FAULT
+        ("blocks", _u64),
+        ("chunk", _u64),  # blocks taken at a time
+        ("slots", _u64),  # every Context of the launch, linked by `every`
+        ("more", _u64),  # callback(a worker's first Context) -> another one for it, or 0
+        ("halt", _u32),
+    ]
+
+
 class Context(ctypes.Structure):
-    """Addresses are host addresses; sizes are bytes; masks hold one bit a lane."""
+    """A slot: where one block at a time runs. Addresses are the host's; sizes are bytes; masks hold a bit a lane."""
 
     _fields_ = [
         ("stop", _u32),
         ("status", _u32),
+        # where its launch and its worker keep it
+        ("state", _u32),
+        ("spins", _u32),  # rounds in which this block did nothing but poll memory
+        ("shared_grid", _u64),
+        ("next", _u64),  # the ring of its worker's slots
+        ("every", _u64),
+        ("chunk_next", _u64),  # a worker's first slot only: the blocks it has taken and not begun
+        ("chunk_end", _u64),
+        ("block", _u64),  # the block now running, or the last one
         # the fault record
         ("site", _u32),
         ("thread", _u32),
-        ("block", _u64),
         ("address", _u64),
         ("access_bytes", _u64),
         ("detail", _u64),
@@ -74,10 +101,14 @@ class Context(ctypes.Structure):
         ("in_warp", _u32 * MAX_WARPS),
         ("in_active", _u32 * MAX_WARPS),
         ("in_barrier", _u32 * MAX_WARPS),
+        # the barriers: who has come (to wait, or only to say so), who waits
         ("arrived", _u32 * (BARRIERS * MAX_WARPS)),
+        ("at_barrier", _u32 * (BARRIERS * MAX_WARPS)),
         ("arrived_extra", _u32 * BARRIERS),
+        ("barrier_votes", _u32 * BARRIERS),
         ("barrier_count", _u32 * BARRIERS),
         ("barriers_used", _u32),
+        ("barriers_voting", _u32),
         # one a thread
         ("wait_site", _u32 * MAX_THREADS),
         ("key", _u32 * MAX_THREADS),
@@ -91,6 +122,10 @@ class Context(ctypes.Structure):
     ]
 
 
+FIELDS = dict(Grid._fields_) | dict(Context._fields_)
+_OFFSETS = {name: getattr(each, name).offset for each in (Grid, Context) for name, _ in each._fields_}
+
+
 def offset(name: str) -> int:
-    """Byte offset of a field."""
-    return getattr(Context, name).offset
+    """Byte offset of a field of Context or Grid."""
+    return _OFFSETS[name]

@@ -3,50 +3,17 @@
 from __future__ import annotations
 
 from . import isa, native
+from .analysis import reachable, spin_labels
 from .builder import Builder
 from .emit import control
 from .emit.body import Body, Frame, Places
 from .syntax import Function, Instr, Label, Module, PtxError
 
-_SPINS = frozenset({"volatile", "relaxed", "acquire", "cas", "exch"})
 _METADATA = """
 !0 = !{}
 !1 = !{!"branch_weights", i32 2000, i32 1}
 !2 = !{!"branch_weights", i32 1, i32 2000}
 """
-
-
-def reachable(module: Module, entry: Function) -> list[Function]:
-    """The entry and every function it can call, each once."""
-    found, queue = [entry], [entry]
-    while queue:
-        for item in queue.pop().items:
-            if isinstance(item, Instr) and item.opcode == "call":
-                for operand in item.operands:
-                    callee = module.functions.get(getattr(operand, "name", None))
-                    if callee is not None and callee not in found:
-                        found.append(callee)
-                        queue.append(callee)
-    return found
-
-
-def spin_labels(function: Function) -> set[str]:
-    """Loop heads whose body polls memory: such a loop may wait for another thread, which must get its turn."""
-    positions = {item.name: i for i, item in enumerate(function.items) if isinstance(item, Label)}
-    found = set()
-    for i, item in enumerate(function.items):
-        if isinstance(item, Instr) and item.opcode == "bra" and item.operands:
-            name = getattr(item.operands[0], "name", None)
-            start = positions.get(name, i + 1)
-            if start <= i and any(_may_wait(each) for each in function.items[start:i]):
-                found.add(name)
-    return found
-
-
-def _may_wait(item) -> bool:
-    if not isinstance(item, Instr):
-        return False
-    return item.opcode == "nanosleep" or item.opcode in ("ld", "atom") and not _SPINS.isdisjoint(item.mods)
 
 
 class Thread(Body):
@@ -55,7 +22,8 @@ class Thread(Body):
     def __init__(self, module: Module, entry: Function, places: Places, place_of):
         functions = reachable(module, entry)
         self.spinning_by_function = {f.name: spin_labels(f) for f in functions}
-        meets = any(self.spinning_by_function.values()) or any(
+        self.spins = any(self.spinning_by_function.values())
+        meets = self.spins or any(
             (row := isa.find(item)) is not None and row.meets
             for f in functions
             for item in f.items

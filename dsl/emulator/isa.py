@@ -153,7 +153,7 @@ _row(
     "membar fence",
     "9.7.13.4",
     f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async async::global async::shared::cta",
-    memory.nothing,
+    memory.fence,
 )
 _row(
     "atom",

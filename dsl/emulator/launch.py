@@ -1,25 +1,25 @@
-"""One launch: arguments and memory into the context, the native run in a thread, a fault or Ctrl-C out of it."""
+"""One launch: its slots and workers, the native run, and a fault, what was printed or Ctrl-C out of it."""
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
+import math
 import sys
 import threading
 
-import numpy as np
-
-from . import context, native, print_format, report
-from .memory import Allocation, Memory, Window, interval_table
+from . import context, native, print_format, report, slots, workers
+from .memory import Allocation, Memory
+from .printing import DeviceMemory, PrintOrder
 from .program import Code, Program
-from .queue import Queues
 
 MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-PRINT_SIGNATURE = ctypes.CFUNCTYPE(
-    ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
-)
+# An H100: multiprocessors, and threads, blocks and shared memory of each.
+SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
+SHORT = 1 << 20  # PTX instructions in all: without loops at most a few milliseconds
 
 
 def launch(
@@ -48,8 +48,8 @@ def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
     for name, value, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
         if len(value) != 3 or any(not 1 <= v <= m for v, m in zip(value, most)):
             raise ValueError(f"{name}={tuple(value)} is outside (1, 1, 1) to {most}")
-    if int(np.prod(block)) > context.MAX_THREADS:
-        raise ValueError(f"block={tuple(block)} has {int(np.prod(block))} threads; a block has at most 1024")
+    if math.prod(block) > context.MAX_THREADS:
+        raise ValueError(f"block={tuple(block)} has {math.prod(block)} threads; a block has at most 1024")
     if tuple(cluster) != (1, 1, 1):
         raise ValueError(f"cluster={tuple(cluster)}: clusters of more than one block are not emulated yet")
     if entry.reqntid is not None and tuple(block) != tuple(entry.reqntid):
@@ -64,150 +64,160 @@ def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
         raise ValueError(f"`{entry.name}` takes parameters of {sizes} bytes, got {[len(p) for p in params]}")
 
 
+def resident_blocks(block: tuple[int, int, int], smem_bytes: int) -> int:
+    """How many blocks of a shape can wait for each other: those an H100 holds at once (registers aside)."""
+    threads = min(-(-max(math.prod(block), 1) // 32) * 32, SM_THREADS)
+    per_sm = min(SM_BLOCKS, SM_THREADS // threads, SM_SMEM_BYTES // (smem_bytes + RESERVED_SMEM_BYTES))
+    return SMS * per_sm
+
+
 class _Launch:
     def __init__(self, program, entry_name, grid, block, params, memory, smem_bytes, write):
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block = grid, block
-        self.code: Code = program.code(entry_name, int(np.prod(grid)) * int(np.prod(block)))
-        self.failure: BaseException | None = None
-        self.assertion: str | None = None
-        self.queues: Queues | None = None
-        self._keep: list = []
-        self.ctx = context.Context()
+        self.blocks, self.threads = math.prod(grid), math.prod(block)
+        self.code: Code = program.code(entry_name, self.blocks * self.threads)
         places = self.code.places
-        threads = int(np.prod(block))
-        self.window = Window(places.smem_static + smem_bytes)
-        self._fill_shape(threads, places.smem_static, smem_bytes)
+        self.smem_static, self.smem_dynamic = places.smem_static, smem_bytes
         self.allocations = memory.allocations() + program.allocations()
-        self._fill_memory(places, threads, params)
-
-    def _fill_shape(self, threads: int, smem_static: int, smem_dynamic: int) -> None:
-        ctx = self.ctx
-        ctx.grid[:], ctx.block_dim[:], ctx.cluster[:] = self.grid, self.block, (1, 1, 1)
-        ctx.threads, ctx.warps = threads, -(-threads // 32)
-        ctx.smem_static, ctx.smem_dynamic = smem_static, smem_dynamic
-        ctx.smem, ctx.smem_bytes = self.window.address, smem_static + smem_dynamic
-
-    def _fill_memory(self, places, threads: int, params: list[bytes]) -> None:
-        ctx = self.ctx
-        param_address = self._aligned_buffer(max(places.param_bytes, 1))
+        self._params = slots.Buffer()
+        self.param_address = self._params.of(max(places.param_bytes, 1))
         for offset, data in zip(places.param_offsets, params):
-            ctypes.memmove(param_address + offset, data, len(data))
-        ctx.params, ctx.variables = param_address, self.program.variables_address
-        ctx.local_bytes = places.local_bytes
-        ctx.local = self._aligned_buffer(max(places.local_bytes * threads, 1))
-        ctypes.memset(ctx.local, 0xFF, places.local_bytes * threads)
-        own = [
-            Allocation(self.window.address, ctx.smem_bytes, "shared memory", context.SHARED),
-            Allocation(ctx.local, places.local_bytes * threads, "local memory", context.LOCAL),
-            Allocation(param_address, places.param_bytes, "kernel parameters", context.PARAM),
-        ]
-        table = interval_table(self.allocations + [a for a in own if a.size_bytes])
-        sites = np.zeros(2 * len(self.code.sites) + 2, dtype=np.uint64)
-        self._keep += [table, sites]
-        ctx.intervals, ctx.interval_count, ctx.sites = table.ctypes.data, len(table), sites.ctypes.data
-        self.all_allocations = sorted(self.allocations + own, key=lambda a: a.address)
-        if "cp.async" in self.code.uses:
-            self.queues = Queues(threads)
-            ctx.queues = self.queues.address
-        callback = PRINT_SIGNATURE(self._from_device)
-        self._keep.append(callback)
-        ctx.print = ctypes.cast(callback, ctypes.c_void_p).value
-
-    def _aligned_buffer(self, nbytes: int) -> int:
-        buffer = (ctypes.c_char * (nbytes + 256))()
-        self._keep.append(buffer)
-        return (ctypes.addressof(buffer) + 255) // 256 * 256
+            ctypes.memmove(self.param_address + offset, data, len(data))
+        self.workers = 1 if self.code.in_turn else min(workers.count(), self.blocks)
+        self.slots: list[slots.Slot] = []
+        self.slot: slots.Slot | None = None  # the one a report is about
+        self.shared = context.Grid()
+        self.shared.blocks, self.shared.first_fault = self.blocks, context.NO_FAULT
+        self.shared.chunk = min(max(self.blocks // (self.workers * 32), 1), 256)
+        if self.code.spins:
+            self._more = _MORE_SIGNATURE(self._another_slot)
+            self.shared.more = ctypes.cast(self._more, ctypes.c_void_p).value
+        self.prints = PrintOrder(self)
 
     # ** the run
 
     def run(self) -> None:
         try:
-            self._run_interruptibly()
-            if self.failure is not None:
-                raise self.failure
-            if self.ctx.status == context.INTERRUPTED:
-                raise KeyboardInterrupt
-            if self.ctx.status:
-                raise report.fault_of(self)
+            first = self._add_slot()
+            if not self.code.loops and self.code.size * self.blocks * self.threads <= SHORT:
+                _run_grid()(first.address, self.code.block)
+            else:
+                self._run_in_workers(first)
+            self.prints.finish(self.shared.first_fault)
+            self._raise_failure()
         finally:
-            self._close()
+            slots.give_back(self.slots)
 
-    def _run_interruptibly(self) -> None:
-        """The kernel runs in a thread of its own so that the main one can hear SIGINT."""
-        run_grid = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.runtime()["emu_run_grid"])
-        done = threading.Event()
+    def _raise_failure(self) -> None:
+        """What the lowest block that ended badly has to say."""
+        statuses = [(slot.ctx.block, slot) for slot in self.slots if slot.ctx.status not in (0, context.INTERRUPTED)]
+        if statuses:
+            self.slot = min(statuses, key=lambda row: row[0])[1]
+            if self.slot.failure is not None:
+                raise self.slot.failure
+            raise report.fault_of(self)
+        if any(slot.ctx.status for slot in self.slots):
+            raise KeyboardInterrupt
 
-        def work() -> None:
-            try:
-                run_grid(ctypes.addressof(self.ctx), self.code.block)
-            finally:
-                done.set()
+    def _add_slot(self) -> slots.Slot:
+        slot = slots.take()
+        slot.prepare(self)
+        slot.ctx.every, self.shared.slots = self.shared.slots, slot.address
+        self.slots.append(slot)
+        slot.ctx.stop = self.shared.halt
+        return slot
 
-        threading.Thread(target=work, name="emulator", daemon=True).start()
+    def _another_slot(self, worker: int) -> int:
+        """For the blocks a worker begins while others of its only poll memory; 0 when no more fit. Never raises."""
         try:
-            done.wait()  # not Thread.join: interrupted, Python 3.11 takes a running thread for a finished one
+            if self.shared.halt or len(self.slots) >= resident_blocks(self.block, self.smem_static + self.smem_dynamic):
+                return 0
+            slot, first = self._add_slot(), context.Context.from_address(worker)
+            slot.ctx.next, first.next = first.next, slot.address
+            return slot.address
+        except Exception:  # no memory for one more
+            return 0
+
+    def _run_in_workers(self, first: slots.Slot) -> None:
+        """The kernel runs in threads of its own so that the main one can hear SIGINT."""
+        run_grid, lock, done = _run_grid(), threading.Lock(), threading.Lock()
+        done.acquire()
+        running = 1
+
+        def work(slot: slots.Slot) -> None:
+            nonlocal running
+            run_grid(slot.address, self.code.block)
+            with lock:
+                running -= 1
+                if not running:
+                    done.release()
+
+        workers.begin(functools.partial(work, first))
+        try:
+            if self.workers > 1 and not done.acquire(timeout=workers.GRACE_S):
+                for _ in range(self.workers - 1):
+                    slot = self._add_slot()
+                    with lock:
+                        if not running:
+                            break
+                        running += 1
+                    workers.begin(functools.partial(work, slot))
+                done.acquire()
+            elif self.workers == 1:
+                done.acquire()
         except BaseException:
             self._stop(done)
             raise
 
-    def _stop(self, done: threading.Event) -> None:
+    def _stop(self, done: threading.Lock) -> None:
         """Memory may only be given back once native code has left it, however often Ctrl-C is pressed."""
-        self.ctx.stop = 1
-        while not done.is_set():
+        self.shared.halt = 1
+        for slot in self.slots:
+            slot.ctx.stop = 1
+        while True:
             try:
-                done.wait()
+                done.acquire()
+                break
             except KeyboardInterrupt:
                 continue
-
-    def _close(self) -> None:
-        self.window.close()
-        if self.queues is not None:
-            self.queues.close()
-        if self.ctx.frames:
-            free = ctypes.CDLL(None).free
-            free.argtypes = [ctypes.c_void_p]
-            free(self.ctx.frames)
+        self.prints.finish(context.NO_FAULT)
 
     # ** calls from the device
 
-    def _from_device(self, which: int, site: int, thread: int, first: int, second: int) -> int:
+    def from_device(self, slot: slots.Slot, which: int, site: int, thread: int, first: int, second: int) -> int:
         """vprintf (0) or __assertfail (1); a negative answer ends the launch. Never raises: native code called."""
         try:
+            read = DeviceMemory([*self.allocations, *slot.own])
             if which == 0:
-                text, count = print_format.render(self.read_string, self.read_bytes, first, second)
-                self.write(text)
+                text, count = print_format.render(read.string, read.bytes, first, second)
+                self.prints.write(slot.ctx.block, text)
                 return count
-            self.assertion = self.read_string(first)
+            slot.assertion = read.string(first)
             return 0
         except print_format.BadPointer as bad:
-            ctx = self.ctx
+            ctx = slot.ctx
             ctx.status, ctx.site, ctx.thread = context.OUT_OF_BOUNDS, site, thread
             ctx.address, ctx.access_bytes = bad.address, bad.nbytes
             return -1
         except BaseException as error:  # noqa: BLE001 - kept for the launching thread
-            self.failure = error
-            self.ctx.status = context.CALLBACK
+            slot.failure = error
+            slot.ctx.status = context.CALLBACK
             return -1
 
-    def read_bytes(self, address: int, nbytes: int) -> bytes:
-        """Device memory as the kernel sees it. Raises BadPointer outside every allocation."""
-        for each in self.all_allocations:
-            if each.address <= address and address + nbytes <= each.end:
-                return ctypes.string_at(address, nbytes)
-        raise print_format.BadPointer(address, nbytes)
+    # ** for reports, which are about one slot
 
-    def read_string(self, address: int) -> str:
-        for each in self.all_allocations:
-            if each.address <= address < each.end:
-                data = ctypes.string_at(address, each.end - address)
-                end = data.find(b"\0")
-                if end < 0:
-                    raise print_format.BadPointer(each.end, 1)
-                return data[:end].decode("utf-8", "replace")
-        raise print_format.BadPointer(address, 1)
+    @property
+    def ctx(self) -> context.Context:
+        return self.slot.ctx
 
-    # ** for reports
+    @property
+    def assertion(self) -> str | None:
+        return self.slot.assertion
+
+    @property
+    def all_allocations(self) -> list[Allocation]:
+        return sorted([*self.allocations, *self.slot.own], key=lambda each: each.address)
 
     def thread_index(self, linear: int) -> tuple[int, int, int]:
         x, y, _ = self.block
@@ -221,3 +231,11 @@ class _Launch:
             for w, lane in itertools.product(range(self.ctx.warps), range(32))
             if masks[w] >> lane & 1 and 32 * w + lane < self.ctx.threads
         ]
+
+
+_MORE_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
+
+
+@functools.cache
+def _run_grid():
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.runtime("blocks")["emu_run_grid"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import itertools
 import mmap
+import operator
 from dataclasses import dataclass
-
-import numpy as np
 
 from . import context
 
@@ -26,6 +26,9 @@ class Allocation:
     @property
     def end(self) -> int:
         return self.address + self.size_bytes
+
+
+_ADDRESS = operator.attrgetter("address")
 
 
 class Memory:
@@ -66,19 +69,21 @@ class Memory:
 
     def allocations(self) -> list[Allocation]:
         """All registered ranges in address order."""
-        return sorted((a for stack in self._by_address.values() for a in stack), key=lambda a: a.address)
+        return sorted((a for stack in self._by_address.values() for a in stack), key=_ADDRESS)
 
 
-def interval_table(allocations: list[Allocation]) -> np.ndarray:
-    """(n, 3) uint64 rows lo, hi, kind; overlapping ranges of a kind are merged."""
-    rows: list[list[int]] = []
-    for each in sorted(allocations, key=lambda a: (a.address, a.end)):
-        if rows and each.address < rows[-1][1]:
-            rows[-1][1] = max(rows[-1][1], each.end)
-            rows[-1][2] |= each.kind
+def interval_table(allocations: list[Allocation], own: list[Allocation] = ()) -> ctypes.Array:
+    """Rows lo, hi, kind (u64 each, one after another); overlapping ranges become one of both kinds."""
+    rows: list[int] = []
+    end = 0
+    for each in sorted([*allocations, *own], key=_ADDRESS):
+        if each.address < end:
+            rows[-2] = end = max(end, each.end)
+            rows[-1] |= each.kind
         else:
-            rows.append([each.address, each.end, each.kind])
-    return np.array(rows, dtype=np.uint64).reshape(-1, 3)
+            end = each.end
+            rows += (each.address, end, each.kind)
+    return (ctypes.c_uint64 * len(rows))(*rows)
 
 
 def nearest(allocations: list[Allocation], address: int) -> tuple[Allocation, int] | None:
@@ -116,8 +121,13 @@ _MAP_FIXED_NOREPLACE, _MAP_PRIVATE, _MAP_ANONYMOUS = 0x100000, 0x02, 0x20
 _FAILED = ctypes.c_void_p(-1).value
 
 
+_next_window = itertools.count()
+_WINDOWS = 0x2000  # from 0x100 << 32 on: below where Linux puts heaps, libraries and stacks
+
+
 def _map_aligned(length: int) -> tuple[int, int]:
-    for high in range(0x100, 0x140):
+    for _ in range(64):
+        high = 0x100 + next(_next_window) % _WINDOWS
         flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_FIXED_NOREPLACE
         address = _libc.mmap(high << 32, length, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
         if address == high << 32:

@@ -9,7 +9,7 @@ import threading
 
 import llvmlite.binding as llvm
 
-from . import queue, rounding, schedule
+from . import barriers, blocks, meetings, queue, rounding, schedule
 from .check import bounds
 
 _lock = threading.Lock()
@@ -26,23 +26,30 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare ptr @aligned_alloc(i64, i64)
 declare ptr @realloc(ptr, i64)
+declare void @free(ptr)
 """
 
 LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
-RUNTIME_SIGNATURES = {
-    **schedule.SIGNATURES,
-    **bounds.SIGNATURES,
-    **queue.SIGNATURES,
+# The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
+_PARTS = {
+    "blocks": ((bounds, blocks), (), False),
+    "threads": ((schedule, barriers), ("blocks", "meetings"), True),
+    "meetings": ((meetings,), (), False),
+    "queues": ((queue,), (), False),
 }
 
 
 def declarations() -> str:
     """`declare` lines for the runtime, for kernels' modules."""
-    lines = []
-    for name, signature in {**RUNTIME_SIGNATURES, **rounding.SIGNATURES}.items():
-        result, arguments = signature.split(" (", 1)
-        lines.append(f"declare {result} @{name}({arguments}")
+    files = [each for part in _PARTS.values() for each in part[0]]
+    signatures = {name: text for each in (*files, rounding) for name, text in each.SIGNATURES.items()}
+    lines = [_declare(*row) for row in signatures.items()]
     return "\n".join(lines + [f"declare float @{name}(float)" for name in LIBM])
+
+
+def _declare(name: str, signature: str) -> str:
+    result, arguments = signature.split(" (", 1)
+    return f"declare {result} @{name}({arguments}"
 
 
 def _target_machine(level: int):
@@ -83,13 +90,14 @@ def _parsed(ir: str, machine):
     return module
 
 
-def object_code(ir: str, level: int = 2) -> bytes:
+def object_code(ir: str, level: int = 2, codegen: int | None = None) -> bytes:
     """Relocatable machine code of a module; `level` is LLVM's, or QUICK: registers instead of stack slots, no more.
 
-    Raises RuntimeError with LLVM's message where the text is not valid IR.
+    `codegen` is the level of instruction selection where it differs. Raises RuntimeError with LLVM's message where the
+    text is not valid IR.
     """
     with _lock:
-        machine = _compiler(level)
+        machine = _compiler(level if codegen is None else codegen)
         module = _parsed(ir, machine)
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
         if level == QUICK:
@@ -104,6 +112,7 @@ def object_code(ir: str, level: int = 2) -> bytes:
 
 def _quick_passes():
     passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
@@ -127,27 +136,41 @@ def link(code: bytes, exports: list[str], imports: dict[str, int]):
         return builder.link(_engine(), f"emulated{_libraries}")
 
 
-@functools.cache
-def runtime() -> dict[str, int]:
-    """The addresses of the scheduler's, the checkers' and the queues' functions."""
-    parts = schedule.functions() + bounds.functions() + queue.functions()
-    return _library(INTRINSICS + "\n\n".join(parts) + "\n\n!0 = !{}\n", [*RUNTIME_SIGNATURES, "emu_run_grid"])
-
-
-@functools.cache
-def directed_rounding() -> dict[str, int]:
-    """The addresses of the functions for .rz, .rm and .rp."""
-    parts = "\n\n".join(rounding.functions())
-    return _library(rounding.DECLARATIONS + parts + "\n" + rounding.ATTRIBUTES, list(rounding.SIGNATURES))
-
-
+_objects: dict[str, bytes] = {}
+_addresses: dict[str, dict[str, int]] = {}
 _trackers = []
 
 
-def _library(ir: str, names: list[str]) -> dict[str, int]:
-    tracker = link(object_code(ir, QUICK), names, {})
-    _trackers.append(tracker)
-    return {name: tracker[name] for name in names}
+def runtime(part: str) -> dict[str, int]:
+    """The addresses of the functions of one part of the runtime, or of "rounding"; made on first use."""
+    if part not in _addresses:
+        files, needs, _ = _PARTS.get(part, ((rounding,), (), False))
+        imports = {name: address for each in needs for name, address in runtime(each).items()}
+        names = [name for each in files for name in each.SIGNATURES]
+        tracker = link(runtime_object(part), names, imports)
+        _trackers.append(tracker)
+        _addresses[part] = {name: tracker[name] for name in names}
+    return _addresses[part]
+
+
+def runtime_object(part: str) -> bytes:
+    """The machine code of a part of the runtime."""
+    if part not in _objects:
+        if part == "rounding":
+            ir = rounding.DECLARATIONS + "\n\n".join(rounding.functions()) + "\n" + rounding.ATTRIBUTES
+            _objects[part] = object_code(ir, QUICK)
+        else:
+            files, needs, hot = _PARTS[part]
+            called = [_declare(*row) for each in needs for file in _PARTS[each][0] for row in file.SIGNATURES.items()]
+            functions = [text for each in files for text in each.functions()]
+            ir = "\n\n".join([INTRINSICS, *called, *functions, "!0 = !{}\n"])
+            _objects[part] = object_code(ir, QUICK, codegen=1 if hot else None)
+    return _objects[part]
+
+
+def keep_runtime_object(part: str, code: bytes) -> None:
+    """Use machine code that `runtime_object` gave in another process, if there is none here yet."""
+    _objects.setdefault(part, code)
 
 
 @functools.cache

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from ..span import Span
 from . import context, isa, native
-from .coroutine import Thread, reachable
+from .analysis import has_loops, order_matters, reachable
+from .coroutine import Thread
 from .emit.body import Places
 from .memory import Allocation
 from .parse import parse
@@ -48,6 +49,10 @@ class Code:
     coroutine: bool
     uses: set[str]
     places: Places
+    size: int  # PTX instructions
+    loops: bool
+    spins: bool
+    in_turn: bool
     tracker: object
 
 
@@ -113,10 +118,14 @@ class Program:
 
     def _compile(self, entry_name: str, quick: bool) -> Code:
         thread, text = self._threads[entry_name]
-        size = sum(len(f.items) for f in reachable(self.module, thread.entry))
-        imports = dict(native.runtime())
-        if thread.directed:
-            imports.update(native.directed_rounding())
+        functions = reachable(self.module, thread.entry)
+        size = sum(len(f.items) for f in functions)
+        imports = dict(native.runtime("blocks"))
+        parts = ["threads", "meetings"] if thread.coroutine else []
+        parts += ["queues"] if "cp.async" in thread.uses else []
+        parts += ["rounding"] if thread.directed else []
+        for part in parts:
+            imports.update(native.runtime(part))
         imports.update(native.libm())
         level = native.QUICK if quick else 1 if size > LARGE_INSTRUCTIONS else 2
         try:
@@ -124,7 +133,10 @@ class Program:
         except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
             raise PtxError(f"`{entry_name}` has an instruction whose operand types do not fit: {error}") from error
         tracker = native.link(code, ["block"], imports)
-        return Code(tracker["block"], thread.sites, thread.coroutine, thread.uses, thread.places, tracker)
+        return Code(
+            tracker["block"], thread.sites, thread.coroutine, thread.uses, thread.places, size,
+            any(map(has_loops, functions)), thread.spins, any(map(order_matters, functions)), tracker,
+        )  # fmt: skip
 
 
 class _Variables:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 
+from . import context
 from .builder import Builder
 
 QUEUE = "{ ptr, i32, i32, i32, i32 }"
@@ -24,7 +25,7 @@ SIGNATURES = {
 
 def functions() -> list[str]:
     """The IR text of the queue's operations."""
-    return [_copy(), _commit(), _wait(), _reset()]
+    return [_copy(), _commit(), _wait()]
 
 
 def _queue(f: Builder, thread: str = "%tid") -> str:
@@ -96,28 +97,29 @@ def _wait() -> str:
     return f.function("define void @emu_queue_wait(ptr %ctx, i32 %tid, i32 %keep)")
 
 
-def _reset() -> str:
-    """Forget what is pending: a block begins. Copies that nobody waited for never land."""
+def reset() -> str:
+    """IR text for the module of the worker's loop: a block begins, so forget what is pending.
+
+    Copies that nobody waited for never land.
+    """
     f = Builder()
-    f.return_if(f.cmp("eq", f.load("queues"), 0, "i64"), "void")
     with f.for_range(f.load("threads")) as thread:
         queue = _queue(f, thread)
         for index in (1, 3, 4):
             f.put(_part(f, QUEUE, queue, index), 0)
     f.do("ret void")
-    return f.function("define void @emu_reset_queues(ptr %ctx)")
+    return f.function("define internal void @reset_queues(ptr %ctx)")
 
 
 class Queues:
-    """The queues of one launch; `close` frees what native code allocated."""
+    """The queues of one slot; `close` frees what native code allocated."""
 
-    def __init__(self, threads: int):
-        self._bytes = ctypes.create_string_buffer(QUEUE_BYTES * threads)
-        self._threads = threads
+    def __init__(self) -> None:
+        self._bytes = ctypes.create_string_buffer(QUEUE_BYTES * context.MAX_THREADS)
         self.address = ctypes.addressof(self._bytes)
 
     def close(self) -> None:
         free = ctypes.CDLL(None).free
         free.argtypes = [ctypes.c_void_p]
-        for thread in range(self._threads):
+        for thread in range(context.MAX_THREADS):
             free(ctypes.c_void_p.from_address(self.address + QUEUE_BYTES * thread))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 
 from dsl import emulator
@@ -58,9 +59,12 @@ class Emulated:
         return [param.size_bytes for param in program.entries[entry].params]
 
     def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
-        if launch.flags & COOPERATIVE and launch.grid != (1, 1, 1):
-            raise DeviceError("CUDA_ERROR_NOT_SUPPORTED", f"launch of `{entry}`: the emulator runs blocks one after another, "
-                              "so the blocks of a cooperative launch could wait for each other for ever", INVALID_LAUNCH)
+        if launch.flags & COOPERATIVE:
+            smem_bytes = program.entries[entry].static_smem_bytes + launch.smem_bytes
+            blocks, most = math.prod(launch.grid), emulator.resident_blocks(launch.block, smem_bytes)
+            if blocks > most:
+                raise DeviceError("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", f"launch of `{entry}`: {blocks} blocks "
+                                  f"are to run at once; of this shape the device holds {most}", INVALID_LAUNCH)
         try:
             emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
                             smem_bytes=launch.smem_bytes, cluster=launch.cluster)

@@ -6,6 +6,9 @@ import torch
 
 from dsl import alias, emulator
 from dsl.core.pointer import AddressSpace
+from dsl.core.trace import COOPERATIVE
+from dsl.launch.device import DeviceError, Launch
+from dsl.launch.emulated import Emulated
 
 
 @pytest.fixture
@@ -108,3 +111,32 @@ def test_host_and_kernel_print_in_order(cute, capfd):
     host(5)
     print("last", flush=True)
     assert capfd.readouterr().out == "first\nbefore 5\nkernel 5\nafter 5\nlast\n"
+
+
+MEET = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry meet(.param .u64 out)
+{
+  .reg .b32 %v, %n; .reg .b64 %o; .reg .pred %p;
+  mov.u32 %n, %nctaid.x; ld.param.u64 %o, [out];
+  red.release.gpu.global.add.u32 [%o], 1;
+WAIT:
+  ld.acquire.gpu.global.u32 %v, [%o]; setp.lt.u32 %p, %v, %n; @%p bra WAIT;
+  red.global.add.u32 [%o+4], 1;
+  ret;
+}
+"""
+
+
+def test_blocks_of_a_cooperative_launch_meet_and_too_many_are_refused():
+    device = Emulated()
+    out = np.zeros(2, np.uint32)
+    device.register(out.ctypes.data, out.nbytes, "out")
+    program, params = device.load(MEET), [out.ctypes.data.to_bytes(8, "little")]
+    device.launch(program, "meet", Launch((200, 1, 1), (1, 1, 1), flags=COOPERATIVE), params)
+    assert out.tolist() == [200, 200]
+    with pytest.raises(DeviceError) as caught:
+        device.launch(program, "meet", Launch((265, 1, 1), (1024, 1, 1), flags=COOPERATIVE), params)
+    assert str(caught.value) == ("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: launch of `meet`: 265 blocks are to run at "
+                                 "once; of this shape the device holds 264")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import schedule
+from .. import barriers, meetings
 from . import warp
 
 
@@ -10,7 +10,7 @@ def barrier(body, instr):
     """bar[rier][.cta].sync / .red / .arrive [d,] a[, b][, p], and bar.warp.sync."""
     mods = instr.mods
     if "warp" in mods:
-        warp.meet(body, instr, schedule.WARP_SYNC, body.read(instr.operands[0], 32))
+        warp.meet(body, instr, meetings.WARP_SYNC, body.read(instr.operands[0], 32))
     elif "arrive" in mods:
         number, count = (body.read(o, 32) for o in instr.operands)
         flag = _call(body, instr, "emu_arrive", number, count)
@@ -20,7 +20,7 @@ def barrier(body, instr):
     elif "sync" in mods:
         number = body.read(instr.operands[0], 32)
         count = body.read(instr.operands[1], 32) if len(instr.operands) > 1 else "0"
-        _wait(body, instr, number, count, "0")
+        _wait(body, instr, number, count, str(barriers.NO_VOTE))
     else:
         raise body.refuse(instr, "expected .sync, .red, .arrive or .warp.sync")
 

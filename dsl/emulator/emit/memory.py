@@ -130,7 +130,7 @@ def load(body, instr):
     kind, bits, count, size = _shape(instr)
     destination, source = instr.operands[:2]
     pointer, is_param = _pointer(body, instr, source, size)
-    volatile = "volatile " if _is_strong(instr) else ""
+    how, order = _strength(instr, bits)
     align = 1 if is_param else size
     constant = ", !invariant.load !0" if is_param and _is_entry_param(body, source) else ""
     items = destination.items if isinstance(destination, Vec) else (destination,)
@@ -139,7 +139,7 @@ def load(body, instr):
     for i, item in enumerate(items):
         place = pointer if i == 0 else body.op(f"getelementptr i8, ptr {pointer}, i64 {i * bits // 8}")
         each = min(align, bits // 8) if i else align
-        value = body.op(f"load {volatile}i{bits}, ptr {place}, align {each}{constant}")
+        value = body.op(f"load {how}i{bits}, ptr {place}{order}, align {each}{constant}")
         body.write(item, value, bits, kind in SIGNED)
 
 
@@ -147,8 +147,17 @@ def _is_entry_param(body, operand: Addr) -> bool:
     return body.frame.params[operand.base.name][0].startswith("%param")
 
 
-def _is_strong(instr) -> bool:
-    return any(m in ("volatile", "relaxed", "acquire", "mmio") for m in instr.mods)
+_SHARED_BY_BLOCKS = ("global", "generic")
+
+
+def _strength(instr, bits: int) -> tuple[str, str]:
+    """What LLVM writes before the type and after the pointer of an access that other threads may observe."""
+    strong = [m for m in instr.mods if m in ("volatile", "relaxed", "acquire", "release", "mmio")]
+    if not strong:
+        return "", ""
+    if space_of(instr) not in _SHARED_BY_BLOCKS or bits > 64:
+        return "volatile ", ""
+    return "atomic volatile ", " " + (strong[0] if strong[0] in ("acquire", "release") else "monotonic")
 
 
 def store(body, instr):
@@ -159,23 +168,33 @@ def store(body, instr):
     items = source.items if isinstance(source, Vec) else (source,)
     if len(items) != count:
         raise body.refuse(instr, f"it names {len(items)} registers for {count} elements")
+    how, order = _strength(instr, bits)
     align = 1 if is_param else size
     for i, item in enumerate(items):
         place = pointer if i == 0 else body.op(f"getelementptr i8, ptr {pointer}, i64 {i * bits // 8}")
         each = min(align, bits // 8) if i else align
         value = body.read(item, bits)
-        body.do(f"store i{bits} {value}, ptr {place}, align {each}")
+        body.do(f"store {how}i{bits} {value}, ptr {place}{order}, align {each}")
 
 
 def nothing(body, instr):
-    """prefetch, discard of caches, nanosleep, fences: one thread runs at a time, so nothing is left to do."""
+    """prefetch, discard of caches, nanosleep: hints."""
+
+
+def fence(body, instr):
+    """membar and fence: a fence of the host. Threads of one block run in turn: for them the compiler keeps order."""
+    scope = 'syncscope("singlethread") ' if "cta" in instr.mods else ""
+    weaker = any(m in ("acq_rel", "acquire", "release") for m in instr.mods)
+    body.do(f"fence {scope}{'acq_rel' if weaker else 'seq_cst'}")
 
 
 # ** atom, red
 
 
 def atomic(body, instr):
-    """atom, red: one thread runs at a time, so a read, an operation and a write."""
+    """atom, red: on memory that blocks share an atomic operation of the host. Threads of one block run in turn, and so
+    do all blocks of a kernel with floating-point atomics (analysis.order_matters): a read, an operation and a write.
+    """
     kind = type_of(instr)
     count = next((_VECTORS[m] for m in instr.mods if m in _VECTORS), 1)
     if count > 1:
@@ -189,12 +208,33 @@ def atomic(body, instr):
         raise body.refuse(instr, "the emulator has no such atomic operation")
     space = space_of(instr)
     pointer = host_address(body, instr, address, space, bits // 8)
-    old = body.op(f"load i{bits}, ptr {pointer}, align {bits // 8}")
     operands = [body.read(v, bits) for v in values[: 2 if operation == "cas" else 1]]
-    new = _ATOMICS[operation](body, instr, kind, old, *operands)
-    body.do(f"store i{bits} {new}, ptr {pointer}, align {bits // 8}")
+    if space in _SHARED_BY_BLOCKS and bits <= 64 and kind not in FLOATS and not kind.endswith("x2"):
+        old = _host_atomic(body, instr, operation, kind, pointer, operands)
+    else:
+        old = body.op(f"load i{bits}, ptr {pointer}, align {bits // 8}")
+        new = _ATOMICS[operation](body, instr, kind, old, *operands)
+        body.do(f"store i{bits} {new}, ptr {pointer}, align {bits // 8}")
     if destination is not None:
         body.write(destination, old, bits, kind in SIGNED)
+
+
+_HOST_NAMES = {"exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}
+
+
+def _host_atomic(body, instr, operation: str, kind: str, pointer: str, operands: list[str]) -> str:
+    """The old value."""
+    bits = TYPE_BITS[kind]
+    order = "acq_rel" if any(m in ("acquire", "release", "acq_rel") for m in instr.mods) else "monotonic"
+    if operation == "cas":
+        otherwise = "acquire" if order == "acq_rel" else order
+        values = f"i{bits} {operands[0]}, i{bits} {operands[1]}"
+        pair = body.op(f"cmpxchg ptr {pointer}, {values} {order} {otherwise}, align {bits // 8}")
+        return body.op(f"extractvalue {{ i{bits}, i1 }} {pair}, 0")
+    name = _HOST_NAMES.get(operation, operation)
+    if operation in ("min", "max") and kind not in SIGNED:
+        name = "u" + name
+    return body.op(f"atomicrmw {name} ptr {pointer}, i{bits} {operands[0]} {order}, align {bits // 8}")
 
 
 def _atomic_add(body, instr, kind, old, value):

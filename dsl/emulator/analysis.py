@@ -1,0 +1,97 @@
+"""What can be read off PTX before it is translated: calls, loops, polling, and whether the order of blocks shows."""
+
+from __future__ import annotations
+
+from .syntax import FLOATS, SINK, Addr, Function, Instr, Label, Module, Not, Reg, Vec
+
+_SPINS = frozenset({"volatile", "relaxed", "acquire", "cas", "exch"})
+_FLOATS = FLOATS | {"f16x2", "bf16x2"}
+
+
+def reachable(module: Module, entry: Function) -> list[Function]:
+    """The entry and every function it can call, each once."""
+    found, queue = [entry], [entry]
+    while queue:
+        for item in queue.pop().items:
+            if isinstance(item, Instr) and item.opcode == "call":
+                for operand in item.operands:
+                    callee = module.functions.get(getattr(operand, "name", None))
+                    if callee is not None and callee not in found:
+                        found.append(callee)
+                        queue.append(callee)
+    return found
+
+
+def _back_edges(function: Function):
+    """(label, its position, the branch's position) of every branch that goes back."""
+    positions = {item.name: i for i, item in enumerate(function.items) if isinstance(item, Label)}
+    for i, item in enumerate(function.items):
+        if isinstance(item, Instr) and item.opcode in ("bra", "brx") and item.operands:
+            names = [getattr(item.operands[0], "name", None)]
+            if item.opcode == "brx":
+                names = function.targets.get(getattr(item.operands[-1], "name", None), ())
+            for name in names:
+                if positions.get(name, i + 1) <= i:
+                    yield name, positions[name], i
+
+
+def has_loops(function: Function) -> bool:
+    """Whether a thread may run an instruction twice."""
+    return next(_back_edges(function), None) is not None
+
+
+def spin_labels(function: Function) -> set[str]:
+    """Loop heads whose body polls memory: such a loop may wait for another thread, which must get its turn."""
+    return {
+        name for name, start, end in _back_edges(function) if any(_may_wait(each) for each in function.items[start:end])
+    }
+
+
+def _may_wait(item) -> bool:
+    if not isinstance(item, Instr):
+        return False
+    return item.opcode == "nanosleep" or item.opcode in ("ld", "atom") and not _SPINS.isdisjoint(item.mods)
+
+
+def order_matters(function: Function) -> bool:
+    """Whether an atomic on memory that blocks share gives another result when blocks come in another order.
+
+    Floating-point ones round by order; what an atomic returns, if it is read, and what exch and cas leave depend on it.
+    """
+    read = None
+    for item in function.items:
+        if not isinstance(item, Instr) or item.opcode not in ("atom", "red"):
+            continue
+        if any(each.split("::")[0] == "shared" for each in item.mods):
+            continue
+        if not _FLOATS.isdisjoint(item.mods) or "exch" in item.mods or "cas" in item.mods:
+            return True
+        if item.opcode == "atom" and item.operands and item.operands[0] != SINK:
+            read = _registers_read(function) if read is None else read
+            if getattr(item.operands[0], "name", None) in read:
+                return True
+    return False
+
+
+def _registers_read(function: Function) -> set[str]:
+    """Names of the registers that some instruction may read: of every operand but a first one that is written."""
+    found: set[str] = set()
+    for item in function.items:
+        if isinstance(item, Instr):
+            writes = item.opcode not in ("st", "red", "bra", "brx", "call", "bar", "barrier", "cp", "nanosleep")
+            found.update(_names(item.guard))
+            for operand in item.operands[1 if writes else 0 :]:
+                found.update(_names(operand))
+    return found
+
+
+def _names(operand):
+    if isinstance(operand, Reg):
+        yield operand.name
+    elif isinstance(operand, Addr):
+        yield from _names(operand.base)
+    elif isinstance(operand, Not):
+        yield from _names(operand.item)
+    elif isinstance(operand, Vec):
+        for each in operand.items:
+            yield from _names(each)
