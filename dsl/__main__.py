@@ -83,7 +83,11 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
         status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except BaseException as error:
         sys.stdout.flush()
-        print(_failure(session.cause(error), options.full_traceback), file=sys.stderr)
+        error = session.cause(error)
+        if isinstance(error, KeyboardInterrupt):
+            print("dsl: stopped", file=sys.stderr)
+            return 130
+        print(_failure(error, options.full_traceback), file=sys.stderr)
         status = 1
     for stage in options.show:
         print(session.show(stage))

@@ -84,10 +84,10 @@ def warm(compiler: str = "embedded") -> None:
 
 
 def uninstall() -> None:
-    """Take the aliases back: later imports of the names find the real packages."""
+    """Take the aliases back: later imports of the names find the real packages. NVIDIA's modules stay."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ALIASES]:
-        del sys.modules[name]
+        for name in [name for name in sys.modules if name.partition(".")[0] in ALIASES]:
+            del sys.modules[name]
     from dsl.launch import session
     session.stop()

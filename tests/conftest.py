@@ -1,9 +1,12 @@
 """Every PTX that programs compile to in this process is given to ptxas at the end: it must take it."""
 
+import importlib.util
 import os
 import re
 import shutil
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +52,17 @@ def ptxas_path() -> str:
         return sass.find("ptxas")
     except sass.ToolMissing as error:
         missing(str(error))
+
+
+@pytest.fixture(scope="session")
+def both():
+    """`both(program, arguments)`: the runs of a program under our compiler and under NVIDIA's, see second_opinion.py."""
+    spec = importlib.util.spec_from_file_location("second_opinion", Path(__file__).with_name("second_opinion.py"))
+    second_opinion = sys.modules["second_opinion"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(second_opinion)
+    if second_opinion.missing():
+        missing(second_opinion.missing())
+    return second_opinion.both
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -40,7 +40,8 @@ INSTALL = f"uv sync --group nvidia    (or: pip install {PACKAGE})"
 SOURCE = Path(__file__).with_name("nvidia_runtime.c")
 FLAGS = ("-O1", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-shared", "-fPIC")
 FAT_BINARY = 0xBA55ED50                          # the magic number of fatBinaryHeader_t: u32, u16, u16 its size, u64 the rest
-SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 1, 2, 500, 719, 801
+SUCCESS, INVALID_CONFIGURATION, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 9, 500, 719, 801        # cudaError
+RAISED_FOR_FFI = "CUDA error"
 
 
 class CompilerMissing(devices.DeviceMissing):
@@ -158,6 +159,8 @@ def prepare(kind: str) -> None:
     before = {name: os.environ.get(name) for name in ("CUTE_DSL_KEEP", "CUTE_DSL_DUMP_DIR")}
     os.environ.update(settings)
     importlib.import_module("cutlass.cute")
+    if kind == "emulator":
+        _one_stream()
     if importlib.util.find_spec("tvm_ffi"):
         importlib.import_module("tvm_ffi")
     for name, value in before.items():           # they were read; what the program starts is not to write here
@@ -171,6 +174,15 @@ def _one_device() -> None:
     """The executor asks CUDA for the number of devices before it loads a module."""
     runtime = importlib.import_module("cuda.bindings.runtime")
     runtime.cudaGetDeviceCount = lambda: (runtime.cudaError_t.cudaSuccess, 1)
+
+
+def _one_stream() -> None:
+    """The helpers of `cutlass.cuda` ask the driver from Python."""
+    helpers, driver = importlib.import_module("cutlass").cuda, importlib.import_module("cuda.bindings.driver")
+    helpers.initialize_cuda_context = lambda device_id=0, flags=0: driver.CUcontext(0)
+    helpers.default_stream = lambda: driver.CUstream(0)
+    helpers.stream_create = lambda id=0: driver.CUstream(0)
+    helpers.stream_sync = helpers.stream_destroy = lambda stream: None
 
 
 # ** the session
@@ -199,11 +211,13 @@ class Module:
 
 @dataclass
 class NvidiaSession(session.Session):
-    """A run under NVIDIA's compiler. `failure` is the first thing a launch raised; its program saw a CUDA error."""
+    """A run under NVIDIA's compiler. A program sees only a CUDA error of what a launch raised, its `failure`; `broken`
+    is what says nothing about the program: the emulator lacks something, or Ctrl-C. Nothing works after that."""
 
     folder: Path = Path()
     modules: dict[str, Module] = field(default_factory=dict)        # by the hash of the cubin
     failure: BaseException | None = None
+    broken: BaseException | None = None
     undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def compiler_facts(self) -> dict:
@@ -224,7 +238,10 @@ class NvidiaSession(session.Session):
 
     def cause(self, error: BaseException) -> BaseException:
         """What is behind an exception that left the program: what a launch raised, or the error as NVIDIA means it."""
-        if self.failure is not None:
+        if self.broken is not None:
+            return self.broken
+        is_cuda = type(error).__name__ == "DSLCudaRuntimeError" or str(error).startswith(RAISED_FOR_FFI)
+        if self.failure is not None and is_cuda:
             return self.failure
         outcome = _rejection(error)
         if outcome is not None:
@@ -232,9 +249,9 @@ class NvidiaSession(session.Session):
         return error
 
     def check(self) -> None:
-        """Raises what a launch raised and the program did not let through."""
-        if self.failure is not None:
-            raise self.failure
+        """Raises what broke the run and the program did not let through."""
+        if self.broken is not None:
+            raise self.broken
 
     def note(self, ptx: str, cubin: bytes) -> None:
         """Write down a compiled module."""
@@ -379,7 +396,7 @@ class Calls(ctypes.Structure):
 
 
 class _Runtime:
-    """What the C library asks of Python. Compiled code knows no exceptions: the session keeps the first."""
+    """What the C library asks of Python. Compiled code knows no exceptions: the session keeps them."""
 
     def __init__(self, run: NvidiaSession):
         self.run, self.device = run, run.device
@@ -396,12 +413,19 @@ class _Runtime:
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
         def call(*arguments) -> int:
-            if self.run.failure is not None and function != self.raised:    # as on a GPU, nothing works after a fault
+            if self.run.broken is not None and function != self.raised:
                 return LAUNCH_FAILED
             try:
                 return function(*arguments)
+            except DeviceError as error:
+                self.run.failure = error
+                return INVALID_CONFIGURATION
+            except Missing as error:
+                self.run.broken = error
+                return NOT_SUPPORTED
             except BaseException as error:
                 self.run.failure = error
+                self.run.broken = None if isinstance(error, Exception) else error
                 return LAUNCH_FAILED
         return call
 
@@ -451,7 +475,7 @@ class _Runtime:
         if "tvm_ffi" not in sys.modules:
             return SUCCESS
         ffi = importlib.import_module("tvm_ffi").LIB
-        ffi.TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", f"CUDA error {code}".encode())
+        ffi.TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", f"{RAISED_FOR_FFI} {code}".encode())
         return SUCCESS
 
     def missing(self, function: bytes) -> int:
