@@ -26,6 +26,9 @@ SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q"
                "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
 SLOT_BYTES = 8
 _RECORD_BYTES = 56
+# A value that an object hands out itself: what it is as a kernel parameter, and its bytes.
+_RAW_PARAMS = {"i1": ("int", 1), "i8": ("int", 1), "i16": ("int", 2), "i32": ("int", 4), "i64": ("int", 8),
+               "f16": ("float", 2), "bf16": ("float", 2), "f32": ("float", 4), "f64": ("float", 8)}
 COOPERATIVE, PROGRAMMATIC = 1, 2       # bits of a launch record's flags
 
 
@@ -274,16 +277,19 @@ def _param(leaf) -> tuple[str, int, mlir.Type]:
         return "int", 1, mlir.i8
     if isinstance(leaf, Numeric):
         return "float" if leaf.is_float else "int", leaf.storage_width // 8, leaf.mlir_type()
-    raise DSLUserCodeTypeError("an object's own SSA values cannot be kernel parameters",
-                               fix="pass its numbers and tensors as arguments of their own")
+    kind, size_bytes = _RAW_PARAMS.get(str(leaf.value.type), ("ptr", 8))
+    if kind == "ptr" and not str(leaf.value.type).startswith("!llvm.ptr"):
+        raise DSLUserCodeTypeError(f"an object made of a {leaf.value.type} cannot be a kernel parameter",
+                                   fix="make it of numbers and pointers")
+    return kind, size_bytes, mlir.i8 if str(leaf.value.type) == "i1" else leaf.value.type
 
 
 def _to_param(leaf) -> mlir.Value:
-    return mlir.result("arith.extui", mlir.i8, leaf.ir()) if isinstance(leaf, Boolean) else leaf.ir()
+    return mlir.result("arith.extui", mlir.i8, leaf.ir()) if leaf.ir_type() == mlir.i1 else leaf.ir()
 
 
 def _from_param(leaf, argument: mlir.Value):
-    if isinstance(leaf, Boolean):
+    if leaf.ir_type() == mlir.i1:
         argument = mlir.result("arith.trunci", mlir.i1, argument)
     return leaf.with_ir(argument)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 from collections.abc import Sequence
 
 from dsl.core.dtypes import Numeric, NumericMeta, of_python
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import AddressSpace, element_bytes
-from dsl.launch import abi, dlpack
+from dsl.launch import abi, containers, dlpack
 from dsl.launch.abi import PointerType, ScalarType, StreamType, SymInt, TensorType
+from dsl.layout import Layout
 
 
 def sym_int(width: int = 32, *, divisibility: int = 1, symbol: str | None = None) -> SymInt:
@@ -262,17 +262,25 @@ def nullptr(dtype: type[Numeric], mem_space: AddressSpace = AddressSpace.generic
 # --- types of arguments ----------------------------------------------------------------------------------------------
 
 
+def is_tensor(value: object) -> bool:
+    """Whether `value` is a tensor: of another library, from_dlpack's, or a fake one (a numpy scalar is a number)."""
+    return isinstance(value, (RuntimeTensor, FakeTensor)) or dlpack.is_tensor(value) and getattr(value, "shape", ()) != ()
+
+
 def is_typed(argument: object) -> bool:
     """Whether `argument` is a type that a call brings values of (and not a static value)."""
     return hasattr(argument, "slot_formats")
 
 
-def typed(value: object, annotation: object = None) -> object:
+def typed(value: object, annotation: object = None, marker: type | None = None) -> object:
     """The type `value` is passed as, or `value` itself where it can only be part of the code.
 
     A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A Python number takes
-    the annotated type, else Int32 (Int64 where it needs more), Float32 or Boolean; inside a container it is static.
+    the annotated type, else Int32 (Int64 where it needs more), Float32 or Boolean. In a
+    container what a field annotates with `marker` is static.
     """
+    from dsl.launch import protocol
+    annotation = containers.number_in(annotation)
     if hasattr(value, "argument_type"):
         return value.argument_type()
     if isinstance(value, Numeric):
@@ -281,11 +289,15 @@ def typed(value: object, annotation: object = None) -> object:
         return StreamType()
     number = value.item() if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () else value
     if of_python(number):
+        if containers.keeps_ints(annotation):
+            return value
         dtype = annotation if isinstance(annotation, NumericMeta) and annotation is not Numeric else None
         return ScalarType(dtype or _numpy_type(value) or of_python(number))
     if dlpack.is_tensor(value):
         return from_dlpack(value).mark_layout_dynamic().argument_type()
-    return _container(value) or value
+    if isinstance(value, Layout):
+        return containers.LayoutType.of(value) or value
+    return protocol.typed(value) or _container(value, annotation, marker) or value
 
 
 def _is_stream(value: object) -> bool:
@@ -300,33 +312,21 @@ def _numpy_type(value: object) -> type[Numeric] | None:
     return next((dtype for dtype in dlpack.DTYPES if dtype.numpy_dtype == type(value).__name__), None)
 
 
-def _container(value: object) -> abi.ContainerType | None:
-    """The type of a tuple, list, dict or dataclass with something typed in it, else None."""
-    kind = type(value)
-    if isinstance(value, (tuple, list)):
-        names = [f"[{index}]" for index in range(len(value))]
-        make = (lambda parts: kind(*parts)) if hasattr(kind, "_fields") else kind
-        parts = list
-    elif kind is dict:
-        keys = list(value)
-        names, parts = [f"[{key!r}]" for key in keys], lambda v: [v.get(key) for key in keys]
-        make = lambda parts: dict(zip(keys, parts))
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [field.name for field in dataclasses.fields(value) if field.init]
-        names, parts = [f".{field}" for field in fields], lambda v: [getattr(v, field) for field in fields]
-        make = lambda parts: kind(**dict(zip(fields, parts)))
-    else:
+def _container(value: object, annotation: object, marker: type | None) -> abi.ContainerType | None:
+    """The type of a container with something typed in it, else None."""
+    parts = containers.parts_of(value)
+    if parts is None:
         return None
-    types = tuple(_part(part) for part in parts(value))
+    types = tuple(_part(part, hint, marker) for part, hint in zip(parts.of(value), containers.hints(parts, annotation)))
     if all(isinstance(part, abi.Static) for part in types):
         return None
-    return abi.ContainerType(kind, tuple(names), types, parts, make)
+    return abi.ContainerType(type(value), parts.names, types, parts.of, parts.make)
 
 
-def _part(value: object) -> object:
-    if of_python(value):
+def _part(value: object, annotation: object, marker: type | None) -> object:
+    if marker is not None and annotation is marker:
         return abi.Static(value)
-    found = typed(value)
+    found = typed(value, annotation, marker)
     return found if is_typed(found) else abi.Static(value)
 
 
@@ -335,29 +335,55 @@ def _from_environment(type_: object) -> bool:
 
 
 class Signature:
-    """The typed parameters of a compiled function, which read the values of a call."""
+    """The parameters of a compiled function that calls may bring: typed ones, and static ones of the code, to be checked.
 
-    def __init__(self, function: str, names: Sequence[str], types: Sequence[object]):
-        pairs = [(name, type_) for name, type_ in zip(names, types) if is_typed(type_)]
-        self.function = function
-        self.names, self.types = [name for name, _ in pairs], [type_ for _, type_ in pairs]
+    A call brings all of them in order or by name, or the typed ones alone. What it leaves out has its default, where it has
+    one, or the static value it was compiled with.
+    """
+
+    def __init__(self, function: str, names: Sequence[str], types: Sequence[object], defaults: dict | None = None):
+        self.function, self.names, self.defaults = function, list(names), defaults or {}
+        self.types = [type_ if is_typed(type_) else abi.Static(type_) for type_ in types]
+
+    @property
+    def _typed(self) -> list[tuple[str, object]]:
+        return [(name, type_) for name, type_ in zip(self.names, self.types) if not isinstance(type_, abi.Static)]
 
     def __str__(self) -> str:
-        return f"{self.function}({', '.join(f'{name}: {type_}' for name, type_ in zip(self.names, self.types))})"
+        return f"{self.function}({', '.join(f'{name}: {type_}' for name, type_ in self._typed)})"
 
     def bind(self, values: Sequence[object], keywords: dict | None = None) -> tuple[list, abi.Binding]:
         """Slot values of a call, and its binding, which holds the storages. Raises TypeError or ValueError."""
-        values, keywords = list(values), dict(keywords or {})
-        brought = [name for name, type_ in zip(self.names, self.types) if not _from_environment(type_)]
-        while keywords and len(values) < len(brought) and brought[len(values)] in keywords:
-            values.append(keywords.pop(brought[len(values)]))
-        if len(values) != len(brought) or keywords:
-            got = f"{len(values)}" + f" and {', '.join(keywords)}" * bool(keywords)
-            raise TypeError(f"Expects {len(brought)} arguments when calling: `{self}`, got {got}; "
-                            "static ones are part of the code")
-        binding, slots, remaining = abi.Binding(str(self)), [], iter(values)
-        for position, (name, type_) in enumerate(zip(self.names, self.types)):
+        brought = self._brought(list(values), dict(keywords or {}))
+        binding, slots = abi.Binding(str(self)), []
+        for position, (name, type_, value) in enumerate(zip(self.names, self.types, brought)):
             binding.position, binding.name = position, name
-            value = None if _from_environment(type_) else next(remaining)
             slots += type_.read(value, binding)
         return slots, binding
+
+    def _brought(self, values: list, keywords: dict) -> list:
+        """A value for every parameter. Raises TypeError for one too many or too few."""
+        places = [place for place, type_ in enumerate(self.types) if not _from_environment(type_)]
+        typed_places = [place for place in places if not isinstance(self.types[place], abi.Static)]
+        if len(values) + len(keywords) == len(typed_places) < len(places):
+            places = typed_places
+        found = dict(zip(places, values))
+        for place in places[len(values):]:
+            name, type_ = self.names[place], self.types[place]
+            if name in keywords:
+                found[place] = keywords.pop(name)
+            elif isinstance(type_, abi.Static):
+                found[place] = type_.value
+            elif name in self.defaults:
+                found[place] = self.defaults[name]
+        missing = [self.names[place] for place in typed_places if place not in found]
+        if missing or keywords or len(values) > len(places):
+            got = f"{len(values)}" + f" and {', '.join(keywords)}" * bool(keywords)
+            lacking = f", {', '.join(missing)} missing" * bool(missing)
+            raise TypeError(f"Expects {len(typed_places)} arguments when calling: `{self}`, got {got}{lacking}; "
+                            "static ones are part of the code")
+        return [found[place] if place in found else self._left_out(type_) for place, type_ in enumerate(self.types)]
+
+    @staticmethod
+    def _left_out(type_: object) -> object:
+        return type_.value if isinstance(type_, abi.Static) else None

@@ -20,6 +20,15 @@ from dsl.layout import Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, transform_leaf
 
 
+class StaticInts:
+    """An annotation of int tuples (`cute.Shape`): Python integers in one are static, numbers of the DSL are arguments."""
+
+
+def keeps_ints(annotation: object) -> bool:
+    """Whether an annotation keeps Python integers static."""
+    return isinstance(annotation, type) and issubclass(annotation, StaticInts)
+
+
 @dataclass(frozen=True)
 class Parts:
     """What is in a container: a name and an annotation a part, how to list the parts of one like it, and to make one."""
@@ -78,7 +87,12 @@ def map_parts(value: object, function: Callable[[object, object], object], annot
     parts = parts_of(value)
     if parts is None:
         return function(value, annotation)
-    return parts.make([map_parts(part, function, hint) for part, hint in zip(parts.of(value), parts.annotations)])
+    return parts.make([map_parts(part, function, hint) for part, hint in zip(parts.of(value), hints(parts, annotation))])
+
+
+def hints(parts: Parts, annotation: object) -> tuple:
+    """The annotation of each part of a container that is annotated itself."""
+    return (annotation,) * len(parts.annotations) if keeps_ints(annotation) else parts.annotations
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import arguments, compile, results
+from dsl.launch import arguments, compile, containers, results
 from dsl.span import here
+from dsl.tile.tensor import Tensor
 
 
 class _Function:
@@ -56,6 +57,12 @@ class _Function:
         """Whether parameter `name` is annotated as known while compiling."""
         return self.annotations.get(name) is self.static_marker
 
+    def typed(self, name: str, value: object) -> object:
+        """How `value` is passed for parameter `name` from Python. Raises DSLUserCodeTypeError for what cannot be passed."""
+        annotation = self.annotations.get(name)
+        _check_argument(self.__name__, name, value, annotation)
+        return arguments.typed(value, annotation, self.static_marker)
+
     def bind(self, args: tuple, keywords: dict) -> inspect.BoundArguments:
         try:
             bound = self.signature.bind(*args, **keywords)
@@ -78,6 +85,23 @@ class _Bound:
 
     def __call__(self, *args, **keywords):
         return self.function(self.instance, *args, **keywords)
+
+
+def _check_argument(function: str, name: str, value: object, annotation: object) -> None:
+    """Raise the author's error for what no parameter takes, and for a tensor in place of a number or the reverse."""
+    if isinstance(value, (set, frozenset)):
+        raise DSLUserCodeTypeError(f"`{function}` gets a set for `{name}`, and a set has no order",
+                                   fix="pass a tuple or a list", id="ARG_UNORDERED_CONTAINER")
+    if isinstance(value, (str, bytes, complex)):
+        raise DSLUserCodeTypeError(f"`{function}` gets a {type(value).__name__} for `{name}`, which is no value at run time",
+                                   fix=f"annotate it as static: `{name}: cutlass.Constexpr`", id="ARG_UNSUPPORTED_TYPE")
+    is_number = of_python(value) is not None or isinstance(value, Numeric)
+    if annotation is Tensor and is_number:
+        raise DSLUserCodeTypeError(f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
+                                   fix="pass an array, a torch tensor or from_dlpack(...)", id="ARG_ANNOTATION_MISMATCH")
+    if isinstance(annotation, NumericMeta) and (arguments.is_tensor(value)):
+        raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got a tensor ({type(value).__name__})",
+                                   fix=f"annotate `{name}: cute.Tensor`, or pass a number", id="ARG_ANNOTATION_MISMATCH")
 
 
 class JitFunction(_Function):
@@ -116,6 +140,12 @@ class KernelFunction(_Function):
                                            fix=f"annotate `{name}` with its type, or pass a Python value",
                                            id="PHASE_REQUIRES_CONSTANT")
             return Static(value)
+        return containers.map_parts(value, self._number, annotation)
+
+    def _number(self, value: object, annotation: object) -> object:
+        """A part of a parameter: a Python number as a number of the DSL, and what a field marks as static as it is."""
+        if annotation is self.static_marker or containers.keeps_ints(annotation):
+            return value
         if isinstance(annotation, NumericMeta) and (of_python(value) or isinstance(value, Numeric)):
             return annotation(value)
         dtype = of_python(value)
@@ -203,9 +233,13 @@ class CompiledFunction:
         self.function = function
         self.bound = function.bind(args, keywords)
         names, values = _spread(self.bound)
-        self.typed = [value if function.is_static(name) else arguments.typed(value, function.annotations.get(name))
+        self.typed = [value if function.is_static(name) else function.typed(name, value)
                       for name, value in zip(names, values)]
-        self.arguments = arguments.Signature(function.__name__, names, self.typed)
+        later = [place for place, name in enumerate(names) if not function.is_static(name) and name != "self"]
+        defaults = {name: parameter.default for name, parameter in function.signature.parameters.items()
+                    if parameter.default is not parameter.empty}
+        self.arguments = arguments.Signature(function.__name__, [names[place] for place in later],
+                                             [self.typed[place] for place in later], defaults)
         traced = trace.trace_host(function.__name__, self._body, self.typed)
         self.compiled = compile.compile(traced, options)
 

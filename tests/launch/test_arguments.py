@@ -133,10 +133,11 @@ def test_what_each_value_is_typed_as():
     assert typed(Uint8(3)).dtype is Uint8
     assert layout_of(typed(torch.zeros(4, 8))) == "(?,?):(?{i64},1)"
     assert typed(make_fake_stream()).slot_formats() == "Q"
-    assert typed("text") == "text" and typed(None) is None and typed((1, 2)) == (1, 2)
+    assert typed("text") == "text" and typed(None) is None and typed((None, "a")) == (None, "a")
+    assert typed((1, 2.5, True)).slot_formats() == "if?"
     pair = typed((torch.zeros(4), 3))
-    assert pair.slot_formats() == "Pi" and str(pair) == "tuple(Tensor([?], float32), 3)"
-    assert typed(Config(torch.zeros(4, 8), 3)).slot_formats() == "Piiq"
+    assert pair.slot_formats() == "Pii" and str(pair) == "tuple(Tensor([?], float32), int32)"
+    assert typed(Config(torch.zeros(4, 8), 3)).slot_formats() == "Piiqi"
 
 
 def layout_of(type_) -> str:
@@ -160,7 +161,7 @@ def test_arguments_by_name():
     assert SIGNATURE.bind([tensor], {"n": 3, "b": other})[0] == SIGNATURE.bind([tensor, other, 3])[0]
     with pytest.raises(TypeError, match="Expects 3 arguments .* got 3 and m;"):
         SIGNATURE.bind([tensor, other, 3], {"m": 1})
-    with pytest.raises(TypeError, match="Expects 3 arguments .* got 1 and n;"):
+    with pytest.raises(TypeError, match="Expects 3 arguments .* got 1, b missing;"):
         SIGNATURE.bind([tensor], {"n": 3})
 
 
@@ -194,7 +195,7 @@ F = "f(a: Tensor([?, 8], float32), b: Tensor([?], float32), n: int32)"
     ((torch.zeros(4, 8), torch.zeros(4), 1 << 40), ValueError,
      f"Mismatched n on argument #2 when calling: `{F}`, expected to be 32 bits wide, got 1099511627776"),
     ((torch.zeros(4, 8), torch.zeros(4)), TypeError,
-     f"Expects 3 arguments when calling: `{F}`, got 2; static ones are part of the code"),
+     f"Expects 3 arguments when calling: `{F}`, got 2, n missing; static ones are part of the code"),
 ])
 def test_mismatch_says_what_was_expected(values, error, text):
     with pytest.raises(error) as raised:

@@ -5,6 +5,7 @@ from dsl.core.dtypes import (BFloat16, Boolean, Float16, Float32, Float64, Int8,
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.core.value import select as where
 from dsl.cutlass.cute import arch, nvgpu, runtime
+from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
 from dsl.cutlass.cute.decorators import compile, jit, kernel
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.unsupported import module_getattr as _refuser
