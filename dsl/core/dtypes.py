@@ -1,7 +1,8 @@
-"""The numeric types: a table on top, promotion rules below, and values that are static or dynamic.
+"""The numeric types: a table, promotion rules, and values that are static or dynamic.
 
 A value holds a Python number (static, known while tracing) or an SSA value (dynamic). Operators fold static operands
-and emit ops otherwise. Rules of promotion are those measured of release 4.8.1 of NVIDIA's compiler (docs/types.md).
+and emit ops otherwise. A static float is not rounded before it becomes part of the code, as upstream. Rules are those
+measured of release 4.8.1 of NVIDIA's compiler (docs/types.md).
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import math
 import struct
 
-from dsl.core import arith, mlir
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core import arith, conversion, mlir
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
+from dsl.core.formats import FORMATS, round_to
 
 
 class NumericMeta(type):
-    """Types print by their bare name, and compare by identity."""
+    """Types print by their bare name, and compare by identity; their facts are attributes."""
 
     def __repr__(cls) -> str:
         return cls.__name__
@@ -22,17 +24,94 @@ class NumericMeta(type):
     def __str__(cls) -> str:
         return cls.__name__
 
+    @property
+    def is_abstract(cls) -> bool:
+        """Whether this is a family (Numeric, Integer, Float) and no type of values."""
+        return cls.__name__ in ("Numeric", "Integer", "Float")
+
+    @property
+    def bytes(cls) -> int:
+        """Bytes that one value takes, rounded up."""
+        return -(-cls.width // 8)
+
+    def n_bytes(cls, n_elements: int) -> int:
+        """Bytes that `n_elements` packed elements take, rounded up."""
+        return -(-cls.width * n_elements // 8)
+
+    @property
+    def zero(cls) -> int | float:
+        return 0.0 if cls.is_float else 0
+
+    @property
+    def min(cls) -> int:
+        """The least value of an integer type of this width."""
+        cls._only("min", cls.is_integer)
+        return -(1 << (cls.width - 1)) if cls.signed or cls.width == 1 else 0
+
+    @property
+    def max(cls) -> int:
+        """The greatest value of an integer type of this width."""
+        cls._only("max", cls.is_integer)
+        return (1 << (cls.width - 1)) - 1 if cls.signed or cls.width == 1 else (1 << cls.width) - 1
+
+    @property
+    def inf(cls) -> float:
+        cls._only("inf", cls.is_float)
+        return math.inf
+
+    @property
+    def nan(cls) -> float:
+        cls._only("nan", cls.is_float)
+        return math.nan
+
+    @property
+    def exponent_width(cls) -> int:
+        """Exponent bits of a narrow float type."""
+        cls._only("exponent_width", cls.is_float and cls.width <= 8)
+        return FORMATS[cls.__name__].exponent_bits
+
+    @property
+    def mantissa_width(cls) -> int:
+        """Fraction bits of a narrow float type."""
+        cls._only("mantissa_width", cls.is_float and cls.width <= 8)
+        return FORMATS[cls.__name__].fraction_bits
+
+    def _only(cls, name: str, has: bool) -> None:
+        if not has:
+            raise AttributeError(f"{cls} has no attribute '{name}'")
+
+    def is_same_kind(cls, other: type) -> bool:
+        """Whether both are integer types or both float types."""
+        return cls.is_integer == other.is_integer and cls.is_float == other.is_float
+
+    def recast_width(cls, width: int) -> type[Numeric]:
+        """The type of this kind and sign that is `width` bits wide. Raises DSLUserCodeTypeError where there is none."""
+        prefix = "Float" if cls.is_float else "Int" if cls.signed else "Uint"
+        found = _NAMED.get(f"{prefix}{width}")
+        if found is None:
+            raise DSLUserCodeTypeError(f"there is no {prefix} of {width} bits")
+        return found
+
+    def from_python(cls, value: bool | int | float) -> type[Numeric]:
+        """The type a Python number takes."""
+        found = of_python(value)
+        if found is None:
+            raise DSLUserCodeTypeError(f"{type(value).__name__} is no Python number")
+        return found
+
 
 class Numeric(metaclass=NumericMeta):
     """A typed number. `Int32(5)` is static; an argument or the result of an op on one is dynamic."""
 
     __slots__ = ("value", "owner", "known_divisor")
-    width: int                    # bits of the value
+    width = 8                     # bits of the value
     storage_width: int            # bits one element takes in memory
     signed = True
     is_integer = is_float = False
-    format: str                   # struct format of a host argument slot
-    numpy_dtype: str | None = None
+    format: str | None            # struct format of a host argument slot; None where the type cannot be an argument
+    numpy_name: str | None = None
+    carrier: mlir.Type            # the MLIR type of its SSA values: bits, where MLIR has no arithmetic on the type
+    _exact_range: tuple[int, int] | None = None
 
     def __init__(self, value: object):
         if isinstance(value, mlir.Value):
@@ -50,7 +129,7 @@ class Numeric(metaclass=NumericMeta):
 
     @classmethod
     def mlir_type(cls) -> mlir.Type:
-        return _MLIR_TYPES[cls.__name__]
+        return cls.carrier
 
     @classmethod
     def storage_type(cls) -> mlir.Type:
@@ -67,19 +146,28 @@ class Numeric(metaclass=NumericMeta):
         return type(self)
 
     def convert_value(self, to: type[Numeric]):
-        """This value as `to` holds it: a Python number or an SSA value."""
+        """This value as `to` holds it: a Python number or an SSA value. Extension is signed where both types are."""
         if not isinstance(self.value, mlir.Value):
+            if to.is_integer and to._exact_range is None:       # such a type has no static values
+                return mlir.constant(int(self.value), to.carrier)
             return to.wrap(self.value)
         mlir.check_owner(self.owner)
-        if to is type(self):
-            return self.value
-        if to is Boolean:
-            return arith.compare("ne", self.value, mlir.constant(0, self.value.type), self.signed)
-        signed = self.signed and type(self) is not Boolean
-        return arith.convert(self.value, to.mlir_type(), signed, to.signed)
+        return self.value if to is type(self) else conversion.convert(self.value, type(self), to)
 
-    def to(self, dtype: type[Numeric]) -> Numeric:
+    def to(self, dtype: type[Numeric]):
+        """This number as `dtype`; `to(int)` and `to(float)` give a Python number and need a static one."""
+        if not isinstance(dtype, NumericMeta) and dtype not in (int, float, bool):
+            raise DSLUserCodeTypeError(f"`.to()` takes a numeric type, and got {dtype!r}",
+                                       fix="for example `x.to(cutlass.Float32)`")
         return dtype(self)
+
+    def bitcast(self, dtype: type[Numeric]) -> Numeric:
+        """The same bits as a `dtype` of the same width."""
+        if type(self).width != dtype.width:
+            raise DSLUserCodeValueError(f"a {type(self)} has {type(self).width} bits, and a {dtype} {dtype.width}: bits can "
+                                        "only be read as a type of the same width")
+        bits = self.ir()
+        return dtype(bits if bits.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, bits))
 
     @property
     def divisibility(self) -> int:
@@ -97,8 +185,12 @@ class Numeric(metaclass=NumericMeta):
         if isinstance(self.value, mlir.Value):
             mlir.check_owner(self.owner)
             return self.value
-        value = int(self.value) if type(self) is Boolean else self.value
-        return mlir.constant(value, self.mlir_type())
+        return mlir.constant(type(self).constant_of(self.value), self.carrier)
+
+    @classmethod
+    def constant_of(cls, value) -> int | float:
+        """The number that stands for the static `value` in code and in memory: bits, where the carrier is an integer."""
+        return int(value)
 
     def with_ir(self, value: mlir.Value) -> Numeric:
         return type(self)(value)
@@ -113,8 +205,14 @@ class Numeric(metaclass=NumericMeta):
         return self.ir()
 
     def __repr__(self) -> str:
-        shown = "dynamic" if isinstance(self.value, mlir.Value) else repr(self.value)
-        return f"{type(self).__name__}({shown})"
+        name = type(self).__name__
+        return name if isinstance(self.value, mlir.Value) else f"{name}({self.value!r})"
+
+    def __str__(self) -> str:
+        return type(self).__name__ if isinstance(self.value, mlir.Value) else str(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return str(self) if isinstance(self.value, mlir.Value) else format(self.value, spec)
 
     def __hash__(self) -> int:
         return id(self.value) if isinstance(self.value, mlir.Value) else hash(self.value)
@@ -143,70 +241,113 @@ class Numeric(metaclass=NumericMeta):
         return float(self._static("a float"))
 
 
+class NoStaticValue(DSLUserCodeTypeError, AssertionError):
+    """A Python number for a type that has dynamic values only."""
+
+
 class Integer(Numeric):
     __slots__ = ()
     is_integer = True
+    width = 32
 
     @classmethod
     def wrap(cls, value):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise DSLUserCodeTypeError(f"{value} has no value of type {cls}")
-        value = int(value) & ((1 << cls.width) - 1)
-        return value - (1 << cls.width) if cls.signed and value >> (cls.width - 1) else value
+        """Modulo 2**width, floats truncated. Raises ValueError for NaN, OverflowError past 64 bits, as numpy does."""
+        if cls._exact_range is None:
+            raise NoStaticValue(f"{cls} has no values known while compiling",
+                                fix=f"convert a dynamic value: `x.to(cutlass.{cls})`")
+        low, high = cls._exact_range
+        if isinstance(value, float):
+            value = int(value)
+            return cls.wrapped(value) if -(1 << 63) <= value < 1 << 63 else min(max(value, low), high)
+        if low <= value <= high:
+            return int(value)
+        if not -(1 << 63) <= value < 1 << 64:
+            raise OverflowError(f"{value} is too large for any integer type")
+        if not -((high - low + 1) >> 1) <= value <= high - low:
+            warn(f"{value} does not fit in {cls} ({low} to {high}) and becomes {cls.wrapped(value)}",
+                 "TYPE_INT_LITERAL_OUT_OF_RANGE")
+        return cls.wrapped(value)
+
+    @classmethod
+    def wrapped(cls, value: int) -> int:
+        """`value` modulo 2**width, silently: what an operator gives."""
+        low, high = cls._exact_range
+        return (value - low) % (high - low + 1) + low
 
 
 class Float(Numeric):
     __slots__ = ()
     is_float = True
+    width = 32
 
     @classmethod
     def wrap(cls, value):
-        return round_float(float(value), cls.__name__)
-
-
-def round_float(value: float, name: str) -> float:
-    """`value` rounded to nearest even in the float type called `name`."""
-    if name == "Float64" or not math.isfinite(value):
+        """The Python float as it is; `constant_of` rounds it."""
+        value = float(value)
+        if math.isfinite(value) and abs(value) > 448 and math.isinf(round_to(value, cls.__name__)):
+            warn(f"{value} is larger than the greatest {cls} and becomes {math.copysign(math.inf, value)}",
+                 "TYPE_FLOAT_LITERAL_OVERFLOW")
         return value
-    if name == "BFloat16":
-        bits = struct.unpack("<I", struct.pack("<f", round_float(value, "Float32")))[0]
-        bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-        return struct.unpack("<f", struct.pack("<I", bits))[0]
-    try:
-        code = "<e" if name == "Float16" else "<f"
-        return struct.unpack(code, struct.pack(code, value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
+
+    @classmethod
+    def constant_of(cls, value) -> int | float:
+        if isinstance(cls.carrier, mlir.ir.IntegerType):
+            return FORMATS[cls.__name__].encode(value)
+        return round_to(value, cls.__name__)
 
 
-def _make(name: str, base: type, width: int, format: str, numpy_dtype: str | None, signed: bool = True) -> type:
-    return NumericMeta(name, (base,), {"__slots__": (), "width": width, "storage_width": max(width, 8), "signed": signed,
-                                       "format": format, "numpy_dtype": numpy_dtype, "__module__": __name__})
+_FORMATS = {8: "bB", 16: "hH", 32: "iI", 64: "qQ"}
+_CARRIERS = {4: mlir.i4, 8: mlir.i8, 16: mlir.i16, 32: mlir.i32, 64: mlir.i64, 128: mlir.i128}
 
 
-Int8, Int16, Int32, Int64 = (_make(f"Int{w}", Integer, w, f, f"int{w}") for w, f in
-                             ((8, "b"), (16, "h"), (32, "i"), (64, "q")))
-Uint8, Uint16, Uint32, Uint64 = (_make(f"Uint{w}", Integer, w, f, f"uint{w}", signed=False) for w, f in
-                                 ((8, "B"), (16, "H"), (32, "I"), (64, "Q")))
-Float16 = _make("Float16", Float, 16, "e", "float16")
-BFloat16 = _make("BFloat16", Float, 16, "H", None)
-Float32 = _make("Float32", Float, 32, "f", "float32")
-Float64 = _make("Float64", Float, 64, "d", "float64")
+def _integer(width: int, signed: bool = True) -> type[Integer]:
+    known = width in _FORMATS
+    bounds = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    return NumericMeta(f"{'Int' if signed else 'Uint'}{width}", (Integer,), {
+        "__slots__": (), "__module__": __name__, "width": width, "storage_width": max(width, 8), "signed": signed,
+        "carrier": _CARRIERS[width], "format": _FORMATS[width][not signed] if known else None,
+        "numpy_name": f"{'' if signed else 'u'}int{width}" if known else None, "_exact_range": bounds if known else None})
+
+
+def _float(name: str, width: int, carrier: mlir.Type, format: str | None = None, numpy_name: str | None = None) -> type[Float]:
+    return NumericMeta(name, (Float,), {
+        "__slots__": (), "__module__": __name__, "width": width, "storage_width": max(width, 8), "carrier": carrier,
+        "format": format, "numpy_name": numpy_name})
+
+
+Int4, Int8, Int16, Int32, Int64, Int128 = (_integer(width) for width in (4, 8, 16, 32, 64, 128))
+Uint8, Uint16, Uint32, Uint64, Uint128 = (_integer(width, signed=False) for width in (8, 16, 32, 64, 128))
+Float16 = _float("Float16", 16, mlir.f16, "e", "float16")
+BFloat16 = _float("BFloat16", 16, mlir.bf16, "H")
+TFloat32 = _float("TFloat32", 32, mlir.f32, "f")
+Float32 = _float("Float32", 32, mlir.f32, "f", "float32")
+Float64 = _float("Float64", 64, mlir.f64, "d", "float64")
+Float8E5M2, Float8E4M3, Float8E4M3FN, Float8E4M3B11FNUZ, Float8E8M0FNU = (
+    _float(f"Float8{name}", 8, mlir.i8, "B") for name in ("E5M2", "E4M3", "E4M3FN", "E4M3B11FNUZ", "E8M0FNU"))
+Float6E3M2FN, Float6E2M3FN, Float4E2M1FN = (
+    _float(name, int(name[5]), mlir.i8) for name in ("Float6E3M2FN", "Float6E2M3FN", "Float4E2M1FN"))
 
 
 class Boolean(Integer):
     __slots__ = ()
-    width, storage_width, format, numpy_dtype, signed = 1, 8, "?", "bool", False
+    width, storage_width, format, numpy_name, signed = 1, 8, "?", "bool", False
+    carrier, _exact_range = mlir.i1, (0, 1)
 
     @classmethod
     def wrap(cls, value):
         return bool(value)
 
 
-_MLIR_TYPES = {"Boolean": mlir.i1, "Float16": mlir.f16, "BFloat16": mlir.bf16, "Float32": mlir.f32, "Float64": mlir.f64,
-               **{f"{sign}nt{w}": t for sign in ("I", "Ui") for w, t in
-                  ((8, mlir.i8), (16, mlir.i16), (32, mlir.i32), (64, mlir.i64))}}
-_SIGNED = {8: Int8, 16: Int16, 32: Int32, 64: Int64}
+_NAMED = {name: found for name, found in globals().items() if isinstance(found, NumericMeta)}
+
+
+def dtype(name: str) -> type[Numeric]:
+    """The type called `name`, as `Int32`. Raises TypeError for other names."""
+    found = _NAMED.get(name) if isinstance(name, str) else None
+    if found is None or found is Boolean or found.is_abstract:
+        raise DSLUserCodeTypeError(f"can't interpret {name} as data type", fix="name a type as cutlass does: `Float32`")
+    return found
 
 
 def of_python(value: object) -> type[Numeric] | None:
@@ -236,16 +377,29 @@ def is_static(value: object) -> bool:
 
 
 def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
-    """The type in which `a op b` is computed."""
+    """The type in which `a op b` is computed. Raises DSLUserCodeTypeError where the two have none."""
     if a is b:
         return a
     if a.is_float and b.is_float:
-        return (a if a.width > b.width else b) if a.width != b.width else Float16
+        return _promote_floats(a, b)
     if a.is_float or b.is_float:
         number, integer = (a, b) if a.is_float else (b, a)
-        if integer.width <= 8:
+        if integer.width <= 8 and number.width > 8:
             return number
-        return promote(number, {16: Float16, 32: Float32, 64: Float64}[integer.width])
+        partner = {16: Float16, 32: Float32, 64: Float64}.get(integer.width)
+        if partner is None:
+            raise DSLUserCodeTypeError(f"{a} and {b} have no common type", fix="convert one, for example `x.to(cutlass.Float32)`")
+        return promote(number, partner)
     if a.width != b.width:
         return a if a.width > b.width else b
-    return _SIGNED[a.width]
+    return b if a.signed else a
+
+
+def _promote_floats(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
+    if {a, b} == {Float32, TFloat32}:
+        return Float32
+    if a.width != b.width:
+        return a if a.width > b.width else b
+    if a.width <= 8:
+        raise DSLUserCodeValueError(f"{a} and {b} have no common type", fix="convert both, for example to Float16")
+    return Float16

@@ -97,6 +97,11 @@ def location(place: span.Span | None = None) -> ir.Location:
     return found
 
 
+def place_of(at: ir.Location) -> span.Span | None:
+    """The place that `location` made `at` of."""
+    return next((place for place, known in _locations.items() if known == at), None)
+
+
 _insertion: list[Block] = []
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import operator
 
-from dsl.core import arith, mlir
-from dsl.core.dtypes import (Boolean, Float32, Int32, Numeric, is_dynamic, numeric, of_python, promote)
+from dsl.core import arith, elementary, mlir, power
+from dsl.core.conversion import is_bits
+from dsl.core.dtypes import Boolean, Float32, Int32, Numeric, TFloat32, is_dynamic, numeric, of_python, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 
 
@@ -21,21 +22,24 @@ _FOLD = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
           "xor": "^", "lshift": "<<", "rshift": ">>", "pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
           "gt": ">", "ge": ">="}
+_ARITHMETIC = {"add", "sub", "mul", "floordiv", "mod"}
 _INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
 
 
 def _operation_type(name: str, a: object, b: object) -> type[Numeric]:
-    """The type `a name b` is computed in. A Python int beside an unsigned value takes the unsigned type."""
-    a_type, b_type = type(numeric(a)), type(numeric(b))
-    for literal, other in ((a, b_type), (b, a_type)):
-        if type(literal) is int and other.is_integer and not other.signed and other.width >= 32:
-            return other
-    dtype = promote(a_type, b_type)
+    """The type `a name b` is computed in."""
+    dtype = promote(type(numeric(a)), type(numeric(b)))
     if name == "truediv" and dtype.is_integer:
         return Float32
-    if dtype is Boolean and name in ("add", "sub", "mul", "floordiv", "mod", "pow") and bool in (type(a), type(b)):
+    if dtype is Boolean and (name in ("min", "max") or name in _ARITHMETIC and bool in (type(a), type(b))):
         return Int32
     return dtype
+
+
+def _must_compute(dtype: type[Numeric]) -> None:
+    """Raise DSLUserCodeTypeError for a type that is storage only."""
+    if is_bits(dtype) or dtype is TFloat32:
+        raise DSLUserCodeTypeError(f"{dtype} has no arithmetic and no comparison", fix="convert it: `x.to(cutlass.Float32)`")
 
 
 def operate(name: str, a: object, b: object):
@@ -47,11 +51,15 @@ def operate(name: str, a: object, b: object):
     if name in _INTEGER_ONLY and not dtype.is_integer:
         raise DSLUserCodeTypeError(f"`{_SIGNS[name]}` needs integers, and one side is {dtype}",
                                    fix="convert it first, for example `Int32(x)`")
+    if name == "truediv" and dtype is Float32:              # of integers: their common type comes first
+        common = promote(type(left), type(right))
+        left, right = common(left), common(right)
     a, b = dtype(left), dtype(right)
     if not is_dynamic(a) and not is_dynamic(b):
         folded = _fold(name, dtype, a.value, b.value)
         if folded is not None:
             return folded
+    _must_compute(dtype)
     if name in arith.COMPARE:
         return Boolean(arith.compare(name, a.ir(), b.ir(), dtype.signed))
     return dtype(_emit(name, dtype, a, b))
@@ -63,40 +71,49 @@ def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
         return None
     if name in ("lshift", "rshift") and not 0 <= b < dtype.width:
         return None
-    if name == "pow" and dtype.is_integer and b < 0:
+    if name == "pow" and (b < 0 if dtype.is_integer else a < 0 and b != int(b)):
         return None
-    result = _FOLD[name](a, b)
-    return Boolean(result) if name in arith.COMPARE else dtype(result)
+    try:
+        result = _FOLD[name](a, b)
+    except OverflowError:                                  # of a float power
+        return None
+    if name in arith.COMPARE:
+        return Boolean(result)
+    return dtype(dtype.wrapped(result) if dtype.is_integer else result)
 
 
 def _emit(name: str, dtype: type[Numeric], a: Numeric, b: Numeric) -> mlir.Value:
+    if dtype is Boolean and name == "add":                  # True + True is True
+        name = "or"
     static = None if is_dynamic(b) else b.value
     if name == "pow":
-        return _power(dtype, a, static)
+        return _power(dtype, a, b)
     x, y = a.ir(), b.ir()
     if name == "truediv":
         return arith.binary("div", x, y, True)
     if name == "floordiv":
         return arith.divide_floor(x, y, dtype.signed, static)
     if name == "mod":
-        return arith.binary("rem", x, y, True) if dtype.is_float else \
+        return elementary.call("fmod", x, y) if dtype.is_float else \
             arith.divide_truncating(x, y, dtype.signed, static)[1]
     if name in ("lshift", "rshift"):
         return arith.shift("shl" if name == "lshift" else "shr", x, y, dtype.signed, static)
     return arith.binary(name, x, y, dtype.signed)
 
 
-def _power(dtype: type[Numeric], base: Numeric, exponent) -> mlir.Value:
-    """`base ** exponent` by squaring; the exponent must be a static integer >= 0."""
-    if exponent is None or exponent < 0 or exponent != int(exponent):
-        raise DSLUserCodeError("`**` needs an exponent that is a whole number known while compiling, 0 or more",
-                               fix="multiply it out, or pass the exponent as cutlass.Constexpr")
-    result, square, exponent = None, base, int(exponent)
-    while exponent:
-        if exponent & 1:
+def _power(dtype: type[Numeric], base: Numeric, exponent: Numeric) -> mlir.Value:
+    """`base ** exponent`: multiplied out where the exponent is a static whole number from 0 to 64."""
+    static = None if is_dynamic(exponent) else exponent.value
+    if static is None or not 0 <= static <= 64 or static != int(static):
+        if dtype.is_integer:
+            return power.integer(base.ir(), exponent.ir(), dtype.signed)
+        return elementary.call("pow", base.ir(), exponent.ir())
+    result, square, left = None, base, int(static)
+    while left:
+        if left & 1:
             result = square if result is None else operate("mul", result, square)
-        exponent >>= 1
-        square = operate("mul", square, square) if exponent else square
+        left >>= 1
+        square = operate("mul", square, square) if left else square
     return (dtype(1) if result is None else result).ir()
 
 
@@ -122,8 +139,10 @@ def _unary(name: str, fold, emit):
             raise DSLUserCodeTypeError(f"a {dtype} has no unary `{ {'neg': '-', 'pos': '+', 'invert': '~'}[name] }`",
                                        fix="convert it first, for example `Int32(x)`")
         if is_dynamic(self):
+            _must_compute(dtype)
             return dtype(emit(self))
-        return dtype(fold(self.value))
+        folded = fold(self.value)
+        return dtype(dtype.wrapped(folded) if dtype.is_integer and dtype is not Boolean else folded)
     return method
 
 
@@ -157,6 +176,7 @@ def _extreme(name: str, a, b):
     left, right = dtype(left), dtype(right)
     if not dtype.is_float or not (is_dynamic(left) or is_dynamic(right)):
         return operate(name, a, b)
+    _must_compute(dtype)
     x, y = left.ir(), right.ir()
     return dtype(arith.select(arith.compare_unordered("gt" if name == "max" else "lt", x, y), x, y))
 

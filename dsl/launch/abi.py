@@ -7,13 +7,14 @@ dynamic extent, then one for each dynamic stride.
 
 from __future__ import annotations
 
-import struct
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import mlir
 from dsl.core.dtypes import BFloat16, Boolean, Int32, Int64, Numeric, Uint64
+from dsl.core.errors import DSLUserCodeTypeError, warn
+from dsl.core.formats import FORMATS
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.launch import dlpack
 from dsl.layout import Layout
@@ -142,6 +143,8 @@ class ScalarType:
     dtype: type[Numeric]
 
     def slot_formats(self) -> str:
+        if self.dtype.format is None:
+            raise DSLUserCodeTypeError(f"a {self.dtype} cannot be an argument", fix="pass a wider type and convert it inside")
         return self.dtype.format
 
     def __str__(self) -> str:
@@ -159,13 +162,15 @@ class ScalarType:
         number = value.value if isinstance(value, Numeric) else value
         if hasattr(number, "item") and getattr(number, "shape", None) == ():       # a scalar of numpy
             number = number.item()
-        if not isinstance(number, (bool, int, float)) or (self.dtype.is_integer and isinstance(number, float)):
+        if not isinstance(number, (bool, int, float)):
             raise binding.mismatch(TypeError, "", self.dtype.__name__, type(value).__name__)
-        if self.dtype.is_integer and not -(1 << (self.dtype.width - 1)) <= number < 1 << self.dtype.width:
-            raise binding.mismatch(ValueError, "", f"{self.dtype.width} bits wide", number)
+        if self.dtype.is_integer and isinstance(number, float) and number != int(number):
+            warn(f"{number} becomes {int(number)} as the {self.dtype} `{binding.name}`", "TYPE_FLOAT_TRUNCATED")
         number = self.dtype.wrap(number)
         if self.dtype is BFloat16:
-            number = struct.unpack("<I", struct.pack("<f", number))[0] >> 16
+            return [FORMATS["BFloat16"].encode(number)]
+        if self.dtype.is_float:
+            return [self.dtype.constant_of(number)]
         return [number]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from dsl.core.dtypes import Numeric, NumericMeta, of_python
+from dsl.core.dtypes import Int32, Numeric, NumericMeta, of_python
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import AddressSpace, element_bytes
 from dsl.launch import abi, containers, dlpack
@@ -276,8 +276,12 @@ def typed(value: object, annotation: object = None, marker: type | None = None) 
     """The type `value` is passed as, or `value` itself where it can only be part of the code.
 
     A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A Python number takes
+<<<<<<< dsl/launch/arguments.py
+    the annotated type, else Int32, Float32 or Boolean; inside a container it is static.
+=======
     the annotated type, else Int32 (Int64 where it needs more), Float32 or Boolean. In a
     container what a field annotates with `marker` is static.
+>>>>>>> /tmp/structs/new
     """
     from dsl.launch import protocol
     annotation = containers.number_in(annotation)
@@ -292,7 +296,7 @@ def typed(value: object, annotation: object = None, marker: type | None = None) 
         if containers.keeps_ints(annotation):
             return value
         dtype = annotation if isinstance(annotation, NumericMeta) and annotation is not Numeric else None
-        return ScalarType(dtype or _numpy_type(value) or of_python(number))
+        return ScalarType(dtype or _numpy_type(value) or (Int32 if type(number) is int else of_python(number)))
     if dlpack.is_tensor(value):
         return from_dlpack(value).mark_layout_dynamic().argument_type()
     if isinstance(value, Layout):
@@ -309,7 +313,7 @@ def _is_stream_type(annotation: object) -> bool:
 
 
 def _numpy_type(value: object) -> type[Numeric] | None:
-    return next((dtype for dtype in dlpack.DTYPES if dtype.numpy_dtype == type(value).__name__), None)
+    return next((dtype for dtype in dlpack.DTYPES if dtype.numpy_name == type(value).__name__), None)
 
 
 def _container(value: object, annotation: object, marker: type | None) -> abi.ContainerType | None:

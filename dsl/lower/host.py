@@ -9,6 +9,7 @@ import re
 
 import llvmlite.binding as llvm
 
+from dsl.lower.builtins import load_wide_integers, with_builtins
 from dsl.lower.passes import LoweringError
 
 
@@ -39,6 +40,7 @@ def _compiler():
     """The process's JIT and a builder of target machines for it; a fork inherits both as they are."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    load_wide_integers()
     return llvm.create_lljit_compiler()
 
 
@@ -57,7 +59,7 @@ def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("h
     compiler = _compiler()
     machine = _machine()
     try:
-        module = llvm.parse_assembly(llvm_ir)
+        module = llvm.parse_assembly(with_builtins(llvm_ir))
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         module.verify()
     except RuntimeError as error:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from dsl.core import dtypes, mlir
+from dsl.core.errors import DSLWarning
 from dsl.core.dtypes import BFloat16, Boolean, Float32, Int32, Int64, Uint8
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace
@@ -127,7 +128,7 @@ class Config:
 
 
 def test_what_each_value_is_typed_as():
-    assert typed(5) == arguments.ScalarType(Int32) and typed(1 << 40).dtype is Int64
+    assert typed(5) == arguments.ScalarType(Int32) and typed(1 << 40).dtype is Int32
     assert typed(5, Float32).dtype is Float32 and typed(True).dtype is Boolean and typed(2.5).dtype is Float32
     assert typed(np.int64(5)).dtype is Int64 and typed(np.uint8(5)).dtype is Uint8
     assert typed(Uint8(3)).dtype is Uint8
@@ -190,10 +191,8 @@ F = "f(a: Tensor([?, 8], float32), b: Tensor([?], float32), n: int32)"
      f"Mismatched a.dtype on argument #0 when calling: `{F}`, expected to be Float32, got Float16"),
     ((torch.zeros(4, 8), None, 1), TypeError,
      f"Mismatched b on argument #1 when calling: `{F}`, expected to be a tensor, got NoneType"),
-    ((torch.zeros(4, 8), torch.zeros(4), 1.5), TypeError,
-     f"Mismatched n on argument #2 when calling: `{F}`, expected to be Int32, got float"),
-    ((torch.zeros(4, 8), torch.zeros(4), 1 << 40), ValueError,
-     f"Mismatched n on argument #2 when calling: `{F}`, expected to be 32 bits wide, got 1099511627776"),
+    ((torch.zeros(4, 8), torch.zeros(4), "1"), TypeError,
+     f"Mismatched n on argument #2 when calling: `{F}`, expected to be Int32, got str"),
     ((torch.zeros(4, 8), torch.zeros(4)), TypeError,
      f"Expects 3 arguments when calling: `{F}`, got 2, n missing; static ones are part of the code"),
 ])
@@ -201,6 +200,15 @@ def test_mismatch_says_what_was_expected(values, error, text):
     with pytest.raises(error) as raised:
         SIGNATURE.bind(values)
     assert str(raised.value) == text
+
+
+@pytest.mark.parametrize("value, becomes, warning", [
+    (1 << 40, 0, "TYPE_INT_LITERAL_OUT_OF_RANGE: 1099511627776 does not fit in Int32"),
+    (1.5, 1, "TYPE_FLOAT_TRUNCATED: 1.5 becomes 1 as the Int32 `n`")])
+def test_a_number_that_does_not_fit_is_converted_with_a_warning(value, becomes, warning):
+    with pytest.warns(DSLWarning, match=warning):
+        slots, _ = SIGNATURE.bind((torch.zeros(4, 8), torch.zeros(4), value))
+    assert slots[-1] == becomes
 
 
 def test_misaligned_tensor_is_refused():

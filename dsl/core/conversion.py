@@ -1,0 +1,108 @@
+"""Conversion of SSA values between numeric types.
+
+Integers extend with the sign where both types are signed, else with zeros, and wrap when narrowed. Float to integer
+truncates and saturates, NaN gives 0. Float8E5M2 and Float8E4M3FN are bits of an i8: a kernel converts them with cvt
+(satfinite), a host function with the same result in integer arithmetic.  PTX ISA: cvt.
+"""
+
+from __future__ import annotations
+
+from dsl.core import arith, mlir
+from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.formats import FORMATS
+from dsl.core.mlir import Value
+
+_CVT = {"Float8E5M2": "e5m2x2", "Float8E4M3FN": "e4m3x2"}
+
+
+def is_bits(dtype) -> bool:
+    """Whether values of `dtype` are bits in an integer, with no arithmetic of their own."""
+    return dtype.is_float and isinstance(dtype.carrier, mlir.ir.IntegerType)
+
+
+def convert(value: Value, source, target) -> Value:
+    """`value` of numeric type `source` as `target`. Raises DSLUserCodeTypeError where there is no instruction for it."""
+    for dtype in (source, target):
+        if is_bits(dtype) and dtype.__name__ not in _CVT:
+            raise DSLUserCodeTypeError(f"Unsupported {'source' if dtype is source else 'destination'} float type: {dtype}: "
+                                       "it is a storage type here, without a conversion", fix="use Float8E4M3FN or Float8E5M2")
+    if is_bits(source):
+        return _from_float8(value, source, target)
+    if is_bits(target):
+        return _to_float8(value, source, target)
+    if target.__name__ == "Boolean":
+        return arith.compare("ne", value, mlir.constant(0, value.type), source.signed)
+    signed = source.signed and source.__name__ != "Boolean"
+    return arith.convert(value, target.carrier, signed and (target.signed or not target.is_integer), target.signed)
+
+
+def _to_float8(value: Value, source, target) -> Value:
+    from dsl.core import trace
+    cvt = _CVT[target.__name__]
+    if trace.in_kernel() and value.type == mlir.f16:
+        pair = mlir.result("vector.from_elements", mlir.vector(mlir.f16, 2), value, mlir.constant(0.0, mlir.f16))
+        return mlir.result("arith.trunci", mlir.i8, mlir.intrinsic(f"llvm.nvvm.f16x2.to.{cvt}.rn", mlir.i16, pair))
+    number = arith.convert(value, mlir.f32, source.signed and source.__name__ != "Boolean", True)
+    if trace.in_kernel():
+        packed = mlir.intrinsic(f"llvm.nvvm.ff.to.{cvt}.rn", mlir.i16, mlir.constant(0.0, mlir.f32), number)
+        return mlir.result("arith.trunci", mlir.i8, packed)
+    return _encode(number, FORMATS[target.__name__])
+
+
+def _from_float8(value: Value, source, target) -> Value:
+    from dsl.core import trace
+    if trace.in_kernel():
+        packed = mlir.intrinsic(f"llvm.nvvm.{_CVT[source.__name__]}.to.f16x2.rn", mlir.vector(mlir.f16, 2),
+                                mlir.result("arith.extui", mlir.i16, value))
+        half = mlir.op("vector.extract", [mlir.f16], [packed],
+                       {"static_position": mlir.ir.DenseI64ArrayAttr.get([0], mlir.context)}).results[0]
+    else:
+        half = _decode(value, FORMATS[source.__name__])
+    if is_bits(target):
+        return half if source is target else _to_float8(half, source, target)
+    if target.__name__ == "Boolean":
+        return arith.compare("ne", half, mlir.constant(0.0, mlir.f16), True)
+    return arith.convert(half, target.carrier, True, target.signed)
+
+
+def _encode(number: Value, form) -> Value:
+    """An f32 in an 8-bit format, to nearest even, saturating: adding a power of two rounds a subnormal result."""
+    def integer(value: int) -> Value:
+        return mlir.constant(value, mlir.i32)
+
+    def binary(name: str, a: Value, b: Value | int) -> Value:
+        return arith.binary(name, a, b if isinstance(b, Value) else integer(b), False)
+
+    drop = 23 - form.fraction_bits
+    bits = mlir.result("arith.bitcast", mlir.i32, number)
+    size = binary("and", bits, 0x7FFFFFFF)
+    half = binary("add", mlir.result("arith.shrui", mlir.i32, size, integer(drop)), 0)
+    rounded = binary("add", binary("add", size, (1 << (drop - 1)) - 1), binary("and", half, 1))
+    normal = binary("sub", mlir.result("arith.shrui", mlir.i32, rounded, integer(drop)), (127 - form.bias) << form.fraction_bits)
+    step = (127 + 1 - form.bias + drop) << 23        # the float whose last place is the format's smallest step
+    sum_ = arith.binary("add", mlir.result("arith.bitcast", mlir.f32, size),
+                        mlir.result("arith.bitcast", mlir.f32, integer(step)), True)
+    small = binary("sub", mlir.result("arith.bitcast", mlir.i32, sum_), step)
+    code = arith.select(arith.compare("lt", size, integer((128 - form.bias) << 23), False), small, normal)
+    code = arith.select(arith.compare("gt", size, integer(0x7F000000), False), integer(form.greatest_code), code)
+    code = binary("min", code, form.greatest_code)
+    code = arith.select(arith.compare("gt", size, integer(0x7F800000), False), integer(0x7F), code)
+    sign = binary("and", mlir.result("arith.shrui", mlir.i32, bits, integer(24)), 0x80)
+    sign = arith.select(arith.compare("gt", size, integer(0x7F800000), False), integer(0), sign)
+    return mlir.result("arith.trunci", mlir.i8, binary("or", code, sign))
+
+
+def _decode(code: Value, form) -> Value:
+    """An 8-bit format as f16, which has all its values: the fraction moved up, the exponent's bias made good."""
+    wide = mlir.result("arith.extui", mlir.i16, code)
+    moved = mlir.result("arith.shli", mlir.i16, wide, mlir.constant(8 if form.exponent_bits == 5 else 7, mlir.i16))
+    if form.exponent_bits == 5:
+        return mlir.result("arith.bitcast", mlir.f16, moved)
+    size = arith.binary("and", moved, mlir.constant(0x3F80, mlir.i16), False)
+    scaled = arith.binary("mul", mlir.result("arith.bitcast", mlir.f16, size),
+                          mlir.constant(2.0 ** (15 - form.bias), mlir.f16), True)
+    sign = arith.binary("and", mlir.result("arith.shli", mlir.i16, wide, mlir.constant(8, mlir.i16)),
+                        mlir.constant(-0x8000, mlir.i16), False)
+    signed = arith.binary("or", mlir.result("arith.bitcast", mlir.i16, scaled), sign, False)
+    nan = arith.compare("eq", size, mlir.constant(0x3F80, mlir.i16), False)
+    return mlir.result("arith.bitcast", mlir.f16, arith.select(nan, mlir.constant(0x7FFF, mlir.i16), signed))
