@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import sys
-from collections.abc import Iterator
 
+from dsl.core.attempt import when_accepted
 from dsl.core.dtypes import is_dynamic
 
-_discarding = 0
-
-
 def write(text: str) -> None:
-    """Print `text`, unless what prints it is traced only to be thrown away."""
-    if not _discarding:
-        sys.stdout.write(text)
-
-
-@contextlib.contextmanager
-def discarding() -> Iterator[None]:
-    """What is printed in this `with` is dropped: the same statements are traced again."""
-    global _discarding
-    _discarding += 1
-    try:
-        yield
-    finally:
-        _discarding -= 1
+    """Print `text`, once what prints it is sure to stay: a loop may be traced again."""
+    when_accepted(lambda: sys.stdout.write(text))
 
 
 class Shown:
@@ -65,12 +49,12 @@ def print_(names: tuple, *values, sep: str | None = " ", end: str | None = "\n",
     """Python's print; a dynamic value reads as its type and name."""
     shown_values = _all_shown(names, values)
     if file is not None:
-        if not _discarding:
-            builtins.print(*shown_values, sep=sep, end=end, file=file, flush=flush)
+        texts = list(map(str, shown_values))
+        when_accepted(lambda: builtins.print(*texts, sep=sep, end=end, file=file, flush=flush))
         return
     write((" " if sep is None else sep).join(map(str, shown_values)) + ("\n" if end is None else end))
     if flush:
-        sys.stdout.flush()
+        when_accepted(sys.stdout.flush)
 
 
 def _all_shown(names: tuple, values: tuple) -> list:

@@ -1,0 +1,146 @@
+"""Where the source of a function is found: files, notebooks, lambdas, executed texts; and what is said where there is none."""
+
+import ast
+import doctest
+import linecache
+import sys
+import textwrap
+import types
+
+import pytest
+
+import dsl.cutlass as cutlass
+from dsl.core import source
+from dsl.core.errors import DSLUserCodeError
+from dsl.cutlass import cute
+
+SQUARE, CUBE = lambda x: x * x, lambda x: x * x * x        # noqa: E731
+SAME = [lambda x: x + 1, lambda x: x + 1]
+
+
+def test_each_lambda_of_a_line_is_found():
+    assert ast.unparse(source.find_definition(SQUARE)) == "lambda x: x * x"
+    assert ast.unparse(source.find_definition(CUBE)) == "lambda x: x * x * x"
+    assert ast.unparse(source.find_definition(SAME[1])) == "lambda x: x + 1"
+
+
+def cell(name: str, text: str, **names) -> dict:
+    """What a notebook does: the text of a cell is in linecache under a name that is no file."""
+    text = textwrap.dedent(text)
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    namespace = {"cute": cute, "cutlass": cutlass, **names}
+    exec(compile(text, name, "exec"), namespace)
+    return namespace
+
+
+def test_a_notebook():
+    first = cell("/tmp/ipykernel_1/1.py", """\
+        def helper(x):
+            return 1 if x > 3 else 2
+        """)
+    second = cell("<ipython-input-2-abc>", """\
+        @cute.jit
+        def program(n: cutlass.Int32):
+            for i in range(n):
+                n = n + helper(i)
+            return n
+        """, helper=first["helper"])
+    with pytest.warns(UserWarning, match="`helper` is not decorated"):
+        assert second["program"](6) == 6 + 2 * 4 + 2
+
+
+def test_a_cell_run_again_is_read_again():
+    for k in (3, 4):
+        assert cell("<ipython-input-3-abc>", f"""\
+            @cute.jit
+            def program(n: cutlass.Int32):
+                return n + {k}
+            """)["program"](1) == 1 + k
+
+
+def test_a_doctest():
+    text = """
+    >>> @cute.jit
+    ... def program(n: cutlass.Int32):
+    ...     if n > 2:
+    ...         n = n * 2
+    ...     return n
+    >>> program(3)
+    6
+    """
+    test = doctest.DocTestParser().get_doctest(text, {"cute": cute, "cutlass": cutlass}, "example", "example", 0)
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def without_source(file: str) -> str:
+    namespace = {}
+    exec(compile("def program(n):\n    return n\n", file, "exec"), namespace)
+    with pytest.raises(DSLUserCodeError) as caught:
+        cute.jit(namespace["program"])(1)
+    return str(caught.value)
+
+
+def test_no_source_is_said():
+    assert without_source("<string>") == """\
+<string>:1:1: DSLUserCodeError
+    the source of `program` cannot be read: it was made by exec, eval or `python -c`
+fix: put it in a file, or run the program with `python -m dsl FILE` or `python -m dsl -`"""
+    assert "it was typed at Python's prompt, or piped into it" in without_source("<stdin>")
+    assert "gone.py has no such function now" in without_source("gone.py")
+
+
+def test_the_authors_files_are_those_of_no_library():
+    assert source.is_authors(__file__) and source.is_authors("<ipython-input-1-abc>") and source.is_authors("<stdin>")
+    for module in (textwrap, pytest, source):
+        assert not source.is_authors(module.__file__)
+    assert not source.is_authors("<frozen importlib._bootstrap>")
+
+
+@pytest.fixture
+def executing(monkeypatch):
+    """A module of the author's in which exec, eval and compile keep what they are given."""
+    import builtins
+    for name in ("exec", "eval", "compile"):
+        monkeypatch.setattr(builtins, name, getattr(builtins, name))
+    source.keep_executed_texts()
+    known = set(linecache.cache)
+    yield
+    for name in set(linecache.cache) - known:
+        del linecache.cache[name]
+
+
+def test_executed_texts_are_kept(executing):
+    for k in (1, 2):
+        namespace = {"cute": cute, "cutlass": cutlass}
+        exec(f"@cute.jit\ndef program(n: cutlass.Int32):\n    if n > {k}: n = n + {k}\n    return n", namespace)
+        assert namespace["program"](5) == 5 + k
+    assert cute.jit(eval("lambda n: n + 2 if n is not None else 0"))(3) == 5
+    made = compile("def f(n):\n    return n * 2\n", "made up.py", "exec")
+    namespace = {}
+    exec(made, namespace)
+    assert cute.jit(namespace["f"])(3) == 6
+    assert namespace["f"].__code__.co_filename == "made up.py"
+    with pytest.raises(DSLUserCodeError, match=r"<text at .*test_source.py:\d+>:3:5: PHASE_REQUIRES_CONSTANT"):
+        exec("@cute.jit\ndef bad(n: cutlass.Int32):\n    bool(n)\nbad(1)", {"cute": cute, "cutlass": cutlass})
+
+
+def test_executing_is_pythons_own_otherwise(executing):
+    local = 3
+    exec("made = local + 1")
+    assert eval(" local * 2 ") == 6 and eval("x", {"x": 5}) == 5 and eval("y", {}, {"y": 6}) == 6
+    namespace = {}
+    exec(compile(ast.parse("x = 1"), "tree", "exec"), namespace)
+    exec("from __future__ import annotations\ndef f(a: missing): pass", namespace)
+    exec(b"y = 2", namespace)
+    assert namespace["x"] == 1 and namespace["y"] == 2 and namespace["f"].__annotations__ == {"a": "missing"}
+    with pytest.raises(NameError):
+        exec("def g(a: missing): pass", namespace)
+    with pytest.raises(SyntaxError):
+        eval("1 +")
+    module = types.ModuleType("plain")
+    sys.modules["plain"] = module
+    try:
+        exec("import plain; plain.value = 7", namespace)
+    finally:
+        del sys.modules["plain"]
+    assert module.value == 7
