@@ -66,6 +66,9 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
     from dsl.core.source import keep_executed_texts
     from dsl.launch.device import DeviceMissing
     warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
+    if options.compiler == "nvidia" and (ours := {"mlir", "llvm"}.intersection(options.show)):
+        print(f"dsl: --show {min(ours)}: NVIDIA's compiler shows ptx and sass", file=sys.stderr)
+        return 2
     try:
         session = alias.install(options.device, options.compiler)
     except (RuntimeError, DeviceMissing) as error:

@@ -228,6 +228,7 @@ class NvidiaSession(session.Session):
         return super().facts(sass)
 
     def show(self, stage: str) -> str:
+        """Text of `stage`, ptx or sass, of every module."""
         self.collect()
         return super().show(stage)
 
