@@ -276,12 +276,7 @@ def typed(value: object, annotation: object = None, marker: type | None = None) 
     """The type `value` is passed as, or `value` itself where it can only be part of the code.
 
     A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A Python number takes
-<<<<<<< dsl/launch/arguments.py
-    the annotated type, else Int32, Float32 or Boolean; inside a container it is static.
-=======
-    the annotated type, else Int32 (Int64 where it needs more), Float32 or Boolean. In a
-    container what a field annotates with `marker` is static.
->>>>>>> /tmp/structs/new
+    the annotated type, else Int32, Float32 or Boolean. In a container what a field annotates with `marker` is static.
     """
     from dsl.launch import protocol
     annotation = containers.number_in(annotation)
