@@ -65,16 +65,16 @@ def _ready() -> None:
 def _compile_long(llvm_ir: str, arch: str, optimize: int) -> str:
     """`_compile` without straight-line strength reduction; LLVM cannot take the option back in this process."""
     llvm.set_option("opt", "-opt-disable=slsr")
-    return _compile(llvm_ir, arch, optimize)
+    return _compile(llvm_ir, arch, optimize, llvm.create_context())      # one that is in use keeps its passes
 
 
-def _compile(llvm_ir: str, arch: str, optimize: int) -> str:
+def _compile(llvm_ir: str, arch: str, optimize: int, context: llvm.ContextRef | None = None) -> str:
     _ready()
     version = ptx_version(llvm_ir, arch)
     features = f"+ptx{version}" if version > ARCH_PTX[arch] else ""
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, features=features, opt=optimize)
     try:
-        module = llvm.parse_assembly(llvm_ir)
+        module = llvm.parse_assembly(llvm_ir, context)
         module.triple, module.data_layout = TRIPLE, str(machine.target_data)
         module.verify()
     except RuntimeError as error:
@@ -82,13 +82,13 @@ def _compile(llvm_ir: str, arch: str, optimize: int) -> str:
     tuning = llvm.create_pipeline_tuning_options(speed_level=optimize)
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-    return tidy(machine.emit_assembly(_hide_far_offsets(module)))
+    return tidy(machine.emit_assembly(_hide_far_offsets(module, context)))
 
 
 _FAR_OFFSET = re.compile(r"^( *)(%\S+ = getelementptr .*, i64 )(-?\d{10,})(.*)$", re.MULTILINE)
 
 
-def _hide_far_offsets(module: llvm.ModuleRef) -> llvm.ModuleRef:
+def _hide_far_offsets(module: llvm.ModuleRef, context: llvm.ContextRef | None) -> llvm.ModuleRef:
     """LLVM 22 prints address offsets past 32 bits modulo 2**32 (`ld [%rd1+-2147483643]`): keep them in registers."""
     text = str(module)
     count = 0
@@ -102,7 +102,7 @@ def _hide_far_offsets(module: llvm.ModuleRef) -> llvm.ModuleRef:
         name = f"%far.offset.{count}"
         return f'{indent}{name} = call i64 asm "mov.b64 $0, {offset};", "=l"()\n{indent}{head}{name}{tail}'
     text = _FAR_OFFSET.sub(in_register, text)
-    return llvm.parse_assembly(text) if count else module
+    return llvm.parse_assembly(text, context) if count else module
 
 
 _DWARF = re.compile(r"^\t\.section\t\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE)
