@@ -53,8 +53,7 @@ def load(file):
     return module
 
 
-def cpu_seconds():
-    """Of this process and of the children that compile for it."""
+def cpu_seconds():          # of this process and of the children that compile for it
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     nanoseconds = 0
     for child in open(f"/proc/self/task/{os.getpid()}/children").read().split():
@@ -227,12 +226,13 @@ def svg(rows: list[tuple[Family, list[dict]]]) -> str:
     parts += _axes(decades, at)
     x0, y0 = 10 ** decades[0][0], 10 ** decades[1][0]
     end = min(10 ** decades[0][1] / x0, 10 ** decades[1][1] / y0)
-    parts.append(f'<polyline points="{at(x0, y0)} {at(x0 * end, y0 * end)}" stroke="#999" stroke-dasharray="4" fill="none"/>')
+    parts.append(f'<polyline points="{at(x0, y0)} {at(x0 * end, y0 * end)}" stroke="#999" stroke-dasharray="4"/>')
     for number, (family, samples) in enumerate(rows):
         color = COLORS[number % len(COLORS)]
         line = [at(size, s["seconds"]) for size, s in zip(family.sizes, samples) if "seconds" in s]
         parts.append(f'<polyline points="{" ".join(line)}" stroke="{color}" stroke-width="2" fill="none"/>')
-        parts += [f'<circle cx="{point.split(",")[0]}" cy="{point.split(",")[1]}" r="3" fill="{color}"/>' for point in line]
+        for x, y in (point.split(",") for point in line):
+            parts.append(f'<circle cx="{x}" cy="{y}" r="3" fill="{color}"/>')
         y = TOP + 14 + 20 * number
         parts.append(f'<text x="{LEFT + WIDTH + 12}" y="{y}" fill="{color}">{family.name}</text>')
     return "\n".join([*parts, "</svg>", ""])
@@ -251,8 +251,8 @@ def _axes(decades: list[tuple[int, int]], at: Callable[[float, float], str]) -> 
                      f'<text x="{x}" y="{TOP + HEIGHT + 18}" text-anchor="middle">{10 ** power:g}</text>')
     for power in range(y0, y1 + 1):
         y = at(10 ** x0, 10 ** power).split(",")[1]
-        parts.append(f'<path d="M{LEFT} {y}H{LEFT + WIDTH}" stroke="#ddd"/>'
-                     f'<text x="{LEFT - 6}" y="{y}" text-anchor="end" dominant-baseline="middle">{10 ** power:g}</text>')
+        parts.append(f'<path d="M{LEFT} {y}H{LEFT + WIDTH}" stroke="#ddd"/><text x="{LEFT - 6}" y="{y}" '
+                     f'text-anchor="end" dominant-baseline="middle">{10 ** power:g}</text>')
     parts.append(f'<text x="{LEFT + WIDTH / 2}" y="{TOP + HEIGHT + 40}" text-anchor="middle">size of the program</text>'
                  f'<text x="{LEFT}" y="{TOP - 12}">CPU seconds to PTX (dashed: linear)</text>')
     return parts
