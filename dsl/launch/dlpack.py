@@ -22,9 +22,14 @@ _DTYPES = {
     **{(2, width): getattr(dtypes, f"Float{width}") for width in (16, 32, 64)},
     (4, 16): dtypes.BFloat16,
     (6, 8): dtypes.Boolean,
+    (8, 8): dtypes.Float8E4M3,
+    (9, 8): dtypes.Float8E4M3B11FNUZ,
+    (10, 8): dtypes.Float8E4M3FN,
+    (12, 8): dtypes.Float8E5M2,
+    (14, 8): dtypes.Float8E8M0FNU,
 }
 DTYPES = tuple(_DTYPES.values())
-_KINDS = {0: "int", 1: "uint", 2: "float", 3: "opaque", 4: "bfloat", 5: "complex", 6: "bool"}
+_KINDS = {0: "int", 1: "uint", 2: "float", 3: "opaque", 4: "bfloat", 5: "complex", 6: "bool", 17: "float4_e2m1fn_"}
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype = ctypes.c_void_p
 _get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import rounding
 from ..syntax import FLOATS, SIGNED, TYPE_BITS, Pair, Sym, Vec
 from . import float as floating
+from . import float8
 from . import integer
 from .float import LLVM, SUFFIX, double_to_odd_float, flush, narrow, saturate, widen
 
@@ -127,6 +128,8 @@ def convert(body, instr):
     """cvt between any two scalar types, and the packing forms to f16x2 and bf16x2."""
     kinds = [m for m in instr.mods if m in TYPE_BITS]
     target, source = kinds
+    if float8.is_pair(target) or float8.is_pair(source):
+        return float8.convert(body, instr, target, source)
     if target in ("f16x2", "bf16x2"):
         return _convert_pair(body, instr, target, source)
     bits, source_bits = TYPE_BITS[target], TYPE_BITS[source]

@@ -1,0 +1,72 @@
+"""cvt to and from e4m3x2 and e5m2x2: every code, and numbers on and beside the ties, against torch's float8 types."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+TORCH = {"e4m3x2": torch.float8_e4m3fn, "e5m2x2": torch.float8_e5m2}
+GREATEST = {"e4m3x2": 448.0, "e5m2x2": 57344.0}
+PAIRS = ("e4m3x2", "e5m2x2")
+
+
+def numbers(kind: str) -> torch.Tensor:
+    """Every value of the format, the midpoints between neighbours, floats beside both, and special ones."""
+    values = torch.arange(128, dtype=torch.uint8).view(TORCH[kind]).float()
+    values = values[values.isfinite()].double()
+    middles = (values[1:] + values[:-1]) / 2
+    exact = torch.cat([values, middles, torch.tensor([1e-30, 464.0, 465.0, 61440.0, 61439.0, 65520.0, 1e5, 3e38])]).float()
+    beside = [torch.nextafter(exact, torch.tensor(limit)) for limit in (float("inf"), 0.0)]
+    exact = torch.cat([exact, *beside, torch.tensor([float("inf"), float("nan")])])
+    return torch.cat([exact, -exact])
+
+
+def expected(values: torch.Tensor, kind: str, relu: bool = False) -> np.ndarray:
+    """To nearest even by torch, saturated by hand; NaN is 0x7f."""
+    bounded = values.clamp(0.0 if relu else -GREATEST[kind], GREATEST[kind])
+    codes = bounded.to(TORCH[kind]).view(torch.uint8)
+    if relu:
+        codes = torch.where(values > 0, codes, 0)
+    return torch.where(values.isnan(), 0x7F, codes).to(torch.uint8).numpy()
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("kind", PAIRS)
+def test_from_f32(machine, ptxas, kind, relu):
+    high = numbers(kind)
+    low = high.flip(0).contiguous()
+    name = f"cvt.rn.satfinite{'.relu' * relu}.{kind}.f32"
+    operands = [v.numpy().view(np.uint32) for v in (high, low)]
+    got = machine.each(f"{name} %d, %a, %b;", *operands, out=np.uint16)
+    np.testing.assert_array_equal(got >> 8, expected(high, kind, relu))
+    np.testing.assert_array_equal(got & 0xFF, expected(low, kind, relu))
+    ptxas(machine.each_ptx(f"{name} %d, %a, %b;", [o.dtype for o in operands], np.dtype(np.uint16)))
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_from_f16x2(machine, kind):
+    low = torch.arange(1 << 16, dtype=torch.int32).to(torch.uint16).view(torch.float16)
+    high = low.flip(0).contiguous()
+    packed = (high.view(torch.uint16).numpy().astype(np.uint32) << 16) | low.view(torch.uint16).numpy()
+    got = machine.each(f"cvt.rn.satfinite.{kind}.f16x2 %d, %a;", packed, out=np.uint16)
+    np.testing.assert_array_equal(got & 0xFF, expected(low.float(), kind))
+    np.testing.assert_array_equal(got >> 8, expected(high.float(), kind))
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("kind", PAIRS)
+def test_to_f16x2(machine, kind, relu):
+    codes = np.arange(1 << 16, dtype=np.uint16)
+    got = machine.each(f"cvt.rn{'.relu' * relu}.f16x2.{kind} %d, %a;", codes, out=np.uint32)
+    for shift, part in ((0, codes & 0xFF), (8, codes >> 8)):
+        wanted = torch.from_numpy(part.astype(np.uint8)).view(TORCH[kind]).to(torch.float16)
+        if relu:
+            wanted = torch.where(wanted > 0, wanted, torch.where(wanted.isnan(), wanted, 0.0).half())
+        bits = torch.where(wanted.isnan(), 0x7FFF, wanted.view(torch.int16).int() & 0xFFFF)
+        np.testing.assert_array_equal((got >> (2 * shift)) & 0xFFFF, bits.numpy())
+
+
+def test_without_satfinite_it_is_refused(machine):
+    with pytest.raises(Exception, match="e4m3x2 is made from f32 or f16x2, with .satfinite"):
+        machine.each("cvt.rn.e4m3x2.f32 %d, %a, %b;", *[np.zeros(1, np.uint32)] * 2, out=np.uint16)
