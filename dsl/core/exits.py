@@ -18,6 +18,8 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from dsl.core.flow import flow_of
+
 RETURNED, VALUE = "__dsl_returned", "__dsl_value"
 
 
@@ -51,7 +53,7 @@ class Exits:
 
     def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements of a function, its dynamic exits lowered."""
-        if not self._exits_dynamically(body, dynamic=False):
+        if not self.lowers(body):
             return body
         self.returns = any(isinstance(node, ast.Return) for statement in body for node in _walk(statement))
         made, _ = self._block(body)
@@ -62,6 +64,10 @@ class Exits:
         tail = put_at(ast.Return(ast.Call(_hook("returned"), [_load(RETURNED), _bound(VALUE),
                                                            ast.Constant(_falls_through(body))], [])), at)
         return [*head, *made, tail]
+
+    def lowers(self, body: list[ast.stmt]) -> bool:
+        """Whether a function has exits that become flags."""
+        return self._exits_dynamically(body, dynamic=False)
 
     def _exits_dynamically(self, statements: list[ast.stmt], dynamic: bool) -> bool:
         """Whether an exit stands inside a dynamic statement that it leaves."""
@@ -92,7 +98,8 @@ class Exits:
                 inner, more = self._block(rest)
                 self.depth.pop()
                 guard = put_at(Guard(ast.Constant(True), inner, []), rest[0])
-                guard.flags = tuple(sorted(set_here))
+                guard.flags, guard.flow = tuple(sorted(set_here)), flow_of(rest)
+                guard.cause = next(filter(_is_exit, _walk(statement)), statement)
                 return [*made, guard], flags | more
         return made, flags
 
@@ -128,7 +135,8 @@ class Exits:
         self.dynamic -= dynamic
         if dynamic:
             self.depth.pop()
-        return [put_at(ast.If(statement.test, body or [ast.Pass()], orelse), statement)], flags | more
+        made = put_at(ast.If(statement.test, body or [ast.Pass()], orelse), statement)
+        return [_with_marks(made, statement)], flags | more
 
     def _other(self, statement: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
         """`with`, `try` and the like: their blocks are Python's own."""
@@ -170,7 +178,7 @@ class Exits:
             orelse, more = self._block(statement.orelse)
             if stops:
                 guard = put_at(Guard(ast.Constant(True), orelse, []), statement.orelse[0])
-                guard.flags = stops
+                guard.flags, guard.flow = stops, flow_of(statement.orelse)
                 orelse = [guard]
             made += orelse
             outside |= more
@@ -192,9 +200,21 @@ class Exits:
             leave = put_at(ast.If(ast.Call(_hook("surely"), [_flags(stops)], []), [ast.Break()], []), node)
             leave.is_static = True
             guard = put_at(Guard(ast.Constant(True), body, []), node)
-            guard.flags = stops
+            guard.flags, guard.flow = stops, flow_of(node.body)
             made.body = [leave, guard]
-        return made
+        return _with_marks(made, node)
+
+
+def _with_marks(made: ast.stmt, original: ast.stmt) -> ast.stmt:
+    """`made` with what is known of the statement it stands for."""
+    for mark in ("flow", "is_static"):
+        if hasattr(original, mark):
+            setattr(made, mark, getattr(original, mark))
+    return made
+
+
+def _is_exit(statement: ast.stmt) -> bool:
+    return isinstance(statement, (ast.Return, ast.Break, ast.Continue))
 
 
 def _walk(statement: ast.stmt):

@@ -16,7 +16,9 @@ import types
 import warnings
 from collections.abc import Callable
 
+from dsl.core.depth import deep
 from dsl.core.errors import PortabilityWarning
+from dsl.core.flow import Analysis, Flow
 from dsl.core.exits import Exits, Guard, put_at
 from dsl.core.rewrite_expression import Expressions, Grammar
 from dsl.core.source import Resolver, arguments_named, compile_definition, find_definition
@@ -27,6 +29,7 @@ def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionTyp
     return function_of(rewritten_code(function, grammar), function, grammar.hooks)
 
 
+@deep()
 def rewritten_code(function: types.FunctionType, grammar: Grammar) -> types.CodeType:
     """The code object of `function` rewritten. Raises DSLUserCodeError where there is no source to read."""
     definition = copy.deepcopy(find_definition(function))       # the file's tree is shared
@@ -66,7 +69,7 @@ def is_rewritten(code: types.CodeType) -> bool:
 
 
 class _Assigned(ast.NodeVisitor):
-    """Names that statements assign (or whose elements they assign), each with its last place; not inside functions."""
+    """Names that statements assign, each with its last place; not inside functions."""
 
     def __init__(self):
         self.names: dict[str, ast.AST] = {}
@@ -74,16 +77,6 @@ class _Assigned(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, (ast.Store, ast.Del)):
             self.names[node.id] = node
-
-    def _visit_part(self, node) -> None:
-        base = node
-        while isinstance(base, (ast.Attribute, ast.Subscript)):
-            base = base.value
-        if isinstance(node.ctx, ast.Store) and isinstance(base, ast.Name):
-            self.names[base.id] = node
-        self.generic_visit(node)
-
-    visit_Attribute = visit_Subscript = _visit_part
 
     def _visit_named(self, node) -> None:
         """An import, a capture of `match`."""
@@ -153,25 +146,33 @@ class _Rewriter(Expressions):
     """Rewrites statements."""
 
     around: tuple[str, ...] = ()     # the tests that decide whether the statement runs, the innermost last
+    caught = False                   # whether a `try` of the function may catch what the statement raises
     raises = False                   # whether the function has a `raise` that may be dynamic
+    suspects: set[str] = set()       # variables that may be missing where they are read
     deleted: frozenset[str] = frozenset()                # names that a `del` seen so far takes away
 
     # --- functions ---
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A rewritten copy of `node` without decorators and annotations."""
-        outer = self.locals, self.around, self.raises
-        self.locals, self.around, self.raises = self.locals | self._local_names(node), (), False
+        outer = self.locals, self.around, self.raises, self.caught
+        self.locals, self.around, self.raises, self.caught = self.locals | self._local_names(node), (), False, False
         parameters = [*node.args.posonlyargs, *node.args.args]
         if self.instance is None and parameters:
             self.instance = parameters[0].arg
         self._refuse_unsupported(node)
         statements = [_tests_inside(self._is_dynamic, statement) for statement in node.body]
-        body = self._block(Exits(self._is_dynamic, self._warn_of_exit).function(statements))
+        outer_suspects, own = self.suspects, self._local_names(node)
+        exits = Exits(self._is_dynamic, self._warn_of_exit)
+        analysis = Analysis(own, {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}, self._is_dynamic)
+        analysis.run(statements, exits.lowers(statements))
+        self.suspects = self.suspects - own | analysis.suspects
+        body = self._block(exits.function(statements))
+        self.suspects = outer_suspects
         if self.raises:
             body.insert(0, self._located(node, [self._assign_name(_ENTRY, self._hook("block", node))])[0])
         made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=body, decorator_list=[])
-        self.locals, self.around, self.raises = outer
+        self.locals, self.around, self.raises, self.caught = outer
         return ast.copy_location(made, node)
 
     def _local_names(self, node: ast.FunctionDef) -> set[str]:
@@ -193,6 +194,8 @@ class _Rewriter(Expressions):
             defaults=[self.visit(d) for d in arguments.defaults])
 
     def _refuse_unsupported(self, node: ast.FunctionDef) -> None:
+        if isinstance(node, ast.AsyncFunctionDef):
+            self._error(node, "an `async` function cannot be compiled", "write `def`", "UNSUP_YIELD")
         for child in ast.walk(node):
             if isinstance(child, (ast.Yield, ast.YieldFrom, ast.Await)):
                 self._error(child, "a generator cannot be compiled", "return a tuple", "UNSUP_YIELD")
@@ -240,10 +243,10 @@ class _Rewriter(Expressions):
             return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body, around),
                                             self._block(node.orelse, around)), node)
         assigned = _assigned([*node.body, *node.orelse])
-        names = sorted(assigned)
+        names = self._carried(node, assigned)
         then, orelse = self._fresh("then"), self._fresh("else")
         call = self._hook("if_", node.test, self.visit(node.test), self._load(then), self._load(orelse),
-                          self._state(names), self._places(assigned, names))
+                          self._state(names), self._places(node, assigned, names))
         return self._located(node, [
             self._closure(then, names, self._block(node.body, _DYNAMIC)),
             self._closure(orelse, names, self._block(node.orelse, _DYNAMIC)),
@@ -251,10 +254,11 @@ class _Rewriter(Expressions):
 
     def visit_Guard(self, node: Guard):
         assigned = _assigned(node.body)
-        names = sorted(assigned)
+        names = self._carried(node, assigned)
         body = self._fresh("rest")
-        call = self._hook("guard", node, ast.Tuple([self._load(flag) for flag in node.flags], ast.Load()),
-                          self._load(body), self._state(names), self._places(assigned, names))
+        flags = ast.Tuple([self._load(flag) for flag in node.flags], ast.Load())
+        call = self._hook("guard", getattr(node, "cause", node), flags, self._load(body), self._state(names),
+                          self._places(node, assigned, names))
         return self._located(node, [self._closure(body, names, self._block(node.body, _DYNAMIC)),
                                     self._assign(names, call)])
 
@@ -267,13 +271,15 @@ class _Rewriter(Expressions):
             self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)
         assigned = _assigned(node.body)
         target = node.target.id
-        names = sorted(set(assigned) - {target})
+        names = [name for name in self._carried(node, assigned) if name != target]
         body = self._fresh("body")
         word = self.grammar.hook_of(self.grammar.ranges, self._callee(node.iter))
         domain = self._hook(word, node.iter, *map(self.visit, node.iter.args))
         domain.keywords = [self.visit(keyword) for keyword in node.iter.keywords]
+        flow = getattr(node, "flow", None)
+        before = self._bound(target) if flow is None or flow.needs(target) else self._attribute("UNUSED", node.iter)
         call = self._hook("for_", node.iter, domain, self._load(body), self._state(names),
-                          self._places(assigned, names), self._bound(target))
+                          self._places(node, assigned, names), before)
         made = [self._closure(body, [target, *names], self._block(node.body, _DYNAMIC), returned=names)]
         if stops := getattr(node, "stops", ()):
             stop = self._fresh("stop")
@@ -286,10 +292,10 @@ class _Rewriter(Expressions):
             return ast.copy_location(ast.While(self.visit(node.test), self._block(node.body, _STATIC),
                                                self._block(node.orelse)), node)
         assigned = _assigned([*node.body, ast.Expr(node.test)])
-        names = sorted(assigned)
+        names = self._carried(node, assigned)
         test, body = self._fresh("test"), self._fresh("body")
         call = self._hook("while_", node.test, self._load(test), self._load(body), self._state(names),
-                          self._places(assigned, names))
+                          self._places(node, assigned, names))
         return self._located(node, [
             self._closure(test, names, [ast.copy_location(ast.Return(self.visit(node.test)), node.test)]),
             self._closure(body, names, self._block(node.body, _DYNAMIC)),
@@ -300,8 +306,9 @@ class _Rewriter(Expressions):
         variable = self._fresh("variable")
         first = ast.Assign([node.target], self._load(variable))
         made = ast.For(ast.Name(variable, ast.Store()), node.iter, [first, *node.body], node.orelse)
-        if hasattr(node, "stops"):
-            made.stops = node.stops
+        for mark in ("stops", "flow"):
+            if hasattr(node, mark):
+                setattr(made, mark, getattr(node, mark))
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def visit_Raise(self, node: ast.Raise):
@@ -312,13 +319,14 @@ class _Rewriter(Expressions):
             return made
         self.raises = True
         own = ast.If(self._hook("raises", node, self._load(_ENTRY)), [made], [])
-        return self._located(node, [own, ast.Expr(self._hook("fail", node, self._made_thunk(made.exc)))])
+        fail = self._hook("fail", node, self._made_thunk(made.exc), ast.Constant(self.caught))
+        return self._located(node, [own, ast.Expr(fail)])
 
     def visit_Assert(self, node: ast.Assert):
         text = self._text(node.test)
         made = self.generic_visit(node)
         message = made.msg or ast.copy_location(ast.Constant(text), node)
-        test = self._hook("asserted", node, made.test, self._made_thunk(message))
+        test = self._hook("asserted", node, made.test, self._made_thunk(message), ast.Constant(self.caught))
         return ast.copy_location(ast.Assert(test, made.msg), node)
 
     def visit_Delete(self, node: ast.Delete):
@@ -331,11 +339,15 @@ class _Rewriter(Expressions):
         return made
 
     def visit_Try(self, node: ast.Try):
-        """What is raised in a `try` is Python's own: a handler of this function may want it."""
-        outer, self.around = self.around, ()
-        made = self.generic_visit(node)
-        self.around = outer
-        return made
+        """What is raised in a `try` itself is Python's own: a handler of this function may want it."""
+        outer = self.around, self.caught
+        self.around, self.caught = (), self.caught or bool(node.handlers)
+        body = self._block(node.body)
+        self.caught = outer[1]
+        handlers = [self.visit(handler) for handler in node.handlers]
+        made = type(node)(body, handlers, self._block(node.orelse), self._block(node.finalbody))
+        self.around = outer[0]
+        return ast.copy_location(made, node)
 
     visit_TryStar = visit_Try
 
@@ -368,6 +380,26 @@ class _Rewriter(Expressions):
                         "guard the rest with a flag, or mark what is static with const_expr and range_constexpr",
                         "UNSUP_EARLY_EXIT")
 
+    # --- variables ---
+
+    def visit_Name(self, node: ast.Name):
+        """A read of a variable that some path may lack."""
+        if node.id not in self.suspects or not isinstance(node.ctx, ast.Load) or not hasattr(node, "proven"):
+            return node
+        return self._hook("use", node, node, ast.copy_location(ast.Constant(node.proven), node))
+
+    def visit_AugAssign(self, node: ast.AugAssign):
+        target, made = node.target, self.generic_visit(node)
+        if not (isinstance(target, ast.Name) and target.id in self.suspects and hasattr(target, "proven")):
+            return made
+        read = self._hook("use", target, self._load(target.id), ast.Constant(target.proven))
+        return [*self._located(node, [self._assign_name(target.id, read)]), made]
+
+    def _carried(self, node: ast.stmt, assigned: dict[str, ast.AST]) -> list[str]:
+        """Of the variables that a dynamic statement assigns, those that come in or go out; others are local to it."""
+        flow: Flow | None = getattr(node, "flow", None)
+        return sorted(name for name in assigned if flow is None or name.startswith("__dsl_") or flow.carries(name))
+
     # --- making statements ---
 
     def _bound(self, name: str) -> ast.Call:
@@ -377,9 +409,11 @@ class _Rewriter(Expressions):
     def _state(self, names: list[str]) -> ast.Tuple:
         return ast.Tuple([self._bound(name) for name in names], ast.Load())
 
-    def _places(self, assigned: dict[str, ast.AST], names: list[str]) -> ast.Constant:
+    def _places(self, node: ast.stmt, assigned: dict[str, ast.AST], names: list[str]) -> ast.Constant:
+        """(name, place..., whether it is read after the statement) for unbound.Name."""
+        flow = getattr(node, "flow", None) or Flow()
         spans = {name: self._span(assigned[name]) for name in names}
-        return ast.Constant(tuple((name, at.file, at.line, at.column, at.end_line, at.end_column)
+        return ast.Constant(tuple((name, at.file, at.line, at.column, at.end_line, at.end_column, flow.is_read_after(name))
                                   for name, at in spans.items()))
 
     def _closure(self, name: str, parameters: list[str], body: list[ast.stmt],

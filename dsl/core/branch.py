@@ -1,0 +1,166 @@
+"""Branches at trace time: the author's `if`, and what follows an early exit.
+
+An arm is a closure over the variables it only reads; the ones it assigns come in as `state` and go out as its return
+value. It is traced into a scratch region first, because the result types are known only afterwards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from dsl.core import mlir, trace
+from dsl.core.attempt import first_time
+from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
+from dsl.core.heap import Change, Heap, is_plain, slots_of
+from dsl.core.join import Arm, Join, Scratch, is_traced, refuse_shape
+from dsl.core.unbound import Conflict, Name, Unbound
+from dsl.core.value import operate, type_name
+from dsl.span import here
+
+
+def condition(value: object) -> Boolean | None:
+    """`value` as a Boolean, or None where it is no number (a container, None, a string: Python decides)."""
+    number = numeric(value)
+    return None if number is None else Boolean(number)
+
+
+def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+    """An `if` of the author: dynamic for every number, Python's for anything else."""
+    flag = condition(test)
+    if flag is None:
+        return then(*state) if test else orelse(*state)
+    named = Name.all(names)
+    results = _branch(flag, then, orelse, state, named, ("nothing assigns `{}` where this is false",
+                                                         "nothing assigns `{}` where this is true"))
+    warn_of_names(named, state, results)
+    return results
+
+
+def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names: list[Name],
+            missing: tuple[str, str]) -> tuple:
+    """`missing`: what to say of a variable that only the one arm, or only the other, assigns."""
+    heap = Heap((then, orelse), [(name.name, value) for name, value in zip(names, state)])
+    arms = [_traced_arm(arm, state, heap, (here(), text)) for arm, text in zip((then, orelse), reversed(missing))]
+    joins = Join(arms, heap)
+    if joins.ended and all(arm.ended for arm in arms):
+        trace.end_path()
+    parts = [joins.variable(name, before, *values)
+             for name, before, *values in zip(names, state, *(arm.results for arm in arms))]
+    by_key = {key: change for arm in reversed(arms) if not arm.ended for key, change in arm.changes.items()}
+    changes = list(by_key.values())
+    slots = [(change, joins.slot(change)) for change in changes]
+    warn_of_state(changes, "if")
+    for side, arm in enumerate(arms):
+        arm.scratch.end("scf.yield", [pair[side] for pair in joins.pairs])
+    made = mlir.op("scf.if", [left.type for left, _ in joins.pairs], [flag.ir()], regions=2)
+    for side, arm in enumerate(arms):
+        arm.scratch.move_to(made, side)
+    values, built = list(made.results), {}
+    for change, part in slots:
+        change.put(part.build(values, built))
+    return tuple(part.build(values, built) for part in parts)
+
+
+def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple) -> Arm:
+    scratch = Scratch()
+    with mlir.inside(scratch.block):
+        results = function(*state)
+    changes = state_changes(heap, "branch")
+    changed = {id(change.reached.value): change.reached for change in changes}
+    contents = {key: slots_of(reached.value, reached.kind) for key, reached in changed.items()}
+    heap.restore(changes)
+    ended = trace.ends(scratch.block)
+    return Arm(scratch, results, {change.key: change for change in changes}, contents, missing, ended)
+
+
+def state_changes(heap: Heap, where: str) -> list[Change]:
+    """The slots that a dynamic statement has changed. Raises DSLUserCodeTypeError for what no path can undo.
+
+    What a called function keeps in a global of its own, without a traced value in it, is an effect of tracing.
+    """
+    found = []
+    for change in heap.changes():
+        if change.reached.outside and not is_traced(change.after):
+            continue
+        if change.slot is None:
+            refuse_shape(change, where)
+        found.append(change)
+    return found
+
+
+def warn_of_state(changes: Sequence[Change], word: str) -> None:
+    """Warn, once a statement, where it changes an object that NVIDIA's compiler does not carry."""
+    found = next((change for change in changes if is_plain(change.reached.value)), None)
+    if found is not None:
+        warn_not_portable(f"`{found.name}` of a plain object changes inside a dynamic `{word}`",
+                          "TYPE_DYNAMIC_EXPR_UNSUPPORTED", fix="make it a @dataclass, or assign to a variable")
+
+
+def warn_of_names(names: Sequence[Name], before: tuple, after: tuple) -> None:
+    """Warn of the variables that a dynamic statement assigns first and that are used after it."""
+    for name, old, new in zip(names, before, after):
+        if name.used_after and type(old) is Unbound and not isinstance(new, Conflict) and type(new) is not Unbound \
+                and first_time(name.place.file, name.name):
+            warn_not_portable(f"`{name.name}` is first assigned inside a dynamic statement and used after it",
+                              "SCOPE_UNBOUND_NAME", fix=f"assign `{name.name}` before the statement", place=name.place)
+
+
+# --- early exits -----------------------------------------------------------------------------------------------------
+
+
+def guard(flags: tuple, body: Callable, state: tuple, names: tuple) -> tuple:
+    """What follows an early exit: skipped where a flag is set, and no branch while none can be."""
+    dynamic = [flag for flag in flags if is_dynamic(flag)]
+    if surely(flags):
+        return state
+    if not dynamic:
+        return body(*state)
+    return _branch(_none_of(dynamic), body, lambda *unchanged: unchanged, state, Name.all(names),
+                   ("this leaves before anything assigns `{}`",) * 2)
+
+
+def _none_of(flags: Sequence[Numeric]) -> Boolean:
+    stop = flags[0]
+    for flag in flags[1:]:
+        stop = operate("or", stop, flag)
+    return Boolean(operate("xor", Boolean(stop), Boolean(True)))
+
+
+def unless(flags: tuple, test: Callable) -> object:
+    """The test of a `while` that early exits may end: false, and not evaluated, once a flag is set."""
+    dynamic = [flag for flag in flags if is_dynamic(flag)]
+    if surely(flags):
+        return False
+    if not dynamic:
+        return test()
+    name = Name("the condition of the loop", *dataclasses.astuple(here()))
+
+    def go_on(_):
+        return (_truth(test()),)
+    return if_(_none_of(dynamic), go_on, lambda _: (Boolean(False),), (False,), (name,))[0]
+
+
+def _truth(value: object) -> Boolean:
+    flag = condition(value)
+    return Boolean(bool(value)) if flag is None else flag
+
+
+def surely(flags: tuple) -> bool:
+    """Whether a flag is set on every path."""
+    return any(bool(flag) for flag in flags if not is_dynamic(flag))
+
+
+def returned(flag: object, value: object, falls_through: bool) -> object:
+    """What a function with early returns returns. Raises where a path may return nothing and another a value."""
+    if isinstance(value, Conflict):
+        raise DSLUserCodeTypeError(value.error.message.replace("`__dsl_value` is", "returns"), id=value.error.id,
+                                   fix="return one type on every path", place=value.error.place)
+    if type(value) is Unbound:
+        return None
+    value = value.take(True) if isinstance(value, Unbound) else value
+    if value is not None and falls_through and (is_dynamic(flag) or not flag):
+        raise DSLUserCodeTypeError(f"returns {type_name(value)} on one path and reaches its end on another",
+                                   fix="end the function with a `return` of that type", id="TYPE_UNSTABLE_JOIN")
+    return value
