@@ -1,4 +1,4 @@
-"""Scalar arithmetic on SSA values: one row an operation, integer and float spellings side by side.
+"""Arithmetic on SSA values, scalars and vectors alike: one row an operation, integer and float spellings side by side.
 
 Nothing here is left to LLVM's undefined behaviour: a dynamic divisor and a dynamic shift amount are guarded with what
 PTX defines (shifts clamp at the width; x / 0 is all ones, x % 0 is x, INT_MIN / -1 wraps).  PTX ISA: shl, shr, div, rem.
@@ -26,8 +26,36 @@ BINARY = {
 COMPARE = {"eq": (0, 0, 1), "ne": (1, 1, 13), "lt": (2, 6, 4), "le": (3, 7, 5), "gt": (4, 8, 2), "ge": (5, 9, 3)}
 
 
+def element(type_: mlir.Type) -> mlir.Type:
+    """The type of one element of a vector type; a scalar type is its own."""
+    return type_.element_type if isinstance(type_, mlir.ir.VectorType) else type_
+
+
+def with_element(type_: mlir.Type, element_type: mlir.Type) -> mlir.Type:
+    """`type_` with elements of `element_type`."""
+    return mlir.vector(element_type, type_.shape[0]) if isinstance(type_, mlir.ir.VectorType) else element_type
+
+
+def constant(number: int | float, type_: mlir.Type) -> Value:
+    """A constant; of a vector type, with `number` in every element."""
+    if not isinstance(type_, mlir.ir.VectorType):
+        return mlir.constant(number, type_)
+    of_element = mlir.int_attr if isinstance(type_.element_type, mlir.ir.IntegerType) else mlir.float_attr
+    splat = mlir.ir.DenseElementsAttr.get_splat(type_, of_element(number, type_.element_type))
+    return mlir.result("arith.constant", type_, value=splat)
+
+
+def _intrinsic(name: str, result_type: mlir.Type, *operands: Value, suffixes: tuple[mlir.Type, ...]) -> Value:
+    return mlir.intrinsic(".".join(("llvm", name, *map(_suffix, suffixes))), result_type, *operands)
+
+
+def _suffix(type_: mlir.Type) -> str:
+    """How LLVM names a type in an intrinsic: f32, v4f32."""
+    return f"v{type_.shape[0]}{type_.element_type}" if isinstance(type_, mlir.ir.VectorType) else str(type_)
+
+
 def is_float(value: Value) -> bool:
-    return not isinstance(value.type, mlir.ir.IntegerType)
+    return not isinstance(element(value.type), mlir.ir.IntegerType)
 
 
 def binary(name: str, a: Value, b: Value, signed: bool) -> Value:
@@ -36,17 +64,19 @@ def binary(name: str, a: Value, b: Value, signed: bool) -> Value:
 
 
 def compare(name: str, a: Value, b: Value, signed: bool) -> Value:
-    """`a name b` as an i1."""
+    """`a name b` as an i1, or a vector of them."""
+    truth = with_element(a.type, mlir.i1)
     signed_predicate, unsigned_predicate, float_predicate = COMPARE[name]
     if is_float(a):
-        return mlir.result("arith.cmpf", mlir.i1, a, b, predicate=mlir.int_attr(float_predicate))
+        return mlir.result("arith.cmpf", truth, a, b, predicate=mlir.int_attr(float_predicate))
     predicate = signed_predicate if signed else unsigned_predicate
-    return mlir.result("arith.cmpi", mlir.i1, a, b, predicate=mlir.int_attr(predicate))
+    return mlir.result("arith.cmpi", truth, a, b, predicate=mlir.int_attr(predicate))
 
 
 def compare_unordered(name: str, a: Value, b: Value) -> Value:
     """Float `a name b` (lt or gt), true as well where either is NaN."""
-    return mlir.result("arith.cmpf", mlir.i1, a, b, predicate=mlir.int_attr({"gt": 9, "lt": 11}[name]))
+    predicate = mlir.int_attr({"gt": 9, "lt": 11}[name])
+    return mlir.result("arith.cmpf", with_element(a.type, mlir.i1), a, b, predicate=predicate)
 
 
 def select(condition: Value, a: Value, b: Value) -> Value:
@@ -54,7 +84,7 @@ def select(condition: Value, a: Value, b: Value) -> Value:
 
 
 def _constant_like(value: Value, number: int) -> Value:
-    return mlir.constant(number, value.type)
+    return constant(number, value.type)
 
 
 def _safe_divisor(a: Value, b: Value, signed: bool, static_divisor: int | None) -> tuple[Value, Value | None]:
@@ -64,7 +94,7 @@ def _safe_divisor(a: Value, b: Value, signed: bool, static_divisor: int | None) 
     is_zero = compare("eq", b, _constant_like(b, 0), signed)
     safe = select(is_zero, _constant_like(b, 1), b)
     if signed:
-        lowest = _constant_like(a, -(1 << (a.type.width - 1)))
+        lowest = _constant_like(a, -(1 << (element(a.type).width - 1)))
         overflows = binary("and", compare("eq", a, lowest, True), compare("eq", b, _constant_like(b, -1), True), True)
         safe = select(overflows, _constant_like(b, 1), safe)
     return safe, is_zero
@@ -84,7 +114,7 @@ def divide_truncating(a: Value, b: Value, signed: bool, static_divisor: int | No
 def divide_floor(a: Value, b: Value, signed: bool, static_divisor: int | None = None) -> Value:
     """Integer quotient rounded down; float quotient rounded down."""
     if is_float(a):
-        return mlir.intrinsic(f"llvm.floor.{a.type}", a.type, binary("div", a, b, True))
+        return _intrinsic("floor", a.type, binary("div", a, b, True), suffixes=(a.type,))
     quotient, remainder = divide_truncating(a, b, signed, static_divisor)
     if not signed:
         return quotient
@@ -98,7 +128,7 @@ def divide_floor(a: Value, b: Value, signed: bool, static_divisor: int | None = 
 
 def shift(name: str, a: Value, amount: Value, signed: bool, static_amount: int | None = None) -> Value:
     """`shl`, or `shr` (arithmetic where `signed`); amounts at or past the width shift everything out."""
-    width = a.type.width
+    width = element(a.type).width
     spelled = {"shl": "arith.shli", "shr": "arith.shrsi" if signed else "arith.shrui"}[name]
     if static_amount is not None and 0 <= static_amount < width:
         return mlir.result(spelled, a.type, a, amount)
@@ -118,29 +148,29 @@ def negate(a: Value) -> Value:
 
 def absolute(a: Value, signed: bool) -> Value:
     if is_float(a):
-        return mlir.intrinsic(f"llvm.fabs.{a.type}", a.type, a)
+        return _intrinsic("fabs", a.type, a, suffixes=(a.type,))
     return select(compare("lt", a, _constant_like(a, 0), True), negate(a), a) if signed else a
 
 
 def convert(a: Value, to: mlir.Type, from_signed: bool, to_signed: bool) -> Value:
-    """Numeric conversion: integers wrap, float to integer truncates and saturates (NaN gives 0).  PTX ISA: cvt."""
+    """Conversion to elements of type `to`: integers wrap, float to integer saturates (NaN gives 0).  PTX ISA: cvt."""
+    from_element, to_element, to = element(a.type), to, with_element(a.type, to)
     if a.type == to:
         return a
-    from_float, to_float = is_float(a), not isinstance(to, mlir.ir.IntegerType)
+    from_float, to_float = is_float(a), not isinstance(to_element, mlir.ir.IntegerType)
     if from_float and to_float:
-        return _convert_float(a, to)
+        return _convert_float(a, to_element)
     if from_float:
-        name = f"llvm.fpto{'s' if to_signed else 'u'}i.sat.{to}.{a.type}"
-        return mlir.intrinsic(name, to, a)
+        return _intrinsic(f"fpto{'s' if to_signed else 'u'}i.sat", to, a, suffixes=(to, a.type))
     if to_float:
         return mlir.result("arith.sitofp" if from_signed else "arith.uitofp", to, a)
-    if to.width < a.type.width:
+    if to_element.width < from_element.width:
         return mlir.result("arith.trunci", to, a)
     return mlir.result("arith.extsi" if from_signed else "arith.extui", to, a)
 
 
 def _convert_float(a: Value, to: mlir.Type) -> Value:
-    width, to_width = a.type.width, to.width
+    width, to_width = element(a.type).width, to.width
     if width == to_width:                        # f16 <-> bf16 has no instruction of its own
         return _convert_float(_convert_float(a, mlir.f32), to)
-    return mlir.result("arith.extf" if to_width > width else "arith.truncf", to, a)
+    return mlir.result("arith.extf" if to_width > width else "arith.truncf", with_element(a.type, to), a)

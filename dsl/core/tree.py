@@ -1,6 +1,7 @@
 """Values seen as trees: what is inside a tuple, a dataclass or a tensor, so that control flow and calls can carry it.
 
-A leaf is anything with `ir()`, `ir_type()`, `with_ir(value)` and `type_key()`: Numeric and Pointer. A class takes part
+A leaf is anything with `ir()`, `ir_type()`, `with_ir(value)` and `type_key()`: Numeric, Pointer, and classes that say
+`is_leaf`. A class takes part
 by `__flatten__() -> (children, key)` and the class method `__unflatten__(key, children)`, or by upstream's
 `__extract_mlir_values__` / `__new_from_mlir_values__`. What is neither is static: it must stay the same object.
 """
@@ -55,7 +56,7 @@ def flatten(value: object, promote: bool = True) -> tuple[list, Node]:
 
 
 def _flatten(value: object, promote: bool, leaves: list) -> Node:
-    if isinstance(value, (Numeric, Pointer)):
+    if isinstance(value, (Numeric, Pointer)) or getattr(type(value), "is_leaf", False):
         leaves.append(value)
         return Node("leaf", value.type_key())
     if promote and (dtype := of_python(value)):

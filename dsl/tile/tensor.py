@@ -20,6 +20,8 @@ from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, join_dynamic, split_dynamic, text
 from dsl.layout.layout import check_coord
+from dsl.tile.index import as_index
+from dsl.tile.ssa import TensorSSA
 
 RMEM_ALIGNMENT_BYTES = 32
 _INT32_MAX = (1 << 31) - 1
@@ -93,6 +95,8 @@ class Tensor:
         coord = _checked(coord, self)
         if not lay.has_none(coord):
             element_iterator(self, coord).store(_as_element(value, self.element_type))
+        elif isinstance(value, TensorSSA):
+            slice_tensor(self, coord).store(value)
         elif isinstance(value, Tensor):
             raise DSLUserCodeTypeError("assigns a tensor to a part of a tensor",
                                        fix="copy it: `cute.autovec_copy(src, dst[...])`")
@@ -106,6 +110,16 @@ class Tensor:
         for i in range(count):
             element_iterator(self, i).store(element)
 
+    def load(self) -> TensorSSA:
+        """All elements as one value, in colexicographic order; the shape must be static."""
+        from dsl.tile import transfer
+        return transfer.load(self)
+
+    def store(self, data: TensorSSA) -> None:
+        """Write a value of as many elements; a type of the same width, or a Boolean for integers."""
+        from dsl.tile import transfer
+        transfer.store(self, data)
+
     def __str__(self) -> str:
         start = self.iterator if isinstance(self.iterator, Pointer) else text(self.iterator)
         return f"tensor<{start} o {self.layout}>"
@@ -118,24 +132,6 @@ class Tensor:
 
 def _strided(layout: Layout | ComposedLayout) -> Layout:
     return layout.outer if isinstance(layout, ComposedLayout) else layout
-
-
-def _index_leaf(leaf: Any) -> Any:
-    """An index as layouts take it: None, a Python int, or a dynamic integer."""
-    if leaf is None or (isinstance(leaf, int) and not isinstance(leaf, bool)):
-        return leaf
-    if isinstance(leaf, slice) and leaf == slice(None):
-        return None
-    if isinstance(leaf, Numeric) and leaf.is_integer:
-        return leaf if is_dynamic(leaf) else int(leaf.value)
-    what = type(leaf).__name__
-    raise DSLUserCodeTypeError(f"a tensor is indexed by integers and None, and this index is a {what}",
-                               fix="convert it: `Int32(x)`; None (or `:`) keeps a mode whole")
-
-
-def as_index(coord: Any) -> Any:
-    """A coordinate of the author with Numerics that hold Python numbers made Python's, and `:` made None."""
-    return tuple(map(as_index, coord)) if isinstance(coord, (tuple, list)) else _index_leaf(coord)
 
 
 def _checked(coord: Any, tensor: Tensor) -> Any:

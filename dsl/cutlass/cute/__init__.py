@@ -3,7 +3,6 @@
 from dsl.core.dtypes import (BFloat16, Boolean, Float16, Float32, Float64, Int8, Int16, Int32, Int64, Integer, Numeric,
                              Uint8, Uint16, Uint32, Uint64)
 from dsl.core.pointer import AddressSpace, Pointer
-from dsl.core.value import select as where
 from dsl.cutlass.cute import arch, nvgpu, runtime
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
 from dsl.cutlass.cute.decorators import compile, jit, kernel
@@ -22,11 +21,14 @@ from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append,
 from dsl.layout import shape_of as shape
 from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy
 from dsl.tile.atom import CopyAtom, make_copy_atom
+from dsl.tile.creation import all_, any_, empty_like, full, full_like, ones_like, where, zeros_like
 from dsl.tile.memory import size_in_bytes
 from dsl.tile.struct import struct, union
 from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_zeros, flat_divide, flatten, get,
                             group_modes, local_partition, local_tile, logical_divide, prepend_ones, select, slice_,
                             tiled_divide, zipped_divide)
+from dsl.tile.reduction import ReductionOp
+from dsl.tile.ssa import TensorSSA
 from dsl.tile.tiled import ThrCopy, TiledCopy, make_tiled_copy, make_tiled_copy_tv
 from dsl.tile.tensor import (Tensor, domain_offset, make_fragment_like, make_identity_tensor, make_rmem_tensor,
                              make_rmem_tensor_like, make_tensor, recast_tensor)

@@ -1,0 +1,109 @@
+"""TensorSSA values made of numbers, chosen by a condition, and tested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dsl import layout as lay
+from dsl.core import arith, mlir
+from dsl.core.dtypes import Boolean, Numeric, NumericMeta, numeric
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.value import select, type_name
+from dsl.tile import broadcast
+from dsl.tile.ssa import TensorSSA, splat, static_shape
+from dsl.tile.tensor import Tensor
+
+
+def full(shape: Any, fill_value: Any, dtype: type[Numeric]) -> TensorSSA:
+    """A value of static shape with `fill_value`, converted to `dtype`, in every element."""
+    if not isinstance(dtype, NumericMeta):
+        raise DSLUserCodeTypeError(f"a TensorSSA has elements of a numeric type, and this is {dtype!r}",
+                                   fix="full((2, 4), 0.0, cutlass.Float32)")
+    if numeric(fill_value) is None:
+        raise DSLUserCodeTypeError(f"full repeats a number, and got {type_name(fill_value)}",
+                                   fix="`x.broadcast_to(shape)` repeats a TensorSSA")
+    shape = static_shape(shape)
+    return TensorSSA(splat(dtype(fill_value), lay.size(shape)), shape, dtype)
+
+
+def full_like(a: Any, fill_value: Any, dtype: type[Numeric] | None = None) -> TensorSSA:
+    """`fill_value` in the shape, and where no `dtype` is given the element type, of a tensor or TensorSSA."""
+    if not isinstance(a, (Tensor, TensorSSA)):
+        raise DSLUserCodeTypeError(f"a value is made like a tensor or a TensorSSA, and this is {type_name(a)}",
+                                   fix="cute.full(shape, value, dtype)")
+    return full(a.shape, fill_value, dtype or a.element_type)
+
+
+def zeros_like(a: Any, dtype: type[Numeric] | None = None) -> TensorSSA:
+    return full_like(a, 0, dtype)
+
+
+def ones_like(a: Any, dtype: type[Numeric] | None = None) -> TensorSSA:
+    return full_like(a, 1, dtype)
+
+
+def empty_like(a: Any, dtype: type[Numeric] | None = None) -> TensorSSA:
+    """A value to be replaced: nothing is promised of its elements (they are 0 here)."""
+    return full_like(a, 0, dtype)
+
+
+def where(cond: Any, x: Any, y: Any) -> Any:
+    """The elements of `x` where `cond`, a TensorSSA of Boolean, is true, and of `y` elsewhere, broadcast.
+
+    x and y have one type; a Python number takes that of the other side where it is of its kind. Of three numbers, a
+    number. Raises DSLUserCodeTypeError, DSLUserCodeValueError for other types and shapes.
+    """
+    if not any(isinstance(operand, TensorSSA) for operand in (cond, x, y)):
+        return select(cond, x, y)
+    if not isinstance(cond, TensorSSA):
+        cond = full(1, cond, Boolean)
+    if cond.dtype is not Boolean:
+        raise DSLUserCodeValueError(f"where chooses by a TensorSSA of Boolean, and this is of {cond.dtype}",
+                                    fix="compare: `x != 0`")
+    dtype = _common_type(x, y)
+    x, y = (operand if isinstance(operand, TensorSSA) else full(1, operand, dtype) for operand in (x, y))
+    shape = broadcast.joined(broadcast.joined(x.shape, y.shape), cond.shape)
+    cond, x, y = (operand.broadcast_to(shape) for operand in (cond, x, y))
+    return x.with_ir(arith.select(cond.ir(), x.ir(), y.ir()))
+
+
+def _common_type(x: Any, y: Any) -> type[Numeric]:
+    types = []
+    for operand, other in ((x, y), (y, x)):
+        if isinstance(operand, TensorSSA):
+            types.append(operand.dtype)
+            continue
+        number = numeric(operand)
+        if number is None:
+            raise DSLUserCodeTypeError(f"where chooses between numbers, and got {type_name(operand)}",
+                                       fix="load a tensor first: `t.load()`")
+        wanted = other.dtype if isinstance(other, TensorSSA) else type(number)
+        fits = isinstance(operand, int) and wanted.is_integer or isinstance(operand, float) and wanted.is_float
+        types.append(wanted if fits and isinstance(operand, bool) == (wanted is Boolean) else type(number))
+    if types[0] is not types[1]:
+        raise DSLUserCodeValueError(f"where chooses between values of one type, and got {types[0]} and {types[1]}",
+                                    fix=f"convert one, for example `.to(cutlass.{types[0]})`")
+    return types[0]
+
+
+def _truths(x: Any, name: str) -> mlir.Value:
+    if not isinstance(x, TensorSSA):
+        raise DSLUserCodeTypeError(f"{name} tests the elements of a TensorSSA, and this is {type_name(x)}",
+                                   fix="load a tensor first: `t.load()`")
+    return x.ir() if x.dtype is Boolean else (x != 0).ir()
+
+
+def any_(x: TensorSSA) -> Boolean:
+    """Whether an element is not 0."""
+    return _reduced(_truths(x, "any_"), "or")
+
+
+def all_(x: TensorSSA) -> Boolean:
+    """Whether no element is 0."""
+    return _reduced(_truths(x, "all_"), "and")
+
+
+def _reduced(truths: mlir.Value, kind: str) -> Boolean:
+    with mlir.context:
+        attribute = mlir.ir.Attribute.parse(f"#vector.kind<{kind}>")
+    return Boolean(mlir.result("vector.reduction", mlir.i1, truths, kind=attribute))

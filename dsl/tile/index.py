@@ -1,0 +1,26 @@
+"""Coordinates as an author writes them, made what layouts take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dsl.core.dtypes import Numeric, is_dynamic
+from dsl.core.errors import DSLUserCodeTypeError
+
+
+def _index_leaf(leaf: Any) -> Any:
+    """An index as layouts take it: None, a Python int, or a dynamic integer."""
+    if leaf is None or (isinstance(leaf, int) and not isinstance(leaf, bool)):
+        return leaf
+    if isinstance(leaf, slice) and leaf == slice(None):
+        return None
+    if isinstance(leaf, Numeric) and leaf.is_integer:
+        return leaf if is_dynamic(leaf) else int(leaf.value)
+    what = type(leaf).__name__
+    raise DSLUserCodeTypeError(f"a tensor is indexed by integers and None, and this index is a {what}",
+                               fix="convert it: `Int32(x)`; None (or `:`) keeps a mode whole")
+
+
+def as_index(coord: Any) -> Any:
+    """A coordinate of the author with Numerics that hold Python numbers made Python's, and `:` made None."""
+    return tuple(map(as_index, coord)) if isinstance(coord, (tuple, list)) else _index_leaf(coord)

@@ -1,0 +1,118 @@
+"""Whole tensors to TensorSSA values and back: one access for every contiguous run of elements.
+
+A run is a vector load or store, which LLVM splits where the alignment known of its address is too small. Other layouts
+are accessed element by element. Offsets are computed once, while compiling, where the layout is static.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dsl import layout as lay
+from dsl.core import mlir
+from dsl.core.dtypes import Boolean
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.pointer import Pointer
+from dsl.core.value import type_name
+from dsl.layout import ComposedLayout, Swizzle
+from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text
+from dsl.tile.ssa import TensorSSA, extract, from_elements, from_memory, in_memory, shuffle
+from dsl.tile.tensor import Tensor, element_iterator, static_size
+
+
+def load(tensor: Tensor) -> TensorSSA:
+    """The elements of a tensor in memory. Raises DSLUserCodeError where its shape is dynamic."""
+    _require_bytes(tensor)
+    count = static_size(tensor, "load")
+    run = _run(tensor)
+    stored = tensor.element_type.storage_type()
+    type_ = stored if run == 1 else mlir.vector(stored, run)
+    parts = [mlir.load(start.address, type_, start.alignment_bytes) for start in _starts(tensor, count, run)]
+    if run == 1:
+        return from_memory(from_elements(parts), tensor.shape, tensor.element_type)
+    return from_memory(_joined(parts), tensor.shape, tensor.element_type)
+
+
+def store(tensor: Tensor, data: TensorSSA) -> None:
+    """Write a value's elements in order. Raises DSLUserCodeError where size or element type do not fit."""
+    _require_bytes(tensor)
+    if not isinstance(data, TensorSSA):
+        raise DSLUserCodeTypeError(f"a tensor stores a TensorSSA, and this is {type_name(data)}",
+                                   fix="t.fill(number) stores a number in every element, t.store(other.load()) a tensor")
+    count = static_size(tensor, "store")
+    if data.size != count:
+        raise DSLUserCodeValueError(f"a tensor of {count} elements {text(tensor.shape)} stores as many, and the value "
+                                    f"has {data.size} {text(data.shape)}", fix="`x.broadcast_to(shape)` repeats elements")
+    vector = in_memory(_as_stored(data, tensor.element_type))
+    run = _run(tensor)
+    for index, start in enumerate(_starts(tensor, count, run)):
+        if run == 1:
+            part = extract(vector, index)
+        else:
+            part = vector if run == count else shuffle(vector, list(range(index * run, (index + 1) * run)))
+        mlir.store(part, start.address, start.alignment_bytes)
+
+
+def _require_bytes(tensor: Tensor) -> None:
+    dtype = tensor.pointer().dtype
+    if dtype.width % 8 and dtype is not Boolean:
+        raise DSLUserCodeTypeError(f"elements of {dtype} take parts of a byte, and are not loaded or stored as a value",
+                                   fix="recast the tensor to a type of whole bytes")
+
+
+def _as_stored(data: TensorSSA, dtype: Any) -> TensorSSA:
+    same_bits = data.dtype.mlir_type() == dtype.mlir_type() and dtype is not Boolean
+    if data.dtype is dtype or same_bits:
+        return data
+    if data.dtype is Boolean and dtype.is_integer:
+        return data.to(dtype)
+    raise DSLUserCodeValueError(f"a tensor of {dtype} does not store {data.dtype}", fix=f"x.to(cutlass.{dtype})")
+
+
+def _starts(tensor: Tensor, count: int, run: int) -> Iterator[Pointer]:
+    return (element_iterator(tensor, i) for i in range(0, count, run))
+
+
+def _run(tensor: Tensor) -> int:
+    """How many elements, counted colexicographically, lie one behind the other wherever a run of as many starts."""
+    layout = tensor.layout
+    longest = lay.size(layout)
+    if isinstance(layout, ComposedLayout):
+        if not isinstance(layout.inner, Swizzle):
+            return 1
+        longest, layout = 1 << layout.inner.base, layout.outer
+        if not isinstance(tensor.layout.offset, int) or tensor.layout.offset % longest:
+            return 1
+    if not lay.is_static(layout):
+        layout = layout if isinstance(layout.shape, tuple) else lay.Layout((layout.shape,), (layout.stride,))
+        extent, stride = flatten_to_tuple(layout.shape)[0], flatten_to_tuple(layout.stride)[0]
+    else:
+        whole = lay.coalesce(layout)
+        extent, stride = flatten_to_tuple(whole.shape)[0], flatten_to_tuple(whole.stride)[0]
+    if not is_constant(stride, 1):
+        return 1
+    if longest >= extent:
+        return extent
+    return longest if extent % longest == 0 and _all_multiples(layout, longest) else 1
+
+
+def _all_multiples(layout: Any, divisor: int) -> bool:
+    """Whether runs start at multiples of `divisor`, where a swizzle keeps as many elements together."""
+    strides = flatten_to_tuple(layout.stride)
+    return all(isinstance(stride, int) and (stride == 1 or stride % divisor == 0) for stride in strides)
+
+
+def _joined(parts: list[mlir.Value]) -> mlir.Value:
+    """Vectors of one length behind one another."""
+    while len(parts) > 1:
+        pairs = [_concatenated(*parts[i:i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
+        parts = pairs
+    return parts[0]
+
+
+def _concatenated(a: mlir.Value, b: mlir.Value) -> mlir.Value:
+    lengths = a.type.shape[0], b.type.shape[0]
+    type_ = mlir.vector(a.type.element_type, sum(lengths))
+    mask = mlir.ir.DenseI64ArrayAttr.get(list(range(sum(lengths))), mlir.context)
+    return mlir.op("vector.shuffle", [type_], [a, b], {"mask": mask}).results[0]
