@@ -1,0 +1,409 @@
+"""NVIDIA's compiler on the embedded device: programs give what they give under ours, and say so where they cannot run."""
+
+import ctypes
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from dsl.launch import nvidia_hook
+
+ROOT = Path(__file__).parents[2]
+HEAD = """
+import torch
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    def write(text: str, name: str = "program.py") -> Path:
+        path = tmp_path / name
+        path.write_text(HEAD + text)
+        return path
+    return write
+
+
+def dsl(*arguments, env=None, cwd=None, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "dsl", *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120, cwd=cwd or ROOT, env={**os.environ, **(env or {})}, **options)
+
+
+@pytest.fixture(scope="module")
+def installed(needs):
+    needs("cc", "gcc libc6-dev")
+    try:
+        return nvidia_hook.version()
+    except nvidia_hook.CompilerMissing as error:
+        from harness.judge import in_ci
+        (pytest.fail if in_ci() else pytest.skip)(str(error))
+
+
+# ** programs
+
+
+def same(both, path, *arguments):
+    """Both ended well with one text, which is returned."""
+    ours, theirs = both(path, arguments)
+    assert (ours.status, theirs.status) == (0, 0), ours.errors + theirs.errors
+    assert theirs.output == ours.output
+    return ours.output
+
+
+LOOPS = """
+@cute.kernel
+def add(x: cute.Tensor, n: cutlass.Int32, c: cutlass.Constexpr):
+    t, _, _ = cute.arch.thread_idx()
+    b, _, _ = cute.arch.block_idx()
+    i = b * 32 + t
+    if i < n:
+        x[i] = x[i] * c + i
+    if i == 0:
+        cute.printf("kernel %d", n)
+
+@cute.jit
+def host(x: cute.Tensor, n: cutlass.Int32, c: cutlass.Constexpr):
+    for r in range(n // 35):
+        cute.printf("host %d", r)
+        add(x, n, c).launch(grid=(cute.ceil_div(n, 32), 1, 1), block=(32, 1, 1))
+        if r == 1:
+            add(x, n - r, c).launch(grid=(2, 1, 1), block=(32, 1, 1))
+
+x = torch.ones(70, device="cuda")
+print("before")
+host(from_dlpack(x), 70, 3)
+print(x[:3].tolist(), x[69].item())
+compiled = cute.compile(host, from_dlpack(x), 70, 5)
+other = cute.compile(host, from_dlpack(x), 70, 7)
+for n in (35, 70):
+    compiled(from_dlpack(x), n)
+    other(from_dlpack(x), n)
+print(x[:3].tolist(), x[69].item())
+"""
+
+
+def test_direct_calls_compiled_functions_loops_and_prints_in_order(both, program):
+    text = same(both, program(LOOPS))
+    assert text.startswith("before\nhost 0\nkernel 70\nhost 1\nkernel 70\nkernel 69\n")
+
+
+SAME_NAMES = """
+def make(c):
+    @cute.kernel
+    def kernel(x: cute.Tensor):
+        t, _, _ = cute.arch.thread_idx()
+        x[t] = x[t] * 10 + c
+    @cute.jit
+    def host(x: cute.Tensor):
+        kernel(x).launch(grid=(1, 1, 1), block=(4, 1, 1))
+    return host
+
+x = torch.zeros(4, dtype=torch.int32, device="cuda")
+functions = [cute.compile(make(c), from_dlpack(x)) for c in (1, 2, 3)]
+for function in functions:
+    function(from_dlpack(x))
+make(4)(from_dlpack(x))
+functions[0](from_dlpack(x))
+print(x.tolist())
+"""
+
+
+def test_programs_of_one_name_are_told_apart(both, program):
+    assert same(both, program(SAME_NAMES)) == "[12341, 12341, 12341, 12341]\n"
+
+
+TVM_FFI = """
+@cute.kernel
+def kernel(x: cute.Tensor, n: cutlass.Int32):
+    t, _, _ = cute.arch.thread_idx()
+    x[t + n] = 1.0
+
+@cute.jit
+def host(x: cute.Tensor, n: cutlass.Int32):
+    kernel(x, n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+import sys
+x = torch.zeros(64, device="cuda")
+if sys.argv[1] == "ffi":
+    call = cute.compile(host, from_dlpack(x, enable_tvm_ffi=True), 3, options="--enable-tvm-ffi")
+    view = x
+else:
+    call, view = host, from_dlpack(x)
+call(view, 3)
+print(x.sum().item())
+try:
+    call(view, 1000)
+except Exception:
+    if len(sys.argv) == 2:
+        raise
+call(view, 32)
+print(x.sum().item())
+"""
+
+
+@pytest.mark.parametrize("way", ["ffi", "direct"])
+def test_a_fault_is_the_emulators_report_of_the_authors_line(both, program, way):
+    ours, theirs = both(program(TVM_FFI), [way])
+    assert (ours.status, theirs.status, theirs.output) == (1, 1, "32.0\n")
+    for run in (ours, theirs):
+        assert "program.py:10:" in run.errors and ": OUT_OF_BOUNDS\n    x[t + n] = 1.0\n" in run.errors
+        assert "3744 bytes past the end of `torch float32 tensor of shape (64,)` (256 bytes)" in run.errors
+
+
+@pytest.mark.parametrize("way", ["ffi", "direct"])
+def test_a_fault_that_the_program_catches_leaves_it_running(both, program, way):
+    assert same(both, program(TVM_FFI), way, "catch") == "32.0\n61.0\n"
+
+
+DEADLOCK = """
+@cute.kernel
+def kernel():
+    t, _, _ = cute.arch.thread_idx()
+    if t < 32:
+        cute.arch.sync_threads()
+    else:
+        cute.arch.barrier(barrier_id=1, number_of_threads=64)
+
+@cute.jit
+def host():
+    kernel().launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+host()
+"""
+
+
+def test_a_deadlock_ends(installed, program):
+    run = dsl("--compiler", "nvidia", program(DEADLOCK))
+    assert run.returncode == 1
+    assert "DEADLOCK" in run.stderr and "warp 0" in run.stderr
+
+
+CONTEXT = """
+import cuda.bindings.driver as cuda
+cutlass.cuda.initialize_cuda_context()
+
+@cute.kernel
+def kernel(x: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    x[t] = x[t] + 1.0
+
+@cute.jit
+def host(x: cute.Tensor, stream: cuda.CUstream):
+    kernel(x).launch(grid=(1, 1, 1), block=(32, 1, 1), smem=1024, stream=stream)
+
+x = torch.ones(32, device="cuda")
+for stream in (cuda.CUstream(torch.cuda.current_stream().cuda_stream), cutlass.cuda.default_stream()):
+    host(from_dlpack(x, assumed_align=16), stream)
+    cutlass.cuda.stream_sync(stream)
+print(x.sum().item())
+"""
+
+
+def test_streams_and_contexts(installed, program):
+    run = dsl("--compiler", "nvidia", program(CONTEXT))
+    assert (run.stdout, run.stderr) == ("96.0\n", "")
+
+
+EVENTS = """
+from cutlass._mlir.dialects import cuda
+
+@cute.jit
+def host():
+    stream = cuda.stream_create()[1]
+    start, end = cuda.event_create()[1], cuda.event_create()[1]
+    cuda.event_record(start, stream=stream)
+    cuda.event_record(end, stream=stream)
+    cute.printf("%d", cutlass.Int32(cutlass.Float32(cuda.event_elapsed_time(start, end)[1]) < 1000.0))
+    cuda.event_destroy(start)
+    cuda.stream_synchronize(stream)
+    cuda.stream_destroy(stream)
+    cuda.device_sync()
+
+@cute.jit
+def captures():
+    cuda.stream_begin_capture(cuda.stream_create()[1], cuda.StreamCaptureModeEnum.Global)
+
+host()
+try:
+    captures()
+except Exception:
+    pass
+print("goes on")
+"""
+
+
+def test_events_work_and_what_is_missing_tells_its_name_though_the_program_catches_it(installed, program):
+    run = dsl("--compiler", "nvidia", program(EVENTS))
+    assert (run.returncode, run.stdout) == (1, "1\ngoes on\n")
+    assert run.stderr.strip().endswith(
+        "Missing: the compiled host function calls `_cudaStreamBeginCapture`, which the emulator does not have")
+
+
+def test_shows_ptx_and_sass_and_no_stage_of_ours(installed, program, tmp_path):
+    path = program(SAME_NAMES)
+    shown = dsl("--compiler", "nvidia", "--show", "ptx", "--show", "sass", path)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.count(".visible .entry kernel_cutlass_kernel_") == 4
+    assert "program.py" in shown.stdout and ".loc" in shown.stdout
+    assert shown.stdout.count(".text.kernel_cutlass_kernel_") >= 4
+    refused = dsl("--compiler", "nvidia", "--show", "mlir", path)
+    assert refused.returncode == 2
+    assert "--show mlir: NVIDIA's compiler shows ptx and sass" in refused.stderr
+
+
+def test_nothing_is_left_in_the_working_folder(installed, program, tmp_path):
+    (tmp_path / "here").mkdir()
+    run = dsl("--compiler", "nvidia", program(SAME_NAMES), cwd=tmp_path / "here", env={"PYTHONPATH": str(ROOT)})
+    assert run.returncode == 0, run.stderr
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+# ** what is missing
+
+
+def test_without_the_package_it_says_how_to_install_it(monkeypatch, capsys, program):
+    from dsl.__main__ import main
+
+    def version(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert main(["--compiler", "nvidia", str(program(""))]) == 2
+    assert capsys.readouterr().err == (
+        "dsl: --compiler nvidia needs the package nvidia-cutlass-dsl, which is not installed\n"
+        "fix: uv sync --group nvidia    (or: pip install nvidia-cutlass-dsl)\n")
+    groups = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text())["dependency-groups"]
+    assert any(need.startswith(nvidia_hook.PACKAGE) for need in groups["nvidia"])
+
+
+def test_without_cc_it_says_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(nvidia_hook.CompilerMissing) as raised:
+        nvidia_hook.library()
+    assert str(raised.value) == ("--compiler nvidia on the emulator builds a small C library, and there is no C compiler "
+                                 "`cc`\nfix: apt-get install gcc libc6-dev")
+
+
+# ** the library
+
+
+@pytest.fixture
+def runtime(needs, monkeypatch, tmp_path):
+    needs("cc", "gcc libc6-dev")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return nvidia_hook.library()
+
+
+def test_is_built_once_by_many_processes(runtime, tmp_path):
+    script = "from dsl.launch import nvidia_hook; print(nvidia_hook.library())"
+    runtime.unlink()
+
+    def build(_):
+        return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
+                              cwd=ROOT).stdout.strip()
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(build, range(4))) == {str(runtime)}
+    assert list(runtime.parent.iterdir()) == [runtime]
+    before = runtime.stat().st_mtime_ns
+    assert nvidia_hook.library() == runtime and runtime.stat().st_mtime_ns == before
+
+
+def symbols(nm: str, path: Path) -> set[str]:
+    out = subprocess.run([nm, "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+    return {line.split()[2] for line in out.splitlines() if line.split()[1] == "T"}
+
+
+def test_has_every_c_name_of_the_installed_runtime(installed, runtime, needs):
+    nm = needs("nm", "binutils")
+    files = [Path(file.locate()) for part in ("base", "core", "cu12", "cu13")
+             for file in _files(f"nvidia-cutlass-dsl-libs-{part}")
+             if file.name == "libcute_dsl_runtime.so" and "stubs" not in file.parts]
+    theirs = {name for name in symbols(nm, files[0]) if not name.startswith("_Z")}
+    assert len(theirs) > 80
+    assert theirs - symbols(nm, runtime) == set()
+
+
+def _files(distribution: str) -> list:
+    try:
+        return importlib.metadata.files(distribution) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+
+
+class Asked:
+    """A device that writes down what the library asks."""
+
+    def __init__(self, runtime: Path):
+        self.missing, self.held = [], {}
+        answers = {"missing": lambda name: self.missing.append(name.decode()) or 801, "allocate": self._allocate,
+                   "release": lambda address: self.held.pop(address) and 0}
+        kinds = dict(nvidia_hook.Calls._fields_)
+        self.calls = nvidia_hook.Calls(**{name: kinds[name](answer) for name, answer in answers.items()})
+        self.library = ctypes.CDLL(str(runtime))
+        self.library.use_device(ctypes.byref(self.calls))
+
+    def _allocate(self, nbytes, address):
+        buffer = ctypes.create_string_buffer(nbytes)
+        address[0] = ctypes.addressof(buffer)
+        self.held[address[0]] = buffer
+        return 0
+
+
+SCRIPT = """
+import ctypes, json, sys
+sys.path.insert(0, sys.argv[2])
+import test_nvidia_hook as t
+{body}
+"""
+
+
+def in_a_process(runtime: Path, body: str):
+    """What `body` prints as JSON, with `t`, this module: use_device lasts as long as a process."""
+    run = subprocess.run([sys.executable, "-c", SCRIPT.format(body=body), str(runtime), str(Path(__file__).parent)],
+                         capture_output=True, text=True, cwd=ROOT)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_what_it_does_not_implement_tells_its_name(runtime, needs):
+    names = [name for name in symbols(needs("nm", "binutils"), runtime) if "Graph" in name and name.startswith("_cuda")]
+    assert len(names) == 4
+    said = in_a_process(runtime, f"""
+a = t.Asked(sys.argv[1])
+print(json.dumps([[getattr(a.library, n)() for n in {names!r}], a.missing]))
+""")
+    assert said == [[801] * 4, names]
+
+
+def test_memory_is_the_devices(runtime):
+    """Arguments as CUDA's functions of these names take them."""
+    said = in_a_process(runtime, """
+a = t.Asked(sys.argv[1])
+c, p, q, size = a.library, ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t
+codes = [c._cudaMalloc(ctypes.byref(p), size(64)), c._cudaMallocManaged(ctypes.byref(q), size(64))]
+codes += [c._cudaMemset(p, 7, size(64)), c._cudaMemcpy(q, p, size(32), 3)]
+read = ctypes.string_at(q.value, 33).hex()
+codes += [c._cudaFree(p), c._cudaFree(q), c._cudaFree(None)]
+print(json.dumps([codes, read, len(a.held)]))
+""")
+    assert said == [[0] * 7, "07" * 32 + "00", 0]
+
+
+def test_without_a_device_it_answers_that_there_is_none(runtime):
+    said = in_a_process(runtime, """
+c, p = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
+library = ctypes.c_void_p()
+print(json.dumps([c._cudaLibraryLoadData(ctypes.byref(library), None), c._cudaMalloc(ctypes.byref(p), 8),
+                  c._cudaGraphLaunch(), c._cudaLaunchKernelEx(None, None, None)]))
+""")
+    assert said == [100] * 4
