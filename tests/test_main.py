@@ -257,3 +257,77 @@ host(5)
                                           "NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)")
     strict = dsl("author.py", "--device", "emulator", "--portable", folder=tmp_path)
     assert strict.returncode == 1 and strict.stderr.startswith("author.py:10:13: UNSUP_EARLY_EXIT\n    break\n    ^^^^^ ")
+
+
+EXECUTED = """\
+import cutlass
+import cutlass.cute as cute
+
+for k in (1, 2):
+    names = {"cutlass": cutlass, "cute": cute}
+    exec(f"@cute.jit\\ndef host(n: cutlass.Int32):\\n    if n > {k}: n = n + {k}\\n    return n", names)
+    print(names["host"](5))
+"""
+
+
+def test_executed_texts_and_standard_input_are_compiled(tmp_path):
+    (tmp_path / "author.py").write_text(EXECUTED)
+    assert dsl("author.py", folder=tmp_path).stdout == "6\n7\n"
+    assert dsl("-", text=EXECUTED, folder=tmp_path).stdout == "6\n7\n"
+    wrong = EXECUTED.replace("return n", "return bool(n)")
+    run = dsl("-", text=wrong, folder=tmp_path)
+    assert run.stderr.rstrip() == """\
+<text at <stdin>:6>:4:12: PHASE_REQUIRES_CONSTANT
+    return bool(n)
+           ^^^^^^^ Python needs a bool while compiling, and this is a dynamic Int32
+fix: use it as it is, or `cutlass.Boolean(x)`"""
+
+
+def test_without_dsl_the_missing_source_is_said(tmp_path):
+    program = "from dsl import alias\nalias.install('emulator')\n" + EXECUTED
+    run = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert run.stderr.rstrip().endswith("""\
+    the source of `host` cannot be read: it was made by exec, eval or `python -c`
+fix: put it in a file, or run the program with `python -m dsl FILE` or `python -m dsl -`""")
+
+
+def test_the_compilers_frames_come_on_demand(tmp_path):
+    (tmp_path / "author.py").write_text(EXECUTED.replace("return n", "return bool(n)"))
+    (tmp_path / "python.py").write_text("import math\nimport cutlass\nmath.sqrt(-1)\n")
+    variable = {**os.environ, "DSL_FULL_TRACEBACK": "1"}
+    shown = [dsl("--full-traceback", "author.py", folder=tmp_path).stderr,
+             subprocess.run([sys.executable, "-m", "dsl", "author.py"], capture_output=True, text=True, timeout=120,
+                            cwd=tmp_path, env=variable).stderr]
+    for text in shown:
+        assert re.search(r'File "\S*dsl/core/expression.py", line \d+, in bool_', text) and "Traceback" in text
+    assert "dsl/" not in dsl("author.py", folder=tmp_path).stderr
+    assert dsl("python.py", folder=tmp_path).stderr == """\
+Traceback (most recent call last):
+  File "python.py", line 3, in <module>
+    math.sqrt(-1)
+ValueError: math domain error
+"""
+
+
+def test_a_failed_assertion_of_a_kernel(tmp_path):
+    assert re.sub(r"PTX line .*", "PTX line", failing(tmp_path, """\
+@cute.kernel
+def kernel(n: cutlass.Int32):
+    t, _, _ = cute.arch.thread_idx()
+    assert t < n, f"{t} is too many"
+
+
+@cute.jit
+def host(n: cutlass.Int32):
+    kernel(n).launch(grid=1, block=40)
+
+
+import warnings
+warnings.simplefilter("ignore")
+host(33)
+""")) == """\
+author.py:9:5: TRAP
+    assert t < n, f"{t} is too many"
+    ^ assertion failed: Int32 t is too many
+    in `kernel_kernel_0`, block (0, 0, 0), thread (33, 0, 0) = warp 1, lane 1
+    PTX line"""

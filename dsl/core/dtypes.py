@@ -15,6 +15,11 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.formats import FORMATS, round_to
 
 
+_INSTEAD = {"a bool": "decide in an `if` statement of a @cute.jit or @cute.kernel function",
+            "an int": "use it as it is (`cutlass.Int32(x)` converts)",
+            "a float": "use it as it is (`cutlass.Float32(x)` converts)"}
+
+
 class NumericMeta(type):
     """Types print by their bare name, and compare by identity; their facts are attributes."""
 
@@ -221,7 +226,7 @@ class Numeric(metaclass=NumericMeta):
         if isinstance(self.value, mlir.Value):
             raise DSLUserCodeTypeError(
                 f"is a dynamic {type(self).__name__}: its value is not known while compiling, and Python needs {what}",
-                fix="compare or index it inside a @cute.jit or @cute.kernel function, or pass it as cutlass.Constexpr",
+                fix=f"{_INSTEAD[what]}, or pass the value as cutlass.Constexpr",
                 id="PHASE_DYNAMIC_TO_STATIC_BOOL" if what == "a bool" else "PHASE_DYNAMIC_INDEX")
         return self.value
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from dsl.core import mlir
 from dsl.core.control import Name, Unbound, if_
-from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric, promote
+from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.value import maximum, minimum, operate, select, type_name
 from dsl.span import here
@@ -45,15 +45,16 @@ def ifexp(test: object, then: Callable, orelse: Callable) -> object:
         return then() if test else orelse()
     name = Name("the conditional expression", *dataclasses.astuple(here()))
     first: list = []                       # what the first arm returns; the second may find that it must be converted
-    blocks = []
+    blocks, arms = [], []
 
     def one(_):
-        first[:] = [then()]
+        first[:] = arms[:] = [then()]
         blocks.append(mlir.current_block())
         return first
 
     def other(_):
         value = orelse()
+        arms.append(value)
         common = _common_type(first[0], value)
         if common is None:
             return (value,)
@@ -63,9 +64,13 @@ def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     try:
         return if_(test, one, other, (Unbound(name.name),), (name,))[0]
     except DSLUserCodeTypeError as error:
-        if error.id == "TYPE_UNSTABLE_JOIN":
-            error.id = "TYPE_CONDITIONAL_BRANCH_MISMATCH"
-        raise
+        if error.id not in ("TYPE_UNSTABLE_JOIN", "TYPE_DYNAMIC_EXPR_UNSUPPORTED") or len(arms) < 2:
+            raise
+        kinds = [repr(value) if isinstance(value, str) else type_name(value) for value in arms]
+        raise DSLUserCodeTypeError(f"is {kinds[0]} where the test is true and {kinds[1]} where it is false",
+                                   fix="choose between numbers of one kind, or mark the test `const_expr(...)`",
+                                   id="TYPE_DYNAMIC_EXPR_UNSUPPORTED" if any(isinstance(value, str) for value in arms)
+                                   else "TYPE_CONDITIONAL_BRANCH_MISMATCH") from None
 
 
 def _common_type(a: object, b: object) -> type[Numeric] | None:
@@ -130,12 +135,22 @@ def compare(left: object, *pairs: tuple[str, Callable]) -> object:
 
 def contains(items: object, x: object) -> object:
     """`x in items`; a Boolean where an element or `x` is dynamic."""
-    if not isinstance(items, (tuple, list)) or not any(map(is_dynamic, (x, *items))):
+    if isinstance(items, range) and is_dynamic(x) and x.is_integer:
+        return _in_range(items, x if x.width == 64 else Int64(x))
+    if not isinstance(items, (tuple, list, dict, set, frozenset, range)) or not any(map(is_dynamic, (x, *items))):
         return x in items
     found: object = False
     for item in items:
         found = or_(found, lambda item=item: x == item)
     return found
+
+
+def _in_range(items: range, x: Numeric) -> object:
+    if not items:
+        return False
+    low, high = min(items[0], items[-1]), max(items[0], items[-1])
+    inside = operate("and", x >= low, x <= high)
+    return operate("and", inside, (x - low) % abs(items.step) == 0) if abs(items.step) != 1 else inside
 
 
 def min_(*values, **options):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dsl import span
 from dsl.core import mlir, text, trace, tree
 from dsl.core.dtypes import Boolean, Numeric, is_dynamic
-from dsl.core.errors import DSLUserCodeRuntimeError, warn_not_portable
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn_not_portable
 from dsl.core.value import operate
 
 
@@ -53,8 +53,9 @@ def raises(entry: mlir.Block | None) -> bool:
     return mlir.current_block() is entry
 
 
-def fail(make: Callable[[], object]) -> None:
+def fail(make: Callable[[], object], caught: bool) -> None:
     """`raise make()` inside a dynamic statement: the rest of this path never runs."""
+    _refuse_handlers("raise", caught)
     error = make()
     kind = error if isinstance(error, type) else type(error)
     warn_not_portable("`raise` leaves a dynamic statement", "UNSUP_EARLY_EXIT",
@@ -63,14 +64,21 @@ def fail(make: Callable[[], object]) -> None:
     trace.end_path()
 
 
-def asserted(test: object, message: Callable[[], object]) -> object:
+def asserted(test: object, message: Callable[[], object], caught: bool) -> object:
     """The test of an `assert`: `test`, or True where it is dynamic and checked at run time."""
     if not is_dynamic(test):
         return test
+    _refuse_handlers("assert", caught)
     warn_not_portable("`assert` tests a dynamic value", "PHASE_REQUIRES_CONSTANT",
                       fix="assert what is known while compiling, `assert const_expr(...)`")
     require(test, AssertionError, str(message()))
     return True
+
+
+def _refuse_handlers(word: str, caught: bool) -> None:
+    if caught:
+        raise DSLUserCodeError(f"what a dynamic value makes `{word}` raise at run time cannot be caught by the `try` around it",
+                               fix="use an `if` statement in place of the `try`", id="UNSUP_EARLY_EXIT")
 
 
 def require(test: Numeric, kind: type[BaseException], message: str) -> None:

@@ -5,17 +5,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = Path(__file__).with_name("host_program.py")
+import pytest
+
+HERE = Path(__file__).parent
 
 
-def output_of(*command: str) -> str:
-    run = subprocess.run([sys.executable, *command, str(PROGRAM)], capture_output=True, text=True, timeout=120,
+def output_of(program: str, *command: str) -> str:
+    run = subprocess.run([sys.executable, *command, str(HERE / program)], capture_output=True, text=True, timeout=120,
                          env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert run.returncode == 0, run.stderr
     return run.stdout
 
 
-def test_prints_what_upstream_prints():
-    theirs = output_of()
-    assert theirs.count("\n") > 70
-    assert output_of("-m", "dsl") == theirs
+@pytest.mark.parametrize("program, lines", [("host_program.py", 70), ("frontend_program.py", 180)])
+def test_prints_what_upstream_prints(program, lines):
+    theirs = output_of(program)
+    assert theirs.count("\n") >= lines
+    assert output_of(program, "-m", "dsl") == theirs
