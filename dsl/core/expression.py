@@ -79,8 +79,10 @@ def _common_type(a: object, b: object) -> type[Numeric] | None:
     if left is None or right is None or type(left) is type(right):
         return None
     for literal, other in ((a, type(right)), (b, type(left))):
-        if type(literal) is int and other.is_integer and other is not Boolean and other(literal).value == literal:
-            return other
+        if type(literal) is int and other.is_integer and other is not Boolean:
+            low = -(1 << other.width - 1) if other.signed else 0
+            if low <= literal < low + (1 << other.width):
+                return other
     dtype = promote(type(left), type(right))
     warn_not_portable(f"a choice between {type_name(a)} and {type_name(b)} becomes {dtype}",
                       "TYPE_CONDITIONAL_BRANCH_MISMATCH", fix=f"convert both: `{dtype}(...)`")
