@@ -10,8 +10,9 @@ from dsl.core.branch import warn_of_names
 from dsl.core.dtypes import numeric
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.heap import MISSING, Change, Heap, has_slots, is_plain, kind_of, slot_name, slots_of
-from dsl.core.join import (Leaf, Maybe, Same, SlotName, Tree, converted, described, diagnostic, equal, leaf_of, opened,
+from dsl.core.join import (CHOOSE, Leaf, Maybe, Same, SlotName, Tree, converted, described, diagnostic, equal, leaf_of, opened,
                            paired, poison)
+from dsl.core.value import type_name
 from dsl.core.unbound import Name, Partial, Unbound, missing_of
 from dsl.span import here
 
@@ -187,7 +188,8 @@ class Carried:
         if has_slots(part.value) and paired(opened(part.value), opened(after)) is not None:
             if after in self.heap and is_plain(after):
                 self._unlike(name, path, before, after)
-            self.replaced.add(path)
+            else:
+                self.replaced.add(path)
         elif has_slots(part.value) or not (kind_of(after) in ("", "class", "function", "method")
                                            and equal(part.value, after)):
             self._unlike(name, path, before, after)
@@ -201,7 +203,7 @@ class Carried:
             first, second = described(before, after)
             number = numeric(after)
             fix = f"start it as {type(number)}: `{path} = {type(number)}(...)`" if number is not None else \
-                f"give `{path}` one type on every path"
+                f"give `{path}` one type on every path" if first != f"one {type_name(before)}" else CHOOSE
         self.problem = DSLUserCodeTypeError(f"`{path}` is {first} before this loop and {second} after it", fix=fix,
                                             id=diagnostic(before, after), place=name.place)
 

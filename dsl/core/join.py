@@ -16,6 +16,7 @@ from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric,
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.heap import MISSING, Change, Heap, is_plain, kind_of, put, slot_name, slots_of
 from dsl.core.pointer import Pointer
+from dsl.core.source import assignment_to, is_authors
 from dsl.core.tree import RawValue
 from dsl.core.unbound import Conflict, Name, Partial, Unbound, missing_of
 from dsl.core.value import type_name
@@ -214,14 +215,19 @@ def diagnostic(a: object, b: object) -> str:
     return "TYPE_DYNAMIC_EXPR_UNSUPPORTED" if unsupported else "TYPE_UNSTABLE_JOIN"
 
 
-def place_of(value: object) -> Span:
-    """Where the author computed `value`, as far as that is known; else the statement itself."""
-    leaf = leaf_of(value)
-    if leaf is not None and (is_dynamic(leaf) or isinstance(leaf, RawValue)):
+CHOOSE = "choose among what the objects hold, or assign to the attributes of one object"
+
+
+def place_of(change: Change) -> Span:
+    """Where the author changes a slot: the assignment in the statement's text, else where the value was computed."""
+    statement = here()
+    found = assignment_to(change.slot, statement)
+    leaf = leaf_of(change.after)
+    if found is None and leaf is not None and (is_dynamic(leaf) or isinstance(leaf, RawValue)):
         owner = leaf.ir().owner
-        if isinstance(owner, mlir.Operation) or hasattr(owner, "location"):
-            return mlir.place_of(owner.location) or here()
-    return here()
+        computed = None if isinstance(owner, mlir.Block) else mlir.place_of(owner.location)
+        found = computed if computed is not None and is_authors(computed.file) else None
+    return found or statement
 
 
 class SlotName(Name):
@@ -233,7 +239,7 @@ class SlotName(Name):
 
     @property
     def place(self) -> Span:
-        return place_of(self.change.after)
+        return place_of(self.change)
 
 
 def refuse_shape(change: Change, where: str) -> None:
@@ -402,7 +408,7 @@ class Join:
         first, second = described(a, b)
         fix = f"give `{path}` one type on both paths"
         if diagnostic(a, b) == "TYPE_DYNAMIC_EXPR_UNSUPPORTED":
-            fix = f"mark the test `const_expr(...)` where it is static, or choose among numbers"
+            fix = CHOOSE if is_plain(a) else "mark the test `const_expr(...)` where it is static, or choose among numbers"
         return DSLUserCodeTypeError(f"`{path}` is {first} on one path and {second} on another", fix=fix,
                                     id=diagnostic(a, b), place=name.place)
 

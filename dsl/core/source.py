@@ -63,6 +63,28 @@ def _is_where(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
     return max(((end, column) for _, end, _, column in code.co_positions() if end and column), default=None) == last
 
 
+def assignment_to(slot: object, statement: Span) -> Span | None:
+    """The last assignment to an attribute `slot`, or to an item, in the statement whose head is at `statement`."""
+    tree = _tree(statement.file, "".join(linecache.getlines(statement.file)))
+    heads = (node for node in ast.walk(tree) if isinstance(node, (ast.If, ast.For, ast.While))
+             and node.lineno <= statement.line <= node.body[0].lineno)
+    found = None
+    for node in ast.walk(max(heads, key=lambda node: node.lineno, default=ast.Module([], []))):
+        stores = isinstance(getattr(node, "ctx", None), ast.Store)
+        if stores and (isinstance(node, ast.Attribute) and node.attr == slot or
+                       isinstance(node, ast.Subscript) and not isinstance(slot, str)):
+            found = Span(statement.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def _tree(file: str, text: str) -> ast.Module:
+    try:
+        return ast.parse(text, file)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
 def is_authors(file: str) -> bool:
     """Whether a code object's file is the author's: not of Python's library, of an installed package, or of ours."""
     found = _authors.get(file)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -33,12 +34,26 @@ COOPERATIVE, PROGRAMMATIC = 1, 2       # bits of a launch record's flags
 
 
 @dataclass(frozen=True)
+class Allocation:
+    """Shared memory handed out at `place`: up to `end_bytes` of the kernel's region."""
+
+    end_bytes: int
+    place: Span
+
+
+@dataclass(frozen=True)
 class Kernel:
-    """A compiled kernel's entry: its symbol, (kind, size in bytes) a parameter, shared memory it allocates itself."""
+    """A compiled kernel's entry: its symbol, (kind, size in bytes) a parameter, shared memory it allocates itself.
+
+    `place` is its launch, which asks for the static `asked_bytes` of shared memory, or for what was allocated.
+    """
 
     name: str
     params: tuple[tuple[str, int], ...]
     smem_bytes: int = 0
+    allocations: tuple[Allocation, ...] = ()
+    place: Span | None = None
+    asked_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,14 +67,6 @@ class Traced:
     slots: str                        # one struct format letter an 8-byte slot, slot 0 (the handle) left out
     result: object = None             # what the function returned, where that is static
     failures: tuple = ()              # core.failure.Failure: the host function returns the number of the one it ended with
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """Shared memory handed out at `place`: up to `end_bytes` of the kernel's region."""
-
-    end_bytes: int
-    place: Span
 
 
 @dataclass
@@ -317,18 +324,19 @@ class Launch:
     flags: int = 0
 
 
-def launch(name: str, function: Callable, arguments: Sequence, config: Launch) -> None:
+def launch(name: str, function: Callable, arguments: Sequence, config: Launch,
+           asked: Callable[[int], int | None] = lambda allocated_bytes: None) -> None:
     """Trace `function` as a kernel of the current host function, and launch it there.
 
-    Python numbers at the top level of `arguments` must have been converted (they become parameters); what is nested in
-    containers stays static unless it is a Numeric.
+    Python numbers in `arguments` are static: those that shall be parameters have been converted. `asked(allocated bytes)`
+    gives the static bytes of shared memory that the launch asks for.
     """
     state = host()
     leaves, node = tree.flatten(tuple(arguments), promote=False)
     block = _triple(config.block, "block")
     made = _trace_kernel(state, name, function, arguments, leaves, node, block)
     index = len(state.kernels)
-    state.kernels.append(made)
+    state.kernels.append(dataclasses.replace(made, asked_bytes=asked(made.smem_bytes)))
     record = _launch_record(config, block, made)
     params = entry_alloca(mlir.ptr(), max(len(leaves), 1), 8)
     for position, leaf in enumerate(leaves):
@@ -353,7 +361,8 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
         function(*tree.unflatten(node, inner, tuple(arguments)))
         mlir.op("llvm.return")
         _finish(operation, traced)
-    return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes)
+    return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes,
+                  tuple(traced.allocations), here())
 
 
 def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.Value:

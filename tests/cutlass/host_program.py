@@ -1,5 +1,8 @@
 """Host functions whose printed text must be the same under NVIDIA's compiler and under this one."""
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import cutlass
 import cutlass.cute as cute
 
@@ -99,7 +102,65 @@ def shapes(n: cutlass.Int32):
     cute.printf("shapes %d %d %d", cute.size(layout), layout((2, 1)), cute.ceil_div(n, 3))
 
 
+@dataclass
+class Account:
+    total: cutlass.Int32
+    count: cutlass.Int32
+
+    def take(self, amount):
+        self.total += amount
+        self.count += 1
+
+
+class Counter:
+    """An object with the protocol that says which values are in it."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def bump(self, by):
+        self.value = self.value + by
+
+    def __extract_mlir_values__(self):
+        return [self.value.ir_value()]
+
+    def __new_from_mlir_values__(self, values):
+        return Counter(cutlass.Int32(values[0]))
+
+
+class Point(NamedTuple):
+    x: cutlass.Int32
+    y: cutlass.Int32
+
+
+@cute.jit
+def state(n: cutlass.Int32):
+    account = Account(cutlass.Int32(0), cutlass.Int32(0))
+    counter = Counter(cutlass.Int32(1))
+    items, table = [cutlass.Int32(0), 7], {"a": cutlass.Int32(0), "b": 2}
+    point, pair = Point(n, cutlass.Int32(1)), (n, 0)
+    for i in range(n):
+        account.take(i)
+        items[0] += i
+        table["a"] += i * 2
+        point = Point(point.x + i, point.y - 1)
+        pair = (pair[1], pair[0] + i)
+        if i % 2 == 1:
+            account.total += 100
+            items[1] = items[1] - 1
+            counter.bump(i)
+        temporary = i * 3
+        counter.bump(temporary)
+    last = cutlass.Int32(-1)
+    for last in range(n):
+        pass
+    cute.printf("account %d %d counter %d", account.total, account.count, counter.value)
+    cute.printf("items %d %d table %d %d", items[0], items[1], table["a"], table["b"])
+    cute.printf("point %d %d pair %d %d last %d", point.x, point.y, pair[0], pair[1], last)
+
+
 for number in (0, 1, 3, 7, 12, 27):
+    state(number)
     loops(number)
     branches(number, number - 3.5)
     calls(number, 3)
