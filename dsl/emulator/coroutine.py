@@ -89,7 +89,7 @@ class Thread(Body):
         condition = self.read(instr.guard, 1)
         then, after = self.fresh("do"), self.fresh("next")
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
-        known, written = dict(self.values), self.written
+        known, written, checked = dict(self.values), self.written, set(self.checked)
         self.written = set()
         self.start(then, keep=True)
         row.emit(self, instr)
@@ -97,6 +97,7 @@ class Thread(Body):
         self.start(after)
         self.values.update((slot, value) for slot, value in known.items() if slot not in self.written)
         self.written |= written
+        self.checked = checked
 
     # ** the two shapes of a block of threads
 
@@ -113,11 +114,10 @@ class Thread(Body):
         self.emit_function(self.entry)
         self.branch("exit")
         text = self._coroutine(head) if self.coroutine else self._loop(head)
-        return text + "\n" + native.declarations() + _METADATA
+        return text + "\n" + native.declarations() + _METADATA + f"!3 = !{{i64 {max(self.places.param_bytes, 1)}}}\n"
 
     def _entry_values(self, head) -> None:
-        params = head.load("params", constant=True)
-        head.do(f"%params = inttoptr i64 {params} to ptr")
+        head.do(f"%params = load ptr, ptr {head.field('params')}, !invariant.load !0, !dereferenceable !3")
         for i, axis in enumerate("xyz"):
             head.do(f"%block_{axis} = load i32, ptr {head.field('block_index', str(i))}")
             head.do(f"%n{axis} = load i32, ptr {head.field('block_dim', str(i))}, !invariant.load !0")
@@ -125,9 +125,18 @@ class Thread(Body):
             self.threads[axis] = f"%thread_{axis}"
         self.threads["linear"] = "%thread"
 
+    def _last_hits(self, head) -> None:
+        """Load the stack slots that cache what an access hit last: the block before may know."""
+        base = head.cast("inttoptr", head.load("sites", constant=True), "i64", "ptr")
+        for site, *slots in self.cached_sites:
+            for i, (part, slot) in enumerate(zip(("lo", "limit"), slots)):
+                head.do(f"%site{site}.{part} = getelementptr i64, ptr {base}, i64 {2 * site + i}")
+                head.put(slot, head.get(f"%site{site}.{part}", "i64"), "i64")
+
     def _loop(self, head) -> str:
         lines = ["define void @block(ptr %ctx) {", "entry:", *self.allocas]
         lines += [f"  %slot_{name} = alloca i32" for name in ("x", "y", "z", "linear")]
+        self._last_hits(head)
         lines += head.lines
         lines += ["  store i32 0, ptr %slot_linear", "  store i32 0, ptr %slot_z", "  br label %head_z"]
         lines += ["head_z:", "  store i32 0, ptr %slot_y", "  br label %head_y"]

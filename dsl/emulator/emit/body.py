@@ -66,7 +66,8 @@ class Body(Builder):
         self.frame_count = 0
         self.values: dict[str, str] = {}
         self.written: set[str] = set()
-        self.memory_sites = 0
+        self.checked: set[tuple] = set()  # accesses (address, space, bytes) that cannot fail from here on
+        self.cached_sites: list[tuple] = []  # (site, the two stack slots of its last hit)
         self.stack_bytes = 0
         self.threads: dict[str, str] = {}
         self.uses: set[str] = set()
@@ -85,6 +86,7 @@ class Body(Builder):
         super().start(block)
         if not keep:
             self.values.clear()
+            self.checked.clear()
 
     def branch(self, block: str) -> None:
         self.do(f"br label %{block}")

@@ -44,10 +44,11 @@ def branch(body, instr):
     if instr.guard is not None:
         after = body.fresh("else")
         body.do(f"br i1 {body.read(instr.guard, 1)}, label %{label}, label %{after}")
-        known = dict(body.values)
+        known, checked = dict(body.values), set(body.checked)
         emit_polls(body)
         body.start(after)
         body.values.update(known)
+        body.checked = checked
     else:
         body.branch(label)
         emit_polls(body)

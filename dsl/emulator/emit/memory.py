@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import context
-from ..syntax import FLOATS, SIGNED, TYPE_BITS, Addr, Sym, Vec
+from ..syntax import FLOATS, SIGNED, TYPE_BITS, Addr, Reg, Sym, Vec
 from . import float as floating
 from .body import CACHED_SITES, kinds_of
+from .convert import window
 from .integer import type_of
 
 _SPACES = ("global", "shared", "local", "const", "param")
@@ -24,7 +25,16 @@ def space_of(instr) -> str:
 def host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
     """A checked pointer for an access of `size_bytes` (a power of two)."""
     address = body.address(operand)
-    return checked(body, instr, address, space, size_bytes)
+    in_register = isinstance(operand.base, Reg)
+    base = (body.read_reg(operand.base), operand.offset) if in_register else address
+    access = base, space, size_bytes
+    if access in body.checked:
+        if space in ("shared", "local"):
+            address = body.add(window(body, space), address, "i64")
+        return body.cast("inttoptr", address, "i64", "ptr")
+    pointer = checked(body, instr, address, space, size_bytes)
+    body.checked.add(access)
+    return pointer
 
 
 def checked(body, instr, address: str, space: str, size_bytes: int) -> str:
@@ -33,7 +43,7 @@ def checked(body, instr, address: str, space: str, size_bytes: int) -> str:
     if space in ("shared", "local"):
         return _checked_window(body, address, space, size_bytes, site)
     shift = size_bytes.bit_length() - 1
-    lo_slot, limit_slot = _cache(body, site)
+    lo_slot, limit_slot, *kept = _cache(body, site)
     lo, limit = body.get(lo_slot, "i64"), body.get(limit_slot, "i64")
     fine = body.cmp("ult", _rotated(body, body.sub(address, lo, "i64"), shift), limit, "i64")
     slow, hit, after = body.fresh("miss"), body.fresh("hit"), body.fresh("in")
@@ -45,23 +55,23 @@ def checked(body, instr, address: str, space: str, size_bytes: int) -> str:
     bad = body.cmp("eq", new_limit, 0, "i64")
     body.do(f"br i1 {bad}, label %stop, label %{hit}")
     body.start(hit, keep=True)
-    body.put(lo_slot, body.op(f"extractvalue {{ i64, i64 }} {pair}, 0"), "i64")
-    body.put(limit_slot, new_limit, "i64")
+    new_lo = body.op(f"extractvalue {{ i64, i64 }} {pair}, 0")
+    for places in ((lo_slot, limit_slot), kept):
+        for place, value in zip(places, (new_lo, new_limit)):
+            body.put(place, value, "i64")
     body.branch(after)
     body.start(after, keep=True)
     return body.cast("inttoptr", address, "i64", "ptr")
 
 
-def _cache(body, site: int) -> tuple[str, str]:
-    """Where this instruction's last hit is kept: stack slots in a loop over threads, memory in coroutines."""
-    body.memory_sites += 1
-    if not body.coroutine and body.memory_sites <= CACHED_SITES:
-        slots = body.alloca("i64"), body.alloca("i64")
-        for slot in slots:
-            body.allocas.append(f"  store i64 0, ptr {slot}")
-        return slots
-    base = body.cast("inttoptr", body.load("sites", constant=True), "i64", "ptr")
-    return tuple(body.op(f"getelementptr i64, ptr {base}, i64 {2 * site + i}") for i in range(2))
+def _cache(body, site: int) -> tuple[str, ...]:
+    """Where this instruction's last hit is kept (lo, limit): memory; in a loop over threads stack slots before it."""
+    if body.coroutine or len(body.cached_sites) >= CACHED_SITES:
+        base = body.cast("inttoptr", body.load("sites", constant=True), "i64", "ptr")
+        return tuple(body.op(f"getelementptr i64, ptr {base}, i64 {2 * site + i}") for i in range(2))
+    slots = body.alloca("i64"), body.alloca("i64")
+    body.cached_sites.append((site, *slots))
+    return (*slots, f"%site{site}.lo", f"%site{site}.limit")
 
 
 def _rotated(body, value: str, shift: int) -> str:
@@ -72,8 +82,6 @@ def _rotated(body, value: str, shift: int) -> str:
 
 def _checked_window(body, offset: str, space: str, size_bytes: int, site: int) -> str:
     """A shared or local offset: below the window's size, aligned."""
-    from .convert import window
-
     field = "smem_bytes" if space == "shared" else "local_bytes"
     shift = size_bytes.bit_length() - 1
     limit = body.lshr(body.load(field, constant=True), shift, "i64")
