@@ -76,7 +76,8 @@ class Pointer:
         return (Pointer, self.dtype, self.space)
 
     def __repr__(self) -> str:
-        return f"ptr<{self.dtype}, {self.space.name}, align<{self.alignment_bytes}>>"
+        known = f", align<{self.alignment_bytes}>" if self.alignment_bytes != element_bytes(self.dtype) else ""
+        return f"ptr<{element_name(self.dtype)}, {self.space.name}{known}>"
 
     def __add__(self, offset) -> Pointer:
         return self._moved(offset, 1)
@@ -158,6 +159,15 @@ class Pointer:
 def element_bytes(dtype: type[Numeric]) -> int:
     """Bytes of one element in memory."""
     return dtype.storage_width // 8
+
+
+def element_name(dtype: type[Numeric]) -> str:
+    """An element type as CuTe prints it, without a sign: f32, i8 (of Boolean too), f8E4M3FN."""
+    if dtype.__name__ == "TFloat32":
+        return "tf32"
+    if dtype.is_float and dtype.__name__[5:6].isdigit() and not dtype.__name__[5:].isdigit():
+        return "f" + dtype.__name__[5:]
+    return str(dtype.storage_type())
 
 
 def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_bytes: int = 0) -> Pointer:

@@ -3,51 +3,98 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from dsl.core import mlir, text, trace
-from dsl.core.dtypes import Float64, Int32, Int64, Numeric, Uint32, Uint64, numeric
+from dsl.core.dtypes import Float64, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.pointer import Pointer
+from dsl.core.pointer import Pointer, element_name
 from dsl.core.value import type_name
+from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 
-_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_PLACES = re.compile(r"\{[^{}]*\}|%%|%[-+ #0]*[\d*]*(?:\.[\d*]*)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]")
 
 
 def printf(*args, end: str = "\n") -> None:
-    """Print numbers, pointers and tuples of them. `{}` takes the form of its argument; %d, %f... are C's.
+    """Print numbers, pointers, layouts, tensors and tuples of them. `{}` takes the form of its argument; %d, %f... are C's.
 
-    Without a format string the arguments are printed with blanks between them. `end` is appended.
+    Without a format string the arguments are printed with `, ` between them. `end` is appended.
     """
-    if args and isinstance(args[0], str):
+    if not args:
+        raise DSLUserCodeTypeError("printf prints at least one argument", fix='printf("")')
+    if isinstance(args[0], str):
         form, values = args[0], list(args[1:])
     else:
-        form, values = " ".join("{}" for _ in args), list(args)
+        form, values = ", ".join("{}" for _ in args), list(args)
+    places = [place for place in _PLACES.findall(form) if place != "%%"]
+    if len(places) != len(values):
+        raise DSLUserCodeTypeError(f"the format has {len(places)} places for {len(values)} values",
+                                   fix="write one {} for each value")
     leaves: list = []
-    if _PLACEHOLDER.search(form):
-        if len(_PLACEHOLDER.findall(form)) != len(values):
-            raise DSLUserCodeTypeError(f"the format has {len(_PLACEHOLDER.findall(form))} places for {len(values)} values",
-                                       fix="write one {} for each value")
-        remaining = iter(values)
-        form = _PLACEHOLDER.sub(lambda match: _spell(next(remaining), leaves), form)
-    else:
-        for value in values:
-            _spell(value, leaves)
-    _emit(form + end, leaves)
+    remaining = iter(values)
+    emit(_PLACES.sub(lambda match: _place(match.group(), remaining, leaves), form) + end, leaves)
 
 
-def _spell(value: object, leaves: list) -> str:
-    """The C conversion of `value`; what it converts goes to `leaves`."""
+def _place(place: str, values: Iterator, leaves: list) -> str:
+    """What stands in the C format for one place of the author's."""
+    if place == "%%":
+        return place
+    if place.startswith("{"):
+        return spell(next(values), leaves)
+    leaves.append(_for_conversion(place, next(values)))
+    return place
+
+
+def _for_conversion(place: str, value: object) -> Numeric | Pointer:
+    """A value as the conversion `place` of C's reads it: Float64, or an integer of the width it says."""
+    kind, wide = place[-1], bool(re.search("[ljzt]", place[:-1]))
+    if isinstance(value, Pointer):
+        if kind == "p":
+            return value
+        raise DSLUserCodeTypeError(f"{place} prints no pointer", fix="%p, or {}")
+    number = numeric(value)
+    if number is None or kind in "ps" or "*" in place:
+        raise DSLUserCodeTypeError(f"{place} does not print {type_name(value)}", fix="write {} in its place")
+    if kind in "eEfFgGaA":
+        return Float64(number)
+    if number.is_float:
+        raise DSLUserCodeTypeError(f"{place} prints integers, and got {type_name(value)}", fix="%f, or {}")
+    return (Int64 if wide else Int32)(number) if kind in "dic" else (Uint64 if wide else Uint32)(number)
+
+
+def _refuse(value: object) -> None:
+    raise DSLUserCodeTypeError(f"printf prints numbers, pointers, layouts, tensors and tuples of them, and got "
+                               f"{type_name(value)}", fix="print its parts, or use Python's print while compiling")
+
+
+def spell(value: object, leaves: list) -> str:
+    """The C conversion of `value` as CuTe prints it; what it converts goes to `leaves`."""
     if isinstance(value, (tuple, list)):
-        return "(" + ",".join(_spell(item, leaves) for item in value) + ")"
+        return "(" + ",".join(spell(item, leaves) for item in value) + ")"
+    if value is None:
+        return "_"
+    if hasattr(type(value), "__printf__"):
+        return value.__printf__(leaves)
     if isinstance(value, Pointer):
         leaves.append(value)
-        return "%p"
+        return f"raw_ptr(0x%016llx: {element_name(value.dtype)}, {value.space.name}, align<{value.alignment_bytes}>)"
+    if isinstance(value, Layout):
+        return f"{spell(value.shape, leaves)}:{spell(value.stride, leaves)}"
+    if isinstance(value, ComposedLayout):
+        return " o ".join(spell(part, leaves) for part in (value.inner, value.offset, value.outer))
+    if isinstance(value, ScaledBasis):
+        return spell(value.value, leaves) + "".join(f"@{mode}" for mode in reversed(value.mode))
+    if isinstance(value, Swizzle) or isinstance(value, str):
+        return str(value).replace("%", "%%")
     number = numeric(value)
     if number is None:
-        if isinstance(value, str) or not hasattr(value, "__dict__"):
-            return str(value).replace("%", "%%")
-        raise DSLUserCodeTypeError(f"printf prints numbers, pointers and tuples of them, and got {type_name(value)}",
-                                   fix="print its elements, or use Python's print while compiling")
+        _refuse(value)
+    return _spell_number(number, leaves)
+
+
+def _spell_number(number: Numeric, leaves: list) -> str:
+    if not is_dynamic(number):
+        return ("%f" % number.value if number.is_float else str(int(number.value))).replace("%", "%%")
     leaves.append(number)
     if number.is_float:
         return "%f"
@@ -57,6 +104,8 @@ def _spell(value: object, leaves: list) -> str:
 
 def _vararg(leaf) -> mlir.Value:
     """`leaf` after C's default argument promotions."""
+    if isinstance(leaf, mlir.Value):
+        return mlir.result("llvm.ptrtoint", mlir.i64, leaf)
     if isinstance(leaf, Pointer):
         return mlir.result("llvm.ptrtoint", mlir.i64, leaf.ir())
     if leaf.is_float:
@@ -66,7 +115,8 @@ def _vararg(leaf) -> mlir.Value:
     return promoted(leaf).ir()
 
 
-def _emit(form: str, leaves: list) -> None:
+def emit(form: str, leaves: list) -> None:
+    """Print a C format; a leaf is a number, a pointer, or the address of a text (%s) as an SSA value."""
     values = [_vararg(leaf) for leaf in leaves]
     if trace.in_kernel():
         module = trace.kernel().module
@@ -78,6 +128,13 @@ def _emit(form: str, leaves: list) -> None:
     module.declare("dprintf", "llvm.func @dprintf(i32, !llvm.ptr, ...) -> i32")
     mlir.call_variadic("dprintf", mlir.i32, [mlir.i32, mlir.ptr()], mlir.constant(1, mlir.i32),
                        text.address(module, form, 0), *values)
+
+
+def text_address(words: str) -> mlir.Value:
+    """The address of a text for %s."""
+    if trace.in_kernel():
+        return text.generic_address(trace.kernel().module, words)
+    return text.address(trace.host().module, words, 0)
 
 
 def _buffer(values: list[mlir.Value]) -> mlir.Value:

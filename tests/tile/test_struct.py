@@ -300,7 +300,7 @@ def test_a_definition_that_means_nothing_is_refused(definition):
      "the layout 8:1 of Int64 reaches over 64 bytes, and MemRange[Float32, 8] has 32",
      "make the MemRange as long as the layout: cute.cosize(layout)"),
     ("Shared(shared.tile.data_ptr())",
-     "Shared lies at a pointer to bytes, and got ptr<Float32, smem, align<64>>",
+     "Shared lies at a pointer to bytes, and got ptr<f32, smem, align<64>>",
      "`Shared(cute.recast_ptr(p, dtype=cutlass.Int8))`"),
     ("smem.allocate(MemRange[Float32, 4])",
      "allocate takes a number of bytes, a struct or a numeric type, and got MemRange[Float32, 4]",

@@ -3,7 +3,7 @@
 from dsl.core.dtypes import (BFloat16, Boolean, Float16, Float32, Float64, Int8, Int16, Int32, Int64, Integer, Numeric,
                              Uint8, Uint16, Uint32, Uint64)
 from dsl.core.pointer import AddressSpace, Pointer
-from dsl.cutlass.cute import arch, nvgpu, runtime
+from dsl.cutlass.cute import arch, math, nvgpu, runtime
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
 from dsl.cutlass.cute.decorators import compile, jit, kernel
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
@@ -27,6 +27,7 @@ from dsl.tile.struct import struct, union
 from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_zeros, flat_divide, flatten, get,
                             group_modes, local_partition, local_tile, logical_divide, prepend_ones, select, slice_,
                             tiled_divide, zipped_divide)
+from dsl.tile.print import print_tensor
 from dsl.tile.reduction import ReductionOp
 from dsl.tile.ssa import TensorSSA
 from dsl.tile.tiled import ThrCopy, TiledCopy, make_tiled_copy, make_tiled_copy_tv
