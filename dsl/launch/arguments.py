@@ -264,7 +264,8 @@ def nullptr(dtype: type[Numeric], mem_space: AddressSpace = AddressSpace.generic
 
 def is_tensor(value: object) -> bool:
     """Whether `value` is a tensor: of another library, from_dlpack's, or a fake one (a numpy scalar is a number)."""
-    return isinstance(value, (RuntimeTensor, FakeTensor)) or dlpack.is_tensor(value) and getattr(value, "shape", ()) != ()
+    ours = isinstance(value, (RuntimeTensor, FakeTensor))
+    return ours or dlpack.is_tensor(value) and getattr(value, "shape", ()) != ()
 
 
 def is_typed(argument: object) -> bool:
@@ -334,10 +335,10 @@ def _from_environment(type_: object) -> bool:
 
 
 class Signature:
-    """The parameters of a compiled function that calls may bring: typed ones, and static ones of the code, to be checked.
+    """The parameters of a compiled function that calls may bring: typed ones, and static ones, to be checked.
 
-    A call brings all of them in order or by name, or the typed ones alone. What it leaves out has its default, where it has
-    one, or the static value it was compiled with.
+    A call brings all of them in order or by name, or the typed ones alone. What it leaves out has its default, where it
+    has one, or the static value it was compiled with.
     """
 
     def __init__(self, function: str, names: Sequence[str], types: Sequence[object], defaults: dict | None = None):

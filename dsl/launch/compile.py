@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
-from dsl.launch import session
+from dsl.launch import limits, session
 from dsl.launch.device import Launch
 from dsl.launch.native_launch import Record, Run, Table
 from dsl.launch.results import read
@@ -98,6 +98,7 @@ def compile(traced: Traced, options: Options = Options()) -> Compiled:
     arch = options.gpu_arch or os.environ.get("CUTE_DSL_ARCH")
     if traced.kernels and not arch:
         arch = session.current().device.arch
+    limits.check_shared_memory(traced, arch or "sm_90a")
     return Compiled(traced, options, _code(traced, arch or "sm_90a", options.opt_level))
 
 

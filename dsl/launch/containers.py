@@ -21,7 +21,7 @@ from dsl.layout.int_tuple import flatten_to_tuple, transform_leaf
 
 
 class StaticInts:
-    """An annotation of int tuples (`cute.Shape`): Python integers in one are static, numbers of the DSL are arguments."""
+    """An annotation of int tuples (`cute.Shape`): Python integers in one are static, the DSL's numbers arguments."""
 
 
 def keeps_ints(annotation: object) -> bool:
@@ -31,7 +31,7 @@ def keeps_ints(annotation: object) -> bool:
 
 @dataclass(frozen=True)
 class Parts:
-    """What is in a container: a name and an annotation a part, how to list the parts of one like it, and to make one."""
+    """A container: a name and an annotation a part, how to list the parts of one like it, and how to make one."""
 
     names: tuple[str, ...]                  # ".x", "[0]", "['k']"
     annotations: tuple
@@ -72,8 +72,8 @@ def hints_of(kind: type) -> dict[str, object]:
     try:
         return typing.get_type_hints(kind)
     except Exception:                       # an annotation is the author's own expression: it may do anything
-        return {name: hint for base in reversed(kind.__mro__) for name, hint in vars(base).get("__annotations__", {}).items()
-                if not isinstance(hint, str)}
+        found = [vars(base).get("__annotations__", {}).items() for base in reversed(kind.__mro__)]
+        return {name: hint for items in found for name, hint in items if not isinstance(hint, str)}
 
 
 def number_in(annotation: object) -> object:
@@ -87,7 +87,8 @@ def map_parts(value: object, function: Callable[[object, object], object], annot
     parts = parts_of(value)
     if parts is None:
         return function(value, annotation)
-    return parts.make([map_parts(part, function, hint) for part, hint in zip(parts.of(value), hints(parts, annotation))])
+    pairs = zip(parts.of(value), hints(parts, annotation))
+    return parts.make([map_parts(part, function, hint) for part, hint in pairs])
 
 
 def hints(parts: Parts, annotation: object) -> tuple:
@@ -108,7 +109,8 @@ class LayoutType:
         leaves = _leaves(layout)
         if not any(isinstance(leaf, Numeric) for leaf in leaves) or any(map(is_dynamic, leaves)):
             return None
-        return LayoutType(layout, tuple(ScalarType(type(leaf)) if isinstance(leaf, Numeric) else leaf for leaf in leaves))
+        types = (ScalarType(type(leaf)) if isinstance(leaf, Numeric) else leaf for leaf in leaves)
+        return LayoutType(layout, tuple(types))
 
     def _scalars(self) -> list[ScalarType]:
         return [leaf for leaf in self.leaves if isinstance(leaf, ScalarType)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import linecache
 import types
 
 from dsl.core import control, rewrite, trace
@@ -15,8 +16,8 @@ from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import arguments, compile, containers, results
-from dsl.span import here
+from dsl.launch import arguments, compile, containers, limits, results
+from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
 
@@ -58,7 +59,7 @@ class _Function:
         return self.annotations.get(name) is self.static_marker
 
     def typed(self, name: str, value: object) -> object:
-        """How `value` is passed for parameter `name` from Python. Raises DSLUserCodeTypeError for what cannot be passed."""
+        """How `value` is passed for parameter `name` from Python. Raises DSLUserCodeTypeError where it cannot be."""
         annotation = self.annotations.get(name)
         _check_argument(self.__name__, name, value, annotation)
         return arguments.typed(value, annotation, self.static_marker)
@@ -67,10 +68,24 @@ class _Function:
         try:
             bound = self.signature.bind(*args, **keywords)
         except TypeError as error:
-            raise DSLUserCodeTypeError(f"`{self.__name__}`: {error}", id="CALL_MISSING_ARG",
-                                       fix=f"the signature is `{self.__name__}{self.signature}`") from None
+            raise self._mismatch(str(error), args, keywords) from None
         bound.apply_defaults()
         return bound
+
+    def _mismatch(self, text: str, args: tuple, keywords: dict) -> DSLUserCodeTypeError:
+        """The error of a call that does not fit the signature, with the function's own line."""
+        parameters = self.signature.parameters
+        definition = ((_definition(self.function.__code__), f"`{self.__name__}` is defined here"),)
+        unknown = [name for name in keywords if name not in parameters]
+        if "missing" in text:
+            id, what = "CALL_MISSING_ARG", "lacks" + text.partition("required")[2].replace(": ", " ")
+        elif unknown:
+            id, what = "CALL_UNEXPECTED_KWARG", f"has no parameter `{unknown[0]}`"
+        else:
+            most = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
+            id, what = "CALL_EXTRA_ARG", f"takes {most}, and got {len(args) + len(keywords)}"
+        return DSLUserCodeTypeError(f"`{self.__name__}` {what}", id=id, also=definition,
+                                    fix=f"call it as `{self.__name__}({', '.join(map(_spelt, parameters.values()))})`")
 
     def __get__(self, instance, owner=None):
         return self if instance is None else _Bound(self, instance)
@@ -87,21 +102,34 @@ class _Bound:
         return self.function(self.instance, *args, **keywords)
 
 
+def _definition(code: types.CodeType) -> Span:
+    """The line with the `def` of a function, below its decorators."""
+    line = code.co_firstlineno
+    while (text := linecache.getline(code.co_filename, line)) and not text.lstrip().startswith(("def ", "async def ")):
+        line += 1
+    return Span(code.co_filename, line if text else code.co_firstlineno)
+
+
+def _spelt(parameter: inspect.Parameter) -> str:
+    """A parameter without its annotation: `n`, `n=3`, `*args`."""
+    return str(parameter.replace(annotation=parameter.empty)).replace(" = ", "=")
+
+
 def _check_argument(function: str, name: str, value: object, annotation: object) -> None:
     """Raise the author's error for what no parameter takes, and for a tensor in place of a number or the reverse."""
     if isinstance(value, (set, frozenset)):
         raise DSLUserCodeTypeError(f"`{function}` gets a set for `{name}`, and a set has no order",
                                    fix="pass a tuple or a list", id="ARG_UNORDERED_CONTAINER")
     if isinstance(value, (str, bytes, complex)):
-        raise DSLUserCodeTypeError(f"`{function}` gets a {type(value).__name__} for `{name}`, which is no value at run time",
-                                   fix=f"annotate it as static: `{name}: cutlass.Constexpr`", id="ARG_UNSUPPORTED_TYPE")
+        raise DSLUserCodeTypeError(f"`{function}` gets a {type(value).__name__} for `{name}`, which is no value at run "
+                                   "time", fix=f"annotate it as static: `{name}: cutlass.Constexpr`", id="ARG_UNSUPPORTED_TYPE")
     is_number = of_python(value) is not None or isinstance(value, Numeric)
     if annotation is Tensor and is_number:
         raise DSLUserCodeTypeError(f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
-                                   fix="pass an array, a torch tensor or from_dlpack(...)", id="ARG_ANNOTATION_MISMATCH")
+                                   id="ARG_ANNOTATION_MISMATCH", fix="pass an array or a torch tensor, or from_dlpack(...)")
     if isinstance(annotation, NumericMeta) and (arguments.is_tensor(value)):
-        raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got a tensor ({type(value).__name__})",
-                                   fix=f"annotate `{name}: cute.Tensor`, or pass a number", id="ARG_ANNOTATION_MISMATCH")
+        raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got a tensor",
+                                   id="ARG_ANNOTATION_MISMATCH", fix=f"annotate `{name}: cute.Tensor`, or pass a number")
 
 
 class JitFunction(_Function):
@@ -173,8 +201,8 @@ class Call:
                **unsupported) -> None:
         """Run the kernel on `grid` blocks of `block` threads, with `smem` bytes of dynamic shared memory.
 
-        `smem` defaults to what the kernel's SmemAllocators allocated. `cooperative`: all blocks run at once. `use_pdl`: the
-        kernel may start before the one ahead of it in the stream has ended (programmatic dependent launch).
+        `smem` defaults to what the kernel's SmemAllocators allocated. `cooperative`: all blocks run at once. `use_pdl`:
+        the kernel may start before the one ahead of it in the stream has ended (programmatic dependent launch).
         """
         if unsupported:
             raise DSLUserCodeError(f"launch does not know {', '.join(sorted(unsupported))} yet",
@@ -182,9 +210,12 @@ class Call:
         state = trace.host()
         if self.pending in state.pending:
             state.pending.remove(self.pending)
+        cluster = (1, 1, 1) if cluster is None else cluster
+        limits.check_launch(self.kernel.__name__, grid, block, cluster)
         flags = trace.COOPERATIVE * bool(cooperative) | trace.PROGRAMMATIC * bool(use_pdl)
-        config = trace.Launch(grid, block, (1, 1, 1) if cluster is None else cluster, smem, stream, flags)
-        trace.launch(self.kernel.__name__, self._body, [v for v in self.values if not isinstance(v, Static)], config)
+        config = trace.Launch(grid, block, cluster, smem, stream, flags)
+        trace.launch(self.kernel.__name__, self._body, [v for v in self.values if not isinstance(v, Static)], config,
+                     lambda allocated_bytes: limits.check_asked(self.kernel.__name__, smem, allocated_bytes))
 
     def _body(self, *dynamic) -> None:
         remaining = iter(dynamic)
@@ -252,7 +283,7 @@ class CompiledFunction:
         return self(*(value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)))
 
     def __call__(self, *args, **keywords):
-        """Run with new values for the arguments that are not static. Returns what the function returned (launch.results).
+        """Run with new values for the arguments that are not static; what the function returned (launch.results).
 
         Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
         """

@@ -1,8 +1,8 @@
 """Objects of the author's own classes as arguments, by the two protocols of CuTe DSL.
 
 `JitArgument`: `__get_mlir_types__` and `__c_pointers__` say what a call brings (a type and a C pointer to its value
-each), `__new_from_mlir_values__` makes the object that the function gets. `DynamicExpression`: `__extract_mlir_values__`
-in place of the first two; in plain Python the numbers, pointers and tensors it is made of stand for their values.
+each), `__new_from_mlir_values__` makes the object that the function gets. `DynamicExpression`: one method,
+`__extract_mlir_values__`, in place of the first two; in plain Python the numbers, pointers and tensors it is made of stand for their values.
 Source: CuTe DSL documentation, JIT Function Argument Generation.
 """
 
@@ -109,8 +109,8 @@ def _values_of(value: object) -> tuple[str, tuple[str, ...], list]:
     if not (hasattr(value, "__get_mlir_types__") and hasattr(value, "__c_pointers__")):
         found = value.__extract_mlir_values__()
         if not all(isinstance(slot, Slot) for slot in found):
-            raise DSLUserCodeTypeError(f"`{type(value).__name__}` gives values of its own in `__extract_mlir_values__`, "
-                                       "and no C pointers to them",
+            raise DSLUserCodeTypeError(f"`{type(value).__name__}` gives values of its own in "
+                                       "`__extract_mlir_values__`, and no C pointers to them",
                                        fix="add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members")
         return ("".join(slot.letter for slot in found), tuple(str(slot.type) for slot in found),
                 [slot.number for slot in found])
@@ -125,7 +125,7 @@ def _values_of(value: object) -> tuple[str, tuple[str, ...], list]:
 def _letter(type_: object, value: object) -> str:
     letter = _LETTERS.get(str(type_))
     if letter is None:
-        raise DSLUserCodeTypeError(f"`{type(value).__name__}` is made of a value of type {type_}, which no call can bring",
+        raise DSLUserCodeTypeError(f"`{type(value).__name__}` is made of a {type_}, which no call can bring",
                                    fix="make it of numbers and pointers")
     return letter
 
@@ -136,7 +136,8 @@ def _read(pointer: object, letter: str) -> int | float:
         return pointer.number
     address = pointer if isinstance(pointer, int) else ctypes.cast(pointer, ctypes.c_void_p).value
     if not address:
-        raise DSLUserCodeTypeError("a C pointer of an argument is null", fix="point at a value: `ctypes.pointer(c_int(3))`")
+        raise DSLUserCodeTypeError("a C pointer of an argument is null",
+                                   fix="point at a value: `ctypes.pointer(c_int(3))`")
     letter = letter.replace("P", "Q")
     return struct.unpack(f"<{letter}", ctypes.string_at(address, struct.calcsize(letter)))[0]
 

@@ -1,7 +1,7 @@
 """What a host function returns to Python: the numbers it computed, in the structure it gave them.
 
-A dynamic number is stored in a slot of the argument block behind the arguments, and read from there after each call, so a
-compiled function returns new values each time. Numbers come back as Python's; everything static as it is; a pointer as
+A dynamic number is stored in a slot of the argument block behind the arguments, and read from there after each call, so
+a compiled function returns new values each time. Numbers come back as Python's; everything static as it is; a pointer as
 `make_ptr` makes one. What lives in the function's own memory (a tensor, a fragment) cannot leave it.
 """
 
@@ -124,8 +124,8 @@ def _slot_of(function: str, leaf: object) -> tuple[_Slot, object]:
     """How a leaf is stored, and the value to store."""
     if isinstance(leaf, Pointer):
         if leaf.space not in (AddressSpace.generic, AddressSpace.gmem):
-            raise DSLUserCodeTypeError(f"`{function}` returns a pointer into {leaf.space.name} memory to Python, where it "
-                                       "points at nothing", fix="return numbers")
+            raise DSLUserCodeTypeError(f"`{function}` returns a pointer into {leaf.space.name} memory to Python, where "
+                                       "it points at nothing", fix="return numbers")
         return _Slot(Uint64, leaf), Uint64(leaf.toint())
     if isinstance(leaf, tree.RawValue):
         dtype = _BY_TYPE.get(str(leaf.value.type))

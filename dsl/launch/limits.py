@@ -1,0 +1,124 @@
+"""What no GPU runs, said while compiling: extents of a launch and shared memory past the limits of the architecture.
+
+Source: CUDA C++ Programming Guide, Technical Specifications per Compute Capability.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dsl.core.dtypes import Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
+from dsl.core.trace import Allocation, Kernel, Traced
+from dsl.span import Span
+from dsl.tile.memory import CAPACITY_BYTES
+
+MAX_THREADS = 1024
+_GREATEST = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
+_OF = {"grid": "blocks", "block": "threads", "cluster": "blocks"}
+PORTABLE_CLUSTER, GREATEST_CLUSTER = 8, 16
+
+
+class BadLaunch(DSLUserCodeValueError):
+    """A launch that no GPU runs."""
+
+
+def check_launch(kernel: str, grid: object, block: object, cluster: object) -> None:
+    """Raise for extents that are no integers, and for static ones past a limit; dynamic ones are checked when run."""
+    extents = {what: _extents(kernel, what, value) for what, value in (("grid", grid), ("block", block),
+                                                                       ("cluster", cluster))}
+    for what, sizes in extents.items():
+        for axis, size, greatest in zip("xyz", sizes, _GREATEST[what]):
+            if isinstance(size, int) and not 1 <= size <= greatest:
+                raise BadLaunch(f"the {what} of `{kernel}` has {size} {_OF[what]} in {axis}",
+                                fix=f"1 to {greatest} {_OF[what]} in {axis}", id="LAUNCH_EXTENT_OUT_OF_RANGE")
+    threads, blocks = (_product(extents[what]) for what in ("block", "cluster"))
+    if threads is not None and threads > MAX_THREADS:
+        raise BadLaunch(f"the block of `{kernel}` has {threads} threads", id="LAUNCH_EXTENT_OUT_OF_RANGE",
+                        fix=f"at most {MAX_THREADS} threads a block; more blocks in the grid")
+    if blocks is not None and blocks > GREATEST_CLUSTER:
+        raise BadLaunch(f"the cluster of `{kernel}` has {blocks} blocks", id="LAUNCH_EXTENT_OUT_OF_RANGE",
+                        fix=f"at most {PORTABLE_CLUSTER} blocks a cluster ({GREATEST_CLUSTER} on some GPUs)")
+    if blocks is not None and blocks > PORTABLE_CLUSTER:
+        warn(f"the cluster of `{kernel}` has {blocks} blocks; more than {PORTABLE_CLUSTER} run on some GPUs only",
+             "LAUNCH_CLUSTER_NOT_PORTABLE")
+    for axis, whole, part in zip("xyz", extents["grid"], extents["cluster"]):
+        if isinstance(whole, int) and isinstance(part, int) and whole % part:
+            raise BadLaunch(f"the grid of `{kernel}` has {whole} blocks in {axis}, and clusters have {part}",
+                            fix=f"a multiple of {part} blocks in {axis}", id="LAUNCH_EXTENT_OUT_OF_RANGE")
+
+
+def _extents(kernel: str, what: str, value: object) -> list[int | None]:
+    """Three extents, None for a dynamic one."""
+    values = list(value) if isinstance(value, (tuple, list)) else [value]
+    if len(values) > 3 or not values:
+        raise DSLUserCodeTypeError(f"the {what} of `{kernel}` has {len(values)} extents", fix=f"{what}=(x, y, z)")
+    return [_extent(kernel, what, extent) for extent in values] + [1] * (3 - len(values))
+
+
+def _extent(kernel: str, what: str, extent: object) -> int | None:
+    number = numeric(extent) if isinstance(extent, Numeric) or type(extent) is not int else None
+    if type(extent) is int:
+        return extent
+    if number is None or not number.is_integer or isinstance(extent, bool):
+        raise DSLUserCodeTypeError(f"an extent of the {what} of `{kernel}` is {_spell(extent)}, and no integer",
+                                   fix=f"{what}=(x, y, z), each an int or an integer of the DSL")
+    return None if is_dynamic(number) else int(number.value)
+
+
+def _spell(value: object) -> str:
+    return f"a {type(value).__name__}" if isinstance(value, Numeric) else repr(value)
+
+
+def _product(extents: Sequence[int | None]) -> int | None:
+    x, y, z = extents
+    return None if None in extents else x * y * z
+
+
+def check_shared_memory(traced: Traced, arch: str) -> None:
+    """Raise where a kernel allocates, or a launch asks for, more shared memory than a block of `arch` may have."""
+    capacity = CAPACITY_BYTES.get(re.sub("[af]$", "", arch))
+    for kernel in traced.kernels:
+        if capacity is not None:
+            _check_capacity(kernel, arch, capacity)
+
+
+def _check_capacity(kernel: Kernel, arch: str, capacity: int) -> None:
+    past = next((made for made in kernel.allocations if made.end_bytes > capacity), None)
+    if past is not None:
+        raise BadLaunch(f"takes shared memory up to {past.end_bytes} bytes, and {arch} has {capacity} a block",
+                        fix="smaller tiles or fewer stages; memory of other dtypes; another `--gpu-arch`",
+                        id="SMEM_TOO_LARGE", place=past.place, also=_earlier(kernel, past))
+    if kernel.asked_bytes is not None and kernel.asked_bytes > capacity:
+        raise BadLaunch(f"asks for {kernel.asked_bytes} bytes of shared memory, and {arch} has {capacity} a block",
+                        fix="leave `smem` out: the launch takes what the kernel allocates", id="SMEM_TOO_LARGE",
+                        place=kernel.place)
+
+
+def _earlier(kernel: Kernel, past: Allocation) -> tuple[tuple[Span, str], ...]:
+    """The launch, and the allocation of most bytes before `past`."""
+    also = [(kernel.place, "the kernel is launched here")] if kernel.place else []
+    taken, start = [], 0
+    for made in kernel.allocations[:kernel.allocations.index(past)]:
+        taken.append((made.end_bytes - start, made.place))
+        start = made.end_bytes
+    if taken:
+        most, place = max(taken, key=lambda pair: pair[0])
+        also.insert(0, (place, f"this takes {most} bytes of it"))
+    return tuple(also)
+
+
+def check_asked(kernel: str, asked: object, allocated_bytes: int) -> int | None:
+    """The static bytes a launch asks for, None where it asks for none or they are dynamic. Warns of too few."""
+    number = None if asked is None else numeric(asked)
+    if asked is not None and (number is None or not number.is_integer or isinstance(asked, bool)):
+        raise DSLUserCodeTypeError(f"`smem` of `{kernel}` is {_spell(asked)}, and no number of bytes", fix="smem=1024")
+    if number is None or is_dynamic(number):
+        return None
+    if number.value < 0:
+        raise BadLaunch(f"`smem` of `{kernel}` is {number.value} bytes", fix="leave `smem` out", id="SMEM_TOO_LARGE")
+    if number.value < allocated_bytes:
+        warn(f"`{kernel}` allocates {allocated_bytes} bytes of shared memory and is launched with smem={number.value}",
+             "SMEM_TOO_SMALL")
+    return int(number.value)
