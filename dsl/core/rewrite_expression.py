@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,6 +89,8 @@ class Expressions(ast.NodeTransformer):
         elif named:
             made.func = self._attribute(named, node.func)
             made.args.insert(0, ast.copy_location(ast.Constant(tuple(names)), node))
+        elif any(callee is function for function in _TAKE_FUNCTIONS) and node.args:
+            made.args[0] = self._hook("callee", node.args[0], made.args[0])
         elif not _stays(callee) and not _is_hook(node.func):
             made.func = self._hook("callee", node.func, node.func)
         return made
@@ -147,6 +150,9 @@ class Expressions(ast.NodeTransformer):
     def _made_thunk(self, made: ast.expr) -> ast.Lambda:
         """`lambda: made`, for an expression that is rewritten already."""
         return ast.copy_location(ast.Lambda(arguments_named([]), made), made)
+
+
+_TAKE_FUNCTIONS = (map, filter, functools.reduce)          # their first argument is called
 
 
 def _is_hook(function: ast.expr) -> bool:

@@ -7,10 +7,12 @@ from dsl.core import mlir
 
 def address(module: mlir.Module, text: str, space: int) -> mlir.Value:
     """The address of `text` in `space` of `module`: 0 on the host, 1 (global) on a device."""
-    name = f"text_{len(module.declared)}"
-    escaped = "".join(f"\\{byte:02X}" for byte in text.encode() + b"\0")
-    where = f"addr_space = {space} : i32, " if space else ""
-    module.declare(name, f'llvm.mlir.global internal constant @{name}("{escaped}") {{{where}alignment = 1 : i64}}')
+    name = module.texts.get((text, space))
+    if name is None:
+        name = module.texts[text, space] = f"text_{len(module.texts)}"
+        escaped = "".join(f"\\{byte:02X}" for byte in text.encode() + b"\0")
+        where = f"addr_space = {space} : i32, " if space else ""
+        module.declare(name, f'llvm.mlir.global internal constant @{name}("{escaped}") {{{where}alignment = 1 : i64}}')
     return mlir.op("llvm.mlir.addressof", [mlir.ptr(space)], [], {"global_name": mlir.symbol_attr(name)}).results[0]
 
 

@@ -137,8 +137,20 @@ def lambdas(a, b):
     return TWICE(a) + 100 * THRICE(b)
 
 
+def callbacks(a, b):
+    return functools.reduce(largest, [a, b, 4]) + sum(map(doubled, [a, b])) + len(list(filter(None, [0, 1])))
+
+
+def largest(a, b):
+    return a if a > b else b
+
+
+def doubled(x):
+    return x * 2 if x > 2 else x
+
+
 HELPERS = [lambda a, b: clamp(a, 0, b), lambda a, b: collatz(a), count, last_trip, unrolled, logic, nested,
-           lambda a, b: recursive(3, a), objects, partials, lambdas]
+           lambda a, b: recursive(3, a), objects, partials, lambdas, callbacks]
 
 
 @pytest.mark.parametrize("helper", HELPERS, ids=lambda helper: inspect.getsource(helper).split("(")[0].strip()[:20])

@@ -253,6 +253,28 @@ def test_the_whole_text(program):
         assert isinstance(caught.value, DSLUserCodeTypeError)
 
 
+def test_older_names_work_and_are_deprecated():
+    def program(n: Int32):
+        total = Int32(0)
+        for i in cutlass.range_dynamic(1, n):
+            total += i
+        if cutlass.dynamic_expr(n > 2):
+            total += 100
+        return total
+    with pytest.warns(DeprecationWarning) as warned:
+        assert cute.jit(program)(4) == 106
+    first = program.__code__.co_firstlineno
+    assert {(str(w.message), w.lineno - first) for w in warned} == {
+        ("cutlass.range_dynamic is deprecated: `range` is dynamic already", 2),
+        ("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already", 4)}
+
+
+@pytest.mark.parametrize("name", ["range", "range_dynamic"])
+def test_a_dynamic_range_is_for_statements_only(name):
+    with pytest.raises(DSLUserCodeError, match=f"cutlass.{name} is the iterable of a `for` statement"):
+        list(getattr(cutlass, name)(3))
+
+
 def test_the_first_of_both_kinds_of_choice_is_warned_of():
     def program(n: Int32, x: Float32):
         return n if n > 2 else x
