@@ -21,11 +21,12 @@ def is_bits(dtype) -> bool:
 
 
 def convert(value: Value, source, target) -> Value:
-    """`value` of numeric type `source` as `target`. Raises DSLUserCodeTypeError where there is no instruction for it."""
+    """`value` of numeric type `source` as `target`. Raises DSLUserCodeTypeError where no instruction does it."""
     for dtype in (source, target):
         if is_bits(dtype) and dtype.__name__ not in _CVT:
-            raise DSLUserCodeTypeError(f"Unsupported {'source' if dtype is source else 'destination'} float type: {dtype}: "
-                                       "it is a storage type here, without a conversion", fix="use Float8E4M3FN or Float8E5M2")
+            side = "source" if dtype is source else "destination"
+            raise DSLUserCodeTypeError(f"Unsupported {side} float type: {dtype} is a storage type without conversions",
+                                       fix="use Float8E4M3FN or Float8E5M2")
     if is_bits(source):
         return _from_float8(value, source, target)
     if is_bits(target):
@@ -76,9 +77,10 @@ def _encode(number: Value, form) -> Value:
     drop = 23 - form.fraction_bits
     bits = mlir.result("arith.bitcast", mlir.i32, number)
     size = binary("and", bits, 0x7FFFFFFF)
-    half = binary("add", mlir.result("arith.shrui", mlir.i32, size, integer(drop)), 0)
+    half = mlir.result("arith.shrui", mlir.i32, size, integer(drop))
     rounded = binary("add", binary("add", size, (1 << (drop - 1)) - 1), binary("and", half, 1))
-    normal = binary("sub", mlir.result("arith.shrui", mlir.i32, rounded, integer(drop)), (127 - form.bias) << form.fraction_bits)
+    normal = binary("sub", mlir.result("arith.shrui", mlir.i32, rounded, integer(drop)),
+                    (127 - form.bias) << form.fraction_bits)
     step = (127 + 1 - form.bias + drop) << 23        # the float whose last place is the format's smallest step
     sum_ = arith.binary("add", mlir.result("arith.bitcast", mlir.f32, size),
                         mlir.result("arith.bitcast", mlir.f32, integer(step)), True)

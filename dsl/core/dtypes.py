@@ -155,7 +155,7 @@ class Numeric(metaclass=NumericMeta):
         if not isinstance(self.value, mlir.Value):
             if to.is_integer and to._exact_range is None:       # such a type has no static values
                 return mlir.constant(int(self.value), to.carrier)
-            return to.wrap(self.value)
+            return to.wrapped(self.value) if to.is_integer and type(self).is_integer else to.wrap(self.value)
         mlir.check_owner(self.owner)
         return self.value if to is type(self) else conversion.convert(self.value, type(self), to)
 
@@ -169,8 +169,8 @@ class Numeric(metaclass=NumericMeta):
     def bitcast(self, dtype: type[Numeric]) -> Numeric:
         """The same bits as a `dtype` of the same width."""
         if type(self).width != dtype.width:
-            raise DSLUserCodeValueError(f"a {type(self)} has {type(self).width} bits, and a {dtype} {dtype.width}: bits can "
-                                        "only be read as a type of the same width")
+            raise DSLUserCodeValueError(f"a {type(self)} has {type(self).width} bits, and a {dtype} {dtype.width}: "
+                                        "bits can only be read as a type of the same width")
         bits = self.ir()
         return dtype(bits if bits.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, bits))
 
@@ -194,7 +194,7 @@ class Numeric(metaclass=NumericMeta):
 
     @classmethod
     def constant_of(cls, value) -> int | float:
-        """The number that stands for the static `value` in code and in memory: bits, where the carrier is an integer."""
+        """What stands for the static `value` in code and in memory: bits, where the carrier is an integer."""
         return int(value)
 
     def with_ir(self, value: mlir.Value) -> Numeric:
@@ -312,10 +312,12 @@ def _integer(width: int, signed: bool = True) -> type[Integer]:
     return NumericMeta(f"{'Int' if signed else 'Uint'}{width}", (Integer,), {
         "__slots__": (), "__module__": __name__, "width": width, "storage_width": max(width, 8), "signed": signed,
         "carrier": _CARRIERS[width], "format": _FORMATS[width][not signed] if known else None,
-        "numpy_name": f"{'' if signed else 'u'}int{width}" if known else None, "_exact_range": bounds if known else None})
+        "numpy_name": f"{'' if signed else 'u'}int{width}" if known else None,
+        "_exact_range": bounds if known else None})
 
 
-def _float(name: str, width: int, carrier: mlir.Type, format: str | None = None, numpy_name: str | None = None) -> type[Float]:
+def _float(name: str, width: int, carrier: mlir.Type, format: str | None = None,
+           numpy_name: str | None = None) -> type[Float]:
     return NumericMeta(name, (Float,), {
         "__slots__": (), "__module__": __name__, "width": width, "storage_width": max(width, 8), "carrier": carrier,
         "format": format, "numpy_name": numpy_name})
@@ -342,6 +344,8 @@ class Boolean(Integer):
     @classmethod
     def wrap(cls, value):
         return bool(value)
+
+    wrapped = wrap
 
 
 _NAMED = {name: found for name, found in globals().items() if isinstance(found, NumericMeta)}
@@ -393,7 +397,8 @@ def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
             return number
         partner = {16: Float16, 32: Float32, 64: Float64}.get(integer.width)
         if partner is None:
-            raise DSLUserCodeTypeError(f"{a} and {b} have no common type", fix="convert one, for example `x.to(cutlass.Float32)`")
+            raise DSLUserCodeTypeError(f"{a} and {b} have no common type",
+                                       fix="convert one, for example `x.to(cutlass.Float32)`")
         return promote(number, partner)
     if a.width != b.width:
         return a if a.width > b.width else b

@@ -16,7 +16,8 @@ def call(name: str, *operands: Value) -> Value:
     from dsl.core import trace
     kept = operands[0].type
     if trace.in_kernel():
-        result = getattr(double, name)(*(Float64(arith.convert(value, mlir.f64, True, True)) for value in operands)).ir()
+        wide = [Float64(arith.convert(value, mlir.f64, True, True)) for value in operands]
+        result = getattr(double, name)(*wide).ir()
     else:
         wide = kept if kept in (mlir.f32, mlir.f64) else mlir.f32
         symbol = name + ("f" if wide == mlir.f32 else "")

@@ -20,12 +20,12 @@ from cutlass.cute.runtime import from_dlpack
 
 warnings.simplefilter("ignore")
 
-TYPES = ["Boolean", "Int4", "Int8", "Int16", "Int32", "Int64", "Int128", "Uint8", "Uint16", "Uint32", "Uint64", "Uint128",
-         "Float16", "BFloat16", "TFloat32", "Float32", "Float64", "Float8E5M2", "Float8E4M3FN"]
+TYPES = ["Boolean", "Int4", "Int8", "Int16", "Int32", "Int64", "Int128", "Uint8", "Uint16", "Uint32", "Uint64",
+         "Uint128", "Float16", "BFloat16", "TFloat32", "Float32", "Float64", "Float8E5M2", "Float8E4M3FN"]
 STORAGE = {"TFloat32", "Float8E5M2", "Float8E4M3FN"}         # the operators take them and a later stage refuses
 LITERALS = {"int": 3, "float": 2.5, "bool": True, "long": 2**40}
-RUN = ["Boolean", "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64", "Float16", "BFloat16", "Float32",
-       "Float64"]                                           # those that host functions compute with
+RUN = ["Boolean", "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64", "Float16", "BFloat16",
+       "Float32", "Float64"]                                           # those that host functions compute with
 ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
               "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "eq": operator.eq,
               "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
@@ -101,7 +101,9 @@ def values(name: cutlass.Constexpr, numbers: cutlass.Constexpr, integers: cute.T
 
 def number(name, value):
     """A number of the type in range."""
-    return bool(value % 2) if name == "Boolean" else float(value) if is_float(name) else abs(value) if name[0] == "U" else value
+    if name == "Boolean":
+        return bool(value % 2)
+    return float(value) if is_float(name) else abs(value) if name[0] == "U" else value
 
 
 def fold(name, found):
@@ -131,6 +133,10 @@ def pairs(name):
     return [(a, abs(b) % 4) for a, b in PAIRS] if name == "pow" else PAIRS
 
 
+def line(row) -> str:
+    return f"{json.dumps(row[0])}: {json.dumps(row[1], separators=(',', ':'))}"
+
+
 def main():
     found: dict = {"types": {}, "values": {}, "static": {}}
     types(1, 1.0, found["types"])
@@ -146,8 +152,7 @@ def main():
                                  for n, f in zip(integers, floats)]
         found["static"][name] = []
         folded(name, found["static"][name])
-    print("{" + ",\n".join(f'"{kind}": {{' + ",\n".join(f"{json.dumps(key)}: {json.dumps(row, separators=(',', ':'))}"
-                                                        for key, row in rows.items()) + "}" for kind, rows in found.items())
+    print("{" + ",\n".join(f'"{kind}": {{' + ",\n".join(map(line, rows.items())) + "}" for kind, rows in found.items())
           + "}")
 
 

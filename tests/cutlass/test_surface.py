@@ -14,7 +14,9 @@ from dsl.cutlass import cute, memory, utils
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cute.md").read_text()
 MODULES = {"cutlass": dsl.cutlass, "cutlass.utils": utils, "cutlass.memory": memory, "cutlass.cute": cute,
-           "cutlass.cute.arch": cute.arch, "cutlass.cute.nvgpu": cute.nvgpu, "cutlass.cute.runtime": cute.runtime,
+           "cutlass.cute.arch": cute.arch, "cutlass.cute.math": cute.math,
+           "cutlass.torch": dsl.cutlass.torch, "cutlass.cute.nvgpu": cute.nvgpu, "cutlass.cute.runtime": cute.runtime,
+           "cutlass.cute.testing": cute.testing,
            "cutlass.cute.nvgpu.cpasync": cute.nvgpu.cpasync}
 
 

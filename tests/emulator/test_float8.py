@@ -16,7 +16,8 @@ def numbers(kind: str) -> torch.Tensor:
     values = torch.arange(128, dtype=torch.uint8).view(TORCH[kind]).float()
     values = values[values.isfinite()].double()
     middles = (values[1:] + values[:-1]) / 2
-    exact = torch.cat([values, middles, torch.tensor([1e-30, 464.0, 465.0, 61440.0, 61439.0, 65520.0, 1e5, 3e38])]).float()
+    special = torch.tensor([1e-30, 464.0, 465.0, 61440.0, 61439.0, 65520.0, 1e5, 3e38])
+    exact = torch.cat([values, middles, special]).float()
     beside = [torch.nextafter(exact, torch.tensor(limit)) for limit in (float("inf"), 0.0)]
     exact = torch.cat([exact, *beside, torch.tensor([float("inf"), float("nan")])])
     return torch.cat([exact, -exact])

@@ -21,7 +21,8 @@ def convert(body, instr, target: str, source: str) -> None:
         if target != "f16x2" or len(instr.operands) != 2:
             raise body.refuse(instr, f"{source} converts to f16x2 only")
         packed = body.read(instr.operands[1], 16)
-        low, high = (_decode(body, body.op(f"trunc i16 {body.lshr(packed, 8 * i, 'i16')} to i8"), source) for i in range(2))
+        codes = [body.op(f"trunc i16 {body.lshr(packed, 8 * i, 'i16')} to i8") for i in range(2)]
+        low, high = (_decode(body, code, source) for code in codes)
         if "relu" in instr.mods:
             low, high = (_relu_bits(body, half) for half in (low, high))
         wide = body.shl(body.resize(high, 16, 32), 16)
