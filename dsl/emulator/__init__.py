@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from .launch import launch, resident_blocks
 from .memory import Memory
+from .objects import BadObject
+from .objects import key as object_key
 from .program import Entry, Param, Program, load
 from .report import Fault
 from .syntax import PtxError, Unsupported
 
-__all__ = ["Entry", "Fault", "Memory", "Param", "Program", "PtxError", "Unsupported", "launch", "load",
-           "resident_blocks"]  # fmt: skip
+__all__ = ["BadObject", "Entry", "Fault", "Memory", "Param", "Program", "PtxError", "Unsupported", "launch", "load",
+           "object_key", "resident_blocks"]  # fmt: skip

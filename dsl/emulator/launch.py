@@ -8,6 +8,7 @@ import itertools
 import math
 import sys
 import threading
+import time
 
 from . import context, native, print_format, report, slots, workers
 from .memory import Allocation, Memory
@@ -98,6 +99,7 @@ class _Launch:
     # ** the run
 
     def run(self) -> None:
+        start = time.perf_counter()
         try:
             first = self._add_slot()
             if not self.code.loops and self.code.size * self.blocks * self.threads <= SHORT:
@@ -108,6 +110,7 @@ class _Launch:
             self._raise_failure()
         finally:
             slots.give_back(self.slots)
+            self.code.ran_s += time.perf_counter() - start
 
     def _raise_failure(self) -> None:
         """What the lowest block that ended badly has to say."""

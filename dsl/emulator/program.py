@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import threading
+import time
 from dataclasses import dataclass
 
 from ..span import Span
-from . import context, isa, native
+from . import context, isa, native, objects
 from .analysis import has_loops, order_matters, reachable
 from .coroutine import Thread
 from .emit.body import Places
@@ -18,7 +20,8 @@ from .syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variabl
 
 LARGE_INSTRUCTIONS = 20_000  # beyond this O1 is used: compile time grows faster than it pays
 MAX_LOCAL_BYTES = 512 * 1024  # a thread; CUDA guide, compute capabilities
-QUICK_THREADS = 1 << 14  # launches of fewer threads are compiled quickly, a third of the time, and run slower
+QUICK_THREADS = 1 << 14  # launches of fewer threads are compiled quickly, a fifth of the time, and run slower
+OPTIMISE_AFTER = 4  # times the seconds that quick compiling took
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,39 +45,145 @@ class Entry:
 
 @dataclass(slots=True)
 class Code:
-    """The machine code of one entry: its block function and, by site number, its instructions."""
+    """The machine code of one entry, and by site number its instructions. `block` is 0 until it is linked."""
 
-    block: int
+    object: bytes
+    parts: list[str]  # of the runtime, which it calls
     sites: list[Instr]
-    coroutine: bool
-    uses: set[str]
+    uses: list[str]
     places: Places
     size: int  # PTX instructions
     loops: bool
     spins: bool
     in_turn: bool
-    tracker: object
+    compile_s: float
+    block: int = 0
+    tracker: object = None
+    ran_s: float = 0.0  # seconds of its launches until now
+
+    def link(self) -> None:
+        """Bring it into this process."""
+        imports = dict(native.libm())
+        for part in self.parts:
+            imports.update(native.runtime(part))
+        self.tracker = native.link(self.object, ["block"], imports)
+        self.block = self.tracker["block"]
+
+
+_STORED = ("parts", "uses", "size", "loops", "spins", "in_turn", "compile_s")
 
 
 class Program:
     """A PTX module whose .global and .const variables live as long as it does."""
 
     def __init__(self, ptx: str):
-        self.sha256 = hashlib.sha256(ptx.encode()).hexdigest()
-        self.module: Module = parse(ptx)
+        self._begin(ptx)
+        self.files = self.module.files
         self._check_instructions()
-        self._variables = _Variables(self.module)
+        rows = [v for v in self.module.variables.values() if v.space in ("global", "const")]
+        for function in self.module.functions.values():
+            rows += [v for v in function.variables.values() if v.space in ("global", "const")]
+        self._variables = _Variables(rows)
+        self.entries = {f.name: self._entry(f) for f in self.module.functions.values() if f.is_entry}
+        for name in self.entries:
+            self._source(name)  # refuses what cannot run
+
+    def _begin(self, ptx: str) -> None:
+        self.ptx, self.sha256 = ptx, hashlib.sha256(ptx.encode()).hexdigest()
         self._code: dict[tuple[str, bool], Code] = {}
         self._lock = threading.Lock()
-        self.entries = {f.name: self._entry(f) for f in self.module.functions.values() if f.is_entry}
-        self._threads = {name: self._thread(name) for name in self.entries}  # refuses what cannot run
+        self._sources: dict[str, tuple[Thread, str]] = {}
+
+    @functools.cached_property
+    def module(self) -> Module:
+        """The parsed text."""
+        return parse(self.ptx)
+
+    # ** as bytes
+
+    def object_bytes(self) -> bytes:
+        """This program with the machine code it has by now, for `from_object` in another process.
+
+        An entry that was never launched is compiled as for a large launch. The state of its variables is not kept.
+        """
+        for name in self.entries:
+            if (name, True) not in self._code:
+                self.code(name, QUICK_THREADS)
+        codes = dict(self._code)
+        header = {
+            "ptx": self.ptx,
+            "files": list(self.files.items()),
+            "variables": [objects.variable_row(row) for row in self._variables.rows],
+            "entries": [
+                [e.name, [[p.name, p.size_bytes, p.align_bytes] for p in e.params], e.static_smem_bytes, e.reqntid]
+                for e in self.entries.values()
+            ],
+            "codes": [
+                [name, quick, {key: getattr(code, key) for key in _STORED}, list(map(objects.site_row, code.sites)),
+                 objects.places_row(code.places)]
+                for (name, quick), code in codes.items()
+            ],
+        }  # fmt: skip
+        blobs = {f"code:{i}": code.object for i, code in enumerate(codes.values())}
+        for part in dict.fromkeys(part for code in codes.values() for part in code.parts):
+            blobs[f"runtime:{part}"] = native.runtime_object(part)
+        return objects.pack(header, blobs)
+
+    @classmethod
+    def from_object(cls, data: bytes) -> Program:
+        """The program that gave these bytes, its variables as at the start. Raises objects.BadObject."""
+        header, blobs = objects.unpack(data)
+        objects.keep_runtime(blobs)
+        self = cls.__new__(cls)
+        self._begin(header["ptx"])
+        self.files = dict(header["files"])
+        self._variables = _Variables([objects.variable_of(row) for row in header["variables"]])
+        self.entries = {
+            name: Entry(name, tuple(Param(*p) for p in params), smem_bytes, tuple(reqntid) if reqntid else None)
+            for name, params, smem_bytes, reqntid in header["entries"]
+        }
+        for i, (name, quick, stored, sites, places) in enumerate(header["codes"]):
+            made = {"sites": [objects.site_of(row) for row in sites], "places": objects.places_of(places)}
+            self._code[name, quick] = Code(blobs[f"code:{i}"], **made, **stored)
+        return self
+
+    # ** what launches and reports ask
 
     def place_of(self, loc: tuple | None) -> Span | None:
         """The author's place of a .loc (file, line, column)."""
-        if loc is None or loc[1] == 0 or loc[0] not in self.module.files:
+        if loc is None or loc[1] == 0 or loc[0] not in self.files:
             return None
         column = max(loc[2], 1)
-        return Span(self.module.files[loc[0]], loc[1], column, loc[1], column + 1)
+        return Span(self.files[loc[0]], loc[1], column, loc[1], column + 1)
+
+    def allocations(self) -> list[Allocation]:
+        """The module's own variables, for bounds checks."""
+        return self._variables.allocations
+
+    @property
+    def variables_address(self) -> int:
+        return self._variables.address
+
+    def code(self, entry_name: str, threads: int) -> Code:
+        """Machine code of an entry for a launch of `threads`, compiled on first use. Raises PtxError.
+
+        Quick code that has run for longer than optimising it is likely to take gives way.
+        """
+        with self._lock:
+            quick = self._code.get((entry_name, True))
+            small = threads < QUICK_THREADS and (quick is None or quick.ran_s < OPTIMISE_AFTER * quick.compile_s)
+            code = self._code.get((entry_name, False)) or (quick if small else None)
+            if code is None:
+                code = self._code[entry_name, small] = self._compile(entry_name, small)
+            if not code.block:
+                code.link()
+            return code
+
+    def llvm_ir(self, entry_name: str) -> str:
+        """The LLVM IR text of an entry, before optimisation."""
+        return self._source(entry_name)[1]
+
+    # ** making it
 
     def _check_instructions(self) -> None:
         for function in self.module.functions.values():
@@ -89,64 +198,39 @@ class Program:
         params = tuple(Param(p.name, p.size, p.align) for p in function.params)
         return Entry(function.name, params, places.smem_static, function.reqntid)
 
-    def allocations(self) -> list[Allocation]:
-        """The module's own variables, for bounds checks."""
-        return self._variables.allocations
-
-    @property
-    def variables_address(self) -> int:
-        return self._variables.address
-
-    def code(self, entry_name: str, threads: int) -> Code:
-        """Machine code of an entry for a launch of `threads`, compiled on first use. Raises PtxError."""
-        quick = threads < QUICK_THREADS
-        with self._lock:
-            code = self._code.get((entry_name, False)) or self._code.get((entry_name, quick))
-            if code is None:
-                code = self._code[entry_name, quick] = self._compile(entry_name, quick)
-            return code
-
-    def llvm_ir(self, entry_name: str) -> str:
-        """The LLVM IR text of an entry, before optimisation."""
-        return self._threads[entry_name][1]
-
-    def _thread(self, entry_name: str) -> tuple[Thread, str]:
-        function = self.module.functions[entry_name]
-        places = _places(self.module, function, self._variables)
-        thread = Thread(self.module, function, places, self.place_of)
-        return thread, thread.module_text()
+    def _source(self, entry_name: str) -> tuple[Thread, str]:
+        if entry_name not in self._sources:
+            function = self.module.functions[entry_name]
+            places = _places(self.module, function, self._variables)
+            thread = Thread(self.module, function, places, self.place_of)
+            self._sources[entry_name] = thread, thread.module_text()
+        return self._sources[entry_name]
 
     def _compile(self, entry_name: str, quick: bool) -> Code:
-        thread, text = self._threads[entry_name]
+        thread, text = self._source(entry_name)
         functions = reachable(self.module, thread.entry)
         size = sum(len(f.items) for f in functions)
-        imports = dict(native.runtime("blocks"))
-        parts = ["threads", "meetings"] if thread.coroutine else []
-        parts += ["queues"] if "cp.async" in thread.uses else []
-        parts += ["rounding"] if thread.directed else []
-        for part in parts:
-            imports.update(native.runtime(part))
-        imports.update(native.libm())
         level = native.QUICK if quick else 1 if size > LARGE_INSTRUCTIONS else 2
+        start = time.perf_counter()
         try:
             code = native.object_code(text, level)
         except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
             raise PtxError(f"`{entry_name}` has an instruction whose operand types do not fit: {error}") from error
-        tracker = native.link(code, ["block"], imports)
+        parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
+        parts += ["queues"] if "cp.async" in thread.uses else []
+        parts += ["rounding"] if thread.directed else []
         return Code(
-            tracker["block"], thread.sites, thread.coroutine, thread.uses, thread.places, size,
-            any(map(has_loops, functions)), thread.spins, any(map(order_matters, functions)), tracker,
+            code, parts, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),
+            thread.spins, any(map(order_matters, functions)), time.perf_counter() - start,
         )  # fmt: skip
 
 
 class _Variables:
     """Host memory of .global and .const variables, initialised."""
 
-    def __init__(self, module: Module):
+    def __init__(self, rows: list[Variable]):
+        self.rows = rows
         self.offsets: dict[str, int] = {}
-        rows: list[Variable] = [v for v in module.variables.values() if v.space in ("global", "const")]
-        for function in module.functions.values():
-            rows += [v for v in function.variables.values() if v.space in ("global", "const")]
         end = 0
         for variable in rows:
             if variable.extern and not variable.init:
