@@ -20,6 +20,7 @@ from dsl.launch import limits, session
 from dsl.launch.device import Launch
 from dsl.launch.native_launch import Record, Run, Table
 from dsl.launch.results import read
+from dsl.lower import sass
 from dsl.lower.after_launch import return_after_failed_launch
 from dsl.lower.host import may_fail, native
 from dsl.lower.llvm_ir import to_llvm_ir
@@ -34,6 +35,7 @@ class Options:
     gpu_arch: str | None = None
     opt_level: int = 3
     keep_ptx: bool = False
+    keep_cubin: bool = False
     dump_dir: str | None = None
     enable_tvm_ffi: bool = False
 
@@ -44,7 +46,7 @@ class Options:
         parser.add_argument("--gpu-arch")
         parser.add_argument("--opt-level", type=int, default=3, choices=range(4))
         parser.add_argument("--dump-dir")
-        for flag in ("--keep-ptx", "--enable-tvm-ffi"):
+        for flag in ("--keep-ptx", "--keep-cubin", "--enable-tvm-ffi"):
             parser.add_argument(flag, action="store_true")
         for ignored in ("--generate-line-info", "--enable-assertions"):     # lines are always there
             parser.add_argument(ignored, action="store_true")
@@ -55,8 +57,8 @@ class Options:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise DSLUserCodeError(f"options: {message}", id="CONFIG_MALFORMED_COMPILE_OPTIONS",
-                               fix="known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --dump-dir FOLDER, "
-                                   "--enable-tvm-ffi, --generate-line-info, --enable-assertions")
+                               fix="known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --keep-cubin, "
+                                   "--dump-dir FOLDER, --enable-tvm-ffi, --generate-line-info, --enable-assertions")
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,18 @@ class Compiled:
         self.table = Table(len(traced.kernels))                 # what machine code knows of the loaded program
         if traced.kernels:
             self.records(session.current())
-        if options.keep_ptx and code.ptx:
-            folder = Path(options.dump_dir or os.environ.get("CUTE_DSL_DUMP_DIR") or ".")
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{traced.name}.{code.arch}.ptx").write_text(code.ptx)
+        if (options.keep_ptx or options.keep_cubin) and code.ptx:
+            self._keep()
+
+    def _keep(self) -> None:
+        """Write the PTX and the cubin, as the options ask. Raises sass's ToolMissing where there is no ptxas."""
+        folder = Path(self.options.dump_dir or os.environ.get("CUTE_DSL_DUMP_DIR") or ".")
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{self.traced.name}.{self.code.arch}"
+        if self.options.keep_ptx:
+            file.with_name(f"{file.name}.ptx").write_text(self.code.ptx)
+        if self.options.keep_cubin:
+            file.with_name(f"{file.name}.cubin").write_bytes(sass.assemble(self.code.ptx, self.code.arch))
 
     @property
     def ptx(self) -> str:

@@ -27,6 +27,7 @@ class _Function:
     def __init__(self, function: types.FunctionType, grammar: Grammar, static_marker: type):
         functools.update_wrapper(self, function)
         self.function, self.grammar, self.static_marker = function, grammar, static_marker
+        self.symbol = function.__name__                # what the names of its code in PTX begin with
 
     @functools.cached_property
     def rewritten(self) -> types.FunctionType:
@@ -53,6 +54,10 @@ class _Function:
             return eval(text, self.function.__globals__, names)     # an annotation is the author's own expression
         except Exception:                                           # whatever it does, it only loses its annotation
             return None
+
+    def set_name_prefix(self, prefix: str) -> None:
+        """Let the names of this function's code in PTX begin with `prefix`."""
+        self.symbol = f"{prefix}_{self.function.__name__}"
 
     def is_static(self, name: str) -> bool:
         """Whether parameter `name` is annotated as known while compiling."""
@@ -207,6 +212,10 @@ class Call:
         if unsupported:
             raise DSLUserCodeError(f"launch does not know {', '.join(sorted(unsupported))} yet",
                                    fix="launch(grid=, block=, cluster=, smem=, stream=, cooperative=, use_pdl=)")
+        if not trace.active():
+            raise DSLUserCodeRuntimeError(f"kernel `{self.kernel.__name__}` is launched from plain Python",
+                                          fix="launch it in the @cute.jit function that called it",
+                                          id="LAUNCH_OUTSIDE_JIT")
         state = trace.host()
         if self.pending in state.pending:
             state.pending.remove(self.pending)
@@ -214,7 +223,7 @@ class Call:
         limits.check_launch(self.kernel.__name__, grid, block, cluster)
         flags = trace.COOPERATIVE * bool(cooperative) | trace.PROGRAMMATIC * bool(use_pdl)
         config = trace.Launch(grid, block, cluster, smem, stream, flags)
-        trace.launch(self.kernel.__name__, self._body, [v for v in self.values if not isinstance(v, Static)], config,
+        trace.launch(self.kernel.symbol, self._body, [v for v in self.values if not isinstance(v, Static)], config,
                      lambda allocated_bytes: limits.check_asked(self.kernel.__name__, smem, allocated_bytes))
 
     def _body(self, *dynamic) -> None:
@@ -271,7 +280,7 @@ class CompiledFunction:
                     if parameter.default is not parameter.empty}
         self.arguments = arguments.Signature(function.__name__, [names[place] for place in later],
                                              [self.typed[place] for place in later], defaults)
-        traced = trace.trace_host(function.__name__, self._body, self.typed)
+        traced = trace.trace_host(function.symbol, self._body, self.typed)
         self.compiled = compile.compile(traced, options)
 
     def _body(self, *values):

@@ -3,9 +3,10 @@
 from dsl.core.dtypes import (BFloat16, Boolean, Float16, Float32, Float64, Int8, Int16, Int32, Int64, Integer, Numeric,
                              Uint8, Uint16, Uint32, Uint64)
 from dsl.core.pointer import AddressSpace, Pointer
-from dsl.cutlass.cute import arch, math, nvgpu, runtime
+from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
-from dsl.cutlass.cute.decorators import compile, jit, kernel
+from dsl.cutlass.cute.decorators import (EnableAssertions, EnableTVMFFI, GenerateLineInfo, GPUArch, KeepCUBIN, KeepPTX,
+                                         OptLevel, compile, jit, kernel)
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.debug import printf

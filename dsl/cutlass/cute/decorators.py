@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
 from dsl.launch.compile import Options
 from dsl.launch.jit import CompiledFunction, JitFunction, KernelFunction, compile_function
@@ -21,9 +22,55 @@ def kernel(function=None, **_options) -> KernelFunction:
     return KernelFunction(function, GRAMMAR, Constexpr)
 
 
-def compile(function, *args, options: str = "", **keywords) -> CompiledFunction:
-    """Compile a @cute.jit function for the types of `args`, which may be fakes.
+class _Compile:
+    """`cute.compile(f, ...)`, and `cute.compile[KeepPTX, GPUArch("sm_90a")](f, ...)`: options as objects."""
 
-    `options`: `--gpu-arch sm_90a`, `--keep-ptx`, `--enable-tvm-ffi` (torch tensors may then be passed directly).
-    """
-    return compile_function(function, *args, options=Options.from_text(options), **keywords)
+    def __init__(self, options: str = ""):
+        self._options = options
+
+    def __getitem__(self, chosen) -> _Compile:
+        chosen = chosen if isinstance(chosen, tuple) else (chosen,)
+        return _Compile(" ".join([self._options, *(_option_text(option) for option in chosen)]).strip())
+
+    def __call__(self, function, *args, options: str = "", **keywords) -> CompiledFunction:
+        """Compile a @cute.jit function for the types of `args`, which may be fakes.
+
+        `options`: `--gpu-arch sm_90a`, `--keep-ptx`, `--enable-tvm-ffi` (torch tensors may then be passed directly).
+        """
+        both = Options.from_text(f"{self._options} {options}".strip())
+        return compile_function(function, *args, options=both, **keywords)
+
+
+compile = _Compile()
+
+
+class _Option:
+    """A compile option: `flag`, which takes a value or is on."""
+
+    flag: str
+
+    def __init__(self, val: object = True):
+        self.val = val
+
+    def text(self) -> str:
+        return "" if self.val is False else self.flag if self.val is True else f"{self.flag} {self.val}"
+
+
+def _option_text(option: object) -> str:
+    if isinstance(option, type) and issubclass(option, _Option):
+        option = option()
+    if not isinstance(option, _Option):
+        raise DSLUserCodeError(f"cute.compile[...] takes compile options, and got {option!r}",
+                               fix='write `cute.compile[cute.KeepPTX, cute.GPUArch("sm_90a")](f, ...)`',
+                               id="CONFIG_MALFORMED_COMPILE_OPTIONS")
+    return option.text()
+
+
+def _flag(name: str, flag: str) -> type[_Option]:
+    return type(name, (_Option,), {"flag": flag, "__module__": __name__, "__doc__": f"`{flag}`"})
+
+
+KeepPTX, KeepCUBIN = _flag("KeepPTX", "--keep-ptx"), _flag("KeepCUBIN", "--keep-cubin")
+GPUArch, OptLevel = _flag("GPUArch", "--gpu-arch"), _flag("OptLevel", "--opt-level")
+EnableTVMFFI, GenerateLineInfo = _flag("EnableTVMFFI", "--enable-tvm-ffi"), _flag("GenerateLineInfo", "--generate-line-info")
+EnableAssertions = _flag("EnableAssertions", "--enable-assertions")
