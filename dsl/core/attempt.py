@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import trace
-from dsl.core.invariant import Discarded
 from dsl.core.mlir import Operation
 from dsl.span import Span
 
@@ -61,8 +60,8 @@ class Attempt:
     def discard(self, scratches: Sequence[Operation]) -> None:
         """Throw away `scratches`, the detached ops that hold what was traced, and all that tracing them left behind."""
         self.discarded = True
-        made = [loop for loop in self.state.loops[self.loops:] if isinstance(loop, Discarded)]
-        self.state.loops[self.loops:] = [*made, *map(Discarded, scratches)]
+        trace.bury(self.state.entry, scratches)
+        del self.state.loops[self.loops:]
         _told.clear()
         _told.update(self.told)
         for name, before in self.lists.items():

@@ -66,16 +66,6 @@ class Loop:
         old.erase()
 
 
-@dataclass
-class Discarded:
-    """A detached op whose contents an attempt threw away: the author's objects may have held its values until now."""
-
-    operation: Operation
-
-    def simplify(self) -> None:
-        self.operation.erase()
-
-
 def _carried(values: Sequence[Value], count: int) -> list[Value]:
     every = list(values)
     return every[len(every) - count:]

@@ -100,6 +100,7 @@ class HostTrace:
     handle: mlir.Value | None = None
     slots: list[str] = field(default_factory=list)
     failures: list = field(default_factory=list)       # core.failure.Failure: the exceptions it may end with
+    buried: list[tuple[mlir.Block, mlir.Operation]] = field(default_factory=list)
     pending: list = field(default_factory=list)        # kernel calls that were made and not launched
     loops: list[Loop] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
@@ -126,6 +127,14 @@ def kernel() -> KernelTrace:
 def outermost() -> object:
     """What stands for the function that tracing began with."""
     return _stack[0] if _stack else None
+
+
+def bury(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
+    """Keep detached ops that are thrown away until the text of the function that starts at `entry` has been taken.
+
+    They use values of that function, and the author's objects may hold theirs, so they can only go together with it.
+    """
+    _stack[0].buried.extend((entry, scratch) for scratch in scratches)
 
 
 def loops() -> list[Loop]:
@@ -164,10 +173,18 @@ def in_kernel() -> bool:
 
 def host() -> HostTrace:
     """The host function being traced. Raises DSLUserCodeRuntimeError elsewhere."""
-    if not _stack or not isinstance(_stack[-1], HostTrace):
-        where = "inside a kernel" if _stack else "from plain Python"
-        raise DSLUserCodeRuntimeError(f"a kernel is launched {where}", id="LAUNCH_OUTSIDE_JIT",
+    state = current()
+    if not isinstance(state, HostTrace):
+        raise DSLUserCodeRuntimeError("a kernel is launched inside a kernel", id="LAUNCH_OUTSIDE_JIT",
                                       fix="launch it from a @cute.jit function, and call that")
+    return state
+
+
+def current() -> HostTrace | KernelTrace:
+    """The function being traced. Raises DSLUserCodeRuntimeError in plain Python."""
+    if not _stack:
+        raise DSLUserCodeRuntimeError("works in a traced function only, and this runs in plain Python",
+                                      fix="move it into a @cute.jit function, and call that", id="CALL_OUTSIDE_JIT")
     return _stack[-1]
 
 
@@ -192,15 +209,16 @@ def _tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
 
 def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: int = 0) -> mlir.Value:
     """Stack memory for `count` elements, allocated once on entry whatever loop this stands in."""
+    entry = current().entry
     with mlir.context, mlir.location():
-        point = mlir.ir.InsertionPoint.at_block_begin(_stack[-1].entry)
+        point = mlir.ir.InsertionPoint.at_block_begin(entry)
         size = mlir.Operation.create("arith.constant", results=[mlir.i32],
                                      attributes={"value": mlir.int_attr(count, mlir.i32)})
         made = mlir.Operation.create(
             "llvm.alloca", results=[mlir.ptr(space)], operands=[size.results[0]],
             attributes={"elem_type": mlir.type_attr(element), "alignment": mlir.int_attr(alignment_bytes)})
         point.insert(made)
-        mlir.ir.InsertionPoint.at_block_begin(_stack[-1].entry).insert(size)
+        mlir.ir.InsertionPoint.at_block_begin(entry).insert(size)
     return made.results[0]
 
 
@@ -224,8 +242,10 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
         mlir.op("llvm.return", [], [mlir.constant(0, mlir.i32)])
         _finish(operation, state)
     device = state.device.text() if state.kernels else ""
-    return Traced(state.name, state.module.text(), device, tuple(state.kernels), "".join(slots), returned,
-                  tuple(state.failures))
+    text = state.module.text()
+    for entry, scratch in state.buried:
+        entry.append(scratch)
+    return Traced(state.name, text, device, tuple(state.kernels), "".join(slots), returned, tuple(state.failures))
 
 
 def symbol(name: str) -> str:

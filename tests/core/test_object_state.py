@@ -2,7 +2,9 @@
 
 import linecache
 import warnings
+from collections import deque
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +12,11 @@ import pytest
 from dsl.core.dtypes import Int32
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
+from dsl.cutlass.grammar import range_constexpr
 from tests.core.object_writer import PRELUDE, Writer
 from tests.core.test_exits import Wrapping
 
+COMMON = {"dataclass": dataclass, "deque": deque, "SimpleNamespace": SimpleNamespace}
 PROGRAMS, INPUTS = 40, ((1, 2), (-3, 5), (6, -1), (0, 0))
 
 
@@ -21,7 +25,7 @@ def compiled(source: str, name: str):
     file = f"<{name}>"
     text = PRELUDE + source
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace = {"Int32": Int32, "dataclass": dataclass, "__name__": file}
+    namespace = {"Int32": Int32, **COMMON, "static_range": range_constexpr, "range_static": range_constexpr, "__name__": file}
     exec(compile(text, file, "exec"), namespace)
     inner = cute.jit(namespace[name])
 
@@ -31,7 +35,7 @@ def compiled(source: str, name: str):
 
 
 def python_value(source: str, name: str, a: int, b: int) -> int:
-    namespace = {"Int32": Wrapping, "dataclass": dataclass, "__name__": "python"}
+    namespace = {"Int32": Wrapping, **COMMON, "static_range": range, "range_static": range, "__name__": "python"}
     exec(PRELUDE + source, namespace)
     return int(Wrapping(namespace[name](Wrapping(a), Wrapping(b))))
 
@@ -52,3 +56,300 @@ def check(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_programs_agree_with_python(seed):
     check(seed)
+
+
+# Each is the body of a function of a and b that returns a number; the comment says what it is about.
+ROWS = {
+    "a method of a plain object in a loop": """
+        box = Box(a, b)
+        for i in range(b):
+            box.bump(i)
+        return box.a * 10 + box.b""",
+    "an alias made inside an arm": """
+        box, other = Box(a, b), Box(b, a)
+        if a > b:
+            same = box
+            same.a += 5
+        else:
+            other.a -= 1
+        return box.a * 100 + other.a""",
+    "an attribute created in both arms": """
+        box = Box(a, b)
+        if a > b:
+            box.extra = a
+        else:
+            box.extra = b * 2
+        return box.extra""",
+    "an attribute created by a loop that surely runs": """
+        box = Box(a, b)
+        for i in range(3):
+            box.extra = i + a
+        return box.extra""",
+    "a new object in a slot": """
+        box = Box(a, b)
+        for i in range(b):
+            if i % 2 == 0:
+                box.inner = Pair(i, a)
+            else:
+                box.inner = Pair(a, box.inner.left)
+            box.a += box.inner.left - box.inner.right
+        return box.a""".replace("box = Box(a, b)", "box = Box(a, b); box.inner = Pair(0, 0)"),
+    "the test of a while changes an object": """
+        box = Box(a, b)
+        while box.bump(2) < 20:
+            box.b += 1
+        return box.a * 100 + box.b""",
+    "the test of a while with a break changes an object": """
+        box = Box(a, b)
+        while box.bump(2) < 20:
+            if box.b > 5:
+                break
+            box.b += 1
+        return box.a * 100 + box.b""",
+    "a closure reads and a nested function changes": """
+        box = Box(a, b)
+        def change(by):
+            box.a += by
+            return box.a
+        total = 0
+        for i in range(b):
+            total += change(i)
+        return total * 10 + box.a""",
+    "a lambda with a default": """
+        total = 0
+        for i in range(b):
+            step = a
+            add = lambda x, step=step: x + step
+            total = add(total)
+        return total""",
+    "a global object": """
+        STATE.a, STATE.b = a, b
+        for i in range(b):
+            touch_state(i)
+        return STATE.a * 10 + STATE.b""",
+    "a class attribute": """
+        Counted.total = a
+        for i in range(b):
+            Counted.total += i
+        return Counted.total""",
+    "an object with slots in a cycle": """
+        one = Slotted(a, None)
+        two = Slotted(b, one)
+        one.owner = two
+        for i in range(b):
+            one.owner.owner.x += two.x
+            two.owner.owner.x -= 1
+        return one.x * 10 + two.x""",
+    "a property": """
+        box = Boxed(a)
+        for i in range(b):
+            box.value = box.value * 2 - i
+        return box.value""",
+    "containers of containers": """
+        table = {"rows": [[a, b], [1, 2]], "sum": 0}
+        first = table["rows"][0]
+        for i in range(4):
+            for row in table["rows"]:
+                row[0] += row[1]
+                if row[0] > 10:
+                    row[1] -= i
+            table["sum"] += first[0]
+        return table["sum"] * 10 + first[1]""",
+    "a ring buffer of one length": """
+        xs = [a, b, 3]
+        for i in range(b):
+            xs.append(xs.pop(0) + i)
+        return xs[0] * 100 + xs[1] * 10 + xs[2]""",
+    "lists that are rebound and changed": """
+        xs, ys = [a, b], [1, 2]
+        for i in range(5):
+            xs, ys = ys, xs
+            xs[0] += i
+        return xs[0] * 1000 + ys[0] * 100 + xs[1] * 10 + ys[1]""",
+    "subclasses of list and dict": """
+        xs, d = Stack([a, b]), Table(k=a)
+        for i in range(b):
+            xs[0] += i
+            d["k"] -= xs[0]
+        return xs.top() * 10 + xs[0] + d["k"]""",
+    "other containers": """
+        queue, space = deque([a, b]), SimpleNamespace(x=a)
+        for i in range(b):
+            queue.rotate(1)
+            queue[0] += i
+            space.x += queue[1]
+        return queue[0] * 100 + queue[1] * 10 + space.x""",
+    "a tuple with an object in it": """
+        box = Box(a, b)
+        pair = (box, a)
+        for i in range(b):
+            pair = (pair[0], pair[1] + pair[0].a)
+            pair[0].a += 1
+        return pair[1] * 10 + box.a""",
+    "a static attribute stays static": """
+        box = Box(a, b)
+        box.size = 3
+        for i in range(b):
+            for k in static_range(box.size):
+                box.a += k
+        return box.a + len([0] * box.size)""",
+    "an object made in the trip": """
+        total = 0
+        for i in range(b):
+            box = Box(i, a)
+            box.bump(1)
+            if box.a > 2:
+                box.swap()
+            total += box.a
+        return total""",
+    "a recursion on objects": """
+        box = Box(a, b)
+        box.inner = Box(b, a)
+        for i in range(3):
+            deep_bump(box, 2)
+        return box.a * 10 + box.inner.a""",
+    "an early return with an object": """
+        box = Box(a, b)
+        for i in range(6):
+            box.bump(i)
+            if box.a > 7:
+                return box.a * 100 + i
+        return box.b""",
+    "a name that the only way on defines": """
+        if a > b:
+            v = a
+        else:
+            return b * 7
+        return v + 1""",
+    "a name before every break": """
+        k = 0
+        while True:
+            k += 1
+            if k > b:
+                r = k * 2
+                break
+            if k > 4:
+                r = -k
+                break
+        return r""",
+    "a name defined by both arms of an inner branch": """
+        total = 0
+        for i in range(b):
+            if i > a:
+                if i % 2 == 0:
+                    w = i
+                else:
+                    w = -i
+            else:
+                continue
+            total += w
+        return total""",
+    "temporaries of different types": """
+        total = a
+        if a > b:
+            tmp = a + 1
+            total += tmp
+        else:
+            tmp = (a, b)
+            total += tmp[1]
+        return total""",
+    "one temporary, two loops": """
+        total = 0
+        for i in range(b):
+            tmp = i * 2
+            total += tmp
+        for i in range(b):
+            tmp = (i, a)
+            total += tmp[1]
+        return total""",
+    "the loop variable after the loop": """
+        i = a
+        for i in range(b):
+            pass
+        for j in range(2, 5):
+            last = j
+        return i * 100 + j * 10 + last""",
+    "a name defined in a for and its else": """
+        for i in range(5):
+            if i == a:
+                found = i
+                break
+        else:
+            found = -1
+        return found""",
+    "augmented assignment to a late name": """
+        if a > b:
+            v = a
+        else:
+            v = b
+        v += 1
+        for i in range(2):
+            v += i
+        return v""",
+    "a deleted name": """
+        for i in range(b):
+            tmp = i
+            del tmp
+        return a""",
+    "a comprehension over objects": """
+        boxes = [Box(a, k) for k in range_static(3)]
+        for i in range(b):
+            for box in boxes:
+                box.bump(i)
+        return sum([box.a for box in boxes]) * 10 + boxes[2].b""",
+}
+EXTRA = """
+class Boxed:
+    def __init__(self, value):
+        self._value = value
+
+    @property
+    def value(self):
+        return self._value + 1
+
+    @value.setter
+    def value(self, new):
+        self._value = new - 1
+
+
+class Counted:
+    total = 0
+
+
+class Stack(list):
+    def top(self):
+        return self[-1]
+
+
+class Table(dict):
+    pass
+
+
+STATE = Box(0, 0)
+
+
+def touch_state(i):
+    STATE.a += i
+    if STATE.a > 5:
+        STATE.b -= 1
+
+
+def deep_bump(box, depth):
+    if depth == 0:
+        return
+    box.bump(depth)
+    deep_bump(box.inner, depth - 1) if box.inner is not None else None
+"""
+
+
+@pytest.mark.parametrize("about", ROWS)
+def test_row(about):
+    body = "\n".join(line[4:] for line in ROWS[about].splitlines()[1:])
+    source = f"{EXTRA}\n\ndef row(a, b):\n{body}\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function = compiled(source, "row")
+        for a, b in INPUTS:
+            out = np.zeros(1, np.int32)
+            function(from_dlpack(out), a, b)
+            assert out[0] == python_value(source, "row", a, b), f"a={a} b={b}"
