@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.core.dtypes import Int32
-from dsl.gpu.inline import register
+from dsl.gpu.inline import ptx, register
 
 
 def _triple(name: str) -> tuple[Int32, Int32, Int32]:
@@ -23,6 +23,11 @@ def block_dim() -> tuple[Int32, Int32, Int32]:
 def block_idx() -> tuple[Int32, Int32, Int32]:
     """The block's (x, y, z) in the grid."""
     return _triple("ctaid")
+
+
+def dynamic_smem_size() -> Int32:
+    """The bytes of dynamic shared memory this kernel was launched with."""
+    return ptx("mov.u32 $0, %dynamic_smem_size;", Int32, "=r")
 
 
 def grid_dim() -> tuple[Int32, Int32, Int32]:

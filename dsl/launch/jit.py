@@ -92,6 +92,10 @@ class _Function:
         return DSLUserCodeTypeError(f"`{self.__name__}` {what}", id=id, also=definition,
                                     fix=f"call it as `{self.__name__}({', '.join(map(_spelt, parameters.values()))})`")
 
+    def __reached__(self) -> tuple:
+        """What dynamic statements reach through this: core.heap."""
+        return (self.function,)
+
     def __get__(self, instance, owner=None):
         return self if instance is None else _Bound(self, instance)
 
@@ -105,6 +109,9 @@ class _Bound:
 
     def __call__(self, *args, **keywords):
         return self.function(self.instance, *args, **keywords)
+
+    def __reached__(self) -> tuple:
+        return (self.instance, self.function)
 
 
 def _definition(code: types.CodeType) -> Span:

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from dsl.core.errors import DSLUserCodeError
+
 
 @dataclass
 class KernelRecord:
@@ -126,3 +128,27 @@ def stop() -> None:
 def current() -> Session:
     """The running session; one on the default device is started where there is none."""
     return _current[-1] if _current else start(None)
+
+
+# --- the driver, as far as host programs touch it -------------------------------------------------------------------
+
+
+class CUstream(int):
+    """A stream's handle."""
+
+
+def initialize_cuda_context(device_id: int = 0, flags: int = 0) -> None:
+    """Choose the device, where none is chosen yet. There is one: `device_id` 0."""
+    if device_id != 0:
+        raise DSLUserCodeError(f"there is one device here, and this asks for number {device_id}", fix="device_id=0")
+    current()
+
+
+def default_stream() -> CUstream:
+    """The stream that launches go to."""
+    return CUstream(0)
+
+
+def stream_sync(stream: object = None) -> None:
+    """Wait for every launch."""
+    current().device.sync()

@@ -2,7 +2,7 @@
 
 from dsl.core.value import maximum as _maximum
 from dsl.gpu.copy import cp_async_commit_group, cp_async_wait_group
-from dsl.gpu.index import block_dim, block_idx, grid_dim, lane_idx, thread_idx, warp_idx
+from dsl.gpu.index import block_dim, block_idx, dynamic_smem_size, grid_dim, lane_idx, thread_idx, warp_idx
 from dsl.gpu.math import fmax, fmin, popc
 from dsl.gpu.sync import (barrier, barrier_arrive, elect_one, fence_acq_rel_cta, fence_acq_rel_gpu, sync_threads,
                           sync_warp)
