@@ -14,13 +14,15 @@ from dsl.core.value import operate, select, type_name
 
 def item(items: object, index: object) -> object:
     """`items[index]`."""
-    if is_dynamic(index) and type(items) in (list, tuple, dict, str):
+    if is_dynamic(index) and type(items) in (list, _Row, tuple, dict, str):
         position = _position(items, index)
-        made = items[-1]
-        for k in range(len(items) - 2, -1, -1):
-            made = _choice(operate("eq", position, k), items[k], made)
-        return made
+        return _chosen([operate("eq", position, k) for k in range(len(items))], [items[k] for k in range(len(items))])
     return items[index]
+
+
+def items_of(items: object) -> object:
+    """What stands for `items` on the left of an assignment `items[index] = ...`."""
+    return _Items(items) if type(items) in (list, dict) else items
 
 
 class _Items:
@@ -35,17 +37,48 @@ class _Items:
         return item(self.items, index)
 
     def __setitem__(self, index: object, value: object) -> None:
-        if not is_dynamic(index):
+        if is_dynamic(index):
+            _put(self.items, _position(self.items, index), value, True)
+        else:
             self.items[index] = value
-            return
-        position = _position(self.items, index)
-        for k, old in enumerate(self.items):
-            self.items[k] = _choice(operate("eq", position, k), value, old)
 
 
-def items_of(items: object) -> object:
-    """What stands for `items` on the left of an assignment `items[index] = ...`."""
-    return _Items(items) if type(items) in (list, dict) else items
+class _Row(list):
+    """A list that a dynamic index has chosen out of `rows`: what is assigned to it goes to the one whose test is true."""
+
+    def __init__(self, tests: list, rows: list):
+        if len({len(row) for row in rows}) > 1:
+            raise _differ(*next((a, b) for a, b in zip(rows[1:], rows) if len(a) != len(b)))
+        super().__init__(_chosen(tests, [row[k] for row in rows]) for k in range(len(rows[0])))
+        self.tests, self.rows = tests, rows
+
+    def __getitem__(self, index: object) -> object:
+        return item(self, index) if is_dynamic(index) else super().__getitem__(index)
+
+    def __setitem__(self, index: object, value: object) -> None:
+        if isinstance(index, slice):
+            self._refuse()
+        position = _position(self, index) if is_dynamic(index) else None
+        for test, row in zip(self.tests, self.rows):
+            if position is None:
+                row[index] = _choice(test, value, row[index])
+            else:
+                _put(row, position, value, test)
+        super().__init__(_chosen(self.tests, [row[k] for row in self.rows]) for k in range(len(self)))
+
+    def _refuse(self, *_arguments, **_options):
+        raise DSLUserCodeTypeError("changes the length or order of a list that a dynamic index has chosen",
+                                   fix="change it while the index is static", id="PHASE_DYNAMIC_INDEX")
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __delitem__ = __iadd__ = __imul__ = _refuse
+
+
+def _put(items: list, position: Numeric, value: object, where: object) -> None:
+    """`items[position] = value` where `where` is true."""
+    for k in range(len(items)):
+        here = operate("eq", position, k)
+        items[k] = _choice(here if where is True else operate("and", here, where), value, items[k])
 
 
 def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
@@ -71,14 +104,36 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
     return position
 
 
+def _chosen(tests: list, values: list) -> object:
+    """The one of `values` whose test is true; one of them is."""
+    if all(isinstance(value, list) for value in values):
+        return _Row(tests, values)
+    made = values[-1]
+    for test, value in zip(reversed(tests[:-1]), reversed(values[:-1])):
+        made = _choice(test, value, made)
+    return made
+
+
 def _choice(test: Numeric, if_true: object, if_false: object) -> object:
     """`if_true` where `test`, else `if_false`, leaf by leaf."""
+    if if_true is if_false:
+        return if_true
     (left, left_node), (right, right_node) = tree.flatten(if_true), tree.flatten(if_false)
     pairs = [_one_type(a, b) for a, b in zip(left, right)]
     if not _alike(left_node, right_node) or None in pairs:
         raise _differ(if_true, if_false)
+    if _can_change(left_node):
+        raise DSLUserCodeTypeError(f"a dynamic index chooses between values that can be changed later ({type_name(if_true)})",
+                                   fix="keep numbers, tensors or tuples of them in the list", id="PHASE_DYNAMIC_INDEX")
     made = [a.with_ir(arith.select(Boolean(test).ir(), a.ir(), b.ir())) for a, b in pairs]
     return tree.unflatten(left_node, iter(made), if_true)
+
+
+def _can_change(node: tree.Node) -> bool:
+    """Whether a value holds a list, a dict or a dataclass, of which a choice would be a copy."""
+    if node.kind == "dataclass" and not node.key[0].__dataclass_params__.frozen or node.kind in ("list", "dict"):
+        return True
+    return node.kind in ("tuple", "dataclass") and any(map(_can_change, node.children))
 
 
 def _one_type(a, b) -> tuple | None:

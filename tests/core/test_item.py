@@ -1,5 +1,6 @@
 """`xs[i]` with an index known only at run time: a choice, in bounds, of one type; Python's lists are the judge."""
 
+import dataclasses
 import re
 import warnings
 
@@ -95,6 +96,66 @@ def test_elements_of_other_kinds():
         launch(from_dlpack(a), from_dlpack(b), i)
         written, other = (a, b) if i == 0 else (b, a)
         assert written.tolist() == [1, 2, 3, 4, 0, 0, 0, 0] and other.tolist() == [0, 0, 0, 0, 0, 1, 2, 3]
+
+
+@settings(max_examples=15, deadline=None, database=None)
+@given(st.integers(-3, 2), st.integers(-2, 2), st.integers(-2, 1))
+def test_lists_of_lists_are_pythons(i, j, k):
+    def python(i, j, k):
+        table = [[1, 2], [3, 4], [5, 6]]
+        deep = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+        table[i][j] = 9
+        table[i][k] += table[i - 1][-1] * 10
+        row = table[i]
+        row[0] = row[1] + 100
+        first, second = table[i]
+        deep[k][j][k] = 50
+        deep[k][0][j] += 1000
+        return [*table[0], *table[1], *table[2], first, second, *(x for a in deep for b in a for x in b)]
+
+    @cute.jit
+    def compiled(i: Int32, j: Int32, k: Int32):
+        return tuple(python(i, j, k))
+
+    def outcome(call):
+        try:
+            return list(call())
+        except IndexError:
+            return IndexError
+    assert outcome(lambda: compiled(i, j, k)) == outcome(lambda: python(i, j, k))
+
+
+def test_a_choice_never_hides_a_change():
+    @dataclasses.dataclass
+    class Pair:
+        a: Int32
+
+    def changed(i: Int32):
+        rows = [[i, 1], [2, 3]]
+        rows[i].append(4)
+
+    def objects(i: Int32):
+        pairs = [Pair(i), Pair(i + 1)]
+        pairs[i].a = i
+
+    def assigned(i: Int32):
+        rows = [[i, 1], [2, 3]]
+        rows[i] = [5, 6]
+
+    def ragged(i: Int32):
+        return [[i, 1], [2]][i]
+    assert rejected(changed, 1) == """\
+here:9: PHASE_DYNAMIC_INDEX
+    rows[i].append(4)
+    ^^^^^^^^^^^^^^^^^ changes the length or order of a list that a dynamic index has chosen
+fix: change it while the index is static"""
+    assert rejected(objects, 1) == """\
+here:9: PHASE_DYNAMIC_INDEX
+    pairs[i].a = i
+    ^^^^^^^^ a dynamic index chooses between values that can be changed later (Pair)
+fix: keep numbers, tensors or tuples of them in the list"""
+    assert "values that can be changed later (list of 2)" in rejected(assigned, 1)
+    assert "these are list of 2 and list of 1" in rejected(ragged, 1)
 
 
 def test_in_a_loop():
