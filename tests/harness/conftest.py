@@ -259,10 +259,10 @@ def on_host(sshd, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     sessions = []
 
-    def on_host(alias: str = "p1", **settings: object) -> OnHost:
+    def on_host(alias: str = "p1", compiler: str = "embedded", **settings: object) -> OnHost:
         chosen = {"python": sys.executable, "cache": sshd.folder / "cache"} | settings
         options = [f"{alias}.{key}={value}" for key, value in chosen.items() if value is not None]
-        sessions.append(OnHost(tmp_path, alias, options))
+        sessions.append(OnHost(tmp_path, alias, options, compiler))
         return sessions[-1]
 
     yield on_host
@@ -274,9 +274,9 @@ def on_host(sshd, tmp_path, monkeypatch):
 class OnHost:
     """A session whose only host is one over SSH."""
 
-    def __init__(self, root: Path, alias: str, options: list[str]) -> None:
+    def __init__(self, root: Path, alias: str, options: list[str], compiler: str) -> None:
         self.notes: list[str] = []
-        self.session = session.Session(root, [alias], False, options, self.notes.append)
+        self.session = session.Session(root, [alias], False, options, self.notes.append, compiler)
         self.host = self.session.hosts()[0]
 
     def run(self, repro: Repro, fresh: bool = False):

@@ -1,0 +1,111 @@
+"""`--compiler nvidia`: who compiles is asked for, said and never mistaken for us."""
+
+import dataclasses
+import importlib.metadata
+import re
+
+import numpy as np
+import pytest
+
+from harness import golden, history, judge, report
+from harness.hosts import Host
+from harness.result import DTYPES, Array, Outcome
+from harness.session import Session, UsageError
+
+HOST = Host("embedded", "emulator")
+RUN = "def run():\n    return {}"
+NVIDIA = {"name": "nvidia", "version": "4.8.1"}
+EMBEDDED = {"name": "embedded", "version": "0.1.0"}
+KERNEL = '''
+import cutlass, torch
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+@cute.kernel
+def kernel(out: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    out[tid] = tid * 2
+@cute.jit
+def host(out: cute.Tensor):
+    kernel(out).launch(grid=(1, 1, 1), block=(32, 1, 1))
+def run():
+    out = torch.zeros(32, dtype=torch.int32, device="cuda")
+    host(from_dlpack(out))
+    return {"out": out}
+'''
+
+
+def outputs(value: int, compiler: dict) -> Outcome:
+    array = Array(DTYPES["int32"], np.full(4, value, np.uint32))
+    return Outcome("outputs", outputs={"out": array}, facts={"compiler": compiler}, compiler=compiler["name"])
+
+
+def rejected(compiler: dict, **detail) -> Outcome:
+    return Outcome("rejected", "error", detail=detail, facts={"compiler": compiler}, compiler=compiler["name"])
+
+
+def accept(case, outcome: Outcome) -> None:
+    golden.write(golden.make(case, outcome, history.provenance(case, HOST, outcome), validated=False))
+
+
+def test_its_result_is_compared_with_the_golden_of_ours(write, tmp_path):
+    (case,) = write(RUN).cases()
+    accept(case, outputs(1, EMBEDDED))
+    same = judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path)
+    assert same.status == "pass"
+    assert same.record["compiler"] == NVIDIA and same.record["key"]["toolchain"] == "name=nvidia version=4.8.1"
+    assert "\ncompiler: nvidia 4.8.1\n" in report.verdict(case, HOST, same) + "\n"
+    other = judge.judge(case, HOST, outputs(2, NVIDIA), tmp_path)
+    text = report.failure(case, HOST, other)
+    assert other.status == "fail"
+    assert "the compilers disagree: this is nvidia's result, and the golden is embedded's" in text
+    assert "--update-goldens" not in text
+    assert text.endswith(f"again: uv run repro run {report.short(case.repro.path)} --compiler nvidia")
+
+
+def test_a_rejection_is_the_same_by_its_id_alone(write, tmp_path):
+    (case,) = write(RUN, 'outcome = "rejected"').cases()
+    ours = {"class": "DSLUserCodeTypeError", "id": "TYPE_UNSTABLE_JOIN", "file": str(case.repro.path), "line": 1}
+    theirs = ours | {"class": "DSLUserCodeError", "line": 2}
+    accept(case, rejected(EMBEDDED, **ours))
+    assert judge.judge(case, HOST, rejected(NVIDIA, **theirs), tmp_path).status == "pass"
+    assert judge.judge(case, HOST, rejected(EMBEDDED, **theirs), tmp_path).status == "fail"
+    assert judge.judge(case, HOST, rejected(NVIDIA, **theirs | {"id": "OTHER"}), tmp_path).status == "fail"
+
+
+def test_what_could_not_be_run_names_the_compiler_too(write, tmp_path):
+    (case,) = write(RUN).cases()
+    verdict = judge.judge(case, HOST, dataclasses.replace(Outcome("infra", "no"), compiler="nvidia"), tmp_path)
+    assert "\ncompiler: nvidia\n" in report.failure(case, HOST, verdict)
+
+
+def test_it_never_makes_goldens(tmp_path, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(UsageError, match="--update-goldens is refused with --compiler nvidia: a golden is what this "):
+        Session(tmp_path, ["embedded"], update=True, compiler="nvidia")
+
+
+def test_without_the_package_a_run_ends_before_it_starts(repros, pytester, monkeypatch):
+    found = importlib.metadata.version
+
+    def version(name):
+        if name == "nvidia-cutlass-dsl":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return found(name)
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    repros(one="import numpy as np\ndef run(): return {'out': np.zeros(1)}")
+    result = pytester.runpytest_inprocess("repros", "--compiler", "nvidia")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --compiler nvidia needs the package nvidia-cutlass-dsl, which is not installed",
+                                 "fix: uv sync --group nvidia *"])
+
+
+def test_on_a_host_it_is_the_package_there(on_host, write):
+    host = on_host(compiler="nvidia")
+    for fresh in (False, True):
+        outcome = host.run(write(KERNEL), fresh)
+        if re.search("nvidia-cutlass-dsl, which is not installed|no C compiler", outcome.text):
+            (pytest.fail if judge.in_ci() else pytest.skip)(outcome.text)
+        assert outcome.kind == "outputs", outcome.text
+        assert outcome.outputs["out"].values().tolist() == [2 * n for n in range(32)]
+        assert outcome.facts["compiler"]["name"] == outcome.compiler == "nvidia"
+        assert outcome.kernels[0]["launches"] == [{"grid": [1, 1, 1], "block": [32, 1, 1], "smem_bytes": 0}]
