@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 import types
 import warnings
 from collections.abc import Callable
@@ -59,7 +60,7 @@ _rewritten: dict[int, types.CodeType] = {}       # by id; the codes are held, so
 def _remember(code: types.CodeType) -> None:
     _rewritten[id(code)] = code
     for const in code.co_consts:
-        if isinstance(const, types.CodeType):
+        if isinstance(const, types.CodeType) and const.co_flags & inspect.CO_OPTIMIZED:       # a class stays as it is
             _remember(const)
 
 

@@ -4,6 +4,7 @@ import functools
 import inspect
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ import dsl.cutlass as cutlass
 from dsl.core.errors import DSLUserCodeError, PortabilityWarning
 from dsl.core.helper import Helpers
 from dsl.cutlass import cute
+from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.cutlass.grammar import UNDECORATED
 
 pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
@@ -231,6 +233,71 @@ def test_it_is_rewritten_once():
     assert first is not clamp and first.__code__ is second.__code__
     assert helpers.callee(first) is first
     assert first.__globals__ is clamp.__globals__ and first.__name__ == "clamp"
+
+
+def test_a_class_inside_a_compiled_function():
+    @cute.jit
+    def program(n: cutlass.Int32):
+        class Total:
+            def __init__(self):
+                self.value = 0
+
+            def add(self, x):
+                if x > 2:
+                    self.value = self.value + x
+        total = Total()
+        for i in range(n):
+            total.add(i)
+        return total.value
+    assert program(6) == 3 + 4 + 5
+
+
+def kernel_helper(t, out, first=0):
+    if t > first:
+        out[t] = inlined(t)
+    for i in range(2):
+        if t == i:
+            out[t] = out[t] + 100
+
+
+@cute.jit
+def inlined(x: cutlass.Int32):
+    if x > 2:
+        x = x * 2
+    return x
+
+
+class Scaling:
+    """Kernels and host functions that are methods, with a plain method between them."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    @cute.jit
+    def __call__(self, out: cute.Tensor, n: cutlass.Int32):
+        self.launched(out, n, 4)
+
+    def launched(self, out, n, threads):
+        if n > 2:
+            self.kernel(out, n).launch(grid=1, block=threads)
+
+    @cute.kernel
+    def kernel(self, out: cute.Tensor, n: cutlass.Int32):
+        t, _, _ = cute.arch.thread_idx()
+        kernel_helper(t, out)
+        self.store(out, t, n)
+
+    def store(self, out, t, n):
+        if t < n:
+            out[t] = out[t] + (t * self.factor if self.factor else t)
+
+
+def test_helpers_between_kernels_and_host_functions():
+    out = np.zeros(4, np.int32)
+    Scaling(10)(from_dlpack(out), 3)
+    assert out.tolist() == [100, 111, 22, 6]
+    Scaling(10)(from_dlpack(out), 2)                 # nothing is launched
+    assert out.tolist() == [100, 111, 22, 6]
 
 
 def test_python_raises_for_static_arguments_inside_a_dynamic_loop():
