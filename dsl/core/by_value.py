@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from dsl import span
-from dsl.core import control, mlir
+from dsl.core import control, mlir, trace
+from dsl.core.attempt import Attempt
 from dsl.core.dtypes import is_dynamic
 from dsl.core.errors import warn_not_portable
+from dsl.core.heap import Heap
+from dsl.core.join import Scratch
 
 
-def _probe(test: Callable, state: tuple) -> object:
-    """What the test of a `while` gives. Where that is dynamic, its ops are taken back: they belong into the loop."""
+def _probe(test: Callable, state: tuple, names: tuple) -> object:
+    """What the test of a `while` gives. Where that is dynamic, its ops and what it changed are taken back: they belong
+    into the loop."""
+    heap = Heap((test,), [(name[0], value) for name, value in zip(names, state)])
     region = mlir.op("scf.execute_region", regions=1)
     block = region.regions[0].blocks.append()
-    with mlir.inside(block):
+    with mlir.inside(block), Attempt() as attempt:
         value = test(*state)
-        if is_dynamic(value) or len(block.operations) == 0:
+        if is_dynamic(value):
+            heap.restore(heap.changes())
+            attempt.discard([region.detach_from_parent()])
+        elif len(block.operations) == 0:
             region.erase()
         else:
             mlir.op("scf.yield")
@@ -35,7 +42,6 @@ class ByValue:
     def __init__(self, hooks, name: str):
         self.hooks, self.name = hooks, name
         self.place: span.Span | None = None
-        self.dynamic: list[bool] = []        # for each statement of the function that is being run: is it dynamic
 
     def __getattr__(self, name: str):
         value = getattr(self.hooks, name)
@@ -47,27 +53,13 @@ class ByValue:
         warn_not_portable(f"`{self.name}` is not decorated and decides by a dynamic value", "PHASE_DYNAMIC_TO_STATIC_BOOL",
                           fix="decorate it with @cute.jit", place=self.place)
 
-    @contextlib.contextmanager
-    def _inside(self, dynamic: bool) -> Iterator[None]:
-        self.dynamic.append(dynamic)
-        try:
-            yield
-        finally:
-            self.dynamic.pop()
-
-    def in_dynamic(self, lexically: bool) -> bool:
-        """Whether the innermost statement around is dynamic, for a function whose values decide that."""
-        return bool(self.dynamic) and self.dynamic[-1]
-
     # --- statements ---
 
     def if_(self, test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
         if not is_dynamic(test):
-            with self._inside(False):
-                return then(*state) if test else orelse(*state)
+            return then(*state) if test else orelse(*state)
         self._met()
-        with self._inside(True):
-            return self.hooks.if_(test, then, orelse, state, names)
+        return self.hooks.if_(test, then, orelse, state, names)
 
     def Range(self, *bounds, **options):
         """Python's range over static bounds, a dynamic one otherwise."""
@@ -79,10 +71,8 @@ class ByValue:
              stop: Callable | None = None) -> tuple:
         if isinstance(domain, control.Range):
             self._met()
-            with self._inside(True):
-                return self.hooks.for_(domain, body, state, names, target, stop)
-        with self._inside(False):
-            return self._unrolled(domain, body, state, names, target, stop)
+            return self.hooks.for_(domain, body, state, names, target, stop)
+        return self._unrolled(domain, body, state, names, target, stop)
 
     def _unrolled(self, domain: range, body: Callable, state: tuple, names: tuple, target: object,
                   stop: Callable | None) -> tuple:
@@ -101,15 +91,13 @@ class ByValue:
 
     def while_(self, test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
         while True:
-            probe = _probe(test, state)
+            probe = _probe(test, state, names)
             if is_dynamic(probe):
                 self._met()
-                with self._inside(True):
-                    return self.hooks.while_(test, body, state, names)
+                return self.hooks.while_(test, body, state, names)
             if not probe:
                 return state
-            with self._inside(False):
-                state = body(*state)
+            state = body(*state)
 
     # --- expressions ---
 

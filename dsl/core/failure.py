@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dsl import span
-from dsl.core import mlir, text, trace, tree
+from dsl.core import mlir, text, trace
 from dsl.core.dtypes import Boolean, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn_not_portable
 from dsl.core.value import operate
@@ -105,27 +105,3 @@ def _stop(kind: type[BaseException], message: str) -> None:
     host.module.declare("longjmp", "llvm.func @longjmp(!llvm.ptr, i32)")
     target = mlir.load(mlir.gep(host.entry.arguments[0], mlir.i64, trace.jump_slot(host.slots)), mlir.ptr(), 8)
     mlir.call("longjmp", None, target, mlir.constant(len(host.failures), mlir.i32))
-
-
-def survivor(value: object, before: object, side: int, arms: list[mlir.Block]) -> tuple[list, Callable]:
-    """A variable after an `if` one arm of which never ends: `value` of arm `side`; `before` is what it was.
-
-    Returns the pairs of values the arms yield, and what rebuilds the variable from the results for them.
-    """
-    leaves, node = ([], None) if value is before else tree.flatten(value, promote=False)
-    dynamic = [leaf for leaf in leaves if not isinstance(leaf, Numeric) or is_dynamic(leaf)]
-    if not dynamic:
-        return [], lambda results: value
-    pairs = []
-    for leaf in dynamic:
-        with mlir.inside(arms[side]):
-            here = leaf.ir()
-        with mlir.inside(arms[1 - side]):
-            there = mlir.result("llvm.mlir.poison", here.type)
-        pairs.append((here, there) if side == 0 else (there, here))
-
-    def rebuild(results):
-        made = [leaf if isinstance(leaf, Numeric) and not is_dynamic(leaf) else leaf.with_ir(next(results))
-                for leaf in leaves]
-        return tree.unflatten(node, iter(made), value)
-    return pairs, rebuild

@@ -139,6 +139,25 @@ def lambdas(a, b):
     return TWICE(a) + 100 * THRICE(b)
 
 
+class Source:
+    def __init__(self, x):
+        self.x, self.taken = x, 0
+
+    def take(self):
+        self.taken += 1
+        self.x = self.x - 2
+        return self.x
+
+
+def changing_tests(a, b):
+    source, total, k = Source(a), 0, 0
+    while source.take() > b:
+        total = total + source.x
+    while k < 3 and source.take() is not None:
+        k += 1
+    return total * 100 + source.taken + (source.x if source.x > 0 else -source.x)
+
+
 def callbacks(a, b):
     return functools.reduce(largest, [a, b, 4]) + sum(map(doubled, [a, b])) + len(list(filter(None, [0, 1])))
 
@@ -152,7 +171,7 @@ def doubled(x):
 
 
 HELPERS = [lambda a, b: clamp(a, 0, b), lambda a, b: collatz(a), count, last_trip, unrolled, logic, nested,
-           lambda a, b: recursive(3, a), objects, partials, lambdas, callbacks]
+           lambda a, b: recursive(3, a), objects, partials, lambdas, callbacks, changing_tests]
 
 
 @pytest.mark.parametrize("helper", HELPERS, ids=lambda helper: inspect.getsource(helper).split("(")[0].strip()[:20])
