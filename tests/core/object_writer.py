@@ -48,8 +48,8 @@ def k_index(k):
     return k
 '''
 
-NUMBERS = ("a", "b", "p.a", "p.b", "q.a", "r.b", "p.inner.a", "q.items[1]", "xs[1]", "xs[0].a", 'd["k"]', 'd["p"].b', "s.x",
-           "s.owner.a", "pair.left", "pair.right", "t[0]", "t[1][0]", "fresh.left")
+NUMBERS = ("a", "b", "p.a", "p.b", "q.a", "r.b", "p.inner.a", "q.items[1]", "xs[1]", "xs[0].a", 'd["k"]', 'd["p"].b',
+           "s.x", "s.owner.a", "pair.left", "pair.right", "t[0]", "t[1][0]", "fresh.left")
 TARGETS = tuple(name for name in NUMBERS if name != "t[0]")
 HEAD = '''    p, q = Box(Int32(a), Int32(1)), Box(Int32(2), Int32(b))
     p.inner, q.inner = q, Box(3, 4)
@@ -58,9 +58,9 @@ HEAD = '''    p, q = Box(Int32(a), Int32(1)), Box(Int32(2), Int32(b))
     xs, t = [p, 5, q], (b, [Int32(7)])
     d = {{"k": 0, "p": q, "xs": xs}}
 '''
-TAIL = '''    return (p.a + p.b * 3 + q.a * 5 + q.b * 7 + q.inner.a * 11 + xs[1] * 13 + d["k"] * 17 + s.x * 19 + pair.left * 23
-            + pair.right * 29 + t[0] * 31 + t[1][0] * 37 + p.items[1] * 41 + q.items[1] * 43 + a * 47 + b * 53
-            + fresh.left * 59 + fresh.right * 61)
+TAIL = '''    return (p.a + p.b * 3 + q.a * 5 + q.b * 7 + q.inner.a * 11 + xs[1] * 13 + d["k"] * 17 + s.x * 19
+            + pair.left * 23 + pair.right * 29 + t[0] * 31 + t[1][0] * 37 + p.items[1] * 41 + q.items[1] * 43
+            + a * 47 + b * 53 + fresh.left * 59 + fresh.right * 61)
 '''
 
 
@@ -114,7 +114,8 @@ class Writer:
         lines = [f"{pad}if {self.condition()}:", *self.block(self.inside(at))]
         kind = self.random.random()
         if kind < 0.2:
-            lines.append(f"{pad}    " + self.random.choice(["break", "continue", "return p.a"] if at.loops else ["return p.b"]))
+            exits = ["break", "continue", "return p.a"] if at.loops else ["return p.b"]
+            lines.append(f"{pad}    " + self.random.choice(exits))
         elif kind < 0.5:
             lines += [f"{pad}else:", *self.block(self.inside(at))]
         elif kind < 0.8:                                       # a name that both arms, or the only way on, define first
@@ -131,7 +132,8 @@ class Writer:
         self.count += 1
         pad, k = "    " * at.indent, f"k{self.count}"
         if self.random.random() < 0.7:
-            lines = [f"{pad}for {k} in range({self.random.choice(['3', '(a & 3)', '1, 6, 2'])}):", f"{pad}    p.a += {k}"]
+            bounds = self.random.choice(["3", "(a & 3)", "1, 6, 2"])
+            lines = [f"{pad}for {k} in range({bounds}):", f"{pad}    p.a += {k}"]
             after = []
         else:
             lines = [f"{pad}{k} = 0", f"{pad}while True:", f"{pad}    {k} += 1", f"{pad}    if {k} > 3:",

@@ -17,17 +17,25 @@ from tests.core.object_writer import PRELUDE, Writer
 from tests.core.test_exits import Wrapping
 
 COMMON = {"dataclass": dataclass, "deque": deque, "SimpleNamespace": SimpleNamespace}
-PROGRAMS, INPUTS = 40, ((1, 2), (-3, 5), (6, -1), (0, 0))
+PROGRAMS, KERNELS = 40, 6
+INPUTS = ((1, 2), (-3, 5), (6, -1), (0, 0))
 
 
-def compiled(source: str, name: str):
-    """The function compiled: a caller that writes what it returns into a tensor."""
+def namespace_of(source: str, name: str) -> dict:
+    """The names of a program that the compiler can read."""
     file = f"<{name}>"
     text = PRELUDE + source
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace = {"Int32": Int32, **COMMON, "static_range": range_constexpr, "range_static": range_constexpr, "__name__": file}
+    namespace = {"Int32": Int32, **COMMON, "static_range": range_constexpr, "range_static": range_constexpr,
+                 "__name__": file}
     exec(compile(text, file, "exec"), namespace)
-    inner = cute.jit(namespace[name])
+    return namespace
+
+
+def compiled(source: str, name: str, decorated: bool = True):
+    """The function compiled: a caller that writes what it returns into a tensor."""
+    inner = namespace_of(source, name)[name]
+    inner = cute.jit(inner) if decorated else inner
 
     def host(out: cute.Tensor, a: Int32, b: Int32):
         out[0] = inner(a, b)
@@ -56,6 +64,28 @@ def check(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_programs_agree_with_python(seed):
     check(seed)
+
+
+@pytest.mark.parametrize("seed", range(KERNELS))
+def test_random_kernels_agree_with_python(seed):
+    """The same in a kernel: thread t has the arguments of INPUTS[t]."""
+    name = f"objects_{seed}"
+    source = Writer(seed).function(name)
+    inner = namespace_of(source, name)[name]
+
+    @cute.kernel
+    def kernel(out: cute.Tensor, inputs: cute.Tensor):
+        t, _, _ = cute.arch.thread_idx()
+        out[t] = inner(inputs[t * 2], inputs[t * 2 + 1])
+
+    @cute.jit
+    def host(out: cute.Tensor, inputs: cute.Tensor):
+        kernel(out, inputs).launch(grid=1, block=len(INPUTS))
+    out = np.zeros(len(INPUTS), np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        host(from_dlpack(out), from_dlpack(np.array(INPUTS, np.int32).reshape(-1)))
+    assert out.tolist() == [python_value(source, name, a, b) for a, b in INPUTS], source
 
 
 # Each is the body of a function of a and b that returns a number; the comment says what it is about.
@@ -342,13 +372,14 @@ def deep_bump(box, depth):
 """
 
 
+@pytest.mark.parametrize("decorated", (True, False))
 @pytest.mark.parametrize("about", ROWS)
-def test_row(about):
+def test_row(about, decorated):
     body = "\n".join(line[4:] for line in ROWS[about].splitlines()[1:])
     source = f"{EXTRA}\n\ndef row(a, b):\n{body}\n"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        function = compiled(source, "row")
+        function = compiled(source, "row", decorated)
         for a, b in INPUTS:
             out = np.zeros(1, np.int32)
             function(from_dlpack(out), a, b)

@@ -272,7 +272,8 @@ def test_a_plain_object_where_warnings_are_errors(rejected):
     assert without_place(rejected(program)) == (
         "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n"
         "    for i in range(n):\n"
-        "             ^^^^^^^^ `foo.a` of a plain object changes inside a dynamic `for`, which NVIDIA's compiler rejects\n"
+        "             ^^^^^^^^ `foo.a` of a plain object changes inside a dynamic `for`, "
+        "which NVIDIA's compiler rejects\n"
         "fix: make it a @dataclass, or assign to a variable")
 
 
@@ -287,7 +288,8 @@ def test_a_late_name_where_warnings_are_errors(rejected):
     assert without_place(rejected(program)) == (
         "SCOPE_UNBOUND_NAME\n"
         "    value = -n\n"
-        "    ^^^^^ `value` is first assigned inside a dynamic statement and used after it, which NVIDIA's compiler rejects\n"
+        "    ^^^^^ `value` is first assigned inside a dynamic statement and used after it, "
+        "which NVIDIA's compiler rejects\n"
         "fix: assign `value` before the statement")
 
 
