@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,3 +150,11 @@ def test_quick_code_that_ran_long_is_optimised():
     quick.ran_s = 1e6 * quick.compile_s
     optimised = program.code("loops", 1)
     assert optimised is not quick and optimised is program.code("loops", 1 << 20)
+
+
+def test_the_page_shows_it_as_it_is():
+    page = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text()
+    (text,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names: dict = {}
+    exec(text, names)
+    assert list(names["program"].entries) == ["nothing"]

@@ -1,0 +1,308 @@
+"""The emulator's speed against its peers, in one run: seconds of wall clock and of CPU, the best of several samples.
+
+    uv run python benchmarks/emulator.py [--samples 5] [--only "loop saxpy"]
+
+- s += x[k, t] * y[k] in a loop in 256 threads t, against numba's CUDA simulator and Triton's interpreter, each in its
+  own process, numba also in its own environment, which uv makes (it wants another llvmlite).
+- y = a * x + y over 2^24 floats, against numpy with one temporary array.
+- A barrier of 1024 threads. A matrix product through shared memory. The same on one worker and on all.
+- What a launch costs, and what the first launch of a program costs in a fresh process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+from dsl import emulator
+
+HEADER = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+
+LOOP = """.visible .entry loop(.param .u64 px, .param .u64 py, .param .u64 out, .param .u32 rounds)
+{
+  .reg .b32 %t, %k, %n, %i, %j; .reg .f32 %s, %a, %b; .reg .b64 %o, %x, %y, %off; .reg .pred %p;
+  mov.u32 %t, %tid.x; ld.param.u64 %x, [px]; ld.param.u64 %y, [py]; ld.param.u64 %o, [out]; ld.param.u32 %n, [rounds];
+  mov.u32 %k, 0; mov.f32 %s, 0f00000000;
+NEXT:
+  and.b32 %i, %k, 63; mad.lo.u32 %j, %i, 256, %t;
+  mul.wide.u32 %off, %j, 4; add.s64 %off, %x, %off; ld.global.f32 %a, [%off];
+  mul.wide.u32 %off, %i, 4; add.s64 %off, %y, %off; ld.global.f32 %b, [%off];
+  fma.rn.f32 %s, %a, %b, %s;
+  add.u32 %k, %k, 1; setp.lt.u32 %p, %k, %n; @%p bra NEXT;
+  mul.wide.u32 %off, %t, 4; add.s64 %o, %o, %off; st.global.f32 [%o], %s;
+  ret;
+}
+"""
+
+SAXPY = """.visible .entry saxpy(.param .u64 px, .param .u64 py, .param .f32 pa, .param .u32 pn)
+{
+  .reg .b32 %i, %b, %d, %n; .reg .f32 %x, %y, %a; .reg .b64 %px, %py, %off; .reg .pred %p;
+  mov.u32 %i, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %d, %ntid.x; mad.lo.u32 %i, %b, %d, %i;
+  ld.param.u32 %n, [pn]; setp.ge.u32 %p, %i, %n; @%p bra DONE;
+  ld.param.u64 %px, [px]; ld.param.u64 %py, [py]; ld.param.f32 %a, [pa];
+  mul.wide.u32 %off, %i, 4; add.s64 %px, %px, %off; add.s64 %py, %py, %off;
+  ld.global.f32 %x, [%px]; ld.global.f32 %y, [%py];
+  fma.rn.f32 %y, %x, %a, %y; st.global.f32 [%py], %y;
+DONE:
+  ret;
+}
+"""
+
+BARRIER = """.visible .entry barrier(.param .u32 rounds)
+{
+  .reg .b32 %k, %n; .reg .pred %p;
+  ld.param.u32 %n, [rounds]; mov.u32 %k, 0;
+NEXT:
+  bar.sync 0;
+  add.u32 %k, %k, 1; setp.lt.u32 %p, %k, %n; @%p bra NEXT;
+  ret;
+}
+"""
+
+
+def sgemm_ptx(tile: int = 16) -> str:
+    """c = a b for square matrices of extent n: a thread an element, tiles of both factors in shared memory."""
+    inner = "\n".join(
+        f"  ld.shared.f32 %x, [%row+{4 * k}]; ld.shared.f32 %y, [%column+{4 * tile * k}]; fma.rn.f32 %s, %x, %y, %s;"
+        for k in range(tile)
+    )
+    return f""".visible .entry sgemm(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u32 pn)
+{{
+  .shared .align 16 .b8 at[{4 * tile * tile}]; .shared .align 16 .b8 bt[{4 * tile * tile}];
+  .reg .b32 %tx, %ty, %bx, %by, %i, %j, %n, %k, %row, %column, %mine, %other, %q, %w; .reg .f32 %x, %y, %s;
+  .reg .b64 %a, %b, %c, %off; .reg .pred %p;
+  mov.u32 %tx, %tid.x; mov.u32 %ty, %tid.y; mov.u32 %bx, %ctaid.x; mov.u32 %by, %ctaid.y;
+  ld.param.u64 %a, [pa]; ld.param.u64 %b, [pb]; ld.param.u64 %c, [pc]; ld.param.u32 %n, [pn];
+  mad.lo.u32 %i, %by, {tile}, %ty; mad.lo.u32 %j, %bx, {tile}, %tx;
+  mov.u32 %q, at; mad.lo.u32 %row, %ty, {4 * tile}, %q; mad.lo.u32 %mine, %tx, 4, %row;
+  mov.u32 %q, bt; mad.lo.u32 %column, %tx, 4, %q; mad.lo.u32 %other, %ty, {4 * tile}, %column;
+  mad.lo.u32 %q, %i, %n, %tx; mul.wide.u32 %off, %q, 4; add.s64 %a, %a, %off;
+  mad.lo.u32 %q, %ty, %n, %j; mul.wide.u32 %off, %q, 4; add.s64 %b, %b, %off;
+  mul.lo.u32 %w, %n, {4 * tile}; mov.f32 %s, 0f00000000; mov.u32 %k, 0;
+NEXT:
+  ld.global.f32 %x, [%a]; ld.global.f32 %y, [%b];
+  st.shared.f32 [%mine], %x; st.shared.f32 [%other], %y;
+  bar.sync 0;
+{inner}
+  bar.sync 0;
+  add.s64 %a, %a, {4 * tile}; cvt.u64.u32 %off, %w; add.s64 %b, %b, %off;
+  add.u32 %k, %k, {tile}; setp.lt.u32 %p, %k, %n; @%p bra NEXT;
+  mad.lo.u32 %q, %i, %n, %j; mul.wide.u32 %off, %q, 4; add.s64 %c, %c, %off; st.global.f32 [%c], %s;
+  ret;
+}}
+"""
+
+
+# Both print rows of seconds (wall, CPU) a multiply-add.
+SAMPLES = """
+x, y = np.ones((64, 256), np.float32), np.ones(64, np.float32)
+def sample(run, rounds):
+    for _ in range(int(sys.argv[1]) + 1):
+        wall, cpu = time.perf_counter(), time.process_time()
+        run(rounds)
+        count = 256 * rounds
+        print(json.dumps([(time.perf_counter() - wall) / count, (time.process_time() - cpu) / count]))
+"""
+
+NUMBA = """
+import os, sys, json, time
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+import numpy as np
+from numba import cuda
+@cuda.jit
+def loop(x, y, out, rounds):
+    t = cuda.threadIdx.x
+    s = np.float32(0)
+    for k in range(rounds):
+        s += x[k & 63, t] * y[k & 63]
+    out[t] = s
+""" + SAMPLES + """
+out = np.zeros(256, np.float32)
+for rounds in 16, 256:
+    sample(lambda rounds: loop[1, 256](x, y, out, rounds), rounds)
+    assert out[255] == rounds
+"""
+NUMBA_PYTHON = ("uv", "run", "-q", "--no-project", "--with", "numba", "python")
+
+TRITON = """
+import os, sys, json, time
+os.environ["TRITON_INTERPRET"] = "1"
+import numpy as np, torch, triton, triton.language as tl
+@triton.jit
+def loop(x, y, out, rounds):
+    lane = tl.arange(0, 256)
+    s = tl.zeros((256,), tl.float32)
+    for k in range(rounds):
+        s += tl.load(x + (k & 63) * 256 + lane) * tl.load(y + (k & 63))
+    tl.store(out + lane, s)
+""" + SAMPLES + """
+x, y, out = torch.from_numpy(x), torch.from_numpy(y), torch.zeros(256)
+for rounds in 16, 256:
+    sample(lambda rounds: loop[(1,)](x, y, out, rounds), rounds)
+    assert out[255] == rounds
+"""
+
+FIRST = """
+import sys, json, time
+wall, cpu = time.perf_counter(), time.process_time()
+from dsl import emulator
+imported = time.perf_counter() - wall, time.process_time() - cpu
+text = sys.stdin.read()
+wall, cpu = time.perf_counter(), time.process_time()
+program = emulator.load(text)
+name = next(iter(program.entries))
+memory = emulator.Memory()
+address = memory.alloc(4096, "all").to_bytes(8, "little")
+params = [address if param.size_bytes == 8 else bytes(4) for param in program.entries[name].params]
+emulator.launch(program, name, (1, 1, 1), (1, 1, 1), params, memory)
+print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu, *imported]))
+"""
+
+
+def least(samples: int, action) -> tuple[float, float]:
+    """The least wall and CPU seconds of `action()`, after one run that does not count."""
+    action()
+    rows = []
+    for _ in range(samples):
+        wall, cpu = time.perf_counter(), time.process_time()
+        action()
+        rows.append((time.perf_counter() - wall, time.process_time() - cpu))
+    return min(row[0] for row in rows), min(row[1] for row in rows)
+
+
+def peer(program: str, samples: int, given: str = "", python: tuple = (sys.executable,)) -> list[list[float]]:
+    """The rows a program prints in a fresh process; nothing where what it needs is not installed."""
+    run = subprocess.run([*python, "-c", program, str(samples)], capture_output=True, text=True, input=given)
+    if run.returncode:
+        print(f"  not measured: {run.stderr.strip().splitlines()[-1]}")
+        return []
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+class Kernel:
+    """A PTX kernel over numpy arrays and numpy scalars."""
+
+    def __init__(self, ptx: str):
+        self.program = emulator.load(HEADER + ptx)
+        self.name = next(iter(self.program.entries))
+
+    def __call__(self, grid: tuple, block: tuple, *arguments) -> None:
+        memory, params = emulator.Memory(), []
+        for i, value in enumerate(arguments):
+            if value.ndim:
+                memory.register(value.ctypes.data, value.nbytes, f"argument {i}")
+                params.append(value.ctypes.data.to_bytes(8, "little"))
+            else:
+                params.append(value.tobytes())
+        emulator.launch(self.program, self.name, grid, block, params, memory)
+
+
+def show(label: str, wall: float, cpu: float, unit: float = 1e-3, name: str = "ms", note: str = "") -> None:
+    print(f"  {label:34}{wall / unit:10.3f} {name} wall{cpu / unit:10.3f} {name} CPU  {note}")
+
+
+def loop(samples: int, np) -> None:
+    kernel, out = Kernel(LOOP), np.zeros(256, np.float32)
+    x, y = np.ones((64, 256), np.float32), np.ones(64, np.float32)
+    several = max(samples // 2, 1)
+    peers = {"numba CUDA simulator": peer(NUMBA, several, python=NUMBA_PYTHON)}
+    peers["Triton interpreter"] = peer(TRITON, several)
+    for i, rounds in enumerate((16, 256, 100_000)):
+        repeat = max(2000 // rounds, 1)
+
+        def run() -> None:
+            for _ in range(repeat):
+                kernel((1, 1, 1), (256, 1, 1), x, y, out, np.uint32(rounds))
+
+        wall, cpu = (seconds / (256 * rounds * repeat) for seconds in least(samples, run))
+        assert out[255] == rounds
+        print(f"a loop of {rounds} multiply-adds in 256 threads, each multiply-add")
+        show("emulator", wall, cpu, 1e-9, "ns")
+        for name, rows in peers.items():
+            mine = rows[i * (several + 1) : (i + 1) * (several + 1)][1:]
+            if mine:
+                w, c = min(row[0] for row in mine), min(row[1] for row in mine)
+                show(name, w, c, 1e-9, "ns", f"emulator: {w / wall:.0f} times as fast, {c / cpu:.0f} by CPU")
+
+
+def saxpy(samples: int, np) -> None:
+    n = 1 << 24
+    x, y, t = (np.ones(n, np.float32) for _ in range(3))
+    a = np.float32(0.5)
+
+    def by_numpy() -> None:
+        np.multiply(x, a, out=t)
+        np.add(t, y, out=y)
+
+    print("saxpy of 2^24 floats")
+    theirs = least(samples, by_numpy)
+    show("numpy, one temporary", *theirs)
+    kernel = Kernel(SAXPY)
+    for workers in ("1", ""):
+        os.environ["GPU_REPRO_WORKERS"] = workers
+        ours = least(samples, lambda: kernel((n // 256, 1, 1), (256, 1, 1), x, y, a, np.uint32(n)))
+        show("emulator, one worker" if workers else "emulator, all cores", *ours,
+             note=f"{ours[0] / theirs[0]:.2f} of numpy's wall, {ours[1] / theirs[1]:.2f} of its CPU")  # fmt: skip
+
+
+def barrier(samples: int, np) -> None:
+    kernel = Kernel(BARRIER)
+    rows = [least(samples, lambda: kernel((1, 1, 1), (1024, 1, 1), np.uint32(n))) for n in (1000, 4000)]
+    print("a barrier of 1024 threads")
+    show("emulator", *((b - a) / 3000 for a, b in zip(*rows)), 1e-6, "µs")
+
+
+def sgemm(samples: int, np) -> None:
+    n = 512
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal((n, n), dtype=np.float32) for _ in range(2))
+    c = np.zeros((n, n), np.float32)
+    kernel = Kernel(sgemm_ptx())
+    print(f"matrix product of extent {n}, tiles of 16 x 16 in shared memory, {(n // 16) ** 2} blocks")
+    times = {}
+    for workers in ("1", ""):
+        os.environ["GPU_REPRO_WORKERS"] = workers
+        times[workers] = least(samples, lambda: kernel((n // 16, n // 16, 1), (16, 16, 1), a, b, c, np.uint32(n)))
+    assert np.allclose(c, a @ b, atol=1e-3)
+    flops = 2 * n**3
+    show("emulator, one worker", *times["1"], note=f"{flops / times['1'][0] / 1e9:.2f} GFLOP/s")
+    show("emulator, all cores", *times[""], note=f"{times['1'][0] / times[''][0]:.2f} times one worker")
+
+
+def launches(samples: int, np) -> None:
+    program = emulator.load(HEADER + ".visible .entry nothing() { ret; }")
+    memory = emulator.Memory()
+
+    def many() -> None:
+        for _ in range(1000):
+            emulator.launch(program, "nothing", (1, 1, 1), (32, 1, 1), [], memory)
+
+    print("a launch, and the first launch of a program in a fresh process (import apart)")
+    show("empty kernel", *(t / 1000 for t in least(samples, many)), 1e-6, "µs")
+    for name, text in (("saxpy", SAXPY), ("matrix product", sgemm_ptx())):
+        rows = [row for _ in range(samples) for row in peer(FIRST, 1, HEADER + text)]
+        if rows:
+            show(f"first launch, {name}", min(r[0] for r in rows), min(r[1] for r in rows),
+                 note=f"import {min(r[3] for r in rows) * 1e3:.0f} ms CPU")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=5, help="samples of each, besides the one dropped")
+    parser.add_argument("--only", default="", help="names of the parts to run, of: " + " ".join(PARTS))
+    options = parser.parse_args()
+    import numpy as np
+
+    print(f"{len(os.sched_getaffinity(0))} CPUs, least of {options.samples} samples")
+    for name in options.only.split() or PARTS:
+        PARTS[name](options.samples, np)
+
+
+PARTS = {"loop": loop, "saxpy": saxpy, "barrier": barrier, "sgemm": sgemm, "launches": launches}
+
+if __name__ == "__main__":
+    main()
