@@ -66,8 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
     option.keyword = _keyword(option.keyword or "")
     try:
         settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
-        session = Session(config.rootpath, option.gpu_host or (), option.update_goldens, settings, compiler=option.compiler)
-        session.note = _notes(config)
+        update, note = option.update_goldens, _notes(config)
+        session = Session(config.rootpath, option.gpu_host or (), update, settings, note, option.compiler)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_SESSION] = session
@@ -235,7 +235,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
-    if config.option.gpu_host or config.option.compiler != "embedded" or config.option.verbose < 0 or not any(isinstance(item, ReproItem) for item in items):
+    if pytest_report_header(config) or config.option.verbose < 0:
+        return None
+    if not any(isinstance(item, ReproItem) for item in items):
         return None
     return config.stash[_SESSION].describe_hosts()
 

@@ -69,8 +69,8 @@ class Session:
 
         if self.update:
             raise UsageError(
-                "--update-goldens is refused with --compiler nvidia: a golden is what this project's compiler gives, and "
-                "NVIDIA's is compared with it"
+                "--update-goldens is refused with --compiler nvidia: a golden is what this project's compiler gives, "
+                "and NVIDIA's is compared with it"
             )
         if not {"embedded", "local"} & set(self._host_names):
             return

@@ -39,7 +39,8 @@ PACKAGE = "nvidia-cutlass-dsl"
 INSTALL = f"uv sync --group nvidia    (or: pip install {PACKAGE})"
 SOURCE = Path(__file__).with_name("nvidia_runtime.c")
 FLAGS = ("-O1", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-shared", "-fPIC")
-FAT_BINARY = 0xBA55ED50                          # the magic number of fatBinaryHeader_t: u32, u16, u16 its size, u64 the rest
+# A fat binary starts with this number, a u16, the size of its header (u16) and that of the rest (u64).
+FAT_BINARY = 0xBA55ED50
 SUCCESS, INVALID_CONFIGURATION, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 9, 500, 719, 801        # cudaError
 RAISED_FOR_FFI = "CUDA error"
 
@@ -65,8 +66,8 @@ def library() -> Path:
         return path
     cc = shutil.which("cc")
     if cc is None:
-        raise CompilerMissing("--compiler nvidia on the emulator builds a small C library, and there is no C compiler `cc`"
-                              "\nfix: apt-get install gcc libc6-dev")
+        raise CompilerMissing("--compiler nvidia on the emulator builds a small C library, and there is no C "
+                              "compiler `cc`\nfix: apt-get install gcc libc6-dev")
     with tempfile.TemporaryDirectory(prefix="nvidia-runtime-", dir=folder) as scratch:
         built = Path(scratch, "runtime.so")
         done = subprocess.run([cc, *FLAGS, "-o", built, SOURCE], capture_output=True, text=True)
@@ -137,7 +138,7 @@ _prepared: list[str] = []                        # the kind of device this proce
 
 
 def prepare(kind: str) -> None:
-    """Import the package, set up for a device of this kind. Raises CompilerMissing, and RuntimeError where that is late.
+    """Import the package, set up for a device of this kind. Raises CompilerMissing; RuntimeError where it is too late.
 
     A process that did this can fork; each child then calls `start`.
     """
@@ -366,7 +367,8 @@ def launch_of(config: LaunchConfig) -> Launch:
         elif attribute.value[0]:
             runtime = importlib.import_module("cuda.bindings.runtime")
             name = runtime.cudaLaunchAttributeID(attribute.id).name
-            raise DeviceError("CUDA_ERROR_NOT_SUPPORTED", f"a launch has the attribute {name}, which the emulator does not know")
+            raise DeviceError("CUDA_ERROR_NOT_SUPPORTED", f"a launch has the attribute {name}, which the emulator "
+                              "does not know")
     return Launch(tuple(config.grid), tuple(config.block), cluster, config.smem_bytes, config.stream or 0, flags)
 
 
@@ -433,8 +435,8 @@ class _Runtime:
     def load(self, image: int, handle) -> int:
         module = self.run.module_of(image)
         if module is None:
-            raise Missing("a module is loaded whose PTX is not known: it was not compiled by this run, and the emulator "
-                          "runs PTX")
+            raise Missing("a module is loaded whose PTX is not known: it was not compiled by this run, and the "
+                          "emulator runs PTX")
         self.loaded.append((module, self.device.load(module.ptx)))
         handle[0] = len(self.loaded)
         return SUCCESS

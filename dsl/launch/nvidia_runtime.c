@@ -87,7 +87,8 @@ int _cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, struct kernel *k
 }
 
 /* `init` and `load` are compiled with the host function: one loads its module, the other asks for the kernels. */
-int cuda_dialect_init_library_once(struct library **library, int (*init)(struct library **), int (*load)(struct library **))
+int cuda_dialect_init_library_once(struct library **library, int (*init)(struct library **),
+                                   int (*load)(struct library **))
 {
     int error = *library ? SUCCESS : init(library);
     if (!error)
@@ -147,7 +148,11 @@ int _cudaEventCreate(struct event **event)
     return *event ? SUCCESS : OUT_OF_MEMORY;
 }
 
-int _cudaEventRecord(struct event *event) { return clock_gettime(CLOCK_MONOTONIC, &event->recorded) ? UNKNOWN : SUCCESS; }
+int _cudaEventRecord(struct event *event)
+{
+    return clock_gettime(CLOCK_MONOTONIC, &event->recorded) ? UNKNOWN : SUCCESS;
+}
+
 int _cudaEventDestroy(struct event *event) { free(event); return SUCCESS; }
 
 int _cudaEventElapsedTime(float *ms, const struct event *start, const struct event *end)

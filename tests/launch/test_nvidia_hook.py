@@ -1,4 +1,4 @@
-"""NVIDIA's compiler on the embedded device: programs give what they give under ours, and say so where they cannot run."""
+"""NVIDIA's compiler on the embedded device: programs give what they give under ours, or say why not."""
 
 import ctypes
 import importlib.metadata
@@ -290,8 +290,8 @@ def test_without_cc_it_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(nvidia_hook.CompilerMissing) as raised:
         nvidia_hook.library()
-    assert str(raised.value) == ("--compiler nvidia on the emulator builds a small C library, and there is no C compiler "
-                                 "`cc`\nfix: apt-get install gcc libc6-dev")
+    assert str(raised.value) == ("--compiler nvidia on the emulator builds a small C library, and there is no C "
+                                 "compiler `cc`\nfix: apt-get install gcc libc6-dev")
 
 
 # ** the library
