@@ -28,14 +28,17 @@ class Pointer:
     """A pointer to elements of `dtype`; arithmetic counts elements.
 
     `alignment_bytes` is what is known of the address, never more; `+` keeps of it what the offset allows.
+    `on_host`: to memory of the host that came as an argument.
     """
 
-    __slots__ = ("dtype", "_address", "_owner", "space", "alignment_bytes")
+    __slots__ = ("dtype", "_address", "_owner", "space", "alignment_bytes", "on_host")
 
-    def __init__(self, dtype: type[Numeric], address: mlir.Value, space: AddressSpace, alignment_bytes: int = 0):
+    def __init__(self, dtype: type[Numeric], address: mlir.Value, space: AddressSpace, alignment_bytes: int = 0,
+                 on_host: bool = False):
         self.dtype, self._address, self.space = dtype, address, AddressSpace(space)
         self._owner = mlir.current_function()
         self.alignment_bytes = alignment_bytes or element_bytes(dtype)
+        self.on_host = on_host
 
     @property
     def address(self) -> mlir.Value:
@@ -69,15 +72,20 @@ class Pointer:
     def ir_type(self) -> mlir.Type:
         return mlir.ptr(self.space)
 
+    @property
+    def space_name(self) -> str:
+        """The space as upstream prints it: host memory is generic there. Here kernels reach it as global memory."""
+        return "generic" if self.on_host else self.space.name
+
     def with_ir(self, address: mlir.Value) -> Pointer:
-        return Pointer(self.dtype, address, self.space, self.alignment_bytes)
+        return Pointer(self.dtype, address, self.space, self.alignment_bytes, self.on_host)
 
     def type_key(self) -> object:
         return (Pointer, self.dtype, self.space)
 
     def __repr__(self) -> str:
         known = f", align<{self.alignment_bytes}>" if self.alignment_bytes != element_bytes(self.dtype) else ""
-        return f"ptr<{element_name(self.dtype)}, {self.space.name}{known}>"
+        return f"ptr<{element_name(self.dtype)}, {self.space_name}{known}>"
 
     def __add__(self, offset) -> Pointer:
         return self._moved(offset, 1)
@@ -104,7 +112,7 @@ class Pointer:
             count = sign * number.value
             known = math.gcd(self.alignment_bytes, abs(count) * size_bytes) if count else self.alignment_bytes
             moved = self._constant_offset(count)
-        return Pointer(self.dtype, moved, self.space, known)
+        return Pointer(self.dtype, moved, self.space, known, self.on_host)
 
     def _constant_offset(self, count: int) -> mlir.Value:
         """The address `count` elements on. MLIR keeps constant indices in 32 bits, so far ones are split in two."""

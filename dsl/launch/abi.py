@@ -79,6 +79,7 @@ class TensorType:
     stride: tuple[int | SymInt, ...]
     alignment_bytes: int
     space: AddressSpace = AddressSpace.gmem
+    on_host: bool = False
 
     def _dynamic(self) -> list[SymInt]:
         return [leaf for leaf in self.shape + self.stride if isinstance(leaf, SymInt)]
@@ -98,6 +99,7 @@ class TensorType:
         from dsl.tile.tensor import Tensor
         remaining = iter(values)
         pointer = PointerType(self.dtype, self.space, self.alignment_bytes).rebuild([next(remaining)])
+        pointer.on_host = self.on_host
         shape, stride = (tuple(leaf.rebuild(next(remaining)) if isinstance(leaf, SymInt) else leaf for leaf in leaves)
                          for leaves in (self.shape, self.stride))
         return Tensor(pointer, Layout(shape, stride))
@@ -164,9 +166,12 @@ class ScalarType:
             number = number.item()
         if not isinstance(number, (bool, int, float)):
             raise binding.mismatch(TypeError, "", self.dtype.__name__, type(value).__name__)
-        if self.dtype.is_integer and isinstance(number, float) and number != int(number):
+        if self.dtype.is_integer and isinstance(number, float) and number % 1:
             warn(f"{number} becomes {int(number)} as the {self.dtype} `{binding.name}`", "TYPE_FLOAT_TRUNCATED")
-        number = self.dtype.wrap(number)
+        try:
+            number = self.dtype.wrap(number)
+        except (OverflowError, ValueError):
+            raise binding.mismatch(ValueError, "", f"a number that {self.dtype.__name__} can hold", number) from None
         if self.dtype is BFloat16:
             return [FORMATS["BFloat16"].encode(number)]
         if self.dtype.is_float:

@@ -64,7 +64,7 @@ class RuntimeTensor:
         """How it is passed: which extents and strides are static."""
         if self._type is None:
             self._type = TensorType(self.element_type, tuple(self._shape), tuple(self._stride), self.assumed_align,
-                                    self.memspace)
+                                    self.memspace, on_host=not getattr(self.source, "is_cuda", False))
         return self._type
 
     def __repr__(self) -> str:

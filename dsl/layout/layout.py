@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from dsl.layout import coord as coords
@@ -147,6 +148,8 @@ class ComposedLayout:
         return hash((self.inner, text(self.offset), self.outer))
 
     def __str__(self) -> str:
+        if isinstance(self.inner, FunctionType):
+            return f"({self.inner} o {self.offset} o {self.outer})"
         return f"{self.inner} o {text(self.offset)} o {self.outer}"
 
     __repr__ = __str__

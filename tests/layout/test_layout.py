@@ -130,3 +130,10 @@ def test_errors_name_the_operation_and_the_fix(call, text):
     with pytest.raises(LayoutError) as error:
         call()
     assert str(error.value) == text
+
+
+def test_a_layout_composed_with_a_function_prints_as_upstreams():
+    def inner(coord):
+        return coord
+    composed = lay.make_composed_layout(inner, (1, 0), lay.make_layout((8, 4)))
+    assert str(composed) == f"({inner} o (1, 0) o (8,4):(1,8))"
