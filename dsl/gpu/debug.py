@@ -77,7 +77,7 @@ def spell(value: object, leaves: list) -> str:
         return value.__printf__(leaves)
     if isinstance(value, Pointer):
         leaves.append(value)
-        return f"raw_ptr(0x%016llx: {element_name(value.dtype)}, {value.space.name}, align<{value.alignment_bytes}>)"
+        return f"raw_ptr(0x%016llx: {element_name(value.dtype)}, {value.space_name}, align<{value.alignment_bytes}>)"
     if isinstance(value, Layout):
         return f"{spell(value.shape, leaves)}:{spell(value.stride, leaves)}"
     if isinstance(value, ComposedLayout):
