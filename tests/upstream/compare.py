@@ -1,7 +1,7 @@
 """Two outputs of one cell, line by line: which lines are equal, equal but for what may differ, or different.
 
-Python's print and the program's printf are two streams. A saved output is a mixture of both in which each keeps its own
-order and Jupyter decides the rest, sometimes in the middle of a line; so ours are kept apart and laid over the saved one.
+Python's print and the program's printf are two streams. A saved output is a mixture of both in which each keeps its
+own order and Jupyter decides the rest, sometimes in the middle of a line; so ours are kept apart and laid over it.
 """
 
 from __future__ import annotations

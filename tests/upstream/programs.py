@@ -1,8 +1,8 @@
 """What is run of NVIDIA/cutlass: where each program lies in its repository, how it is run, and what must come out.
 
 A `test` is a pytest file, run without its conftest (which asks for a GPU and plugins). A `notebook` is run cell by cell
-in one process; `expects` is what each cell's output is compared with: the output saved in the file, or what NVIDIA's
-compiler prints here, or nothing ("runs"). A `program` is run with arguments and must end with status 0.
+in one process; `expects` is what each cell's output is compared with: the output saved in the file ("saved"), or what
+NVIDIA's compiler prints here ("nvidia"). A `program` is run with arguments and must end with status 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Program:
     kind: str                            # test, notebook, program
     path: str
     arguments: tuple[str, ...] = ()
-    expects: str = "saved"               # of a notebook: saved, nvidia or runs
+    expects: str = "saved"               # of a notebook: saved or nvidia
     limit_s: int = 300
 
 
@@ -37,8 +37,7 @@ PROGRAMS: tuple[Program, ...] = (
     *_tests("test/python/CuTeDSL", "test_numeric_construction", "test_struct_in_if"),
     *_tests("test/examples/CuTeDSL", "test_dataclasses", "test_for_control_flow", "test_math"),
     *_notebooks("saved", "data_types", "print", "hello_world", "cute_layout_algebra"),
-    *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout"),
-    *_notebooks("runs", "elementwise_add"),
+    *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout", "elementwise_add"),
     Program("tutorials/print_latex", "program", f"{_CUTE}/dsl_tutorials/print_latex.py"),
     Program("tutorials/print_latex_tv", "program", f"{_CUTE}/dsl_tutorials/print_latex.py", ("--tv_layout",)),
     Program("tutorials/dataclass_immutable", "program", f"{_CUTE}/dsl_tutorials/dataclass_immutable.py"),

@@ -1,8 +1,9 @@
 """Run programs of NVIDIA/cutlass, unmodified, on this compiler and its embedded device.
 
 The repository is not part of this one: clone it and name its folder. Each program runs in a process of its own with a
-time limit. Notebooks are compared, line by line, with the output that NVIDIA saved in them, or with what NVIDIA's
-compiler prints here (the programs that need no GPU, where nvidia-cutlass-dsl is installed).
+time limit. Notebooks are compared, line by line, with the output that NVIDIA saved in them. Where that differs, or
+nothing was saved, the word is NVIDIA's installed compiler's, which runs them on the embedded device too (python -m dsl
+--compiler nvidia).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+NOW = "as 4.8.1 prints"         # another output than was saved, by an older release or of unseeded numbers
 sys.path.insert(0, str(HERE))
 
 from compare import RULES, compare          # noqa: E402
@@ -115,7 +117,7 @@ def summary(outcomes: list[Outcome]) -> str:
     text = ["", ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())]
     compared = [outcome for outcome in outcomes if outcome.counts]
     if compared:
-        columns = (*RULES, "different")
+        columns = (*RULES, NOW, "different")
         text.append("")
         text.append(f"{'lines of output':34}" + "".join(f"{column:>17}" for column in columns))
         text += [f"{o.program.name:34}" + "".join(f"{o.counts[column]:17}" for column in columns) for o in compared]
@@ -198,7 +200,7 @@ def _notebook(path: Path, program: Program, limit_s: float) -> Outcome:
         results = Path(scratch) / "ours.jsonl"
         run = _command(_ours(HERE / "drive_notebook.py", path, results), limit_s, Path(scratch))
         ours = _rows(results)
-        theirs, whose = _expected(path, program, limit_s, Path(scratch))
+    theirs, whose = _expected(path, program, limit_s)
     error = next((row["error"] for row in ours if row["error"]), "")
     if run.returncode and not error:
         error = f"ended with status {run.returncode}\n{run.stdout}"
@@ -207,9 +209,13 @@ def _notebook(path: Path, program: Program, limit_s: float) -> Outcome:
         return Outcome(program, "failed" if error else "passed", note=note, detail=error)
     counts: collections.Counter = collections.Counter()
     diff: list[str] = []
+    now: list[str] | None = None
     for number, expected in enumerate(theirs):
         row = ours[number] if number < len(ours) else {"printed": "", "printf": ""}
         found, lines = compare(expected, row["printed"], row["printf"])
+        if lines and program.expects == "saved":
+            now = _printed_by_nvidia(path, limit_s) if now is None else now
+            found, lines = _as_printed_now(found, lines, row, now[number:number + 1])
         counts.update(found)
         if lines:
             diff += [f"cell {number + 1}:", *lines]
@@ -223,17 +229,37 @@ def _rows(results: Path) -> list[dict]:
     return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
 
 
-def _expected(path: Path, program: Program, limit_s: float, scratch: Path) -> tuple[list[str] | None, str]:
+def _expected(path: Path, program: Program, limit_s: float) -> tuple[list[str] | None, str]:
     """What each cell is to print, and whose word that is; None where nobody says."""
     if program.expects == "saved":
         return saved_outputs(path), "what NVIDIA saved"
-    if program.expects == "nvidia":
-        results = scratch / "theirs.jsonl"
-        run = _command([sys.executable, str(HERE / "drive_notebook.py"), str(path), str(results)], limit_s, scratch)
-        if run.returncode == 0:
-            return [row["printed"] + row["printf"] for row in _rows(results)], "what NVIDIA's compiler prints"
-        return None, ", NVIDIA's compiler does not run it here"
-    return None, ""
+    found = _printed_by_nvidia(path, limit_s)
+    return (found, "what NVIDIA's compiler prints") if found else (None, ": NVIDIA's compiler does not run it here")
+
+
+def _printed_by_nvidia(path: Path, limit_s: float) -> list[str]:
+    """What each cell prints under NVIDIA's compiler and on the embedded device; fewer where a cell fails."""
+    with tempfile.TemporaryDirectory() as scratch:
+        results = Path(scratch) / "theirs.jsonl"
+        command = _ours("--compiler", "nvidia", HERE / "drive_notebook.py", path, results)
+        try:
+            _command(command, limit_s, Path(scratch))
+        except _TimedOut:
+            pass
+        return [row["printed"] + row["printf"] for row in _rows(results) if not row["error"]]
+
+
+def _as_printed_now(found: collections.Counter, lines: list[str], row: dict,
+                    now: list[str]) -> tuple[collections.Counter, list[str]]:
+    """A cell that differs from what was saved: lines that NVIDIA's compiler prints otherwise today are no difference."""
+    if not now:
+        return found, lines
+    today, differing = compare(now[0], row["printed"], row["printf"])
+    moved = max(0, found["different"] - today["different"])
+    kept = collections.Counter(found)
+    kept["different"] -= moved
+    kept[NOW] += moved
+    return kept, differing
 
 
 def saved_outputs(notebook: Path) -> list[str]:

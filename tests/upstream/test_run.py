@@ -89,7 +89,8 @@ def test_a_notebook_that_prints_something_else_does_not(tmp_path):
 
 
 def test_a_cell_that_raises_names_its_place(tmp_path):
-    folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL.replace("(7)", "()"), "a = 7\n"), ("print(1)", "1\n"))})
+    folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL.replace("(7)", "()"), "a = 7\n"),
+                                             ("print(1)", "1\n"))})
     done = run(folder, "data_types", "--verbose")
     assert done.returncode == 1 and "data_types.ipynb cell 2" in done.stdout and "CALL_MISSING_ARG" in done.stdout
 
