@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dsl.core import mlir
-from dsl.core.dtypes import Boolean, Float16, BFloat16, Float32, Float64, Int32, Int64, Numeric, numeric
+from dsl.core.dtypes import Boolean, Float16, BFloat16, Float32, Float64, Int32, Int64, Numeric, Uint32, numeric
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.value import type_name
-from dsl.gpu.inline import intrinsic
+from dsl.gpu.inline import intrinsic, ptx
 
 FULL_MASK = 0xFFFFFFFF
 WARP_SIZE = 32
@@ -104,3 +104,40 @@ def warp_reduction(value, op: Callable, threads_in_group: int = 32):
 def make_warp_uniform(value) -> Int32:
     """`value` of lane 0, which the compiler then knows to be the same in the warp.  PTX ISA: shfl.sync.idx."""
     return shuffle_sync(Int32(value), 0)
+
+
+_REDUX = {"add": ("add", "s32"), "max": ("max", "s32"), "min": ("min", "s32"), "umax": ("max", "u32"),
+          "umin": ("min", "u32"), "and": ("and", "b32"), "or": ("or", "b32"), "xor": ("xor", "b32")}
+
+
+def warp_redux_sync(value, kind: str, mask_and_clamp=FULL_MASK):
+    """The sum, extreme or bitwise combination of a 32-bit integer over the lanes of the mask.  PTX ISA: redux.sync."""
+    number = numeric(value)
+    if kind not in _REDUX or number is None or not type(number).is_integer or type(number).width != 32:
+        raise DSLUserCodeTypeError(f"redux.sync combines Int32 or Uint32 by one of {', '.join(_REDUX)}, and got "
+                                   f"{type_name(value)} and {kind!r}", fix="use warp_reduction for other types")
+    operation, suffix = _REDUX[kind]
+    return ptx(f"redux.sync.{operation}.{suffix} $0, $1, $2;", type(number), "=r,r,r", number, Int32(mask_and_clamp))
+
+
+def match_sync(mask, value, kind: str = "any") -> Uint32:
+    """The lanes that have this lane's value; `all`: every lane of the mask, or 0.  PTX ISA: match.sync."""
+    number = numeric(value)
+    integer = number is not None and type(number).is_integer and type(number).width in (32, 64)
+    if kind not in ("any", "all") or not integer:
+        raise DSLUserCodeTypeError(f"match.sync compares integers of 32 or 64 bits, any or all, and got "
+                                   f"{type_name(value)} and {kind!r}")
+    width, letter = type(number).width, "l" if type(number).width == 64 else "r"
+    destination = "$0" if kind == "any" else "$0|%dsl_all"
+    text = f"match.{kind}.sync.b{width} {destination}, $1, $2;"
+    if kind == "all":
+        text = "{ .reg .pred %dsl_all; " + text + " }"
+    return ptx(text, Uint32, f"=r,{letter},r", number, Int32(mask))
+
+
+def vote_sync_op(pred, kind: str, mask=FULL_MASK):
+    """vote_any_sync, vote_all_sync, vote_uni_sync or vote_ballot_sync, by name."""
+    votes = {"any": vote_any_sync, "all": vote_all_sync, "uni": vote_uni_sync, "ballot": vote_ballot_sync}
+    if kind not in votes:
+        raise DSLUserCodeTypeError(f"kind is one of {', '.join(votes)}, and {kind!r} is none")
+    return votes[kind](pred, mask)

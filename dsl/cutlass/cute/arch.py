@@ -3,12 +3,17 @@
 from dsl.core.value import maximum as _maximum
 from dsl.gpu.copy import cp_async_commit_group, cp_async_wait_group
 from dsl.gpu.index import block_dim, block_idx, dynamic_smem_size, grid_dim, lane_idx, thread_idx, warp_idx
-from dsl.gpu.math import fmax, fmin, popc
+from dsl.gpu.bits import (add_sat_int, bfe, bfi, bfind, brev, clz, log2_of_pow2_int, lop3, mad24, mul24, mul_hi,
+                          mul_wide, popc, prmt, shf, sub_sat_int)
+from dsl.gpu.math import cvt_f32_bf16, cvt_f32_tf32, exp, exp2, fma_bf16, fma_f16, fmax, fmin, rcp_approx
+from dsl.gpu.registers import (activemask, clock, clock64, globaltimer, globaltimer_lo, gridid, lanemask_eq,
+                               lanemask_ge, lanemask_gt, lanemask_le, lanemask_lt, nsmid, nwarpid, physical_warp_id,
+                               smid, warpsize)
 from dsl.gpu.sync import (barrier, barrier_arrive, elect_one, fence_acq_rel_cta, fence_acq_rel_gpu, sync_threads,
                           sync_warp)
-from dsl.gpu.warp import (FULL_MASK, WARP_SIZE, make_warp_uniform, shuffle_sync, shuffle_sync_bfly, shuffle_sync_down,
-                          shuffle_sync_op, shuffle_sync_up, vote_all_sync, vote_any_sync, vote_ballot_sync,
-                          vote_uni_sync)
+from dsl.gpu.warp import (FULL_MASK, WARP_SIZE, make_warp_uniform, match_sync, shuffle_sync, shuffle_sync_bfly,
+                          shuffle_sync_down, shuffle_sync_op, shuffle_sync_up, vote_all_sync, vote_any_sync,
+                          vote_ballot_sync, vote_sync_op, vote_uni_sync, warp_redux_sync)
 from dsl.gpu.warp import warp_reduction as _warp_reduction
 
 
