@@ -5,16 +5,13 @@ from __future__ import annotations
 from . import context
 from .builder import Builder, clear_bits, fault_if, lane_of, set_bits
 
-SIGNATURES = {
-    "emu_wait_barrier": "i32 (ptr, i32, i32, i32, i32, i32)",
-    "emu_arrive": "i32 (ptr, i32, i32, i32, i32)",
-}
+SIGNATURES = {"emu_arrive": "i32 (ptr, i32, i32, i32, i32)", "emu_resolve_barriers": "i32 (ptr)"}
 NO_VOTE = 2  # the vote of a barrier that reduces nothing
 
 
 def functions() -> list[str]:
-    """The IR text; `resolve_barriers` is called by the scheduler, in the same module."""
-    return [_wait_barrier(), _arrive(), _barrier_complete(), _tell_votes(), _release_barrier(), _resolve_barriers()]
+    """The IR text but for `wait_barrier`, which is the scheduler's."""
+    return [_arrive(), _barrier_complete(), _tell_votes(), _release_barrier(), _resolve_barriers()]
 
 
 def _barrier_cell(f: Builder, warp: str, barrier: str = "%id") -> str:
@@ -40,7 +37,7 @@ def _register_arrival(f: Builder) -> tuple[str, str]:
     return warp, bit
 
 
-def _wait_barrier() -> str:
+def wait_barrier() -> str:
     """A thread comes and waits; its vote is 0, 1, or NO_VOTE where nothing is reduced."""
     f = Builder()
     warp, bit = _register_arrival(f)
@@ -133,4 +130,4 @@ def _resolve_barriers() -> str:
             f.do(f"call void @release_barrier(ptr %ctx, i32 {barrier})")
             f.put(moved, 1)
     f.do(f"ret i32 {f.get(moved)}")
-    return f.function("define internal i32 @resolve_barriers(ptr %ctx)")
+    return f.function("define i32 @emu_resolve_barriers(ptr %ctx)")

@@ -5,18 +5,28 @@ PTX ISA: shfl.sync, vote.sync, match.sync, redux.sync, elect.sync, activemask, b
 
 from __future__ import annotations
 
-from .builder import Builder, clear_bits, first_bit, set_bits
+from .builder import Builder, clear_bits, first_bit, lane_of, set_bits
 
 # The low byte of a meeting's key; the rest tells apart what may not meet (types, modes).
 WARP_SYNC, SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX, VOTE, MATCH_ANY, MATCH_ALL, REDUX, ELECT = range(10)
 REDUX_ROWS = ("add", "and", "or", "xor", "smin", "smax", "umin", "umax")
 
-SIGNATURES = {"emu_resolve_warp": "i32 (ptr, i32)"}
+SIGNATURES = {"emu_wait_active": "void (ptr, i32, i32)", "emu_resolve_warp": "i32 (ptr, i32)"}
 
 
 def functions() -> list[str]:
     """The IR text: `emu_resolve_warp` is what the scheduler calls."""
-    return [_shuffle(), _perform(), _resolve_active(), _resolve_warp()]
+    return [_wait_active(), _shuffle(), _perform(), _resolve_active(), _resolve_warp()]
+
+
+def _wait_active() -> str:
+    f = Builder()
+    warp, bit = lane_of(f)
+    f.store("wait_site", "%site", "%tid")
+    set_bits(f, "in_active", warp, bit)
+    clear_bits(f, "ready", warp, bit)
+    f.do("ret void")
+    return f.function("define void @emu_wait_active(ptr %ctx, i32 %tid, i32 %site)")
 
 
 def _shuffle() -> str:

@@ -9,7 +9,7 @@ import threading
 
 import llvmlite.binding as llvm
 
-from . import barriers, blocks, meetings, queue, rounding, schedule
+from . import barriers, blocks, meetings, queue, rounding, schedule, starting
 from .check import bounds
 
 _lock = threading.Lock()
@@ -33,8 +33,8 @@ LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
 # The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
 _PARTS = {
     "blocks": ((bounds, blocks), (), False),
-    "threads": ((schedule, barriers), ("blocks", "meetings"), True),
-    "meetings": ((meetings,), (), False),
+    "threads": ((schedule,), ("blocks", "meetings"), True),
+    "meetings": ((meetings, barriers, starting), ("blocks",), False),
     "queues": ((queue,), (), False),
 }
 

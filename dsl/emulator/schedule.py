@@ -6,27 +6,23 @@ When nothing can move the launch stops as a deadlock.
 
 from __future__ import annotations
 
-from . import context
+from . import barriers, context
 from .builder import Builder, clear_bits, fault_if, lane_of, set_bits
 
 SIGNATURES = {
     "emu_wait_warp": "i32 (ptr, i32, i32, i32, i64, i32, i32, i32)",
-    "emu_wait_active": "void (ptr, i32, i32)",
+    "emu_wait_barrier": "i32 (ptr, i32, i32, i32, i32, i32)",
     "emu_exit": "void (ptr, i32)",
-    "emu_frame": "ptr (ptr, i32, i64)",
     "emu_run_block": "void (ptr, ptr)",
 }
 # A block that does nothing but poll memory gives way to other blocks after so many rounds, and when it comes back.
-PATIENCE, PATIENCE_AGAIN = 64, 2
+PATIENCE, PATIENCE_AGAIN = 256, 2
 RAN, MOVED = 1, 2  # a lane ran; a lane did more than poll memory
 
 
 def functions() -> list[str]:
-    """The IR text of the scheduler's functions."""
-    return [
-        _wait_warp(), _wait_active(), _exit(), _frame(),
-        _run_lane(), _run_warp(), _begin_block(), _run_block(),
-    ]  # fmt: skip
+    """The IR text of what runs for every thread at every meeting; it is compiled with more care than the rest."""
+    return [_wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _run_warp(), _run_block()]
 
 
 def _wait_warp() -> str:
@@ -43,16 +39,6 @@ def _wait_warp() -> str:
     return f.function(f"define i32 @emu_wait_warp(ptr %ctx, {arguments})")
 
 
-def _wait_active() -> str:
-    f = Builder()
-    warp, bit = lane_of(f)
-    f.store("wait_site", "%site", "%tid")
-    set_bits(f, "in_active", warp, bit)
-    clear_bits(f, "ready", warp, bit)
-    f.do("ret void")
-    return f.function("define void @emu_wait_active(ptr %ctx, i32 %tid, i32 %site)")
-
-
 def _exit() -> str:
     f = Builder()
     warp, bit = lane_of(f)
@@ -60,22 +46,6 @@ def _exit() -> str:
     clear_bits(f, "ready", warp, bit)
     f.do("ret void")
     return f.function("define void @emu_exit(ptr %ctx, i32 %tid)")
-
-
-def _frame() -> str:
-    """A thread's coroutine frame: slices of one allocation, made by the first thread and kept with the slot."""
-    f = Builder()
-    rounded = f.and_(f.add("%size", 127, "i64"), -64, "i64")
-    total = f.mul(rounded, f.cast("zext", f.load("threads"), "i32", "i64"), "i64")
-    with f.if_(f.cmp("ult", f.load("frame_bytes"), total, "i64")):
-        f.do(f"call void @free(ptr {f.cast('inttoptr', f.load('frames'), 'i64', 'ptr')})")
-        block = f.op(f"call ptr @aligned_alloc(i64 64, i64 {total})")
-        f.store("frames", f.cast("ptrtoint", block, "ptr", "i64"))
-        f.store("frame_bytes", total)
-    offset = f.mul(rounded, f.cast("zext", "%tid", "i32", "i64"), "i64")
-    address = f.add(f.load("frames"), offset, "i64")
-    f.do(f"ret ptr {f.cast('inttoptr', address, 'i64', 'ptr')}")
-    return f.function("define ptr @emu_frame(ptr %ctx, i32 %tid, i64 %size)")
 
 
 def _run_lane() -> str:
@@ -120,35 +90,13 @@ def _run_warp() -> str:
     return f.function("define internal i32 @run_warp(ptr %ctx, ptr %start, i32 %warp)")
 
 
-def _begin_block() -> str:
-    f = Builder()
-    threads = f.load("threads")
-    with f.for_range(f.load("warps")) as warp:
-        left = f.sub(threads, f.shl(warp, 5))
-        some = f.sub(f.shl(1, f.and_(left, 31)), 1)
-        live = f.select(f.cmp("ult", left, 32), some, -1)
-        f.store("live", live, warp)
-        f.store("ready", live, warp)
-        for name in ("exited", "in_warp", "in_active", "in_barrier"):
-            f.store(name, "0", warp)
-    cells, each = 4 * context.BARRIERS * context.MAX_WARPS, 4 * context.BARRIERS
-    handles = f.shl(f.cast("zext", threads, "i32", "i64"), 3, "i64")
-    for name, size in (("arrived", cells), ("at_barrier", cells), ("arrived_extra", each), ("barrier_votes", each),
-                       ("handle", handles)):  # fmt: skip
-        f.do(f"call void @llvm.memset.p0.i64(ptr {f.field(name)}, i8 0, i64 {size}, i1 false)")
-    f.store("barriers_used", "0")
-    f.store("barriers_voting", "0")
-    f.do("ret void")
-    return f.function("define internal void @begin_block(ptr %ctx)")
-
-
 def _run_block() -> str:
     """All threads of one block, from `start(ctx, tid)` until they have exited, or until they only poll memory."""
     f = Builder()
     fresh = f.cmp("ne", f.load("state"), context.WAITING)
     f.store("spins", f.select(fresh, 0, PATIENCE - PATIENCE_AGAIN))
     with f.if_(fresh):
-        f.do("call void @begin_block(ptr %ctx)")
+        f.do("call void @emu_begin_block(ptr %ctx)")
     f.store("state", str(context.RUNNING))
     progress, left = f.alloca("i32", 4), f.alloca("i32", 4)
     with f.loop() as done:
@@ -164,7 +112,7 @@ def _run_block() -> str:
         with f.if_(stop):
             f.store("status", str(context.INTERRUPTED))
         f.break_if(stop, done)
-        moved = f.op("call i32 @resolve_barriers(ptr %ctx)")
+        moved = f.op("call i32 @emu_resolve_barriers(ptr %ctx)")
         stuck = f.cmp("eq", f.or_(moved, f.get(progress)), 0)
         with f.if_(stuck):
             f.store("status", str(context.DEADLOCK))
