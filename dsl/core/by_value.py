@@ -16,21 +16,19 @@ from dsl.core.join import Scratch
 
 
 def _probe(test: Callable, state: tuple, names: tuple) -> object:
-    """What the test of a `while` gives. Where that is dynamic, its ops and what it changed are taken back: they belong
-    into the loop."""
-    heap = Heap((test,), [(name[0], value) for name, value in zip(names, state)])
-    region = mlir.op("scf.execute_region", regions=1)
-    block = region.regions[0].blocks.append()
-    with mlir.inside(block), Attempt() as attempt:
-        value = test(*state)
-        if is_dynamic(value):
-            heap.restore(heap.changes())
-            attempt.discard([region.detach_from_parent()])
-        elif len(block.operations) == 0:
-            region.erase()
-        else:
-            mlir.op("scf.yield")
-    return value
+    """What the test of a `while` gives. Where that is dynamic, evaluating it is undone: it belongs into the loop."""
+    if not trace.active():
+        return test(*state)
+    heap = Heap((test,), [(name.name, value) for name, value in zip(control.Name.all(names), state)])
+    with Attempt() as attempt:
+        scratch = Scratch()
+        with mlir.inside(scratch.block):
+            value = test(*state)
+        if not is_dynamic(value) and len(scratch.block.operations) == 0:
+            return value
+        heap.restore(heap.changes())
+        attempt.discard([scratch.holder])
+    return value if is_dynamic(value) else test(*state)         # in place: its ops may be used after the loop
 
 
 class ByValue:
