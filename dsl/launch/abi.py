@@ -166,12 +166,13 @@ class ScalarType:
             number = number.item()
         if not isinstance(number, (bool, int, float)):
             raise binding.mismatch(TypeError, "", self.dtype.__name__, type(value).__name__)
-        if self.dtype.is_integer and isinstance(number, float) and number % 1:
-            warn(f"{number} becomes {int(number)} as the {self.dtype} `{binding.name}`", "TYPE_FLOAT_TRUNCATED")
+        given = number
         try:
-            number = self.dtype.wrap(number)
+            number = self.dtype.wrap(given)
         except (OverflowError, ValueError):
-            raise binding.mismatch(ValueError, "", f"a number that {self.dtype.__name__} can hold", number) from None
+            raise binding.mismatch(ValueError, "", f"a number that {self.dtype.__name__} can hold", given) from None
+        if self.dtype.is_integer and isinstance(given, float) and given != int(given):
+            warn(f"{given} becomes {int(given)} as the {self.dtype} `{binding.name}`", "TYPE_FLOAT_TRUNCATED")
         if self.dtype is BFloat16:
             return [FORMATS["BFloat16"].encode(number)]
         if self.dtype.is_float:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import limits, session
-from dsl.launch.device import Launch
+from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
 from dsl.launch.native_launch import Record, Run, Table
 from dsl.launch.results import read
 from dsl.lower import sass
@@ -251,6 +251,9 @@ def _launch(run: _Running, index: int, record: Record, params: int) -> None:
     values = [ctypes.string_at(address, size_bytes) for address, (_, size_bytes) in zip(addresses, kernel.params)]
     noted = run.compiled.records(session.current())[index]
     noted.launched(launch.grid, launch.block, launch.smem_bytes)
+    if launch.smem_bytes < 0:
+        raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{kernel.name}`: {launch.smem_bytes} bytes of shared memory",
+                          INVALID_LAUNCH)
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
     sys.stdout.flush()

@@ -53,8 +53,12 @@ def is_tensor(value: object) -> bool:
 
 
 def view(tensor: object) -> View:
-    """Read `tensor.__dlpack__()`. Raises what the exporter does, and DSLUserCodeTypeError for other element types."""
-    capsule = tensor.__dlpack__()
+    """Read `tensor.__dlpack__()`. Raises DSLUserCodeTypeError where the library does not give it, or of other types."""
+    try:
+        capsule = tensor.__dlpack__()
+    except BufferError as error:
+        fix = "pass `t.detach()`" if getattr(tensor, "requires_grad", False) else "pass a dense tensor of numbers"
+        raise DSLUserCodeTypeError(f"a {type(tensor).__module__} tensor cannot be passed: {error}", fix=fix) from None
     managed = ctypes.cast(_get_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
     dtype = _DTYPES.get((managed.code, managed.bits))
     if dtype is None or managed.lanes != 1:

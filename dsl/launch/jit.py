@@ -67,7 +67,11 @@ class _Function:
         """How `value` is passed for parameter `name` from Python. Raises DSLUserCodeTypeError where it cannot be."""
         annotation = self.annotations.get(name)
         _check_argument(self.__name__, name, value, annotation)
-        return arguments.typed(value, annotation, self.static_marker)
+        try:
+            return arguments.typed(value, annotation, self.static_marker)
+        except RecursionError:
+            raise DSLUserCodeTypeError(f"`{self.__name__}` gets a container for `{name}` that contains itself",
+                                       fix="pass its parts", id="ARG_UNSUPPORTED_TYPE") from None
 
     def bind(self, args: tuple, keywords: dict) -> inspect.BoundArguments:
         try:
@@ -142,6 +146,9 @@ def _check_argument(function: str, name: str, value: object, annotation: object)
     if isinstance(annotation, NumericMeta) and (arguments.is_tensor(value)):
         raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got a tensor",
                                    id="ARG_ANNOTATION_MISMATCH", fix=f"annotate `{name}: cute.Tensor`, or pass a number")
+    if isinstance(annotation, NumericMeta) and not (is_number or value is None or hasattr(value, "item")):
+        raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
+                                   id="ARG_ANNOTATION_MISMATCH", fix="pass a number")
 
 
 class JitFunction(_Function):

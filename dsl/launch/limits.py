@@ -111,6 +111,8 @@ def _earlier(kernel: Kernel, past: Allocation) -> tuple[tuple[Span, str], ...]:
 
 def check_asked(kernel: str, asked: object, allocated_bytes: int) -> int | None:
     """The static bytes a launch asks for, None where it asks for none or they are dynamic. Warns of too few."""
+    if type(asked) is int and not 0 <= asked < 1 << 31:
+        raise BadLaunch(f"`smem` of `{kernel}` is {asked} bytes", fix="leave `smem` out", id="SMEM_TOO_LARGE")
     number = None if asked is None else numeric(asked)
     if asked is not None and (number is None or not number.is_integer or isinstance(asked, bool)):
         raise DSLUserCodeTypeError(f"`smem` of `{kernel}` is {_spell(asked)}, and no number of bytes", fix="smem=1024")

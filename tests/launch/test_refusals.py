@@ -1,6 +1,7 @@
 """Calls and launches that mean nothing are refused with the author's line, in the author's words, with the fix."""
 
 import pytest
+import torch
 
 from dsl import alias
 from dsl.core.errors import DSLUserCodeError
@@ -74,3 +75,71 @@ def test_what_is_probably_not_meant_is_said(recwarn):
     assert [str(warned.message) for warned in recwarn if warned.category is DSLWarning] == [
         "LAUNCH_CLUSTER_NOT_PORTABLE: the cluster of `kernel` has 16 blocks; more than 8 run on some GPUs only",
         "SMEM_TOO_SMALL: `kernel` allocates 256 bytes of shared memory and is launched with smem=16"]
+
+
+ODD_LAUNCHES = [(0, 1, 0), (-1, 1, 0), (1, 0, 0), (1, -5, 0), (1, 2000, 0), (1, 1 << 30, 0), (1, 1, -1),
+                (1, 1, 300_000)]
+
+
+@pytest.mark.parametrize("grid, block, smem", ODD_LAUNCHES)
+def test_a_dynamic_launch_no_gpu_runs_is_refused_when_it_is_run(grid, block, smem):
+    from dsl.cutlass import Int32, cute
+    from dsl.launch import session
+    from dsl.launch.device import DeviceError
+
+    @cute.kernel
+    def kernel(x):
+        cute.arch.thread_idx()
+
+    @cute.jit
+    def host(grid: Int32, block: Int32, smem: Int32):
+        kernel(1).launch(grid=(grid, 1, 1), block=(block, 1, 1), smem=smem)
+
+    session.start("emulator")
+    try:
+        with pytest.raises(DeviceError, match="^CUDA_ERROR_INVALID_VALUE: launch of `kernel_kernel_0`: ") as error:
+            host(grid, block, smem)
+        assert error.value.repro_outcome["kind"] == "invalid_launch"
+    finally:
+        session.stop()
+
+
+def _of_itself():
+    made = [1]
+    made.append(made)
+    return made
+
+
+@pytest.mark.parametrize("make, error, text", [
+    (lambda: 1 << 70, ValueError, "a number that Int32 can hold, got 1180591620717411303424"),
+    (lambda: float("nan"), ValueError, "a number that Int32 can hold, got nan"),
+    (lambda: float("inf"), ValueError, "a number that Int32 can hold, got inf"),
+    (_of_itself, TypeError, "takes Int32 for `x`, and got list of 2"), (object, TypeError, "takes Int32 for `x`, and got object"),
+    (lambda: torch.zeros(3), TypeError, "takes Int32 for `x`, and got a tensor"),
+    (lambda: (_of_itself(),), TypeError, "takes Int32 for `x`, and got tuple of 1")])
+def test_odd_values_for_a_number(make, error, text):
+    from dsl.cutlass import Int32, cute
+
+    @cute.jit
+    def host(x: Int32):
+        return x
+
+    with pytest.raises(error, match=text):
+        host(make())
+
+
+@pytest.mark.parametrize("make, text", [
+    (_of_itself, "gets a container for `x` that contains itself"),
+    (lambda: torch.zeros(3, requires_grad=True), "a torch tensor cannot be passed: Can't export tensors that require gradient"),
+    (lambda: torch.zeros(3).to_sparse(), "a torch tensor cannot be passed: Can't export tensors with layout other than"),
+    (lambda: __import__("numpy").array(["a"]), "a numpy tensor cannot be passed: DLPack only supports")])
+def test_odd_containers_and_tensors(make, text):
+    from dsl.cutlass import cute
+
+    @cute.jit
+    def host(x):
+        return 1
+
+    with pytest.raises(DSLUserCodeError) as error:
+        host(make())
+    assert text in error.value.message and error.value.fix
