@@ -10,8 +10,8 @@ from dsl.core.branch import warn_of_names
 from dsl.core.dtypes import numeric
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.heap import MISSING, Change, Heap, has_slots, is_plain, kind_of, slot_name, slots_of
-from dsl.core.join import (CHOOSE, Leaf, Maybe, Same, SlotName, Tree, converted, described, diagnostic, equal, leaf_of, opened,
-                           paired, poison)
+from dsl.core.join import (CHOOSE, Leaf, Maybe, Same, SlotName, Tree, converted, described, diagnostic, equal, leaf_of,
+                           opened, paired, poison)
 from dsl.core.value import type_name
 from dsl.core.unbound import Name, Partial, Unbound, missing_of
 from dsl.span import here
@@ -73,7 +73,7 @@ class Carried:
         half = opened(value)
         if half is None:
             return Same(value)
-        tree = Tree(half, value)
+        tree = Tree(half, value, path if is_plain(value) and value in self.heap else "")
         if not own:
             self.trees[id(value)] = tree
         for position, inner in enumerate(half.held):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from dsl.core import mlir, trace
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, of_python
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.heap import MISSING, Change, Heap, is_plain, kind_of, put, slot_name, slots_of
+from dsl.core.heap import MISSING, Change, Heap, is_plain, kind_of, put, same, slot_name, slots_of
 from dsl.core.pointer import Pointer
 from dsl.core.source import assignment_to, is_authors
 from dsl.core.tree import RawValue
@@ -131,10 +131,14 @@ class Leaf:
 
 @dataclass
 class Tree:
-    """An object made anew from its parts; built once, wherever it is held."""
+    """An object made anew from its parts; built once, wherever it is held.
+
+    `origin`: the author's name for it where, on some path, it is a plain object that was there before.
+    """
 
     opened: Opened
     like: object
+    origin: str = ""
     parts: list = field(default_factory=list)
 
     def build(self, values: Sequence[mlir.Value], made: dict) -> object:
@@ -146,6 +150,8 @@ class Tree:
             for slot, part in zip(self.opened.slots, self.parts):
                 content = part.build(values, made)
                 shell.append(content) if kind == "list" else put(shell, kind, slot, content)
+            if self.origin:
+                trace.loops().append(Copied(shell, self.origin, slots_of(shell, kind), here()))
             return shell
         parts = [part.build(values, made) for part in self.parts]
         if kind == "tuple":
@@ -165,6 +171,27 @@ class Tree:
         shell = deque(maxlen=self.like.maxlen) if cls is deque else copy.copy(self.like)
         shell.clear()
         return shell
+
+
+@dataclass
+class Copied:
+    """A plain object that stands for one of several, and may therefore only be read: checked after tracing."""
+
+    value: object
+    name: str
+    held: dict
+    place: Span
+
+    def simplify(self) -> None:
+        now = slots_of(self.value, "object")
+        changed = [slot for slot in {**self.held, **now}
+                   if not same(self.held.get(slot, MISSING), now.get(slot, MISSING))]
+        if changed:
+            name = slot_name(self.name, "object", changed[0])
+            raise DSLUserCodeTypeError(f"`{self.name}` is one object on one path and another on another, and `{name}` is "
+                                       "assigned after that: which object changes is known only at run time",
+                                       fix=f"assign a new object to `{self.name}`, or make it a @dataclass, which is "
+                                           "copied", id="TYPE_DYNAMIC_EXPR_UNSUPPORTED", place=self.place)
 
 
 @dataclass
@@ -340,7 +367,8 @@ class Join:
             if equal(a, b) and kind_of(a) in ("", "class", "function", "method"):
                 return Same(a)
             raise self._unlike(name, path, a, b)
-        tree = self.trees[id(a), id(b)] = Tree(halves[0], a)
+        was_there = is_plain(a) and (a in self.heap or b in self.heap)
+        tree = self.trees[id(a), id(b)] = Tree(halves[0], a, path if was_there else "")
         self.held.append(b)
         for position, (x, y) in enumerate(pairs):
             tree.parts.append(self.join(name, halves[0].name(path, position), x, y))

@@ -161,6 +161,33 @@ def test_two_objects_that_change_places(rejected):
         "fix: choose among what the objects hold, or assign to the attributes of one object")
 
 
+def test_object_that_is_replaced_and_changed(rejected):
+    def program(n: Int32, p: Pointer):
+        box = Foo(Foo(n))
+        kept = box.a
+        for i in range(n):
+            if i == 2:
+                box.a = Foo(i)
+            box.a.a += 10
+        p.store(box.a.a + kept.a)
+    assert without_place(rejected(program)) == (
+        "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n"
+        "    if i == 2:\n"
+        "       ^^^^^^ `box.a` is one object on one path and another on another, and `box.a.a` is assigned after that: "
+        "which object changes is known only at run time\n"
+        "fix: assign a new object to `box.a`, or make it a @dataclass, which is copied")
+
+
+def test_object_that_is_replaced_and_read(check):
+    def program(n: Int32, p: Pointer):
+        # CHECK: scf.for
+        foo = Foo(n)
+        for i in range(n):
+            foo = Foo(foo.a + i)
+        p.store(foo.a)
+    check(program)
+
+
 def test_attribute_created_on_one_path(rejected):
     def program(n: Int32, p: Pointer):
         foo = Foo(n)
