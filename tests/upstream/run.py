@@ -251,7 +251,7 @@ def _printed_by_nvidia(path: Path, limit_s: float) -> list[str]:
 
 def _as_printed_now(found: collections.Counter, lines: list[str], row: dict,
                     now: list[str]) -> tuple[collections.Counter, list[str]]:
-    """A cell that differs from what was saved: lines that NVIDIA's compiler prints otherwise today are no difference."""
+    """A cell that differs from what was saved: lines that NVIDIA's compiler prints so today are no difference."""
     if not now:
         return found, lines
     today, differing = compare(now[0], row["printed"], row["printf"])

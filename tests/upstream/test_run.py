@@ -82,10 +82,19 @@ def test_a_notebook_that_prints_what_was_saved_passes(tmp_path):
 
 
 def test_a_notebook_that_prints_something_else_does_not(tmp_path):
-    folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL, "tracing ?\na = 8\n"))})
+    cell = "print(cutlass.__name__)\nprint(5)\n"
+    folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (cell, "cutlass\n5\n"))})
     done = run(folder, "data_types", "--verbose")
     assert done.returncode == 1 and "2 lines, 1 different from what NVIDIA saved" in done.stdout
-    assert "    - a = 8\n    + a = 7\n" in done.stdout
+    assert "    - cutlass\n    + dsl.cutlass\n" in done.stdout
+
+
+def test_what_nvidias_compiler_prints_otherwise_today_is_counted_apart(tmp_path, needs):
+    needs("cc", "gcc")                                         # what runs NVIDIA's compiler here is built with it
+    folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL, "tracing ?\na = 8\n"))})
+    done = run(folder, "data_types", "--json", tmp_path / "found.json")
+    row, = json.loads((tmp_path / "found.json").read_text())
+    assert (row["verdict"], row["lines"]["as 4.8.1 prints"], row["lines"]["different"]) == ("passed", 1, 0), done.stdout
 
 
 def test_a_cell_that_raises_names_its_place(tmp_path):
