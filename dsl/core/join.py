@@ -188,8 +188,8 @@ class Copied:
                    if not same(self.held.get(slot, MISSING), now.get(slot, MISSING))]
         if changed:
             name = slot_name(self.name, "object", changed[0])
-            raise DSLUserCodeTypeError(f"`{self.name}` is one object on one path and another on another, and `{name}` is "
-                                       "assigned after that: which object changes is known only at run time",
+            raise DSLUserCodeTypeError(f"`{self.name}` is one object on one path and another on another, and `{name}` "
+                                       "is assigned after that: which object changes is known only at run time",
                                        fix=f"assign a new object to `{self.name}`, or make it a @dataclass, which is "
                                            "copied", id="TYPE_DYNAMIC_EXPR_UNSUPPORTED", place=self.place)
 
@@ -436,7 +436,8 @@ class Join:
         first, second = described(a, b)
         fix = f"give `{path}` one type on both paths"
         if diagnostic(a, b) == "TYPE_DYNAMIC_EXPR_UNSUPPORTED":
-            fix = CHOOSE if is_plain(a) else "mark the test `const_expr(...)` where it is static, or choose among numbers"
+            static = "mark the test `const_expr(...)` where it is static, or choose among numbers"
+            fix = CHOOSE if is_plain(a) else static
         return DSLUserCodeTypeError(f"`{path}` is {first} on one path and {second} on another", fix=fix,
                                     id=diagnostic(a, b), place=name.place)
 
