@@ -6,14 +6,14 @@ the type: a Float32, Float16 or BFloat16 result is then right but for the double
 
 from __future__ import annotations
 
-from dsl.core import arith, double, mlir
+from dsl.core import arith, mlir
 from dsl.core.dtypes import Float64
 from dsl.core.mlir import Value
 
 
 def call(name: str, *operands: Value) -> Value:
     """`name(*operands)` of C's math.h, for operands of one float type."""
-    from dsl.core import trace
+    from dsl.core import double, trace            # late: most programs need neither
     kept = operands[0].type
     if trace.in_kernel():
         wide = [Float64(arith.convert(value, mlir.f64, True, True)) for value in operands]

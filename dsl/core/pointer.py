@@ -165,7 +165,10 @@ class Pointer:
 
 
 def element_bytes(dtype: type[Numeric]) -> int:
-    """Bytes of one element in memory."""
+    """Bytes of one element in memory. Raises DSLUserCodeTypeError for a type narrower than a byte."""
+    if dtype.width < 8 and dtype is not Boolean:
+        raise DSLUserCodeTypeError(f"Sub-byte scalar dereference not supported for type {dtype}: "
+                                   "it has no elements in memory here", fix="keep it packed in a tensor of Uint8")
     return dtype.storage_width // 8
 
 

@@ -86,6 +86,15 @@ def test_a_storage_type_converts_to_nothing(name):
         in_kernel(getattr(dtypes, name), from_dlpack(x), from_dlpack(x))
 
 
+@pytest.mark.parametrize("name", ["Int4", "Float4E2M1FN", "Float6E2M3FN"])
+def test_a_type_narrower_than_a_byte_has_no_elements(name):
+    @cute.jit
+    def make(dtype: Constexpr):
+        cute.make_rmem_tensor(4, dtype)[0]
+    with pytest.raises(DSLUserCodeError, match=f"Sub-byte scalar dereference not supported for type {name}"):
+        make(getattr(dtypes, name))
+
+
 @settings(max_examples=300)
 @given(st.floats(allow_nan=False), st.sampled_from(sorted(TORCH)))
 def test_a_literal_rounds_as_torch_does(number, name):
