@@ -160,12 +160,20 @@ def _compose(lhs: Layout, shape: IntTuple, stride: IntTuple, whole: Layout) -> L
 
 
 def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
-    """Every `stride`-th index, `extent` of them, of flat modes: taken from the left, mode by mode."""
+    """Every `stride`-th index, `extent` of them, of flat modes: taken from the left, mode by mode.
+
+    Where it cannot be told while tracing, each mode gives a part (of extent 1, if need be), and that the parts divide
+    is the author's promise.
+    """
     taken: list[_Mode] = []
     for number, (mode_extent, mode_stride) in enumerate(modes[:-1]):
         if not is_static((mode_extent, extent, stride)):
-            raise LayoutError(f"{what}: mode {number} would be split by an extent or stride known only at run time",
-                              "divide mode by mode with a static tiler, or make the extent static")
+            if not is_constant(extent, 1):
+                part = _least(int_tuple.ceil_div(mode_extent, stride), extent)
+                taken.append((part, mul(stride, mode_stride)))
+                extent = floor_div(extent, part)
+            stride = int_tuple.ceil_div(stride, mode_extent)
+            continue
         step = abs(stride)
         if step >= mode_extent or extent == 1:
             if step % mode_extent and extent != 1:
@@ -184,6 +192,11 @@ def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
     if not taken or not is_constant(extent, 1):
         taken.append((extent, mul(stride, modes[-1][1])))
     return _from_modes(taken)
+
+
+def _least(a: Any, b: Any) -> Any:
+    """The smaller of two extents, by arithmetic where they are dynamic."""
+    return min(a, b) if is_static((a, b)) else b + (a - b) * (a < b)
 
 
 # --- complement and inverses ----------------------------------------------------------------------------------------

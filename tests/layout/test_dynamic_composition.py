@@ -1,0 +1,21 @@
+"""Composition of layouts known at run time only: NVIDIA's compiler prints the same, and R(c) is A(B(c))."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = Path(__file__).with_name("dynamic_composition.py")
+
+
+def output_of(*command: str) -> str:
+    run = subprocess.run([sys.executable, *command, str(PROGRAM)], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_compositions_are_upstreams():
+    theirs, ours = output_of(), output_of("-m", "dsl", "--device", "emulator")
+    assert ours == theirs
+    values = re.findall(r"^(\d+) (\d+)$", ours, re.MULTILINE)
+    assert len(values) == 60 and all(composed == applied for composed, applied in values)
