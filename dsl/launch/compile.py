@@ -252,8 +252,8 @@ def _launch(run: _Running, index: int, record: Record, params: int) -> None:
     noted = run.compiled.records(session.current())[index]
     noted.launched(launch.grid, launch.block, launch.smem_bytes)
     if launch.smem_bytes < 0:
-        raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{kernel.name}`: {launch.smem_bytes} bytes of shared memory",
-                          INVALID_LAUNCH)
+        text = f"launch of `{kernel.name}`: {launch.smem_bytes} bytes of shared memory"
+        raise DeviceError("CUDA_ERROR_INVALID_VALUE", text, INVALID_LAUNCH)
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
     sys.stdout.flush()

@@ -138,14 +138,17 @@ def _check_argument(function: str, name: str, value: object, annotation: object)
                                    fix="pass a tuple or a list", id="ARG_UNORDERED_CONTAINER")
     if isinstance(value, (str, bytes, complex)):
         raise DSLUserCodeTypeError(f"`{function}` gets a {type(value).__name__} for `{name}`, which is no value at run "
-                                   "time", fix=f"annotate it as static: `{name}: cutlass.Constexpr`", id="ARG_UNSUPPORTED_TYPE")
+                                   "time", id="ARG_UNSUPPORTED_TYPE",
+                                   fix=f"annotate it as static: `{name}: cutlass.Constexpr`")
     is_number = of_python(value) is not None or isinstance(value, Numeric)
     if annotation is Tensor and is_number:
         raise DSLUserCodeTypeError(f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
-                                   id="ARG_ANNOTATION_MISMATCH", fix="pass an array or a torch tensor, or from_dlpack(...)")
+                                   id="ARG_ANNOTATION_MISMATCH",
+                                   fix="pass an array or a torch tensor, or from_dlpack(...)")
     if isinstance(annotation, NumericMeta) and (arguments.is_tensor(value)):
         raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got a tensor",
-                                   id="ARG_ANNOTATION_MISMATCH", fix=f"annotate `{name}: cute.Tensor`, or pass a number")
+                                   id="ARG_ANNOTATION_MISMATCH",
+                                   fix=f"annotate `{name}: cute.Tensor`, or pass a number")
     if isinstance(annotation, NumericMeta) and not (is_number or value is None or hasattr(value, "item")):
         raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
                                    id="ARG_ANNOTATION_MISMATCH", fix="pass a number")

@@ -2,7 +2,8 @@
 
 `JitArgument`: `__get_mlir_types__` and `__c_pointers__` say what a call brings (a type and a C pointer to its value
 each), `__new_from_mlir_values__` makes the object that the function gets. `DynamicExpression`: one method,
-`__extract_mlir_values__`, in place of the first two; in plain Python the numbers, pointers and tensors it is made of stand for their values.
+`__extract_mlir_values__`, in place of the first two; in plain Python the numbers, pointers and tensors it is made of
+stand for their values.
 Source: CuTe DSL documentation, JIT Function Argument Generation.
 """
 

@@ -1,8 +1,8 @@
 """What a host function returns to Python: the numbers it computed, in the structure it gave them.
 
 A dynamic number is stored in a slot of the argument block behind the arguments, and read from there after each call, so
-a compiled function returns new values each time. Numbers come back as Python's; everything static as it is; a pointer as
-`make_ptr` makes one. What lives in the function's own memory (a tensor, a fragment) cannot leave it.
+a compiled function returns new values each time. Numbers come back as Python's; everything static as it is; a pointer
+as `make_ptr` makes one. What lives in the function's own memory (a tensor, a fragment) cannot leave it.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def test_host_only_function_needs_no_device(monkeypatch, capfd):
 
 def test_options_of_upstream():
     options = Options.from_text("--gpu-arch sm_80 --keep-ptx --enable-tvm-ffi --opt-level=2")
-    assert options == Options("sm_80", 2, True, None, True)
+    assert options == Options("sm_80", 2, keep_ptx=True, enable_tvm_ffi=True)
     assert Options.from_text("") == Options()
     with pytest.raises(DSLUserCodeError) as error:
         Options.from_text("--gpu-arch sm_80 --nonsense")

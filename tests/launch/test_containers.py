@@ -1,4 +1,4 @@
-"""Containers, dataclasses, objects with a protocol and layouts as arguments of jit functions, kernels, compiled functions."""
+"""Containers, dataclasses, objects with a protocol and layouts as arguments of jit functions and kernels."""
 
 import ctypes
 from dataclasses import dataclass, field
@@ -77,7 +77,8 @@ def types_of(value):
 # The left column as nvidia-cutlass-dsl 4.8.1 has it (the dict and the NamedTuple of Python numbers it rejects).
 @pytest.mark.parametrize("value, types", [
     ((1, 2.5, True), ("Int32", "Float32", "Boolean")), ([1, (2, None)], ["Int32", ("Int32", "NoneType")]),
-    ((1, "a"), ("Int32", "str")), ({"a": 1, "b": Int64(3)}, {"a": "Int32", "b": "Int64"}), (Pair(1, 2), ("Int64", "Int32")),
+    ((1, "a"), ("Int32", "str")), ({"a": 1, "b": Int64(3)}, {"a": "Int32", "b": "Int64"}),
+    (Pair(1, 2), ("Int64", "Int32")),
     (None, "NoneType"), (Int32, "NumericMeta"), ((), ())])
 def test_python_numbers_in_containers_are_arguments(value, types):
     found = []
@@ -165,8 +166,8 @@ class Buffer:
         return [value for part in self._parts() for value in part.__extract_mlir_values__()]
 
     def __new_from_mlir_values__(self, values):
-        return Buffer(self.pointer.__new_from_mlir_values__(values[:1]), self.count.__new_from_mlir_values__(values[1:]),
-                      self.name)
+        pointer, count = self.pointer.__new_from_mlir_values__(values[:1]), self.count.__new_from_mlir_values__(values[1:])
+        return Buffer(pointer, count, self.name)
 
 
 class OnlyDynamic(Buffer):

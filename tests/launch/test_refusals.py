@@ -114,7 +114,8 @@ def _of_itself():
     (lambda: 1 << 70, ValueError, "a number that Int32 can hold, got 1180591620717411303424"),
     (lambda: float("nan"), ValueError, "a number that Int32 can hold, got nan"),
     (lambda: float("inf"), ValueError, "a number that Int32 can hold, got inf"),
-    (_of_itself, TypeError, "takes Int32 for `x`, and got list of 2"), (object, TypeError, "takes Int32 for `x`, and got object"),
+    (_of_itself, TypeError, "takes Int32 for `x`, and got list of 2"),
+    (object, TypeError, "takes Int32 for `x`, and got object"),
     (lambda: torch.zeros(3), TypeError, "takes Int32 for `x`, and got a tensor"),
     (lambda: (_of_itself(),), TypeError, "takes Int32 for `x`, and got tuple of 1")])
 def test_odd_values_for_a_number(make, error, text):
@@ -130,8 +131,10 @@ def test_odd_values_for_a_number(make, error, text):
 
 @pytest.mark.parametrize("make, text", [
     (_of_itself, "gets a container for `x` that contains itself"),
-    (lambda: torch.zeros(3, requires_grad=True), "a torch tensor cannot be passed: Can't export tensors that require gradient"),
-    (lambda: torch.zeros(3).to_sparse(), "a torch tensor cannot be passed: Can't export tensors with layout other than"),
+    (lambda: torch.zeros(3, requires_grad=True),
+     "a torch tensor cannot be passed: Can't export tensors that require gradient"),
+    (lambda: torch.zeros(3).to_sparse(),
+     "a torch tensor cannot be passed: Can't export tensors with layout other than"),
     (lambda: __import__("numpy").array(["a"]), "a numpy tensor cannot be passed: DLPack only supports")])
 def test_odd_containers_and_tensors(make, text):
     from dsl.cutlass import cute

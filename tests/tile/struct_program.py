@@ -20,7 +20,8 @@ def random_kind(rng, made):
         return cute.struct.MemRange[rng.choice(SCALARS), rng.choice([1, 2, 3, 5, 16, 33])]
     if choice < 0.8 and made:
         return rng.choice(made)
-    inner = rng.choice([rng.choice(SCALARS), cute.struct.MemRange[rng.choice(SCALARS), rng.choice([1, 3, 8])], *made[-2:]])
+    many = cute.struct.MemRange[rng.choice(SCALARS), rng.choice([1, 3, 8])]
+    inner = rng.choice([rng.choice(SCALARS), many, *made[-2:]])
     return cute.struct.Align[inner, 1 << rng.randrange(9)]
 
 

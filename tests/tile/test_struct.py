@@ -1,4 +1,4 @@
-"""Structs and unions: offsets as NVIDIA's compiler has them, fields in memory, use across dynamic control flow, errors."""
+"""Structs and unions: offsets as NVIDIA's compiler has them, fields in memory, dynamic control flow, errors."""
 
 import os
 import subprocess
@@ -60,7 +60,8 @@ def test_what_is_known_of_a_struct():
     assert repr(Shared) == ("struct Shared(tile: MemRange[Float32, 8] at 0, count: Int64 at 32, pair: Pair at 40, "
                             "flag: Boolean at 48, aligned: Align[MemRange[Float16, 4], 64] at 64; 128 bytes)")
     assert (Shared.__name__, Shared.__doc__) == ("Shared", "What a block shares.")
-    assert (MemRange[Float16, 5].size, MemRange[Float16, 5].elem_width, MemRange[Float16, 5].size_in_bytes) == (5, 16, 10)
+    halves = MemRange[Float16, 5]
+    assert (halves.size, halves.elem_width, halves.size_in_bytes) == (5, 16, 10)
     assert (Align[Int32, 16].dtype, Align[Int32, 16].align) == (Int32, 16)
 
 
@@ -251,8 +252,8 @@ def test_annotations_that_are_text_are_read_with_a_warning():
             first: "Int8"
             second: "Align[Pair, 16]"
     assert (Lazy.offsets, Lazy.size_in_bytes()) == ({"first": 0, "second": 16}, 32)
-    assert str(warned[0].message) == ("annotations of the struct `Lazy` are text (`from __future__ import annotations`): "
-                                      "NVIDIA's compiler rejects that")
+    assert str(warned[0].message) == ("annotations of the struct `Lazy` are text (`from __future__ import annotations`)"
+                                      ": NVIDIA's compiler rejects that")
 
 
 MISTAKES = {
@@ -306,7 +307,8 @@ def test_a_definition_that_means_nothing_is_refused(definition):
      "allocate takes a number of bytes, a struct or a numeric type, and got MemRange[Float32, 4]",
      "allocate(64), or allocate(cutlass.Float32)"),
     ("smem.allocate(Int8, 2048)",
-     "a shared memory alignment is a power of two up to 1024 bytes, and this is 2048", "byte_alignment=16, for example"),
+     "a shared memory alignment is a power of two up to 1024 bytes, and this is 2048",
+     "byte_alignment=16, for example"),
 ])
 def test_mistakes_with_fields_are_named(refused, tmp_path, statement, message, fix):
     path = tmp_path / "mistake.py"
