@@ -12,6 +12,7 @@ from dsl.core.pointer import Pointer, element_name
 from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 
+MOST_VALUES = 32                # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
 _PLACES = re.compile(r"\{[^{}]*\}|%%|%[-+ #0]*[\d*]*(?:\.[\d*]*)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]")
 
 
@@ -117,6 +118,10 @@ def _vararg(leaf) -> mlir.Value:
 
 def emit(form: str, leaves: list) -> None:
     """Print a C format; a leaf is a number, a pointer, or the address of a text (%s) as an SSA value."""
+    if trace.in_kernel() and len(leaves) > MOST_VALUES:
+        for part, taken in _parts(form, leaves):
+            emit(part, taken)
+        return
     values = [_vararg(leaf) for leaf in leaves]
     if trace.in_kernel():
         module = trace.kernel().module
@@ -128,6 +133,14 @@ def emit(form: str, leaves: list) -> None:
     module.declare("dprintf", "llvm.func @dprintf(i32, !llvm.ptr, ...) -> i32")
     mlir.call_variadic("dprintf", mlir.i32, [mlir.i32, mlir.ptr()], mlir.constant(1, mlir.i32),
                        text.address(module, form, 0), *values)
+
+
+def _parts(form: str, leaves: list) -> Iterator[tuple[str, list]]:
+    """A format in parts of as many values as one call takes."""
+    ends = [place.end() for place in _PLACES.finditer(form) if place.group() != "%%"]
+    cuts = [0, *ends[MOST_VALUES - 1:-1:MOST_VALUES], len(form)]
+    for i, (start, stop) in enumerate(zip(cuts, cuts[1:])):
+        yield form[start:stop], leaves[i * MOST_VALUES:(i + 1) * MOST_VALUES]
 
 
 def text_address(words: str) -> mlir.Value:

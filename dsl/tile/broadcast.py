@@ -42,18 +42,25 @@ def _joined(a: Any, b: Any, whole: tuple) -> Any:
 def elements(shape: Any, target: Any) -> list[int]:
     """For each element of `target`, the element of `shape` that is repeated there.
 
-    Raises DSLUserCodeValueError, DSLUserCodeTypeError where `shape` does not repeat to `target`.
+    Raises DSLUserCodeValueError where `shape` does not repeat to `target`.
     """
     modes = len(wrap(target))
     while isinstance(shape, tuple) and len(shape) > max(modes, 1) and shape[-1] == 1:
         shape = shape[:-1]
     padded = _padded(shape, modes)
-    if len(padded) > modes or _joined(padded, wrap(target), (shape, target)) != wrap(target):
+    if not _repeats(padded, wrap(target)):
         raise DSLUserCodeValueError(f"a value of shape {text(shape)} does not repeat to {text(target)}",
                                     fix="extents of 1 repeat; modes are matched from the first")
     compact = lay.make_layout(padded)
     source = Layout(wrap(target), _strides(padded, compact.stride))
     return [source(i) for i in range(lay.size(source))]
+
+
+def _repeats(shape: Any, target: Any) -> bool:
+    if isinstance(shape, tuple) or isinstance(target, tuple):
+        return isinstance(shape, tuple) and isinstance(target, tuple) and len(shape) == len(target) \
+            and all(map(_repeats, shape, target))
+    return shape in (1, target)
 
 
 def _strides(shape: Any, stride: Any) -> Any:

@@ -22,8 +22,8 @@ from dsl.tile.ssa import TensorSSA
 from dsl.tile.tensor import Tensor, element_iterator, make_rmem_tensor
 
 _EDGE = 3                       # indices printed at each end of a mode that is cut
-_MOST_VALUES = 30               # of one printf: CUDA allows 32
 _MOST_UNROLLED = 40             # elements
+_MOST_LISTED = 1024             # elements of a tensor in printf
 
 
 def print_tensor(tensor: Any, *, verbose: bool = False) -> None:
@@ -61,7 +61,7 @@ class _Out:
     def spell(self, value: Any) -> _Out:
         leaves: list = []
         form = debug.spell(value, leaves)
-        if len(self.leaves) + len(leaves) > _MOST_VALUES:
+        if len(self.leaves) + len(leaves) > debug.MOST_VALUES:
             self.flush()
         self.form, self.leaves = self.form + form, self.leaves + leaves
         return self
@@ -94,7 +94,7 @@ class _Out:
         if not isinstance(at, Pointer):
             return self.write(" ").spell(at)
         number = _printable(at.load())
-        if len(self.leaves) + 2 > _MOST_VALUES:
+        if len(self.leaves) + 2 > debug.MOST_VALUES:
             self.flush()
         if number.is_float or number.signed:
             self.choose((operate("ge", number, 0), " "), (True, ""))
@@ -205,24 +205,29 @@ def _all(a: Any, b: Any) -> Any:
 
 
 def _printf_tensor(tensor: Tensor, leaves: list) -> str:
-    """A tensor in printf: `pointer o layout = ( elements )`, of a static shape that is not too large."""
+    """A tensor in printf: `pointer o layout = ( elements )`, without the elements where its shape is dynamic."""
     head = f"{debug.spell(tensor.iterator, leaves)} o {debug.spell(tensor.layout, leaves)}"
     count = lay.size(tensor)
-    if not isinstance(tensor.iterator, Pointer) or not isinstance(count, int) or count > _MOST_VALUES:
+    if not isinstance(tensor.iterator, Pointer) or not isinstance(count, int):
         return head
-    return f"{head} = \n  {_listed([_printable(element_iterator(tensor, i).load()) for i in range(count)], leaves)}"
+    _require_listed(count)
+    return f"{head} = \n  {_listed([element_iterator(tensor, i).load() for i in range(count)], leaves)}"
 
 
 def _printf_value(value: TensorSSA, leaves: list) -> str:
     """A TensorSSA in printf: its type and elements."""
-    if value.size > _MOST_VALUES:
-        raise DSLUserCodeTypeError(f"printf prints up to {_MOST_VALUES} elements of a TensorSSA, and this has {value.size}",
-                                   fix="cute.print_tensor(x)")
-    return f"{value} = \n  {_listed([_printable(element) for element in value.elements()], leaves)}"
+    _require_listed(value.size)
+    return f"{value} = \n  {_listed(value.elements(), leaves)}"
+
+
+def _require_listed(count: int) -> None:
+    if count > _MOST_LISTED:
+        raise DSLUserCodeTypeError(f"printf lists up to {_MOST_LISTED} elements, and these are {count}",
+                                   fix="cute.print_tensor(x), or print a part")
 
 
 def _listed(numbers: list[Numeric], leaves: list) -> str:
-    return "( " + ", ".join(debug.spell(number, leaves) for number in numbers) + " )"
+    return "( " + ", ".join(debug.spell(_printable(number), leaves) for number in numbers) + " )"
 
 
 Tensor.__printf__ = _printf_tensor

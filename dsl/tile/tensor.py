@@ -15,7 +15,7 @@ from dsl import layout as lay
 from dsl.core import mlir, trace
 from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.pointer import AddressSpace, Pointer, element_bytes, element_name
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, join_dynamic, split_dynamic, text
@@ -58,6 +58,14 @@ class Tensor:
     def leading_dim(self) -> Any:
         """The mode that is contiguous, or None."""
         return lay.leading_dim(self.shape, self.stride)
+
+    @property
+    def type(self) -> str:
+        """The type as text: element type, memory, alignment and layout."""
+        if not isinstance(self.iterator, Pointer):
+            return f'!cute.coord_tensor<"{text(self.iterator)}", "{self.layout}">'
+        start = self.iterator
+        return f'!cute.memref<{element_name(start.dtype)}, {start.space_name}, align<{start.alignment_bytes}>, "{self.layout}">'
 
     def pointer(self) -> Pointer:
         """The iterator of a tensor in memory. Raises DSLUserCodeTypeError for a tensor of coordinates."""

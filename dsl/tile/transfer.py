@@ -6,19 +6,21 @@ are accessed element by element. Offsets are computed once, while compiling, whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import layout as lay
 from dsl.core import mlir
 from dsl.core.dtypes import Boolean
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import Pointer
+from dsl.core.pointer import AddressSpace, Pointer, element_bytes
 from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Swizzle
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text
 from dsl.tile.ssa import TensorSSA, extract, from_elements, from_memory, in_memory, shuffle
 from dsl.tile.tensor import Tensor, element_iterator, static_size
+
+_MAX_ACCESS_BYTES = 16          # of one instruction; LLVM would make a loop of a longer copy
 
 
 def load(tensor: Tensor) -> TensorSSA:
@@ -28,7 +30,8 @@ def load(tensor: Tensor) -> TensorSSA:
     run = _run(tensor)
     stored = tensor.element_type.storage_type()
     type_ = stored if run == 1 else mlir.vector(stored, run)
-    parts = [mlir.load(start.address, type_, start.alignment_bytes) for start in _starts(tensor, count, run)]
+    known = _alignment_bytes(tensor, run)
+    parts = [mlir.load(start.address, type_, known(start)) for start in _starts(tensor, count, run)]
     if run == 1:
         return from_memory(from_elements(parts), tensor.shape, tensor.element_type)
     return from_memory(_joined(parts), tensor.shape, tensor.element_type)
@@ -46,12 +49,13 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
                                     f"has {data.size} {text(data.shape)}", fix="`x.broadcast_to(shape)` repeats elements")
     vector = in_memory(_as_stored(data, tensor.element_type))
     run = _run(tensor)
+    known = _alignment_bytes(tensor, run)
     for index, start in enumerate(_starts(tensor, count, run)):
         if run == 1:
             part = extract(vector, index)
         else:
             part = vector if run == count else shuffle(vector, list(range(index * run, (index + 1) * run)))
-        mlir.store(part, start.address, start.alignment_bytes)
+        mlir.store(part, start.address, known(start))
 
 
 def _require_bytes(tensor: Tensor) -> None:
@@ -74,11 +78,27 @@ def _starts(tensor: Tensor, count: int, run: int) -> Iterator[Pointer]:
     return (element_iterator(tensor, i) for i in range(0, count, run))
 
 
+def _alignment_bytes(tensor: Tensor, run: int) -> Callable[[Pointer], int]:
+    """The alignment to tell LLVM of the address of a run, at most one that divides the bytes of the whole tensor.
+
+    LLVM reads 8 bytes for 6 where it knows that both lie between multiples of 8: past the end, were there no such bound.
+    """
+    size_bytes = element_bytes(tensor.element_type)
+    most = run * size_bytes
+    if not isinstance(tensor.layout, ComposedLayout) and lay.is_static(tensor.layout):
+        whole = lay.cosize(tensor.layout) * size_bytes
+        most = max(most, whole & -whole)
+    return lambda start: min(start.alignment_bytes, most)
+
+
 def _run(tensor: Tensor) -> int:
-    """How many elements, counted colexicographically, lie one behind the other wherever a run of as many starts."""
+    """How many elements, counted colexicographically, lie one behind the other wherever a run of as many starts.
+
+    A power of two, except in registers' memory.
+    """
     layout = tensor.layout
-    longest = lay.size(layout)
-    if isinstance(layout, ComposedLayout):
+    longest, composed = lay.size(layout), isinstance(layout, ComposedLayout)
+    if composed:
         if not isinstance(layout.inner, Swizzle):
             return 1
         longest, layout = 1 << layout.inner.base, layout.outer
@@ -92,9 +112,11 @@ def _run(tensor: Tensor) -> int:
         extent, stride = flatten_to_tuple(whole.shape)[0], flatten_to_tuple(whole.stride)[0]
     if not is_constant(stride, 1):
         return 1
-    if longest >= extent:
+    if tensor.memspace is AddressSpace.rmem and not composed:
         return extent
-    return longest if extent % longest == 0 and _all_multiples(layout, longest) else 1
+    longest = min(longest, max(_MAX_ACCESS_BYTES // element_bytes(tensor.element_type), 1))
+    run = min(longest, extent & -extent)        # LLVM would read 4 elements for 3 where their address is aligned to it
+    return run if not composed or _all_multiples(layout, run) else 1
 
 
 def _all_multiples(layout: Any, divisor: int) -> bool:
