@@ -78,11 +78,11 @@ def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple) ->
 def state_changes(heap: Heap, where: str) -> list[Change]:
     """The slots that a dynamic statement has changed. Raises DSLUserCodeTypeError for what no path can undo.
 
-    What a called function keeps in a global of its own, without a traced value in it, is an effect of tracing.
+    What changes in a global, without a traced value in it, is an effect of tracing, as in NVIDIA's compiler.
     """
     found = []
     for change in heap.changes():
-        if change.reached.outside and not is_traced(change.after):
+        if change.reached.outside and not is_traced(change.before) and not is_traced(change.after):
             continue
         if change.slot is None:
             refuse_shape(change, where)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from dsl.core import mlir
 from dsl.core.dtypes import Numeric
-from dsl.core.source import is_authors
+from dsl.core.source import is_authors, is_outer
 from dsl.core.unbound import Unbound
 from dsl.span import is_our_file
 
@@ -158,7 +158,7 @@ def same(a: object, b: object) -> bool:
 class Reached:
     """One object with slots, how the author reaches it, and what it held when the walk came by.
 
-    `outside`: only a function that the statement calls names it, as a global of its own.
+    `outside`: it is reached only through a global, or a variable of Python around the traced function.
     """
 
     value: object
@@ -199,12 +199,11 @@ class Heap:
         self.reached: dict[int, Reached] = {}
         self._seen: set[int] = set()
         self._kept: list[object] = []           # what `_seen` has the ids of
-        self._outside: list[tuple[str, object]] = []        # what called functions name, walked last
+        self._outside: list[tuple[str, object]] = []        # what is outside, walked last
         todo = deque(variables)
         for function in functions:
             if isinstance(function, types.FunctionType):
-                todo.extend(_closure_of(function))
-                todo.extend(_globals_of(function))
+                todo.extend(self._closure(function))
         self._walk(todo, outside=False)
         while self._outside:
             todo, self._outside = deque(self._outside), []
@@ -240,10 +239,18 @@ class Heap:
                 todo.extend((cls.__name__, cls) for cls in (type(value) if kind == "object" else value).__mro__
                             if id(cls) not in self._seen and is_authors_class(cls))
             elif kind == "function":
-                todo.extend(_closure_of(value))
-                self._outside.extend(_globals_of(value))
+                todo.extend(self._closure(value))
             if kind not in ("list", "dict", "object", "function"):
                 todo.extend(_led_to(value, kind, name))
+
+    def _closure(self, function: types.FunctionType) -> list[tuple[str, object]]:
+        """The free variables of a function that are the traced function's; the others are walked last, as globals are."""
+        inside = []
+        for name, value in _closure_of(function):
+            ours = is_our_file(function.__code__.co_filename)
+            (inside if ours or not is_outer(function.__code__, name) else self._outside).append((name, value))
+        self._outside.extend(_globals_of(function))
+        return inside
 
     def changes(self) -> list[Change]:
         """The slots that no longer hold what they held."""

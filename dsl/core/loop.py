@@ -186,7 +186,7 @@ def _settled(word: str, functions: list[Callable], state: tuple, names: Sequence
             scratches = trip(carried)
             changes = state_changes(heap, "loop")
             new = record.learn({change.name for change in changes}, carried.replaced)
-            heap.restore(changes)
+            heap.restore(heap.changes() if new else changes)
             if new:
                 attempt.discard([scratch.holder for scratch in scratches])
                 continue

@@ -11,6 +11,7 @@ import os
 import sys
 import sysconfig
 import types
+import weakref
 from collections.abc import Callable
 
 from dsl.core.errors import DSLUserCodeError
@@ -123,7 +124,25 @@ def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types
     code = _inner_code(compiled, "__dsl_factory")
     if in_class:
         code = _inner_code(code, owner[0])
-    return _inner_code(code, "<lambda>" if is_lambda else definition.name)
+    code = _inner_code(code, "<lambda>" if is_lambda else definition.name)
+    _note_outer(code, frozenset(function.__code__.co_freevars))
+    return code
+
+
+_outer_names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+def _note_outer(code: types.CodeType, names: frozenset[str]) -> None:
+    _outer_names[code] = names
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            _note_outer(const, names)
+
+
+def is_outer(code: types.CodeType, name: str) -> bool:
+    """Whether the free variable `name` of `code` belongs to Python around the traced function, as a global does."""
+    names = _outer_names.get(code)
+    return names is None or name in names
 
 
 def refuses_rewriting(definition: ast.FunctionDef | ast.Lambda) -> bool:

@@ -384,3 +384,32 @@ def test_row(about, decorated):
             out = np.zeros(1, np.int32)
             function(from_dlpack(out), a, b)
             assert out[0] == python_value(source, "row", a, b), f"a={a} b={b}"
+
+
+def test_globals_and_variables_of_python_around_are_effects_of_tracing():
+    """Measured: NVIDIA's compiler runs these while tracing, once, and carries nothing."""
+    log, calls = [], [0]
+
+    class Counter:
+        def __init__(self):
+            self.count, self.total = 0, 0
+
+        def bump(self):
+            self.count += 1
+    counter = Counter()
+
+    @cute.jit
+    def program(n: Int32):
+        foo = Counter()
+        for i in range(n):
+            log.append("x")
+            calls[0] += 1
+            counter.bump()
+            foo.total = foo.total + i           # carried: this traces the body a second time
+        if n > 2:
+            log.append("then")
+        else:
+            log.append("else")
+        return foo.total
+    assert program(5) == 10
+    assert (log, calls, counter.count) == (["x", "then", "else"], [1], 1)
