@@ -101,6 +101,6 @@ def test_mistakes_are_named(refused):
     assert refused(dynamic, a, 4) == (
         "shared memory is allocated while compiling, and the layout (?,4):(1,?) is dynamic",
         "make its shape and strides static")
-    assert refused(count, a, 4) == ("shared memory is allocated while compiling, and Int32(dynamic) is no static count",
+    assert refused(count, a, 4) == ("shared memory is allocated while compiling, and Int32 is no static count",
                                     "pass the count as cutlass.Constexpr; it must be 1 or more")
     assert refused(swizzle, a) == ("the swizzle S<2,1,3> would split an element of 4 bytes", "a base of 2 bits or more")
