@@ -13,7 +13,7 @@ from typing import Any
 
 from harness import codegen, compare, golden, history, report, result
 from harness.hosts import Host
-from harness.repro import Case
+from harness.repro import NVIDIA, Case, Otherwise
 from harness.result import EMBEDDED, Outcome
 from harness.transport import Job, LinkDown, Transport
 
@@ -88,6 +88,10 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
         return said("infra", "could not be run", f"the repro could not be run on {host.name}: {outcome.text}")
     if outcome.kind == "skipped":
         return said("skip", "older GPU", outcome.text)
+    other = _otherwise(case, outcome)
+    if other.rejected is not None:
+        kept = _keeps_rejecting(other.rejected, outcome)
+        return said("fail", "not what `nvidia` says", kept) if kept else said("pass", "", "")
     wrong_end = _wrong_end(case, outcome)
     if wrong_end:
         return said(
@@ -99,9 +103,11 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
         return said(
             "fail", "unknown output", f"compare names `{unknown[0]}`, which run() did not return: it returned {known}"
         )
-    found = compare.differences(
-        outcome.expected, outcome.outputs, dict(case.repro.compare), "expected()", partial=True
-    )
+    changed = _other_values(other, outcome)
+    if changed:
+        return said("fail", "not what `nvidia` says", changed)
+    expected = {name: array for name, array in outcome.expected.items() if name not in other.outputs}
+    found = compare.differences(expected, outcome.outputs, dict(case.repro.compare), "expected()", partial=True)
     if found:
         return said("fail", "differs from expected()", report.differences(found, outcome))
     lines = codegen.failure(case, outcome.kernels, "PTX")
@@ -136,6 +142,33 @@ def _wrong_end(case: Case, outcome: Outcome) -> str:
     fix = f'if that is what the claim says, write `outcome = "{outcome.kind}"` in [tool.repro]'
     head = f"{outcome.kind}:" if declared == "outputs" else f"{says}, but it was {outcome.kind}:"
     return f"{head}\n{outcome.text}\n{fix}"
+
+
+def _otherwise(case: Case, outcome: Outcome) -> Otherwise:
+    """What the repro says of the compiler that made this outcome."""
+    return (case.repro.nvidia if outcome.compiler == NVIDIA else None) or Otherwise()
+
+
+def _keeps_rejecting(name: str, outcome: Outcome) -> str:
+    """What to say where the compiler does not reject the program with this id, or words of its message; or ''."""
+    code = outcome.detail.get("id")
+    if outcome.kind == "rejected" and (code == name if code else name in outcome.text):
+        return ""
+    got = f"rejected it with {code or 'no id'}" if outcome.kind == "rejected" else f"gave {outcome.kind}"
+    text = f"[tool.repro] says `nvidia = {{ rejected = \"{name}\" }}`, but it {got}\n{outcome.text}".rstrip()
+    return text + "\nfix: write what it does now, or remove `nvidia` where it does what the claim says"
+
+
+def _other_values(other: Otherwise, outcome: Outcome) -> str:
+    """What to say where an output has not the values that `nvidia` gives it, or ''."""
+    for name, values in other.outputs.items():
+        got = outcome.outputs[name].values().tolist() if name in outcome.outputs else None
+        if got != values:
+            return (
+                f"[tool.repro] says that under NVIDIA's compiler `{name}` is {values}, but it is {got}\n"
+                "fix: write what it is now, or remove `nvidia` where it is what the claim says"
+            )
+    return ""
 
 
 def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
@@ -187,6 +220,7 @@ def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> str:
         rows = [f"    {key}: expected {known.identity.get(key)!r}, got {identity[key]!r}" for key in changed]
         return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text])
     rules = dict(case.repro.compare)
-    got = {name: array for name, array in outcome.outputs.items() if getattr(rules.get(name), "mode", "") != "undef"}
-    held = {name: array for name, array in known.outputs.items() if getattr(rules.get(name), "mode", "") != "undef"}
+    left_out = {name for name, rule in rules.items() if rule.mode == "undef"} | set(_otherwise(case, outcome).outputs)
+    got = {name: array for name, array in outcome.outputs.items() if name not in left_out}
+    held = {name: array for name, array in known.outputs.items() if name not in left_out}
     return report.differences(compare.differences(held, got, rules, "the golden"), outcome)

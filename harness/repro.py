@@ -8,6 +8,7 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # params = { width = [8, 16] }    one case for each combination of values, passed to run() and expected()
     # compare = { out = "ulp:2" }     per output: bits (the default) | ulp:N | rel:R | undef
     # outcome = "rejected"            the claim is an outcome without arrays: rejected | trap | deadlock | fault
+    # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { outputs = { out = [1] } }: differs
     # timeout = 20                    seconds for one case (default 60)
     # ///
     # CHECK-PTX: cp.async.ca                     a FileCheck line matched against the PTX of every kernel of the case
@@ -24,7 +25,7 @@ import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
@@ -32,6 +33,7 @@ from typing import Any, NoReturn
 KNOWN_KEYS = {
     "arch": 'the least GPU that has the feature, e.g. "sm_80"',
     "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "undef" }',
+    "nvidia": 'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }',
     "outcome": 'what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault"',
     "params": "a table of parameter name to list of values: { width = [8, 16, 32] }",
     "timeout": "seconds one case may run (default 60)",
@@ -39,6 +41,7 @@ KNOWN_KEYS = {
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", "fault")
 DEFAULT_TIMEOUT_S = 60.0
 EMBEDDED = "embedded"  # this project's compiler
+NVIDIA = "nvidia"
 WARM_MODULES = ("torch", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
@@ -72,6 +75,18 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Otherwise:
+    """How a program ends under another compiler than ours, where that is not what the claim says.
+
+    rejected: the diagnostic's id, or words of the message where it has no id; None where it compiles. outputs: nested
+    lists of the values of those outputs that differ.
+    """
+
+    rejected: str | None = None
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """One CHECK line. `when` maps parameter names to the labels for which it holds."""
 
@@ -98,6 +113,7 @@ class Repro:
     has_expected: bool
     needs: tuple[str, ...] = ()
     requires_python: str = ">=3.11"
+    nvidia: Otherwise | None = None
 
     @cached_property
     def sha256(self) -> str:
@@ -180,6 +196,7 @@ def read(path: Path) -> Repro:
         has_expected=any(isinstance(n, ast.FunctionDef) and n.name == "expected" for n in tree.body),
         needs=source.needs(),
         requires_python=source.requires_python(),
+        nvidia=source.nvidia(table),
     )
     return repro
 
@@ -320,6 +337,22 @@ class _Source:
         if outcome not in OUTCOMES:
             self.key_error("outcome", "BAD_OUTCOME", f"is {outcome!r}", f"write {KNOWN_KEYS['outcome']}")
         return outcome
+
+    def nvidia(self, table: dict[str, Any]) -> Otherwise | None:
+        one = table.get("nvidia")
+        if one is None:
+            return None
+        fix = 'write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ'
+        if not isinstance(one, dict) or len(one) != 1 or next(iter(one)) not in ("rejected", "outputs"):
+            self.key_error("nvidia", "BAD_NVIDIA", "says neither of `rejected` and `outputs`", fix)
+        rejected, outputs = one.get("rejected"), one.get("outputs", {})
+        if "rejected" in one and not (isinstance(rejected, str) and rejected):
+            self.key_error("nvidia", "BAD_NVIDIA", f"has rejected = {rejected!r}, which is no diagnostic id", fix)
+        if "outputs" in one and not (isinstance(outputs, dict) and outputs):
+            self.key_error("nvidia", "BAD_NVIDIA", "has `outputs` that name none", fix)
+        if outputs and table.get("outcome", "outputs") != "outputs":
+            self.key_error("nvidia", "BAD_NVIDIA", "has `outputs`, and the claim is an outcome without any", fix)
+        return Otherwise(rejected, outputs)
 
     def timeout_s(self, table: dict[str, Any]) -> float:
         timeout = table.get("timeout", DEFAULT_TIMEOUT_S)

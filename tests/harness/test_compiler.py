@@ -72,6 +72,49 @@ def test_a_rejection_is_the_same_by_its_id_alone(write, tmp_path):
     assert judge.judge(case, HOST, rejected(NVIDIA, **theirs | {"id": "OTHER"}), tmp_path).status == "fail"
 
 
+def test_a_program_it_rejects_and_ours_runs(write, tmp_path):
+    (case,) = write(RUN, 'nvidia = { rejected = "UNSUP_EARLY_EXIT" }').cases()
+    accept(case, outputs(1, EMBEDDED))
+    assert judge.judge(case, HOST, outputs(1, EMBEDDED), tmp_path).status == "pass"
+    assert judge.judge(case, HOST, rejected(EMBEDDED, id="UNSUP_EARLY_EXIT"), tmp_path).status == "fail"
+    assert judge.judge(case, HOST, rejected(NVIDIA, id="UNSUP_EARLY_EXIT"), tmp_path).status == "pass"
+    other = judge.judge(case, HOST, rejected(NVIDIA, id="OTHER"), tmp_path)
+    assert (other.status, other.reason) == ("fail", "not what `nvidia` says")
+    says = '[tool.repro] says `nvidia = { rejected = "UNSUP_EARLY_EXIT" }`, but it '
+    assert other.text.startswith(says + "rejected it with OTHER\nerror\nfix: write what it does now, or remove `nvidia`")
+    assert judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path).text.startswith(says + "gave outputs\nfix: ")
+
+
+def test_a_rejection_without_an_id_is_known_by_its_words(write, tmp_path):
+    (case,) = write(RUN, 'outcome = "trap"\nnvidia = { rejected = "not defined" }').cases()
+
+    def status(text: str, **detail) -> str:
+        outcome = dataclasses.replace(rejected(NVIDIA, **detail), text=text)
+        return judge.judge(case, HOST, outcome, tmp_path).status
+    assert status("name 'v' is not defined", id=None) == "pass"
+    assert status("name 'v' is not known", id=None) == "fail"
+    assert status("name 'v' is not defined", id="SCOPE_UNBOUND_NAME") == "fail"
+
+
+def test_values_that_differ_under_it(write, tmp_path):
+    (case,) = write(RUN, "nvidia = { outputs = { out = [2, 2, 2, 2] } }").cases()
+    accept(case, outputs(1, EMBEDDED))
+    expected = outputs(1, EMBEDDED).outputs
+
+    def judged(value: int, compiler: dict, **more) -> judge.Verdict:
+        outcome = dataclasses.replace(outputs(value, compiler), expected=expected)
+        outcome.outputs.update(more)
+        return judge.judge(case, HOST, outcome, tmp_path)
+    assert judged(1, EMBEDDED).status == "pass"
+    assert judged(2, EMBEDDED).reason == "differs from expected()"
+    assert judged(2, NVIDIA).status == "pass"
+    same = judged(1, NVIDIA)
+    assert same.reason == "not what `nvidia` says"
+    assert "under NVIDIA's compiler `out` is [2, 2, 2, 2], but it is [1, 1, 1, 1]\nfix: " in same.text
+    other = Array(DTYPES["int32"], np.zeros(4, np.uint32))
+    assert judged(2, NVIDIA, other=other).reason == "differs from the golden"
+
+
 def test_what_could_not_be_run_names_the_compiler_too(write, tmp_path):
     (case,) = write(RUN).cases()
     verdict = judge.judge(case, HOST, dataclasses.replace(Outcome("infra", "no"), compiler="nvidia"), tmp_path)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.repro import ReproError, Rule, is_repro, read
+from harness.repro import Otherwise, ReproError, Rule, is_repro, read
 
 GOOD = '''# /// script
 # dependencies = ["numpy"]
@@ -60,6 +60,17 @@ def test_reads_everything(path):
     assert [case.name for case in repro.cases()] == names
 
 
+def test_reads_what_nvidias_compiler_does_otherwise(path):
+    path.write_text(GOOD)
+    assert read(path).nvidia is None
+    path.write_text(GOOD.replace("timeout = 2", 'nvidia = { rejected = "UNSUP_EARLY_EXIT" }'))
+    assert read(path).nvidia == Otherwise("UNSUP_EARLY_EXIT", {})
+    path.write_text(GOOD.replace("timeout = 2", "nvidia = { outputs = { out = [1, 2] } }"))
+    assert read(path).nvidia == Otherwise(None, {"out": [1, 2]})
+    text = GOOD.replace("timeout = 2", 'outcome = "trap"\n# nvidia = { outputs = { out = [1, 2] } }')
+    assert "has `outputs`, and the claim is an outcome without any" in complaint(path, text)
+
+
 def test_check_lines_hold_for_their_parameters(path):
     path.write_text(GOOD)
     counts = {case.name: len(case.checks("PTX")) for case in read(path).cases()}
@@ -88,6 +99,7 @@ COMPLAINTS = {
 fix: write `arch`; the keys of [tool.repro] are
     arch     the least GPU that has the feature, e.g. "sm_80"
     compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "undef" }
+    nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }
     outcome  what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault"
     params   a table of parameter name to list of values: { width = [8, 16, 32] }
     timeout  seconds one case may run (default 60)""",
@@ -140,6 +152,27 @@ fix: write seconds, more than 0 and at most 86400""",
     # outcome = "crash"
       ^^^^^^^ is 'crash'
 fix: write what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault\"""",
+    ),
+    "bad nvidia": (
+        ("timeout = 2", 'nvidia = "rejected"'),
+        """q.py:7:3: BAD_NVIDIA
+    # nvidia = "rejected"
+      ^^^^^^ says neither of `rejected` and `outputs`
+fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
+    ),
+    "no nvidia id": (
+        ("timeout = 2", 'nvidia = { rejected = true }'),
+        """q.py:7:3: BAD_NVIDIA
+    # nvidia = { rejected = true }
+      ^^^^^^ has rejected = True, which is no diagnostic id
+fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
+    ),
+    "no nvidia outputs": (
+        ("timeout = 2", 'nvidia = { outputs = {} }'),
+        """q.py:7:3: BAD_NVIDIA
+    # nvidia = { outputs = {} }
+      ^^^^^^ has `outputs` that name none
+fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
     ),
     "syntax error": (
         ("def run(width, relu, *, more=3):", "def run(width, relu"),
