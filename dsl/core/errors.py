@@ -78,7 +78,8 @@ class DSLWarning(UserWarning):
     """Something of the author's program that is accepted and probably not meant."""
 
 
-def warn(what: str, id: str) -> None:
-    """Warn, at the author's expression, of `what` (a sentence)."""
+def warn(what: str, id: str, once: bool = False) -> None:
+    """Warn, at the author's expression, of `what` (a sentence); with `once` a place hears the same only once."""
     place = span.here()
-    warnings.warn_explicit(f"{id}: {what}", DSLWarning, place.file, place.line)
+    registry = _warned.setdefault(place.file, {}) if once else None
+    warnings.warn_explicit(f"{id}: {what}", DSLWarning, place.file, place.line, registry=registry)

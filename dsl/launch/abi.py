@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import mlir
-from dsl.core.dtypes import BFloat16, Boolean, Int32, Int64, Numeric, Uint64
+from dsl.core.dtypes import (BFloat16, Boolean, Int8, Int16, Int32, Int64, Numeric, Uint8, Uint16, Uint32,
+                             Uint64)
 from dsl.core.errors import DSLUserCodeTypeError, warn
 from dsl.core.formats import FORMATS
 from dsl.core.pointer import AddressSpace, Pointer
@@ -138,11 +139,27 @@ class TensorType:
             raise binding.mismatch(ValueError, part, leaf, actual)
 
 
+_SIGNED = {Uint8: Int8, Uint16: Int16, Uint32: Int32, Uint64: Int64}
+
+
+def as_python_number(annotation: type[Numeric]) -> type[Numeric]:
+    """The type that a Python number has for a parameter of this type: of an unsigned one the signed one, as upstream."""
+    return _SIGNED.get(annotation, annotation)
+
+
+def warn_of_sign(given: int | float, annotation: type[Numeric], becomes: int, name: str) -> None:
+    """Say that a Python number is too large for the signed type it is passed as."""
+    signed = as_python_number(annotation)
+    warn(f"{given} for the {annotation} `{name}` is passed as {signed}, as every Python number is, and becomes "
+         f"{becomes}: pass {annotation}({given})", "TYPE_INT_LITERAL_OUT_OF_RANGE", once=True)
+
+
 @dataclass(frozen=True)
 class ScalarType:
-    """A number."""
+    """A number. `annotated` is the unsigned type of a parameter that Python numbers are passed to as signed ones."""
 
     dtype: type[Numeric]
+    annotated: type[Numeric] | None = field(default=None, compare=False)
 
     def slot_formats(self) -> str:
         if self.dtype.format is None:
@@ -168,9 +185,12 @@ class ScalarType:
             raise binding.mismatch(TypeError, "", self.dtype.__name__, type(value).__name__)
         given = number
         try:
-            number = self.dtype.wrap(given)
+            number = (self.annotated or self.dtype).wrap(given)
+            number = self.dtype.wrapped(number) if self.annotated else number
         except (OverflowError, ValueError):
             raise binding.mismatch(ValueError, "", f"a number that {self.dtype.__name__} can hold", given) from None
+        if self.annotated and number < 0 < given:
+            warn_of_sign(given, self.annotated, number, binding.name)
         if self.dtype.is_integer and isinstance(given, float) and given != int(given):
             warn(f"{given} becomes {int(given)} as the {self.dtype} `{binding.name}`", "TYPE_FLOAT_TRUNCATED")
         if self.dtype is BFloat16:

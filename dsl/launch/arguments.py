@@ -276,23 +276,26 @@ def is_typed(argument: object) -> bool:
 def typed(value: object, annotation: object = None, marker: type | None = None) -> object:
     """The type `value` is passed as, or `value` itself where it can only be part of the code.
 
-    A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A Python number takes
-    the annotated type, else Int32, Float32 or Boolean. In a container what a field annotates with `marker` is static.
+    A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A number takes the
+    annotated type (a Python number for an unsigned one the signed type of that width), else a Python number is Int32,
+    Float32 or Boolean. In a container what a field annotates with `marker` is static.
     """
     from dsl.launch import protocol
     annotation = containers.number_in(annotation)
     if hasattr(value, "argument_type"):
         return value.argument_type()
+    wanted = annotation if isinstance(annotation, NumericMeta) and annotation is not Numeric else None
     if isinstance(value, Numeric):
-        return ScalarType(type(value))
+        return ScalarType(wanted or type(value))
     if _is_stream(value) or _is_stream_type(annotation):
         return StreamType()
     number = value.item() if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () else value
     if of_python(number):
         if containers.keeps_ints(annotation):
             return value
-        dtype = annotation if isinstance(annotation, NumericMeta) and annotation is not Numeric else None
-        return ScalarType(dtype or _numpy_type(value) or (Int32 if type(number) is int else of_python(number)))
+        if wanted and type(value) in (bool, int, float) and abi.as_python_number(wanted) is not wanted:
+            return ScalarType(abi.as_python_number(wanted), wanted)
+        return ScalarType(wanted or _numpy_type(value) or (Int32 if type(number) is int else of_python(number)))
     if dlpack.is_tensor(value):
         return from_dlpack(value).mark_layout_dynamic().argument_type()
     if isinstance(value, Layout):

@@ -16,7 +16,7 @@ from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import arguments, compile, containers, limits, results
+from dsl.launch import abi, arguments, compile, containers, limits, results
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -190,14 +190,22 @@ class KernelFunction(_Function):
                                            fix=f"annotate `{name}` with its type, or pass a Python value",
                                            id="PHASE_REQUIRES_CONSTANT")
             return Static(value)
-        return containers.map_parts(value, self._number, annotation)
+        return containers.map_parts(value, lambda part, hint: self._number(part, hint, name), annotation)
 
-    def _number(self, value: object, annotation: object) -> object:
+    def _number(self, value: object, annotation: object, name: str) -> object:
         """A part of a parameter: a Python number as a number of the DSL, and what a field marks as static as it is."""
         if annotation is self.static_marker or containers.keeps_ints(annotation):
             return value
-        if isinstance(annotation, NumericMeta) and (of_python(value) or isinstance(value, Numeric)):
+        if isinstance(annotation, NumericMeta) and isinstance(value, Numeric):
             return annotation(value)
+        if isinstance(annotation, NumericMeta) and of_python(value):
+            made = annotation(value)
+            signed = abi.as_python_number(annotation)
+            if signed is not annotation:
+                made = signed(signed.wrapped(made.value))
+                if made.value < 0 < value:
+                    abi.warn_of_sign(value, annotation, made.value, name)
+            return made
         dtype = of_python(value)
         return dtype(value) if dtype else value
 

@@ -1,6 +1,7 @@
 """Arguments: which leaves are dynamic, what a call must bring, and the text where it does not."""
 
 import ctypes
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,15 @@ from dsl.core.errors import DSLWarning
 from dsl.core.dtypes import BFloat16, Boolean, Float32, Int32, Int64, Uint8
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace
-from dsl.launch import arguments, dlpack
+from dsl.launch import abi, arguments, dlpack, session
 from dsl.launch.arguments import (Signature, from_dlpack, make_fake_compact_tensor, make_fake_stream, make_fake_tensor,
                                   make_ptr, sym_int, sym_int64, typed)
+
+
+@pytest.fixture
+def emulator():
+    yield session.start("emulator")
+    session.stop()
 
 
 def layout(tensor) -> str:
@@ -139,6 +146,45 @@ def test_what_each_value_is_typed_as():
     pair = typed((torch.zeros(4), 3))
     assert pair.slot_formats() == "Pii" and str(pair) == "tuple(Tensor([?], float32), int32)"
     assert typed(Config(torch.zeros(4, 8), 3)).slot_formats() == "Piiqi"
+
+
+@pytest.mark.parametrize("dtype", [dtypes.Uint8, dtypes.Uint16, dtypes.Uint32, dtypes.Uint64])
+def test_a_python_number_for_an_unsigned_parameter_is_signed_as_upstream(dtype):
+    """Upstream 4.8.1: `200` for a Uint8 is an Int8 of -56, in jit functions, dataclass fields and kernels."""
+    signed, most = getattr(dtypes, f"Int{dtype.width}"), 2**dtype.width - 1
+    type_ = typed(5, dtype)
+    assert type_ == arguments.ScalarType(signed)
+    assert typed(dtype(5), dtype).dtype is dtype and typed(signed(5), dtype).dtype is dtype
+    binding = abi.Binding()
+    assert type_.read(5, binding) == [5] and type_.read(-5, binding) == [-5]
+    for _ in range(2):                                # the warning comes once a place
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            values = [type_.read(number, binding) for number in (most, most)]
+        assert values == [[-1], [-1]]
+        assert [str(each.message) for each in caught] == [
+            f"TYPE_INT_LITERAL_OUT_OF_RANGE: {most} for the {dtype} `argument` is passed as {signed}, as every Python number "
+            f"is, and becomes -1: pass {dtype}({most})"]
+
+
+def test_kernel_parameters_take_python_numbers_as_upstream(emulator):
+    from dsl import cutlass
+    from dsl.cutlass import cute
+    seen = []
+
+    @cute.kernel
+    def kernel(a: cutlass.Uint8, b: cutlass.Uint16, c: cutlass.Uint32, d: cutlass.Uint64):
+        seen.append((a.dtype, b.dtype, c.dtype, d.dtype))
+
+    @cute.jit
+    def host():
+        kernel(200, 40000, 4000000000, 2**63 + 5).launch(grid=1, block=1)
+        kernel(cutlass.Uint8(2), cutlass.Int16(4), cutlass.Uint32(3), cutlass.Int64(2)).launch(grid=1, block=1)
+
+    with pytest.warns(UserWarning, match="becomes -294967296"):
+        host()
+    assert seen == [(dtypes.Int8, dtypes.Int16, dtypes.Int32, dtypes.Int64),
+                    (dtypes.Uint8, dtypes.Uint16, dtypes.Uint32, dtypes.Uint64)]
 
 
 def layout_of(type_) -> str:
