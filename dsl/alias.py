@@ -6,7 +6,6 @@ Only `python -m dsl`, the harness's runner and tests install it; importing dsl d
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
@@ -16,7 +15,7 @@ ALIASES = {"cutlass": "dsl.cutlass"}
 COMPILERS = ("embedded", "nvidia")
 
 
-class _Loader(importlib.abc.Loader):
+class _Loader:
     """Hands out a module that is already imported under its own name."""
 
     def __init__(self, target: str):
@@ -31,7 +30,7 @@ class _Loader(importlib.abc.Loader):
         module.__spec__ = self.own_spec
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     def find_spec(self, fullname: str, path=None, target=None) -> ModuleSpec | None:
         root, _, rest = fullname.partition(".")
         if root not in ALIASES:

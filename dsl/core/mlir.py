@@ -8,6 +8,8 @@ GPU instructions are LLVM intrinsics (`intrinsic`): unlike inline assembly they 
 from __future__ import annotations
 
 import importlib
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -24,7 +26,19 @@ def _bindings(name: str):
     raise ImportError("the MLIR Python bindings are missing: install them with `uv pip install torch-mlir==20261001`")
 
 
-ir = _bindings("ir")
+def _bindings_without_numpy():
+    """The bindings' `ir`, which imports numpy, a quarter of this package's import, where it can, for attributes not used here."""
+    alone = "numpy" not in sys.modules and threading.active_count() == 1
+    if alone:
+        sys.modules["numpy"] = None
+    try:
+        return _bindings("ir")
+    finally:
+        if alone:
+            del sys.modules["numpy"]
+
+
+ir = _bindings_without_numpy()
 _llvm = _bindings("_mlir_libs._mlirDialectsLLVM")
 
 context = ir.Context()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import os
 import re
-import shlex
 import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
@@ -42,7 +40,10 @@ class Options:
     @staticmethod
     def from_text(text: str) -> Options:
         """Options as upstream spells them: "--gpu-arch sm_90a --keep-ptx". Raises DSLUserCodeError for others."""
-        parser = _Parser(prog="options", add_help=False, allow_abbrev=False)
+        import shlex
+
+        from dsl.launch.options import Parser
+        parser = Parser(prog="options", add_help=False, allow_abbrev=False)
         parser.add_argument("--gpu-arch")
         parser.add_argument("--opt-level", type=int, default=3, choices=range(4))
         parser.add_argument("--dump-dir")
@@ -52,13 +53,6 @@ class Options:
             parser.add_argument(ignored, action="store_true")
         found = vars(parser.parse_args(shlex.split(text)))
         return Options(**{name: found[name] for name in Options.__dataclass_fields__})
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise DSLUserCodeError(f"options: {message}", id="CONFIG_MALFORMED_COMPILE_OPTIONS",
-                               fix="known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --keep-cubin, "
-                                   "--dump-dir FOLDER, --enable-tvm-ffi, --generate-line-info, --enable-assertions")
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from dsl import emulator
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import torch_cuda
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
+
+if TYPE_CHECKING:
+    from dsl import emulator
 
 
 class Emulated:
@@ -19,8 +23,13 @@ class Emulated:
     capsules_say_cuda = False                    # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
-        self.memory = emulator.Memory()
         self._undo_torch = None
+
+    @functools.cached_property
+    def memory(self) -> emulator.Memory:
+        """What kernels may touch. Made on first use: a program that only compiles needs no emulator."""
+        from dsl import emulator
+        return emulator.Memory()
 
     def facts(self) -> dict:
         return {"kind": self.kind, "name": "PTX emulator", "driver": None, "arch": self.arch}
@@ -52,6 +61,7 @@ class Emulated:
         self.memory.unregister(address)
 
     def load(self, ptx: str) -> emulator.Program:
+        from dsl import emulator
         return emulator.load(ptx)
 
     def param_bytes(self, program: emulator.Program, entry: str) -> list[int]:
@@ -59,6 +69,7 @@ class Emulated:
         return [param.size_bytes for param in program.entries[entry].params]
 
     def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        from dsl import emulator
         if launch.flags & COOPERATIVE:
             smem_bytes = program.entries[entry].static_smem_bytes + launch.smem_bytes
             blocks, most = math.prod(launch.grid), emulator.resident_blocks(launch.block, smem_bytes)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib.abc
 import importlib.util
 import sys
 import time
@@ -57,7 +56,7 @@ def install(device: Memory, capsules_say_cuda: bool = False) -> Callable[[], Non
     return uninstall
 
 
-class _AfterImport(importlib.abc.MetaPathFinder):
+class _AfterImport:
     """Call `then(module)` once, after the first import of `name`."""
 
     def __init__(self, name: str, then: Callable[[ModuleType], None]):

@@ -7,8 +7,7 @@ import functools
 import itertools
 import re
 
-import llvmlite.binding as llvm
-
+from dsl.lower import llvm
 from dsl.lower.builtins import load_wide_integers, with_builtins
 from dsl.lower.passes import LoweringError
 

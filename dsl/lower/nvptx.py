@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import llvmlite.binding as llvm
-
+from dsl.lower import llvm
 from dsl.lower.guard import guarded
 from dsl.lower.passes import LoweringError
 

@@ -1,5 +1,8 @@
 """Compiled functions: options, argument blocks, launches, errors that cross the native function."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -189,3 +192,12 @@ def test_facts_of_a_session(recorder, scale):
     facts = session.current().facts()
     assert facts["device"]["kind"] == "emulator" and len(facts["kernels"]) == 2
     assert ".visible .entry kernel_kernel_1(" in facts["kernels"][1]["ptx"]
+
+
+def test_importing_brings_nothing_that_only_compiling_needs():
+    """What costs most of an import, in a process that has not compiled anything yet."""
+    heavy = ["numpy", "llvmlite.binding", "dsl.emulator", "importlib.metadata", "argparse", "torch"]
+    program = ("import sys; from dsl import alias; alias.install('emulator'); import cutlass, cutlass.cute as cute\n"
+               f"print([name for name in {heavy} if name in sys.modules]); import numpy; print(numpy.ones(2).sum())")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[]\n2.0\n", "")
