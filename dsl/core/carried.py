@@ -9,7 +9,7 @@ from dsl.core.attempt import Record
 from dsl.core.branch import warn_of_names
 from dsl.core.dtypes import numeric
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.heap import MISSING, Change, Heap, has_slots, is_plain, kind_of, slot_name, slots_of
+from dsl.core.heap import MISSING, Change, Heap, has_slots, inherited, is_plain, kind_of, slot_name, slots_of
 from dsl.core.join import (CHOOSE, Leaf, Maybe, Same, SlotName, Tree, converted, described, diagnostic, equal, leaf_of,
                            opened, paired, poison)
 from dsl.core.value import type_name
@@ -49,6 +49,7 @@ class Carried:
             for slot in (*slots, *(name for name in created if name.isidentifier() and name not in slots)):
                 if slot_name(reached.name, reached.kind, slot) in self.record.changed:
                     before = slots.get(slot, MISSING)
+                    before = inherited(reached.value, reached.kind, slot) if before is MISSING else before
                     found.append(Change(reached, slot, before, before))
         return found
 

@@ -121,12 +121,22 @@ def put(value: object, kind: str, slot: object, held: object) -> None:
         (deque if isinstance(value, deque) else list).__setitem__(value, slot, held)
     elif kind == "dict":
         dict.__setitem__(value, slot, held)
-    elif kind == "class":
-        type.__delattr__(value, slot) if held is MISSING else type.__setattr__(value, slot, held)
     elif held is MISSING:
-        object.__delattr__(value, slot)
+        if slot in slots_of(value, kind):
+            (type if kind == "class" else object).__delattr__(value, slot)
     else:
-        object.__setattr__(value, slot, held)
+        (type if kind == "class" else object).__setattr__(value, slot, held)
+
+
+def inherited(value: object, kind: str, slot: object) -> object:
+    """What Python finds in a class where `value` itself has no `slot`: a default; MISSING where there is none."""
+    if kind not in ("object", "class"):
+        return MISSING
+    for base in (type(value) if kind == "object" else value).__mro__:
+        if slot in vars(base):
+            held = vars(base)[slot]
+            return MISSING if hasattr(type(held), "__get__") else held
+    return MISSING
 
 
 def slot_name(owner: str, kind: str, slot: object) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from dsl.core import mlir, trace
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, of_python
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.heap import MISSING, Change, Heap, is_plain, kind_of, put, same, slot_name, slots_of
+from dsl.core.heap import MISSING, Change, Heap, inherited, is_plain, kind_of, put, same, slot_name, slots_of
 from dsl.core.pointer import Pointer
 from dsl.core.source import assignment_to, is_authors
 from dsl.core.tree import RawValue
@@ -346,6 +346,8 @@ class Join:
     def _content(self, arm: Arm, change: Change) -> object:
         found = arm.changes.get(change.key)
         value = change.before if found is None else found.after
+        if value is MISSING:
+            value = inherited(change.reached.value, change.reached.kind, change.slot)
         return Unbound(change.name) if value is MISSING else value
 
     def join(self, name: Name, path: str, a: object, b: object):

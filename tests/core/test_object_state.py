@@ -103,6 +103,22 @@ ROWS = {
         else:
             other.a -= 1
         return box.a * 100 + other.a""",
+    "a default of the class, changed by a loop and by one arm": """
+        counter = Counter()
+        for i in range(b):
+            counter.total += i + a
+        if a > b:
+            counter.step = a
+        return counter.total * 100 + counter.step * 10 + Counter.total""",
+    "a default of a base class, changed by a method behind an exit": """
+        counter = Counter()
+        while counter.total < 20:
+            counter.add(b)
+            if counter.step > 6:
+                return -counter.total
+            if b < 1:
+                break
+        return counter.total * 10 + counter.step""",
     "an attribute created in both arms": """
         box = Box(a, b)
         if a > b:
@@ -344,6 +360,13 @@ class Boxed:
 
 class Counted:
     total = 0
+
+
+class Counter(Counted):
+    step = 1
+
+    def add(self, n):
+        self.total, self.step = self.total + n, self.step + 1
 
 
 class Stack(list):
