@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dsl.core.dtypes import Int32, Numeric, NumericMeta, of_python
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
@@ -46,7 +47,15 @@ class RuntimeTensor:
 
     @property
     def element_type(self) -> type[Numeric]:
+        """What its elements are read as; another type of their width may be assigned."""
         return self.view.dtype
+
+    @element_type.setter
+    def element_type(self, dtype: type[Numeric]) -> None:
+        if not isinstance(dtype, NumericMeta) or dtype.width != self.view.dtype.width:
+            raise DSLUserCodeTypeError(f"elements of {self.view.dtype} cannot be read as {dtype}",
+                                       fix=f"assign a type of {self.view.dtype.width} bits")
+        self.view, self._type = replace(self.view, dtype=dtype), None
 
     dtype = element_type
 

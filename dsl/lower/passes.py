@@ -19,6 +19,9 @@ _CONVERSIONS = (
 _DEBUG_LINES = "ensure-debug-info-scope-on-llvm-func{emission-kind=LineTablesOnly}"
 _LEFT_OVER = re.compile(r'^\s*(?:%[\w:]+(?:, %[\w:]+)* = )?"?((?:scf|arith|math|cf|vector|ub)\.\w+)', re.MULTILINE)
 
+# scf calls it llvm.loop_annotation and cf hands it on under that name; the llvm dialect's branch reads its own.
+_LOOP_ANNOTATION = re.compile(r"^(\s*llvm\.br .*[{ ])llvm\.loop_annotation(?= = )", re.MULTILINE)
+
 
 class LoweringError(Exception):
     """A module that a stage refuses: the stage, and the text its tool gave."""
@@ -44,4 +47,4 @@ def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:
     left_over = sorted(set(_LEFT_OVER.findall(text)))
     if left_over:
         raise LoweringError("MLIR passes", f"no conversion to the llvm dialect for {', '.join(left_over)}")
-    return text
+    return _LOOP_ANNOTATION.sub(r"\1loop_annotation", text)

@@ -38,6 +38,18 @@ def test_element_types(name, dtype):
         assert from_dlpack(np.zeros(4, name)).element_type is dtype
 
 
+def test_elements_are_read_as_another_type_of_their_width(emulator):
+    data = torch.tensor([0x38, 0x7E, 0xC0, 0x01], dtype=torch.uint8)
+    tensor = from_dlpack(data).mark_layout_dynamic()
+    assert tensor.argument_type().dtype is Uint8
+    tensor.element_type = dtypes.Float8E4M3FN
+    assert tensor.element_type is tensor.dtype is tensor.argument_type().dtype is dtypes.Float8E4M3FN
+    assert layout(tensor) == "(?):(1)" and tensor.data_ptr == data.data_ptr()
+    for wrong in (Float32, 8):
+        with pytest.raises(DSLUserCodeTypeError, match="elements of Float8E4M3FN cannot be read as (Float32|8)"):
+            tensor.element_type = wrong
+
+
 def test_complex_tensor_is_refused_by_name():
     with pytest.raises(DSLUserCodeTypeError, match="a tensor of complex64 has no element type here"):
         from_dlpack(torch.zeros(4, dtype=torch.complex64))

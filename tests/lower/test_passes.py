@@ -1,7 +1,10 @@
 """MLIR to the llvm dialect: every dialect of the tracer goes, locations stay."""
 
+import re
+
 import pytest
 
+from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.passes import LoweringError, convert_to_llvm
 
 LOOP = """
@@ -31,6 +34,15 @@ def test_loop_becomes_branches_with_places(filecheck):
         // CHECK: llvm.add {{.*}} loc([[PLACE:#.*]])
         // CHECK: [[PLACE]] = loc("author.py":5:9)
         // CHECK: #llvm.di_subprogram<{{.*}}name = "k"{{.*}}line = 3""")
+
+
+@pytest.mark.parametrize("hint, metadata", [("disable = true", '!"llvm.loop.unroll.disable"'),
+                                            ("count = 4 : i32", '!"llvm.loop.unroll.count", i32 4')])
+def test_how_to_unroll_reaches_llvm_at_the_end_of_the_body(hint, metadata):
+    annotation = f"llvm.loop_annotation = #llvm.loop_annotation<unroll = <{hint}>>"
+    llvm_ir = to_llvm_ir(convert_to_llvm(LOOP.replace("  } loc(#inner)", f"  }} {{{annotation}}} loc(#inner)")))
+    assert len(re.findall(r"(?m)^  br label .*, !llvm\.loop !\d+$", llvm_ir)) == 1
+    assert metadata in llvm_ir
 
 
 def test_without_debug_lines_there_is_no_scope():
