@@ -73,7 +73,8 @@ def install(device: str | None = None, compiler: str = "embedded"):
 def warm(compiler: str = "embedded") -> None:
     """Do what the first compile and the first launch on the emulator would do once, for a parent that forks."""
     from dsl.emulator import native
-    native.runtime()
+    for part in ("threads", "queues", "rounding"):
+        native.runtime(part)
     if compiler == "nvidia":
         from dsl.launch import nvidia_hook
         nvidia_hook.prepare("emulator")
