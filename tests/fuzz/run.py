@@ -1,0 +1,262 @@
+"""Control-flow fuzzing: programs that hypothesis makes, compiled and run, against CPython with numpy scalars.
+
+    python tests/fuzz/run.py --programs 20000 --seed 1      until 5 failures, with a progress line
+    python tests/fuzz/run.py FILE ...                        check programs again, as repros
+
+A failure is shrunk and written into the folder `--repros`. docs/fuzzing.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+
+from programs import programs  # noqa: E402
+
+CHUNK = 240                      # programs a worker draws from one seed
+BATCH = 12                       # programs compiled into one module
+LIMIT_S = 180                    # of a batch, and of a program alone: past it, it hangs
+SHRINK_S = 240
+Failure = tuple[str, str]
+
+
+def draw(number: int, count: int, see: Callable[[str], None], shrink: bool = False) -> None:
+    """Give `see` the texts of `count` programs; the same for the same `number`. Where `see` raises, that is shrunk."""
+    @seed(number)
+    @settings(max_examples=count, database=None, deadline=None, print_blob=False, report_multiple_bugs=False,
+              phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
+              suppress_health_check=list(HealthCheck))
+    @given(programs())
+    def each(text):
+        see(text)
+    each()
+
+
+def write(text: str, folder: str) -> Path:
+    path = Path(folder) / f"program_{hashlib.sha256(text.encode()).hexdigest()[:12]}.py"
+    path.write_text(text)
+    return path
+
+
+def work(number: int, count: int, say: Connection) -> None:
+    """In a worker: draw a chunk and check it batch by batch, saying each batch before and its failures after."""
+    from compiled import check
+    texts: dict[str, None] = {}
+    draw(number, count, lambda text: texts.setdefault(text))
+    kept = list(texts)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        for start in range(0, len(kept), BATCH):
+            batch = kept[start:start + BATCH]
+            say.send(("batch", number, batch))
+            found = check([write(text, folder) for text in batch])
+            say.send(("done", number, [text for text, failure in zip(batch, found) if failure]))
+    say.send(("end", number, []))
+
+
+def alone(text: str) -> Failure | None:
+    """What is wrong with one program, found in a process of its own: also an abort or a hang."""
+    def target(say: Connection):
+        from compiled import check
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+            say.send(check([write(text, folder)])[0])
+    process, answer = start(target)
+    try:
+        if not answer.poll(LIMIT_S):
+            return ("hang", f"no result after {LIMIT_S} s")
+        return answer.recv()
+    except EOFError:
+        process.join()
+        return (f"abort {process.exitcode}", f"the process ended with {process.exitcode}")
+    finally:
+        process.kill()
+        process.join()
+
+
+def start(target: Callable, *arguments) -> tuple[multiprocessing.Process, Connection]:
+    """A forked process and what it says."""
+    answer, say = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=target, args=(*arguments, say), daemon=True)
+    process.start()
+    say.close()
+    return process, answer
+
+
+class Run:
+    """A run of the command: workers, counts and failures."""
+
+    def __init__(self, options):
+        self.options, self.started = options, time.monotonic()
+        self.clean, self.failures, self.suspects = 0, [], []
+        self.numbers = iter(range(options.seed * 1_000_000, 1 << 62))
+        self.running: dict[Connection, list] = {}              # answer: [process, number, batch, since]
+
+    def all(self) -> None:
+        try:
+            while not self.finished():
+                while len(self.running) < self.options.workers and self.remaining() > 0:
+                    number = next(self.numbers)
+                    process, answer = start(work, number, min(CHUNK, max(self.remaining() * 3 // 2, 20)))
+                    self.running[answer] = [process, number, [], time.monotonic()]
+                if not self.running:
+                    break
+                for answer in wait(list(self.running), timeout=5):
+                    self.hear(answer)
+                self.watch()
+                self.progress()
+        finally:
+            for process, *_ in self.running.values():
+                process.kill()
+                process.join()
+
+    def finished(self) -> bool:
+        return self.clean >= self.options.programs or len(self.failures) >= self.options.failures
+
+    def remaining(self) -> int:
+        return self.options.programs - self.clean
+
+    def hear(self, answer: Connection) -> None:
+        entry = self.running[answer]
+        try:
+            what, number, texts = answer.recv()
+        except EOFError:
+            self.lost(answer)
+            return
+        entry[3] = time.monotonic()
+        if what == "batch":
+            entry[2] = texts
+        elif what == "done":
+            self.clean += len(entry[2]) - len(texts)
+            entry[2] = []
+            self.suspect(number, texts)
+        else:
+            entry[0].join()
+            del self.running[answer]
+
+    def watch(self) -> None:
+        for answer, (_, _, _, since) in list(self.running.items()):
+            if time.monotonic() - since > LIMIT_S:
+                self.lost(answer)
+
+    def lost(self, answer: Connection) -> None:
+        """A worker died or hangs: each program of its batch is a suspect. The rest of its chunk is not counted."""
+        process, number, batch, _ = self.running.pop(answer)
+        process.kill()
+        process.join()
+        if not batch:
+            print(f"\na worker ended with {process.exitcode} while it drew programs (number {number})")
+        self.suspect(number, batch)
+
+    def suspect(self, number: int, texts: list[str]) -> None:
+        for text in texts:
+            failure = alone(text)
+            if failure is None:
+                self.clean += 1
+            elif len(self.failures) < self.options.failures and failure[0] not in self.options.ignore:
+                self.failures.append(failure)
+                self.report(number, text, failure)
+        for entry in self.running.values():
+            entry[3] = time.monotonic()
+
+    def report(self, number: int, text: str, failure: Failure) -> None:
+        print(f"\n{failure[0]}: {failure[1][:600]}", flush=True)
+        small = text if self.options.no_shrink else shrunk(number, text, failure)
+        self.options.repros.mkdir(parents=True, exist_ok=True)
+        path = write(f'"""{failure[0]}: {alone(small)[1]}"""\n{small}', str(self.options.repros))
+        print(f"    written: {path}", flush=True)
+
+    def progress(self) -> None:
+        seconds = time.monotonic() - self.started
+        end = "\r" if sys.stdout.isatty() else "\n"
+        if end == "\r" or seconds - getattr(self, "said", -60) >= 20:
+            self.said = seconds
+            print(f"{self.clean} of {self.options.programs} programs clean, {len(self.failures)} failures, {seconds:.0f} s, "
+                  f"{self.clean / seconds:.1f} a second", end=end, flush=True)
+
+
+def shrunk(number: int, text: str, failure: Failure) -> str:
+    """The smallest program found that fails in the same way: hypothesis draws the chunk again, and shrinks from `text` on."""
+    smallest, deadline, found = text, time.monotonic() + SHRINK_S, False
+
+    def see(candidate: str) -> None:
+        nonlocal smallest, found
+        found = found or candidate == text
+        if not found or time.monotonic() > deadline and candidate != smallest:
+            return
+        again = failure if candidate in (text, smallest) else alone(candidate)
+        if again is not None and again[0] == failure[0]:
+            smallest = candidate
+            raise AssertionError
+    sys.stdout.flush()
+    quiet, kept = os.open(os.devnull, os.O_WRONLY), os.dup(1)
+    os.dup2(quiet, 1)
+    try:
+        draw(number, CHUNK, see, shrink=True)
+    except AssertionError:
+        pass
+    except Exception as error:                                # hypothesis calls a failure that time decides flaky
+        if "Flaky" not in type(error).__name__:
+            raise
+    finally:
+        os.dup2(kept, 1)
+    return smallest
+
+
+def options_of(arguments: list[str]):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, help="programs to check again")
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--failures", type=int, default=5, help="stop after so many")
+    parser.add_argument("--repros", type=Path, default=Path("fuzz-repros"))
+    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--ignore", action="append", default=[], help="a kind of failure that is not counted")
+    return parser.parse_args(arguments)
+
+
+def prepare() -> None:
+    """Import what the forks need, once."""
+    import torch
+    torch.set_num_threads(1)                                  # an OpenMP pool does not survive a fork
+    from dsl import alias
+    alias.install("emulator")
+    import compiled  # noqa: F401
+    alias.warm()
+
+
+def main(arguments: list[str]) -> int:
+    options = options_of(arguments)
+    prepare()
+    if options.files:
+        found = {str(path): alone(path.read_text()) for path in options.files}
+        for path, failure in found.items():
+            print(f"{path}: {': '.join(failure) if failure else 'clean'}")
+        return any(found.values())
+    run = Run(options)
+    try:
+        run.all()
+    except KeyboardInterrupt:
+        print("\nstopped")
+    seconds = time.monotonic() - run.started
+    print(f"\n{run.clean} programs clean, {len(run.failures)} failures, {seconds:.0f} s, {run.clean / seconds:.1f} a second")
+    return bool(run.failures)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(main(sys.argv[1:]))
