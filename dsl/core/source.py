@@ -106,7 +106,7 @@ def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types
 
     A method is compiled in a class of its own class's name, so that `self.__name` is mangled as it was.
     """
-    freevars = ["__dsl__", *function.__code__.co_freevars]
+    freevars = list(dict.fromkeys(["__dsl__", *function.__code__.co_freevars]))    # inside a rewritten one it has both
     owner = function.__qualname__.split(".")[-2:-1]
     in_class = bool(owner) and owner[0].isidentifier()
     is_lambda = isinstance(definition, ast.Lambda)
