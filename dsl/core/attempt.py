@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import trace
+from dsl.core.errors import untell
 from dsl.core.mlir import Operation
 from dsl.span import Span
 
@@ -53,8 +54,8 @@ class Attempt:
         self.told = set(_told)
         self.said: list[Callable[[], None]] = []
         _waiting.append(self.said)
-        self.catching = warnings.catch_warnings(record=True)
-        self.caught = self.catching.__enter__()
+        self.caught: list[tuple] = []
+        self.showing, warnings.showwarning = warnings.showwarning, lambda *warning: self.caught.append(warning)
         return self
 
     def discard(self, scratches: Sequence[Operation]) -> None:
@@ -70,14 +71,13 @@ class Attempt:
             self.state.smem_bytes = self.smem_bytes
 
     def __exit__(self, *_error) -> None:
-        self.catching.__exit__(None, None, None)
+        warnings.showwarning = self.showing
         _waiting.pop()
-        if self.discarded:
-            return
-        for warning in self.caught:
-            when_accepted(lambda warning=warning: warnings.showwarning(
-                warning.message, warning.category, warning.filename, warning.lineno, warning.file, warning.line))
-        for action in self.said:
+        for warning in self.caught:             # the author's own are given once a place, so they do not come again
+            message, category, file, line, *_ = warning
+            if not (self.discarded and untell(str(message), category, file, line)):
+                warnings.showwarning(*warning)              # to the attempt around, if there is one
+        for action in self.said if not self.discarded else ():
             when_accepted(action)
 
 

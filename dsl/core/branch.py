@@ -33,14 +33,14 @@ def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tup
         return then(*state) if test else orelse(*state)
     named = Name.all(names)
     results = _branch(flag, then, orelse, state, named, ("nothing assigns `{}` where this is false",
-                                                         "nothing assigns `{}` where this is true"))
+                                                         "nothing assigns `{}` where this is true"), warns=True)
     warn_of_names(named, state, results)
     return results
 
 
 def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names: list[Name],
-            missing: tuple[str, str]) -> tuple:
-    """`missing`: what to say of a variable that only the one arm, or only the other, assigns."""
+            missing: tuple[str, str], warns: bool = False) -> tuple:
+    """`missing`: what to say of a variable that only the one arm, or only the other, assigns. `warns`: of changed state."""
     heap = Heap((then, orelse), [(name.name, value) for name, value in zip(names, state)])
     arms = [_traced_arm(arm, state, heap, (here(), text)) for arm, text in zip((then, orelse), reversed(missing))]
     joins = Join(arms, heap)
@@ -51,7 +51,8 @@ def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names
     by_key = {key: change for arm in reversed(arms) if not arm.ended for key, change in arm.changes.items()}
     changes = list(by_key.values())
     slots = [(change, joins.slot(change)) for change in changes]
-    warn_of_state(changes, "if")
+    if warns:
+        warn_of_state(changes, "if")
     for side, arm in enumerate(arms):
         arm.scratch.end("scf.yield", [pair[side] for pair in joins.pairs])
     made = mlir.op("scf.if", [left.type for left, _ in joins.pairs], [flag.ir()], regions=2)

@@ -57,7 +57,19 @@ class PortabilityWarning(UserWarning):
     """This program works here and is rejected by NVIDIA's compiler; the text names its diagnostic."""
 
 
-_warned: dict[str, dict] = {}
+_warned: dict[str, dict] = {}            # for each file of the author what it has been warned of, as `warnings` keeps it
+
+
+def tell(text: str, category: type[Warning], place: Span, **module: str) -> None:
+    """Warn, once a place (in `module`). Raises the warning where the author made it an error."""
+    warnings.warn_explicit(text, category, place.file, place.line, registry=_warned.setdefault(place.file, {}),
+                           **module)
+
+
+def untell(text: str, category: type[Warning], file: str, line: int) -> bool:
+    """Forget a warning that nobody saw; whether it is one of this package, which comes again."""
+    known = _warned.get(file, {}).pop((text, category, line), None)
+    return known is not None or issubclass(category, (PortabilityWarning, DSLWarning))
 
 
 def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Span | None = None) -> None:
@@ -68,8 +80,7 @@ def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Sp
     place = place or span.here()
     known = f" ({id})" if id else ""
     try:
-        warnings.warn_explicit(f"{what}: NVIDIA's compiler rejects that{known}", PortabilityWarning, place.file,
-                               place.line, registry=_warned.setdefault(place.file, {}))
+        tell(f"{what}: NVIDIA's compiler rejects that{known}", PortabilityWarning, place)
     except PortabilityWarning:
         raise DSLUserCodeError(f"{what}, which NVIDIA's compiler rejects", id=id, fix=fix, place=place) from None
 
@@ -78,8 +89,6 @@ class DSLWarning(UserWarning):
     """Something of the author's program that is accepted and probably not meant."""
 
 
-def warn(what: str, id: str, once: bool = False) -> None:
-    """Warn, at the author's expression, of `what` (a sentence); with `once` a place hears the same only once."""
-    place = span.here()
-    registry = _warned.setdefault(place.file, {}) if once else None
-    warnings.warn_explicit(f"{id}: {what}", DSLWarning, place.file, place.line, registry=registry)
+def warn(what: str, id: str) -> None:
+    """Warn, at the author's expression, once a place, of `what` (a sentence)."""
+    tell(f"{id}: {what}", DSLWarning, span.here())

@@ -14,11 +14,10 @@ import ast
 import copy
 import inspect
 import types
-import warnings
 from collections.abc import Callable
 
 from dsl.core.depth import deep
-from dsl.core.errors import PortabilityWarning
+from dsl.core.errors import warn_not_portable
 from dsl.core.flow import Analysis, Flow
 from dsl.core.exits import Exits, Guard, put_at
 from dsl.core.rewrite_expression import Expressions, Grammar
@@ -372,14 +371,13 @@ class _Rewriter(Expressions):
         """Warn that upstream rejects this; where warnings are errors, that is the author's error."""
         if not self.grammar.warns_of_exits or getattr(statement, "is_ours", False):
             return
+        if isinstance(statement, (ast.For, ast.While)):
+            warn_not_portable("a dynamic loop has an `else`", "UNSUP_LOOP_ELSE", place=self._span(statement.orelse[0]),
+                              fix="write it after the loop, under a flag where the loop is broken out of")
+            return
         word = type(statement).__name__.lower()
-        text = f"`{word}` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"
-        try:
-            warnings.warn_explicit(text, PortabilityWarning, self.file, statement.lineno)
-        except PortabilityWarning:
-            self._error(statement, f"`{word}` leaves a dynamic statement, which NVIDIA's compiler rejects",
-                        "guard the rest with a flag, or mark what is static with const_expr and range_constexpr",
-                        "UNSUP_EARLY_EXIT")
+        warn_not_portable(f"`{word}` leaves a dynamic statement", "UNSUP_EARLY_EXIT", place=self._span(statement),
+                          fix="guard the rest with a flag, or mark what is static with const_expr and range_constexpr")
 
     # --- variables ---
 

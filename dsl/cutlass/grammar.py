@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import builtins
-import warnings
 
 from dsl.core import control, failure, item, output
 from dsl.core import expression as core_expression
 from dsl.core.control import Range
 from dsl.core.dtypes import is_dynamic
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, tell
 from dsl.core.helper import Helpers
 from dsl.core.rewrite import Grammar
-from dsl.span import author_frame, of_frame
+from dsl.span import author_frame, here, of_frame
 
 
 class Constexpr:
@@ -72,8 +71,8 @@ class _Hooks:
             raise DSLUserCodeError("cutlass.range(vectorize=True) needs compute capability 10", id="UNSUP_ARCH",
                                    fix="drop vectorize")
         if prefetch_stages or pipelining:
-            warnings.warn("software pipelining skipped: cutlass.range(prefetch_stages=) compiles as a plain loop here",
-                          stacklevel=2)
+            tell("software pipelining skipped: cutlass.range(prefetch_stages=) compiles as a plain loop here",
+                 UserWarning, here())
         return Range(*bounds, unroll=unroll, unroll_full=unroll_full)
 
     def range_dynamic(self, *bounds, **options) -> Range:
@@ -84,7 +83,7 @@ class _Hooks:
 def _deprecated(text: str) -> None:
     frame = author_frame()
     place = of_frame(frame)
-    warnings.warn_explicit(text, DeprecationWarning, place.file, place.line, module=frame.f_globals.get("__name__"))
+    tell(text, DeprecationWarning, place, module=frame.f_globals.get("__name__", "<unknown>"))
 
 
 _MODULES = (control, core_expression, failure, item, output)

@@ -151,7 +151,7 @@ def warn_of_sign(given: int | float, annotation: type[Numeric], becomes: int, na
     """Say that a Python number is too large for the signed type it is passed as."""
     signed = as_python_number(annotation)
     warn(f"{given} for the {annotation} `{name}` is passed as {signed}, as every Python number is, and becomes "
-         f"{becomes}: pass {annotation}({given})", "TYPE_INT_LITERAL_OUT_OF_RANGE", once=True)
+         f"{becomes}: pass {annotation}({given})", "TYPE_INT_LITERAL_OUT_OF_RANGE")
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,12 @@ class _Child:
         reply_reader, reply_writer = os.pipe()
         self.words = tempfile.TemporaryFile()
         outlives_no_parent = threading.current_thread() is threading.main_thread()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)      # of forking beside threads: LLVM uses none
+        silent = ("ignore", None, DeprecationWarning, None, 0)       # of forking beside threads: LLVM uses none
+        warnings.filters.insert(0, silent)       # with catch_warnings every warning given so far would be given again
+        try:
             self.pid = os.fork()
+        finally:
+            warnings.filters.remove(silent)
         if self.pid == 0:
             os.close(request_writer)
             os.close(reply_reader)

@@ -210,7 +210,7 @@ def test_python_integers_take_the_type_of_the_others():
         xs = [1, x, 200]
         assert type(xs[i]) is Uint8
         return xs[i]
-    assert [program(i, 5) for i in range(3)] == [1, 5, 200]
+    assert [program(i, Uint8(5)) for i in range(3)] == [1, 5, 200]
 
 
 @pytest.mark.filterwarnings("default::dsl.core.errors.PortabilityWarning")
