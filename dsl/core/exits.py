@@ -41,7 +41,8 @@ class _Loop:
 
 
 class Exits:
-    """Lowers the exits of one function. `is_dynamic(statement)` says which If, For and While become closures."""
+    """Lowers the exits of one function. `is_dynamic(statement)` says which If, For and While become closures;
+    `found(statement)` is told each dynamic exit, and each dynamic loop with an `else` after the exits in its body."""
 
     def __init__(self, is_dynamic: Callable[[ast.stmt], bool], found: Callable[[ast.stmt], None]):
         self.is_dynamic, self.found = is_dynamic, found
@@ -174,6 +175,8 @@ class Exits:
             made.insert(0, _assign(loop.broke, ast.Constant(False), statement))
         outside = flags - {loop.broke, loop.continued}
         if statement.orelse and (loop.dynamic or stops):
+            if loop.dynamic:
+                self.found(statement)
             made[-1].orelse = []
             orelse, more = self._block(statement.orelse)
             if stops:

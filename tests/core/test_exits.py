@@ -146,6 +146,32 @@ def test_each_exit_out_of_a_dynamic_statement_is_warned_of(check):
         "`break` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"]
 
 
+def test_the_else_of_a_dynamic_loop_is_warned_of(check):
+    from dsl.core.pointer import Pointer
+
+    def program(n: Int32, p: Pointer):
+        # CHECK: scf.for
+        # CHECK: scf.while
+        for i in range(n):
+            p[i] = n
+        else:
+            n += 1
+        while n > 4:
+            n -= 1
+        else:
+            n += 2
+        for i in range_constexpr(2):
+            n += i
+        else:
+            p.store(n)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check(program)
+    assert [(str(warning.message), warning.lineno - program.__code__.co_firstlineno)
+            for warning in caught if warning.category is PortabilityWarning] == [
+        ("a dynamic loop has an `else`: NVIDIA's compiler rejects that (UNSUP_LOOP_ELSE)", line) for line in (6, 10)]
+
+
 def test_static_exits_stay_pythons(check):
     from dsl.core.pointer import Pointer
 

@@ -1,0 +1,52 @@
+"""What NVIDIA's compiler rejects of the repros, `--portable` refuses under the same id."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import repro
+
+ROOT = Path(__file__).parents[2]
+REPROS = [repro.read(path) for path in sorted(ROOT.joinpath("repros").glob("*.py"))]
+REJECTED = [one for one in REPROS if one.nvidia and one.nvidia.rejected]
+WITHOUT_ID = {"name 'x' is not defined": "SCOPE_UNBOUND_NAME"}
+# NVIDIA's compiles these; what it refuses is a use of what the function returned.
+IN_PYTHON = {"jit_function_returns_numbers_to_python"}
+
+RUN = """
+import json, runpy, sys, warnings
+from dsl import alias
+from dsl.core.errors import DSLUserCodeError, PortabilityWarning
+alias.install("emulator")
+for path, params in json.load(sys.stdin):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", PortabilityWarning)
+        try:
+            runpy.run_path(path)["run"](**params)
+            print("ran")
+        except DSLUserCodeError as error:
+            print(error.id)
+"""
+
+
+@pytest.fixture(scope="module")
+def ids() -> dict[str, str]:
+    """What each of the programs ends with, by its name."""
+    programs = [(str(one.path), dict(next(one.cases()).params)) for one in REJECTED]
+    done = subprocess.run([sys.executable, "-c", RUN], input=json.dumps(programs), capture_output=True, text=True,
+                          cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return dict(zip((one.path.stem for one in REJECTED), done.stdout.split(), strict=True))
+
+
+@pytest.mark.parametrize("one", REJECTED, ids=lambda one: one.path.stem)
+def test_is_refused_under_its_id(one, ids):
+    name = one.nvidia.rejected
+    assert re.fullmatch(r"[A-Z][A-Z_]+", name) or name in WITHOUT_ID
+    expected = "ran" if one.path.stem in IN_PYTHON else WITHOUT_ID.get(name, name)
+    assert ids[one.path.stem] == expected
