@@ -1,0 +1,529 @@
+"""The record, indexed: what each claim's state is, what was run, and what a run knew. Reading only; no numpy here.
+
+    with index.open_index(root) as records:        # root: store.root_of(some path); builds or updates .repro/index.sqlite
+        records.cells()                            # [Cell]: one for each claim, case, arch, compiler and host
+        records.records("repros/shfl.py", case="width=8", arch="sm_90", compiler="embedded", host="p1")  # newest first
+        records.record("1f2e3d4c-17")              # Record; also by a prefix that only one has. Raises NoRecord
+        records.damaged()                          # lines of record files that cannot be read, for a warning
+
+`Cell`: claim (the repro's path below the root), case ("" without params), title (the claim's sentence), arch ("sm_90":
+no suffix a or f; "any" for programs without kernels), compiler (as it was asked for: "embedded", "nvidia",
+"nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale, regressed, contradicted,
+predicted, flaky, failing, unknown), last_validated (date of the newest pass on hardware, or None), last, last_good,
+first_bad (ids of records or None), passes, fails, ticks ("ppfp": the newest verdicts, oldest first).
+`combine(cells)` gives the state of a group of cells: of a claim over its cases and hosts.
+
+`Record`: the columns of a cell, and id, date, verdict (pass | fail | contradicted | infra | skip), verdict_reason,
+outcome, provenance (flat: name -> text, number or None; `ptx.KERNEL` and `sass.KERNEL` are hashes), outputs
+(name -> {sha256, dtype, shape}; dtype and shape absent in old records), differences (a list of {output, against,
+message, count, size, first: [[index, where, expected, got]], lanes: 32 counts or None}), histogram (a list of
+{count, outputs}, or None), durations (phase -> seconds), detail (class, id, line of a rejection; kind of a fault),
+ptx() and sass() (kernel -> text, without those that were not kept), rerun (the command that asks again).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shlex
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from harness import store
+from harness.states import Event, Now, Summary, combined, state, summarise
+
+SCHEMA = "1"
+FILE = "index.sqlite"
+TAIL = 64
+CELL = ("claim", "case_name", "arch", "compiler", "host")
+_TABLES = """
+create table meta (key text primary key, value text);
+create table file (path text primary key, size int, mtime_ns int, offset int, tail text);
+create table damage (path text, offset int);
+create table record (id text primary key, path text, offset int, length int, claim text, case_name text, arch text,
+    compiler text, host text, hardware int, verdict text, reason text, date text, digest text, title text);
+create index record_cell on record (claim, case_name, arch, compiler, host, date);
+create index record_date on record (date);
+create table cell (claim text, case_name text, arch text, compiler text, host text, hardware int, title text,
+    summary text, primary key (claim, case_name, arch, compiler, host));
+create table source (path text primary key, size int, mtime_ns int, sha256 text);
+"""
+
+
+class NoRecord(Exception):
+    """No record, or more than one, is called so; the text says which there are."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One claim's case on one arch, by one compiler, on one host."""
+
+    claim: str
+    case: str
+    title: str
+    arch: str
+    compiler: str
+    host: str
+    hardware: bool
+    state: str
+    reason: str
+    last_validated: str | None
+    last: str | None
+    last_good: str | None
+    first_bad: str | None
+    passes: int
+    fails: int
+    ticks: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the record."""
+
+    id: str
+    date: str
+    claim: str
+    case: str
+    title: str
+    arch: str
+    compiler: str
+    host: str
+    hardware: bool
+    verdict: str
+    verdict_reason: str
+    outcome: str
+    digest: str
+    provenance: dict[str, Any]
+    outputs: dict[str, dict[str, Any]]
+    differences: list[dict[str, Any]]
+    histogram: list[dict[str, Any]] | None
+    durations: dict[str, float]
+    detail: dict[str, Any]
+    line: dict[str, Any] = field(repr=False, default_factory=dict)
+    folders: tuple[Path, ...] = field(repr=False, default=())
+
+    def ptx(self) -> dict[str, str]:
+        return self._texts("ptx", self.line.get("kernels"))
+
+    def sass(self) -> dict[str, str]:
+        return self._texts("sass", self.line.get("sass"))
+
+    def _texts(self, kind: str, hashes: dict[str, str] | None) -> dict[str, str]:
+        found = {k: store.kept_text(list(self.folders), f"{h}.{kind}") for k, h in (hashes or {}).items()}
+        return {kernel: text for kernel, text in found.items() if text is not None}
+
+    @property
+    def rerun(self) -> str:
+        argv = ["uv", "run", "repro", "run", self.claim]
+        argv += [part for one in self.case.split(",") if one for part in ("-p", one)]
+        argv += ["--host", self.host] if self.host not in ("embedded", "replay") else []
+        argv += ["--compiler", self.compiler] if self.compiler != "embedded" else []
+        return shlex.join(argv)
+
+
+def combine(cells: Iterable[Cell]) -> str:
+    """The state of a group of cells: the worst; a prediction adds nothing where hardware answered the same case."""
+    cases: dict[tuple[str, str, str, str], list[tuple[str, bool]]] = {}
+    for cell in cells:
+        cases.setdefault((cell.claim, cell.case, cell.arch, cell.compiler), []).append((cell.state, cell.hardware))
+    return combined((combined(group), False) for group in cases.values())
+
+
+def open_index(root: Path) -> Index:
+    """The index of a project's records, up to date."""
+    return Index(root)
+
+
+# --- what a line of the record says ----------------------------------------------------------------------------------
+
+
+def column(line: dict[str, Any]) -> dict[str, Any]:
+    """The cell that a line belongs to."""
+    device = line.get("device") or {}
+    arch = str(device.get("arch") or "any")
+    return {
+        "claim": str(line["repro"]),
+        "case_name": str(line.get("case") or ""),
+        "arch": arch.rstrip("af") if arch.startswith("sm_") else arch,
+        "compiler": str(line.get("asked") or (line.get("compiler") or {}).get("name") or "embedded"),
+        "host": str(line.get("host") or "embedded"),
+    }
+
+
+def provenance(line: dict[str, Any]) -> dict[str, Any]:
+    """Everything that could explain a verdict, flat."""
+    device, compiler = line.get("device") or {}, line.get("compiler") or {}
+    found = {
+        "repro_sha256": (line.get("key") or {}).get("repro_sha256"),
+        "golden_sha256": line.get("golden_sha256"),
+        "bundle_sha256": line.get("bundle_sha256"),
+        "lock_sha256": line.get("lock_sha256"),
+        "compiler": compiler.get("name"),
+        "compiler_version": compiler.get("version"),
+        **{f"compiler.{k}": v for k, v in sorted(compiler.items()) if k not in ("name", "version")},
+        **{str(k): v for k, v in sorted((line.get("versions") or {}).items())},
+        "device": device.get("kind"),
+        "gpu": device.get("name") if line_is_hardware(line) else None,
+        "gpu_uuid": device.get("uuid"),
+        "arch": device.get("arch"),
+        "driver": device.get("driver"),
+        "host": line.get("host"),
+        "seed": line.get("seed"),
+        **{f"ptx.{k}": v for k, v in sorted((line.get("kernels") or {}).items())},
+        **{f"sass.{k}": v for k, v in sorted((line.get("sass") or {}).items())},
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def line_is_hardware(line: dict[str, Any]) -> bool:
+    return bool(line.get("hardware", (line.get("device") or {}).get("kind") == "cuda"))
+
+
+def _facts(line: dict[str, Any]) -> dict[str, Any]:
+    return provenance(line) | {"kernels": line.get("kernels") or {}, "case": line.get("case") or ""}
+
+
+# --- the index -------------------------------------------------------------------------------------------------------
+
+
+class Index:
+    """An SQLite file that can be thrown away: it is made anew where it is missing, old, broken or does not fit."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.path = self.root / store.LOCAL / FILE
+        self._folders = store.record_folders(self.root)
+        self._db: sqlite3.Connection | None = None
+        files = self._files()
+        try:
+            self._db = self._connect(self.path) if self.path.exists() else None
+            fresh = self._db is not None and self._update(files)
+        except (sqlite3.Error, OSError, KeyError, ValueError, TypeError):
+            fresh = False
+        if not fresh:
+            self.rebuild(files)
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    # --- reading ---
+
+    def cells(self) -> list[Cell]:
+        """Every cell that has a record, by claim, case, arch, compiler and host."""
+        sql = "select claim, case_name, arch, compiler, host, hardware, title, summary from cell order by 1, 2, 3, 4, 5"
+        rows = [(*row[:7], _summary(row[7])) for row in self._read(sql)]
+        sources = self._sources(rows)
+        drivers = _newest(rows, lambda row: row[4], lambda event: event.facts.get("driver"))
+        kernels = _newest(rows, lambda row: row[:4], lambda event: event.facts.get("kernels"))
+        rivals: dict[tuple, list[tuple[str, Event]]] = {}
+        for row in rows:
+            if row[7].last:
+                rivals.setdefault(row[:4], []).append((row[4], row[7].last))
+        return [self._cell(row, sources, drivers, kernels, rivals) for row in rows]
+
+    def _cell(self, row: tuple, sources: dict, drivers: dict, kernels: dict, rivals: dict) -> Cell:
+        claim, case, arch, compiler, host, hardware, title, summary = row
+        repro, golden = sources[claim, case]
+        now = Now(repro is not None, repro, golden, drivers.get(host), kernels.get(row[:4]))
+        others = [event for name, event in rivals.get(row[:4], ()) if name != host]
+        found, reason = state(summary, now, others)
+        good = summary.last_good
+        return Cell(
+            claim=claim, case=case, title=title, arch=arch, compiler=compiler, host=host, hardware=bool(hardware),
+            state=found, reason=reason, last_validated=good.date if good and good.hardware else None,
+            last=_id(summary.last), last_good=_id(good), first_bad=_id(summary.first_bad),
+            passes=summary.passes, fails=summary.fails, ticks=summary.ticks,
+        )  # fmt: skip
+
+    def records(
+        self,
+        claim: str | None = None,
+        case: str | None = None,
+        arch: str | None = None,
+        compiler: str | None = None,
+        host: str | None = None,
+        since: str | None = None,
+        limit: int | None = None,
+    ) -> list[Record]:
+        """The records that fit, newest first."""
+        wanted = {"claim": claim, "case_name": case, "arch": arch, "compiler": compiler, "host": host}
+        terms = [f"{key} = ?" for key, value in wanted.items() if value is not None]
+        values: list[Any] = [value for value in wanted.values() if value is not None]
+        if since:
+            terms.append("date >= ?")
+            values.append(since)
+        where = f" where {' and '.join(terms)}" if terms else ""
+        tail = f" limit {int(limit)}" if limit is not None else ""
+        sql = f"select path, offset, length, id from record{where} order by date desc, id desc{tail}"
+        return [self._load(*row) for row in self._read(sql, values)]
+
+    def record(self, name: str) -> Record:
+        """The record whose id is or begins so. Raises NoRecord."""
+        sql = "select path, offset, length, id from record where id = ? or id like ? escape '\\' order by id = ? desc"
+        like = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        rows = self._read(sql, [name, like, name]) if name else []
+        if not rows:
+            raise NoRecord(f"there is no record {name!r}; `repro history CLAIM` lists those of a claim")
+        if len(rows) > 1 and rows[0][3] != name:
+            raise NoRecord(f"{name!r} begins several records: {', '.join(row[3] for row in rows)}")
+        return self._load(*rows[0])
+
+    def damaged(self) -> list[str]:
+        """`FILE:OFFSET` of each line that cannot be read, and each last line that was cut off."""
+        rows = self._read("select * from damage order by 1, 2")
+        found = [f"{path}: the line at byte {at} is damaged" for path, at in rows]
+        cut = self._read("select path, size - offset from file where offset < size order by 1")
+        return found + [f"{path}: the last {left} bytes are no whole line" for path, left in cut]
+
+    def count(self) -> int:
+        """How many records there are."""
+        return self._read("select count(*) from record")[0][0]
+
+    def hosts(self) -> list[str]:
+        return [row[0] for row in self._read("select distinct host from cell order by 1")]
+
+    def _load(self, path: str, offset: int, length: int, name: str) -> Record:
+        line = self._line(path, offset, length)
+        place, shapes = column(line), line.get("shapes") or {}
+        hashes = line.get("outputs") or {}
+        return Record(
+            id=name, date=str(line.get("date")), claim=place["claim"], case=place["case_name"],
+            title=str(line.get("title") or ""), arch=place["arch"], compiler=place["compiler"], host=place["host"],
+            hardware=line_is_hardware(line), verdict=str(line.get("verdict")),
+            verdict_reason=str(line.get("reason") or ""), outcome=str(line.get("outcome")),
+            digest=str(line.get("digest") or ""), provenance=provenance(line),
+            outputs={k: {"sha256": h} | dict(zip(("dtype", "shape"), shapes.get(k, ()))) for k, h in hashes.items()},
+            differences=list(line.get("differences") or []), histogram=line.get("histogram"),
+            durations=dict(line.get("durations") or {}), detail=dict(line.get("detail") or {}),
+            line=line, folders=tuple(self._folders),
+        )  # fmt: skip
+
+    def _line(self, path: str, offset: int, length: int) -> dict[str, Any]:
+        with open(self.root / path, "rb") as file:
+            file.seek(offset)
+            return json.loads(file.read(length))
+
+    def _read(self, sql: str, values: Iterable[Any] = ()) -> list[tuple]:
+        values = list(values)
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            if "locked" in str(error):
+                raise
+        self.rebuild(self._files())
+        return self._db.execute(sql, values).fetchall()
+
+    # --- writing ---
+
+    def rebuild(self, files: dict[str, tuple[int, int]] | None = None) -> None:
+        """Make the index anew beside the old one and put it in its place; in memory where it cannot be written."""
+        files = self._files() if files is None else files
+        self.close()
+        part = self.path.with_name(f".{FILE}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+        try:
+            store.make_folder(self.path.parent)
+            self._db = self._connect(part, sync=False)
+            self._fill(files)
+            self.close()
+            os.replace(part, self.path)
+            self._db = self._connect(self.path)
+        except (OSError, sqlite3.Error):
+            self.close()
+            self._db = self._connect(":memory:")
+            self._fill(files)
+        finally:
+            for left in (part, part.with_name(part.name + "-journal")):
+                with contextlib.suppress(OSError):
+                    left.unlink(missing_ok=True)
+
+    def _connect(self, path: Path | str, sync: bool = True) -> sqlite3.Connection:
+        db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        if not sync:
+            db.execute("pragma synchronous = off")
+            db.execute("pragma journal_mode = off")
+        return db
+
+    def _fill(self, files: dict[str, tuple[int, int]]) -> None:
+        self._db.executescript(_TABLES)
+        self._db.execute("begin")
+        self._take({path: (0, *files[path]) for path in sorted(files)})
+        self._db.execute("insert into meta values ('schema', ?)", [SCHEMA])
+        self._db.execute("commit")
+
+    def _files(self) -> dict[str, tuple[int, int]]:
+        """Size and time of each record file, by its path below the root."""
+        found = {}
+        for folder in self._folders:
+            for entry in os.scandir(folder):
+                if entry.name.endswith(".jsonl") and entry.is_file():
+                    about = entry.stat()
+                    found[os.path.relpath(entry.path, self.root)] = (about.st_size, about.st_mtime_ns)
+        return found
+
+    def _update(self, files: dict[str, tuple[int, int]]) -> bool:
+        """Take what was appended since; False where the index does not fit the files and must be made anew."""
+        if self._db.execute("select value from meta where key = 'schema'").fetchone() != (SCHEMA,):
+            return False
+        grown = self._grown(files)
+        if grown:
+            self._db.execute("begin immediate")
+            try:
+                grown = self._grown(files)  # another process may have been faster
+                if grown:
+                    self._take(grown)
+                self._db.execute("commit")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("rollback")
+                raise
+        return grown is not None
+
+    def _grown(self, files: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int, int]] | None:
+        """path -> (offset, size, mtime_ns) of files with something new; None where a file is not what it was."""
+        known = {row[0]: row[1:] for row in self._db.execute("select * from file")}
+        if known.keys() - files.keys():
+            return None
+        found = {}
+        for path, (size, mtime_ns) in files.items():
+            if path not in known:
+                found[path] = (0, size, mtime_ns)
+                continue
+            old_size, old_mtime_ns, offset, tail = known[path]
+            if (size, mtime_ns) == (old_size, old_mtime_ns):
+                continue
+            if size <= old_size or self._tail(path, offset) != tail:
+                return None
+            found[path] = (offset, size, mtime_ns)
+        return found
+
+    def _tail(self, path: str, offset: int) -> str:
+        """A hash of the bytes before `offset`: whether a file that grew is still the one that was read."""
+        with open(self.root / path, "rb") as file:
+            file.seek(max(offset - TAIL, 0))
+            return hashlib.sha256(file.read(min(TAIL, offset))).hexdigest()
+
+    def _take(self, grown: dict[str, tuple[int, int, int]]) -> None:
+        touched = set()
+        for path, (offset, size, mtime_ns) in grown.items():
+            end = offset
+            for at, length, line in store.read_lines(self.root / path, offset):
+                end = at + length
+                try:
+                    touched.add(self._insert(path, at, length, line))
+                except (KeyError, TypeError, ValueError, AttributeError):
+                    self._db.execute("insert into damage values (?, ?)", [path, at])
+            row = [path, max(size, end), mtime_ns, end, self._tail(path, end)]
+            self._db.execute("insert or replace into file values (?, ?, ?, ?, ?)", row)
+        for place in touched:
+            self._summarise(place)
+
+    def _insert(self, path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[str, ...]:
+        if line is None:
+            raise ValueError("no object")
+        place = column(line)
+        cell = tuple(place[key] for key in CELL)
+        row = [store.line_id(line), path, at, length, *cell, line_is_hardware(line), str(line["verdict"]),
+               str(line.get("reason") or ""), str(line["date"]), str(line.get("digest") or ""),
+               str(line.get("title") or "")]  # fmt: skip
+        self._db.execute(f"insert or ignore into record values ({', '.join('?' * len(row))})", row)
+        return cell
+
+    def _summarise(self, place: tuple[str, ...]) -> None:
+        where = " and ".join(f"{key} = ?" for key in CELL)
+        sql = f"select id, date, verdict, reason, digest, hardware, path, offset, length, title from record where {where}"
+        rows = {row[0]: row for row in self._db.execute(sql, place)}
+        summary = summarise(Event(*row[:5], bool(row[5])) for row in rows.values())
+        table = asdict(summary)
+        for key in ("last", "last_good", "first_bad"):
+            if table[key]:
+                table[key]["facts"] = _facts(self._line(*rows[table[key]["id"]][6:9]))
+        newest = max(rows.values(), key=lambda row: (row[1], row[0]))
+        row = [*place, newest[5], newest[9], json.dumps(table)]
+        self._db.execute("insert or replace into cell values (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    # --- what is true now ---
+
+    def _sources(self, rows: list[tuple]) -> dict[tuple[str, str], tuple[str | None, str | None]]:
+        """(claim, case) -> the hashes of the repro and of what its golden says, now; None where there is none."""
+        known = {row[0]: row[1:] for row in self._read("select * from source")}
+        new: dict[str, tuple[int, int, str | None]] = {}
+        seen: dict[str, str | None] = {}
+
+        def hashed(path: str, of: Any) -> str | None:
+            if path not in seen:
+                try:
+                    about = os.stat(self.root / path)
+                    stamp = (about.st_size, about.st_mtime_ns)
+                    if path in known and known[path][:2] == stamp:
+                        seen[path] = known[path][2]
+                    else:
+                        seen[path] = of((self.root / path).read_bytes())
+                        new[path] = (*stamp, seen[path])
+                except OSError:
+                    seen[path] = None
+            return seen[path]
+
+        found = {}
+        for claim, case in dict.fromkeys(row[:2] for row in rows):
+            golden = f"{golden_folder(claim)}/{case or 'default'}.json"
+            found[claim, case] = (hashed(claim, _text_sha256), hashed(golden, store.answer_sha256))
+        if new:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("begin immediate")
+                values = [(path, *about) for path, about in new.items()]
+                self._db.executemany("insert or replace into source values (?, ?, ?, ?)", values)
+                self._db.execute("commit")
+        return found
+
+
+def golden_folder(claim: str) -> str:
+    """Where the goldens of a claim are, below the root."""
+    head, _, name = claim.rpartition("/")
+    return f"{head}/goldens/{name.removesuffix('.py')}".lstrip("/")
+
+
+def _text_sha256(data: bytes) -> str:
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def _summary(text: str) -> Summary:
+    table = json.loads(text)
+    for key in ("last", "last_good", "first_bad", "silent"):
+        table[key] = Event(**table[key]) if table[key] else None
+    return Summary(**table)
+
+
+def _newest(rows: list[tuple], group: Any, value: Any) -> dict[Any, Any]:
+    """For each group of cells, what their newest verdict says; without groups where it says None."""
+    found: dict[Any, tuple[tuple[str, str], Any]] = {}
+    for row in rows:
+        last = row[7].last
+        said = value(last) if last else None
+        if said is not None and (group(row) not in found or found[group(row)][0] < (last.date, last.id)):
+            found[group(row)] = ((last.date, last.id), said)
+    return {key: said for key, (_, said) in found.items()}
+
+
+def _id(event: Event | None) -> str | None:
+    return event.id if event else None
+
+
+def as_table(one: Cell | Record) -> dict[str, Any]:
+    """A cell or a record as plain data, for JSON."""
+    left_out = ("line", "folders")
+    return {f.name: getattr(one, f.name) for f in fields(one) if f.name not in left_out}
+

@@ -1,0 +1,170 @@
+"""What the records of one cell (a claim's case, on one arch, by one compiler, on one host) come to. Pure functions.
+
+`summarise` folds a cell's records, in any order and with repetitions, into a summary; `state` holds the summary
+against what is true now. docs/record.md has the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+VALIDATED, STALE, REGRESSED = "validated", "stale", "regressed"
+CONTRADICTED, PREDICTED, FLAKY = "contradicted", "predicted", "flaky"
+FAILING, UNKNOWN = "failing", "unknown"
+STATES = (CONTRADICTED, REGRESSED, FLAKY, FAILING, STALE, UNKNOWN, PREDICTED, VALIDATED)  # the worst first
+TICKS = 24
+_TICK = {"pass": "p", "fail": "f", "contradicted": "c"}
+NO_GOLDEN = "no golden"
+
+
+@dataclass(frozen=True)
+class Event:
+    """What of one record matters here. `digest` names the question: equal digests must get equal verdicts."""
+
+    id: str
+    date: str
+    verdict: str
+    reason: str = ""
+    digest: str = ""
+    hardware: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it says something of the claim: infra and skip do not, nor does an answer nobody judged yet."""
+        return self.verdict in _TICK and not (self.verdict == "fail" and self.reason == NO_GOLDEN)
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict == "pass"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A cell's records in short. `silent` is the newest record that says nothing of the claim."""
+
+    last: Event | None = None
+    last_good: Event | None = None
+    first_bad: Event | None = None  # the first after last_good, or the first of all where none is good
+    silent: Event | None = None
+    passes: int = 0
+    fails: int = 0
+    mixed: int = 0  # records under the digest of `last` whose verdict is not that of `last`
+    ticks: str = ""  # the newest verdicts, oldest first: p f c
+
+
+@dataclass(frozen=True)
+class Now:
+    """What is true of a cell's claim today; None where it is not known, and then nothing is stale by it."""
+
+    exists: bool = True
+    repro_sha256: str | None = None
+    golden_sha256: str | None = None
+    driver: str | None = None
+    kernels: Mapping[str, str] | None = None  # name -> sha256 of the PTX, of the newest record by this compiler
+
+
+def summarise(events: Iterable[Event]) -> Summary:
+    """Fold records into a summary."""
+    ordered = sorted({event.id: event for event in events}.values(), key=lambda event: (event.date, event.id))
+    said = [event for event in ordered if event.speaks]
+    silent = next((event for event in reversed(ordered) if not event.speaks), None)
+    if not said:
+        return Summary(silent=silent)
+    last = said[-1]
+    good = next((n for n in reversed(range(len(said))) if said[n].holds), None)
+    bad = next((event for event in said[0 if good is None else good + 1 :] if not event.holds), None)
+    passes = sum(event.holds for event in said)
+    return Summary(
+        last=last,
+        last_good=None if good is None else said[good],
+        first_bad=bad,
+        silent=silent,
+        passes=passes,
+        fails=len(said) - passes,
+        mixed=sum(e.digest == last.digest and e.holds != last.holds for e in said) if last.digest else 0,
+        ticks="".join(_TICK[event.verdict] for event in said[-TICKS:]),
+    )
+
+
+def state(summary: Summary, now: Now, rivals: Sequence[Event] = ()) -> tuple[str, str]:
+    """The state and its reason. `rivals`: the newest verdicts of the same claim, arch and compiler on other hosts."""
+    last = summary.last
+    if last is None:
+        if summary.silent is None:
+            return UNKNOWN, "never run"
+        why = summary.silent.reason or summary.silent.verdict
+        return UNKNOWN, f"never judged: {why}"
+    if summary.mixed:
+        total = summary.passes + summary.fails
+        return FLAKY, f"the same question got both verdicts: {summary.passes} of {total} runs passed"
+    rival = _contradiction(last, rivals)
+    if rival:
+        return CONTRADICTED, rival
+    if not last.holds:
+        if last.verdict == "contradicted":
+            return CONTRADICTED, last.reason or "hardware gave the golden"
+        if summary.last_good is not None:
+            changed = differing(summary.last_good.facts, summary.first_bad.facts)
+            return REGRESSED, f"{last.reason or 'fails'} since {summary.first_bad.date[:10]}; {_changed(changed)}"
+        return FAILING, last.reason or "never passed"
+    outdated = out_of_date(last, now)
+    if outdated:
+        return STALE, f"{outdated} since {last.date[:10]}"
+    if last.hardware:
+        return VALIDATED, f"passed on {last.facts.get('gpu') or 'hardware'} on {last.date[:10]}"
+    return PREDICTED, "no hardware has run it"
+
+
+def _contradiction(last: Event, rivals: Sequence[Event]) -> str:
+    """Why an emulator and hardware disagree on the same question now, or ''."""
+    for other in rivals:
+        if other.hardware == last.hardware or other.holds == last.holds:
+            continue
+        if any(other.facts.get(key) != last.facts.get(key) for key in ("repro_sha256", "case")):
+            continue
+        hardware = last if last.hardware else other
+        said, not_said = ("passes", "fails") if hardware.holds else ("fails", "passes")
+        return f"{hardware.facts.get('host') or 'hardware'} {said}, the emulator {not_said}"
+    return ""
+
+
+def out_of_date(good: Event, now: Now) -> str:
+    """What has changed since a pass, in a few words, or ''."""
+    facts = good.facts
+    if not now.exists:
+        return "the repro is gone"
+    if now.repro_sha256 and facts.get("repro_sha256") not in (None, now.repro_sha256):
+        return "the repro changed"
+    if now.golden_sha256 and facts.get("golden_sha256") not in (None, now.golden_sha256):
+        return "the golden changed"
+    kernels = facts.get("kernels")
+    if now.kernels is not None and kernels is not None and dict(now.kernels) != dict(kernels):
+        return "the compiler makes other PTX"
+    if good.hardware and now.driver and facts.get("driver") not in (None, now.driver):
+        return f"the driver changed from {facts['driver']} to {now.driver}"
+    return ""
+
+
+def differing(good: Mapping[str, Any], bad: Mapping[str, Any]) -> list[str]:
+    """The names of facts that are not the same in both."""
+    return sorted(key for key in good.keys() | bad.keys() if key != "date" and good.get(key) != bad.get(key))
+
+
+def _changed(names: list[str]) -> str:
+    return f"changed: {', '.join(names)}" if names else "nothing recorded changed"
+
+
+def worst(states: Iterable[str]) -> str:
+    """The state that a reader must see first."""
+    return min(states, key=STATES.index, default=UNKNOWN)
+
+
+def combined(states: Iterable[tuple[str, bool]]) -> str:
+    """The state of a claim over hosts, from (state, is hardware): where hardware answered, a prediction adds nothing."""
+    listed = list(states)
+    answered = [s for s, hardware in listed if hardware and s != UNKNOWN]
+    return worst([s for s, hardware in listed if hardware or s not in (PREDICTED, UNKNOWN, STALE)] if answered
+                 else [s for s, _ in listed])
