@@ -54,6 +54,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="refuse what works here and NVIDIA's compiler rejects, instead of warning")
     parser.add_argument("--full-traceback", action="store_true", default=os.environ.get("DSL_FULL_TRACEBACK", "0") != "0",
                         help="show the compiler's own frames of an error too (also: DSL_FULL_TRACEBACK=1)")
+    parser.add_argument("--no-cache", action="store_true",
+                        help="neither use nor fill the disk cache of compiled code (also: DSL_CACHE=0)")
     parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE",
                         help="a parameter of the file's run() (may be repeated)")
     return parser
@@ -74,6 +76,8 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
     except (RuntimeError, DeviceMissing) as error:
         print(f"dsl: {error}", file=sys.stderr)
         return 2
+    if options.no_cache:
+        os.environ["DSL_CACHE"] = "0"
     status = 0
     keep_executed_texts()
     try:

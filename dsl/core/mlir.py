@@ -1,7 +1,7 @@
 """The only import of the MLIR bindings, the one MLIR context, and how an op is made.
 
 Ops are made with `ir.Operation.create`, never with the generated dialect classes: importing those costs tens of
-milliseconds a dialect, and of them only llvm's is needed (the bindings import it as soon as one of its types is seen).
+milliseconds a dialect. The bindings import a dialect's as soon as they see one of its types or ops: empty modules stand in.
 GPU instructions are LLVM intrinsics (`intrinsic`): unlike inline assembly they stay convergent all the way down.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,8 +18,11 @@ from dsl import span
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
 
 
+PACKAGES = ("mlir", "torch_mlir")
+
+
 def _bindings(name: str):
-    for package in ("mlir", "torch_mlir"):
+    for package in PACKAGES:
         try:
             return importlib.import_module(f"{package}.{name}")
         except ImportError:
@@ -38,8 +42,21 @@ def _bindings_without_numpy():
             del sys.modules["numpy"]
 
 
+class _Dialect(types.ModuleType):
+    """A module of generated op classes, imported where one is asked for: the bindings only want it to be there."""
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
 ir = _bindings_without_numpy()
 _llvm = _bindings("_mlir_libs._mlirDialectsLLVM")
+for _dialect in ("builtin", "llvm"):
+    _dialect = f"{_llvm.__name__.partition('.')[0]}.dialects.{_dialect}"
+    sys.modules.setdefault(_dialect, _Dialect(_dialect))
 
 context = ir.Context()
 Operation, Value, Type, Block = ir.Operation, ir.Value, ir.Type, ir.Block
@@ -80,6 +97,8 @@ def symbol_attr(name: str):
 
 
 def int_attr(value: int, type_: Type = i64):
+    if value >> 63 == 1 and type_.width <= 64:            # the bindings read a number as int64_t
+        value -= 1 << 64
     return ir.IntegerAttr.get(type_, value)
 
 

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..span import Span
@@ -146,6 +147,11 @@ class Program:
             made = {"sites": [objects.site_of(row) for row in sites], "places": objects.places_of(places)}
             self._code[name, quick] = Code(blobs[f"code:{i}"], **made, **stored)
         return self
+
+    @property
+    def compiled(self) -> frozenset:
+        """What has machine code: (entry, whether compiled quickly) each."""
+        return frozenset(self._code)
 
     # ** what launches and reports ask
 
@@ -330,15 +336,22 @@ _programs: dict[str, Program] = {}
 CACHED_PROGRAMS = 256
 
 
-def load(ptx: str) -> Program:
+def load(ptx: str, stored: Callable[[], bytes | None] = lambda: None) -> Program:
     """Parse a PTX module. Raises PtxError or Unsupported (opcode, PTX line, author's place). The same text is loaded
-    once while it has no variables of its own to start afresh."""
+    once while it has no variables of its own to start afresh. `stored` may have its `object_bytes`."""
     key = hashlib.sha256(ptx.encode()).hexdigest()
     program = _programs.get(key)
     if program is None:
-        program = Program(ptx)
+        program = _of_bytes(stored()) or Program(ptx)
         if not program.allocations():
             if len(_programs) >= CACHED_PROGRAMS:
                 _programs.pop(next(iter(_programs)))
             _programs[key] = program
     return program
+
+
+def _of_bytes(data: bytes | None) -> Program | None:
+    try:
+        return Program.from_object(data) if data is not None else None
+    except objects.BadObject:
+        return None

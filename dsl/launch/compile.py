@@ -14,13 +14,13 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
-from dsl.launch import limits, session
+from dsl.launch import cache, limits, options, session
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
 from dsl.launch.native_launch import Record, Run, Table
 from dsl.launch.results import read
 from dsl.lower import sass
 from dsl.lower.after_launch import return_after_failed_launch
-from dsl.lower.host import may_fail, native
+from dsl.lower.host import link, may_fail, object_code
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.nvptx import to_ptx
 from dsl.lower.passes import convert_to_llvm
@@ -36,23 +36,12 @@ class Options:
     keep_cubin: bool = False
     dump_dir: str | None = None
     enable_tvm_ffi: bool = False
+    no_cache: bool = False
 
     @staticmethod
     def from_text(text: str) -> Options:
         """Options as upstream spells them: "--gpu-arch sm_90a --keep-ptx". Raises DSLUserCodeError for others."""
-        import shlex
-
-        from dsl.launch.options import Parser
-        parser = Parser(prog="options", add_help=False, allow_abbrev=False)
-        parser.add_argument("--gpu-arch")
-        parser.add_argument("--opt-level", type=int, default=3, choices=range(4))
-        parser.add_argument("--dump-dir")
-        for flag in ("--keep-ptx", "--keep-cubin", "--enable-tvm-ffi"):
-            parser.add_argument(flag, action="store_true")
-        for ignored in ("--generate-line-info", "--enable-assertions"):     # lines are always there
-            parser.add_argument(ignored, action="store_true")
-        found = vars(parser.parse_args(shlex.split(text)))
-        return Options(**{name: found[name] for name in Options.__dataclass_fields__})
+        return Options(**options.parse(text))
 
 
 @dataclass(frozen=True)
@@ -69,24 +58,43 @@ _codes: dict[tuple, Code] = {}
 _PLACES = re.compile(r" loc\([^()\n]*\)|^#loc.*\n", re.MULTILINE)
 
 
-def _code(traced: Traced, arch: str, opt_level: int) -> Code:
+def _code(traced: Traced, arch: str, opt_level: int, cached: bool = True) -> Code:
     """Compiled, or found by its text; from which line the host function is called makes no difference."""
-    host_mlir, device_mlir = traced.host_mlir, traced.device_mlir
+    device_mlir = traced.device_mlir
     entry = getattr(session.current().device, "launch_entry", None) if device_mlir else None
     jump = jump_slot(traced.slots) if traced.failures else None
-    key = (_PLACES.sub("", host_mlir), device_mlir, arch, opt_level, entry, jump)
+    source = _PLACES.sub("", traced.host_mlir), device_mlir, arch, opt_level, jump
+    key = (*source, entry)
     if key not in _codes:
-        _codes[key] = _compile(host_mlir, device_mlir, arch, opt_level, entry or _entry_address, jump)
+        llvm, ptx, host_object = _stored(traced.host_mlir, source) if cached else _compile(traced.host_mlir, source)
+        host = link(host_object, {"dsl_launch": entry or _entry_address}, keep_alive=(_entry,))
+        _codes[key] = Code(arch, llvm, ptx, host.function("host", ctypes.c_int32, ctypes.c_void_p))
     return _codes[key]
 
 
-def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int, entry: int, jump: int | None) -> Code:
+def _stored(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
+    """`_compile` by way of the disk cache."""
+    disk = cache.current()
+    if disk is None:
+        return _compile(host_mlir, source)
+    key = cache.key("code", *source)
+    found = disk.get(key)
+    if found is None:
+        made = _compile(host_mlir, source)
+        disk.put(key, cache.pack(made[0].encode(), made[1].encode(), made[2]))
+        return made
+    llvm, ptx, host_object = cache.unpack(found)
+    return llvm.decode(), ptx.decode(), host_object
+
+
+def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
+    """LLVM IR and PTX of the kernels, and the host function's machine code."""
+    _, device_mlir, arch, opt_level, jump = source
     llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
     ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
     host_llvm = to_llvm_ir(return_after_failed_launch(convert_to_llvm(host_mlir, debug_lines=False)))
     host_llvm = host_llvm if jump is None else may_fail(host_llvm, jump)
-    host = native(host_llvm, {"dsl_launch": entry}, keep_alive=(_entry,))
-    return Code(arch, llvm, ptx, host.function("host", ctypes.c_int32, ctypes.c_void_p))
+    return llvm, ptx, object_code(host_llvm, ("dsl_launch",))
 
 
 def compile(traced: Traced, options: Options = Options()) -> Compiled:
@@ -95,7 +103,7 @@ def compile(traced: Traced, options: Options = Options()) -> Compiled:
     if traced.kernels and not arch:
         arch = session.current().device.arch
     limits.check_shared_memory(traced, arch or "sm_90a")
-    return Compiled(traced, options, _code(traced, arch or "sm_90a", options.opt_level))
+    return Compiled(traced, options, _code(traced, arch or "sm_90a", options.opt_level, not options.no_cache))
 
 
 class Compiled:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dsl.core.trace import COOPERATIVE
-from dsl.launch import torch_cuda
+from dsl.launch import cache, torch_cuda
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Emulated:
 
     def __init__(self):
         self._undo_torch = None
+        self._kept: dict[str, frozenset] = {}    # by program: what of its machine code the disk cache has
 
     @functools.cached_property
     def memory(self) -> emulator.Memory:
@@ -62,7 +63,23 @@ class Emulated:
 
     def load(self, ptx: str) -> emulator.Program:
         from dsl import emulator
-        return emulator.load(ptx)
+        disk = cache.current()
+        if disk is None:
+            return emulator.load(ptx)
+        found: list[bytes | None] = []
+        program = emulator.load(ptx, lambda: found.append(disk.get(_key(ptx))) or found[0])
+        if found and found[0] is not None:
+            self._kept[program.sha256] = program.compiled
+        return program
+
+    def _keep(self, program: emulator.Program) -> None:
+        """Put machine code that was made here into the disk cache, once every entry of the module has some."""
+        compiled = program.compiled
+        if self._kept.get(program.sha256) != compiled and {name for name, _ in compiled} == set(program.entries):
+            self._kept[program.sha256] = compiled
+            disk = cache.current()
+            if disk is not None:
+                disk.put(_key(program.ptx), program.object_bytes())
 
     def param_bytes(self, program: emulator.Program, entry: str) -> list[int]:
         """The size of each parameter."""
@@ -81,6 +98,13 @@ class Emulated:
                             smem_bytes=launch.smem_bytes, cluster=launch.cluster)
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
+        self._keep(program)
 
     def sync(self) -> None:
         """Nothing to wait for: a launch returns when its kernel has."""
+
+
+def _key(ptx: str) -> bytes:
+    """The key of a program's machine code in the disk cache."""
+    from dsl import emulator
+    return b"emulator\0" + emulator.object_key(ptx).encode()

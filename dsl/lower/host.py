@@ -43,20 +43,26 @@ def _compiler():
     return llvm.create_lljit_compiler()
 
 
-def _machine():
+def _machine(level: int):
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(opt=1, reloc="pic", codemodel="small", jit=True)
+    return target.create_target_machine(opt=level, reloc="pic", codemodel="small", jit=True)
 
 
 def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",),
            keep_alive: tuple = ()) -> Native:
-    """Compile `llvm_ir` for this CPU; `symbols` are addresses it may call by name, libc is there anyway.
+    """Compile `llvm_ir` for this CPU and link it; see `object_code` and `link`."""
+    return link(object_code(llvm_ir, tuple(symbols)), symbols, exports, keep_alive)
+
+
+def object_code(llvm_ir: str, symbols: tuple[str, ...] = ()) -> bytes:
+    """Relocatable machine code of `llvm_ir`, which may call `symbols` and libc.
 
     No fast-math and no fma: host arithmetic rounds after each operation. Raises LoweringError for IR LLVM refuses and
     for a name nobody defines.
     """
-    compiler = _compiler()
-    machine = _machine()
+    _compiler()
+    straight = llvm_ir.count("\nbr") + llvm_ir.count(" br ") < 2        # no loop: it is not worth optimising
+    machine = _machine(0 if straight else 1)
     try:
         module = llvm.parse_assembly(with_builtins(llvm_ir))
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -64,15 +70,24 @@ def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("h
     except RuntimeError as error:
         raise LoweringError("host LLVM IR", str(error)) from None
     _refuse_unknown_names(module, symbols)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
-    builder.getModulePassManager().run(module, builder)
-    library = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
+    if not straight:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+        builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+def link(code: bytes, symbols: dict[str, int], exports: tuple[str, ...] = ("host",), keep_alive: tuple = ()) -> Native:
+    """Bring machine code into this process; `symbols` are addresses it may call by name, libc is there anyway.
+
+    Raises LoweringError where a name is missing.
+    """
+    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name, address in symbols.items():
         library.import_symbol(name, address)
     for name in exports:
         library.export_symbol(name)
     try:
-        tracker = library.link(compiler, f"dsl_host_{next(_serial)}")
+        tracker = library.link(_compiler(), f"dsl_host_{next(_serial)}")
     except RuntimeError as error:
         raise LoweringError("host linking", str(error)) from None
     return Native(tracker, exports, keep_alive)
@@ -108,7 +123,7 @@ def may_fail(llvm_ir: str, jump_slot: int) -> str:
     return body + _JUMP.format(slot=jump_slot)
 
 
-def _refuse_unknown_names(module: llvm.ModuleRef, symbols: dict[str, int]) -> None:
+def _refuse_unknown_names(module: llvm.ModuleRef, symbols: tuple[str, ...]) -> None:
     process = ctypes.CDLL(None)
     called = [function.name for function in module.functions if function.is_declaration]
     unknown = [name for name in called
