@@ -238,8 +238,14 @@ def described(a: object, b: object) -> tuple[str, str]:
 
 def diagnostic(a: object, b: object) -> str:
     """The id of the error where `a` and `b` meet: a type that differs, or what no dynamic statement can change."""
-    unsupported = type(a) is type(b) and (isinstance(a, str) or is_plain(a))
-    return "TYPE_DYNAMIC_EXPR_UNSUPPORTED" if unsupported else "TYPE_UNSTABLE_JOIN"
+    if type(a) is type(b) and (isinstance(a, str) or is_plain(a)):
+        return "TYPE_DYNAMIC_EXPR_UNSUPPORTED"
+    return "CONTAINER_STRUCTURE_CHANGED" if any(_is_structure(x) for x in (a, b)) else "TYPE_UNSTABLE_JOIN"
+
+
+def _is_structure(value: object) -> bool:
+    """Whether `value` is a tensor, a TensorSSA or the like, whose type holds a shape."""
+    return hasattr(type(value), "__flatten__") and hasattr(type(value), "type_text")
 
 
 CHOOSE = "choose among what the objects hold, or assign to the attributes of one object"

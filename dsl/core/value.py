@@ -194,7 +194,7 @@ def select(condition, a, b) -> Numeric:
 
 
 def type_name(value: object) -> str:
-    """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`."""
+    """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`; its own `type_text` if it has one."""
     if isinstance(value, Numeric):
         return type(value).__name__
     if value is None:
@@ -203,4 +203,5 @@ def type_name(value: object) -> str:
         return f"Python {type(value).__name__}"
     if isinstance(value, (tuple, list, dict)):
         return f"{type(value).__name__} of {len(value)}"
-    return type(value).__name__.lstrip("_")
+    text = None if isinstance(value, type) else getattr(type(value), "type_text", None)
+    return text.fget(value) if isinstance(text, property) else type(value).__name__.lstrip("_")

@@ -128,6 +128,12 @@ class Tensor:
         from dsl.tile import transfer
         transfer.store(self, data)
 
+    @property
+    def type_text(self) -> str:
+        """The type in an error: `Tensor of Float32 (4,2):(2,1)`."""
+        held = self.iterator.dtype if isinstance(self.iterator, Pointer) else "coordinates"
+        return f"Tensor of {held} {self.layout}"
+
     def __str__(self) -> str:
         start = self.iterator if isinstance(self.iterator, Pointer) else text(self.iterator)
         return f"tensor<{start} o {self.layout}>"
