@@ -14,8 +14,8 @@ from dsl.core.attempt import first_time
 from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.heap import Change, Heap, is_plain, slots_of
-from dsl.core.join import Arm, Join, Scratch, is_traced, refuse_shape
-from dsl.core.unbound import Conflict, Name, Unbound
+from dsl.core.join import Arm, Join, Same, Scratch, is_traced, leaf_of, opened, refuse_shape
+from dsl.core.unbound import Conflict, Name, Partial, Unbound
 from dsl.core.value import operate, type_name
 from dsl.span import here
 
@@ -39,14 +39,18 @@ def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tup
 
 
 def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names: list[Name],
-            missing: tuple[str, str], warns: bool = False) -> tuple:
-    """`missing`: what to say of a variable that only the one arm, or only the other, assigns. `warns`: of changed state."""
+            missing: tuple[str, str], warns: bool = False, is_last: bool = False) -> tuple:
+    """`missing`: what to say of a variable that only the one arm, or only the other, assigns. `warns`: of changed state.
+    `is_last`: the author's function ends behind it, so that its variables are read no more.
+    """
     heap = Heap((then, orelse), [(name.name, value) for name, value in zip(names, state)])
-    arms = [_traced_arm(arm, state, heap, (here(), text)) for arm, text in zip((then, orelse), reversed(missing))]
+    ends = is_last and trace.in_entry()
+    arms = [_traced_arm(arm, state, heap, (here(), text), ends)
+            for arm, text in zip((then, orelse), reversed(missing))]
     joins = Join(arms, heap)
     if joins.ended and all(arm.ended for arm in arms):
         trace.end_path()
-    parts = [joins.variable(name, before, *values)
+    parts = [Same(before) if is_last and not name.name.startswith("__dsl_") else joins.variable(name, before, *values)
              for name, before, *values in zip(names, state, *(arm.results for arm in arms))]
     by_key = {key: change for arm in reversed(arms) if not arm.ended for key, change in arm.changes.items()}
     changes = list(by_key.values())
@@ -64,11 +68,11 @@ def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names
     return tuple(part.build(values, built) for part in parts)
 
 
-def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple) -> Arm:
+def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple, ends: bool) -> Arm:
     scratch = Scratch()
     with mlir.inside(scratch.block):
         results = function(*state)
-    changes = state_changes(heap, "branch")
+    changes = state_changes(heap, "branch", may_reshape=ends and not any(map(_has_parts, results)))
     changed = {id(change.reached.value): change.reached for change in changes}
     contents = {key: slots_of(reached.value, reached.kind) for key, reached in changed.items()}
     heap.restore(changes)
@@ -76,8 +80,15 @@ def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple) ->
     return Arm(scratch, results, {change.key: change for change in changes}, contents, missing, ended)
 
 
-def state_changes(heap: Heap, where: str) -> list[Change]:
-    """The slots that a dynamic statement has changed. Raises DSLUserCodeTypeError for what no path can undo.
+def _has_parts(value: object) -> bool:
+    """Whether a variable holds more than one number, pointer or name."""
+    value = value.value if isinstance(value, Partial) else value
+    return not isinstance(value, Unbound) and leaf_of(value) is None and opened(value) is not None
+
+
+def state_changes(heap: Heap, where: str, may_reshape: bool = False) -> list[Change]:
+    """The slots that a dynamic statement has changed. Raises DSLUserCodeTypeError for what no path can undo, unless
+    nothing reads it any more (`may_reshape`).
 
     What changes in a global, without a traced value in it, is an effect of tracing, as in NVIDIA's compiler.
     """
@@ -86,6 +97,8 @@ def state_changes(heap: Heap, where: str) -> list[Change]:
         if change.reached.outside and not is_traced(change.before) and not is_traced(change.after):
             continue
         if change.slot is None:
+            if may_reshape:
+                continue
             refuse_shape(change, where)
         found.append(change)
     return found
@@ -111,15 +124,16 @@ def warn_of_names(names: Sequence[Name], before: tuple, after: tuple) -> None:
 # --- early exits -----------------------------------------------------------------------------------------------------
 
 
-def guard(flags: tuple, body: Callable, state: tuple, names: tuple) -> tuple:
-    """What follows an early exit: skipped where a flag is set, and no branch while none can be."""
+def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: bool = False) -> tuple:
+    """What follows an early exit: skipped where a flag is set, and no branch while none can be. `is_last`: the function
+    has nothing more to do then."""
     dynamic = [flag for flag in flags if is_dynamic(flag)]
     if surely(flags):
         return state
     if not dynamic:
         return body(*state)
     return _branch(_none_of(dynamic), body, lambda *unchanged: unchanged, state, Name.all(names),
-                   ("this leaves before anything assigns `{}`",) * 2)
+                   ("this leaves before anything assigns `{}`",) * 2, is_last=is_last)
 
 
 def _none_of(flags: Sequence[Numeric]) -> Boolean:

@@ -142,6 +142,14 @@ def _tests_inside(is_dynamic: Callable[[ast.stmt], bool], statement: ast.stmt) -
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
+def _mark_last(statements: list[ast.stmt]) -> None:
+    """Mark the guards behind which a function has nothing more to do than to return."""
+    made = [statement for statement in statements[-2:] if not isinstance(statement, ast.Return)]
+    if made and isinstance(made[-1], Guard):
+        made[-1].is_last = True
+        _mark_last(made[-1].body)
+
+
 class _Rewriter(Expressions):
     """Rewrites statements."""
 
@@ -167,7 +175,9 @@ class _Rewriter(Expressions):
         analysis = Analysis(own, {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}, self._is_dynamic)
         analysis.run(statements, exits.lowers(statements))
         self.suspects = self.suspects - own | analysis.suspects
-        body = self._block(exits.function(statements))
+        lowered = exits.function(statements)
+        _mark_last(lowered)
+        body = self._block(lowered)
         self.suspects = outer_suspects
         if self.raises:
             body.insert(0, self._located(node, [self._assign_name(_ENTRY, self._hook("block", node))])[0])
@@ -258,7 +268,7 @@ class _Rewriter(Expressions):
         body = self._fresh("rest")
         flags = ast.Tuple([self._load(flag) for flag in node.flags], ast.Load())
         call = self._hook("guard", getattr(node, "cause", node), flags, self._load(body), self._state(names),
-                          self._places(node, assigned, names))
+                          self._places(node, assigned, names), ast.Constant(hasattr(node, "is_last")))
         return self._located(node, [self._closure(body, names, self._block(node.body, _DYNAMIC)),
                                     self._assign(names, call)])
 

@@ -21,7 +21,7 @@ from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
 from dsl.layout import LayoutError
-from dsl.span import Span, here
+from dsl.span import Span, author_frame, here, is_ours
 
 SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
                "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
@@ -169,6 +169,15 @@ def out_slot(slots: Sequence[str], index: int) -> int:
 
 def in_kernel() -> bool:
     return bool(_stack) and isinstance(_stack[-1], KernelTrace)
+
+
+def in_entry() -> bool:
+    """Whether the author's innermost function is the one that is traced, and not one that it calls."""
+    frame, functions = author_frame(), 0
+    while frame is not None and frame.f_code not in _TRACERS:
+        functions += not (is_ours(frame.f_code) or frame.f_code.co_name.startswith("__dsl_"))
+        frame = frame.f_back
+    return functions == 1
 
 
 def host() -> HostTrace:
@@ -395,3 +404,6 @@ def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.V
     mlir.store(stream.ir(), mlir.gep(record, mlir.i64, 5), 8)
     mlir.store(mlir.constant(config.flags, mlir.i32), mlir.gep(record, mlir.i32, 12), 4)
     return record
+
+
+_TRACERS = (trace_host.__wrapped__.__code__, launch.__code__)       # what calls the functions that are traced
