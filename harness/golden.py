@@ -17,17 +17,17 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from harness import store
 from harness.repro import Case, Repro, Rule, short
 from harness.result import DTYPES, RAW, Array, Outcome
+from harness.store import write_atomically
 
 INLINE_LIMIT_BYTES = 4096
 IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
@@ -91,17 +91,31 @@ def read(path: Path) -> Golden | None:
         return None
     except OSError as error:
         raise CorruptGolden(_way_out(path, error.strerror or "unreadable")) from None
+    return parse(path, data, lambda name: (path.parent / name).read_bytes())
+
+
+def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
+    """The golden that these bytes are; `sidecar(name)` gives those of a file beside it. Raises CorruptGolden."""
     try:
         table = json.loads(data)
         outcome = table["outcome"]
         if outcome != "outputs" and outcome not in IDENTITY:
             raise ValueError(f"unknown outcome {outcome!r}")
         described = {name: one for name, one in table.get("outputs", {}).items() if one["compare"] != "undef"}
-        outputs = {name: _read_output(path, one) for name, one in described.items()}
+        outputs = {name: _read_output(one, sidecar) for name, one in described.items()}
         identity = {key: table.get(key) for key in IDENTITY.get(outcome, ())}
         return Golden(outcome, identity, outputs, dict(table["provenance"]), table["validated"] is True)
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, RecursionError) as error:
         raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}")) from None
+
+
+def answer(case: Case, pending: Pending | None = None) -> str | None:
+    """The hash of what a case's golden says (or will say, when `pending` is written); None without one."""
+    try:
+        data = pending.text.encode() if pending else path_of(case).read_bytes()
+    except OSError:
+        return None
+    return store.answer_sha256(data)
 
 
 def _way_out(path: Path, why: str) -> str:
@@ -112,10 +126,11 @@ def _way_out(path: Path, why: str) -> str:
     )
 
 
-def _read_output(path: Path, table: dict[str, Any]) -> Array:
+def _read_output(table: dict[str, Any], sidecar: Callable[[str], bytes]) -> Array:
     dtype, shape = DTYPES[table["dtype"]], tuple(table["shape"])
     if "file" in table:
-        return Array(dtype, _read_sidecar(path.parent / Path(table["file"]).name, table["sha256"], dtype.bits, shape))
+        name = Path(table["file"]).name
+        return Array(dtype, _read_sidecar(name, sidecar(name), table["sha256"], dtype.bits, shape))
     if dtype.kind in ("float", "other"):
         flat = [int(text, 16) for text in _flat(table["hex"])]
     else:
@@ -126,13 +141,12 @@ def _read_output(path: Path, table: dict[str, Any]) -> Array:
     return array
 
 
-def _read_sidecar(path: Path, sha256: str, bits: int, shape: tuple[int, ...]) -> np.ndarray:
-    data = path.read_bytes()
+def _read_sidecar(name: str, data: bytes, sha256: str, bits: int, shape: tuple[int, ...]) -> np.ndarray:
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise ValueError(f"{path.name} does not have the sha256 that the golden names")
+        raise ValueError(f"{name} does not have the sha256 that the golden names")
     raw = np.load(io.BytesIO(data), allow_pickle=False)
     if raw.dtype != RAW[bits] or raw.shape != shape:
-        raise ValueError(f"{path.name} holds {raw.dtype} {raw.shape}")
+        raise ValueError(f"{name} holds {raw.dtype} {raw.shape}")
     return raw
 
 
@@ -210,31 +224,12 @@ def write(pending: Pending) -> None:
     """Write the sidecars, then the golden, each whole or not at all; then drop sidecars nothing refers to. OSError."""
     path = Path(pending.path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    store.sweep(path.parent)
     for name, data in pending.sidecars.items():
         write_atomically(path.parent / name, data)
     write_atomically(path, pending.text.encode())
     for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
         orphan.unlink(missing_ok=True)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the file at `path` by one with `data`; a reader sees the old file or the new one. Raises OSError."""
-    fd, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), 0o644)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _referenced(directory: Path) -> set[Path]:

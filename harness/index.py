@@ -1,8 +1,8 @@
 """The record, indexed: what each claim's state is, what was run, and what a run knew. Reading only; no numpy here.
 
-    with index.open_index(root) as records:        # root: store.root_of(some path); builds or updates .repro/index.sqlite
+    with index.open_index(root) as records:        # root: store.root_of(some path); updates .repro/index.sqlite
         records.cells()                            # [Cell]: one for each claim, case, arch, compiler and host
-        records.records("repros/shfl.py", case="width=8", arch="sm_90", compiler="embedded", host="p1")  # newest first
+        records.records("repros/shfl.py", case="width=8", arch="sm_90", compiler="embedded", host="p1")  # newest 1st
         records.record("1f2e3d4c-17")              # Record; also by a prefix that only one has. Raises NoRecord
         records.damaged()                          # lines of record files that cannot be read, for a warning
 
@@ -224,7 +224,7 @@ class Index:
 
     def cells(self) -> list[Cell]:
         """Every cell that has a record, by claim, case, arch, compiler and host."""
-        sql = "select claim, case_name, arch, compiler, host, hardware, title, summary from cell order by 1, 2, 3, 4, 5"
+        sql = "select claim, case_name, arch, compiler, host, hardware, title, summary from cell order by 1, 2, 3, 4"
         rows = [(*row[:7], _summary(row[7])) for row in self._read(sql)]
         sources = self._sources(rows)
         drivers = _newest(rows, lambda row: row[4], lambda event: event.facts.get("driver"))
@@ -339,6 +339,8 @@ class Index:
             self._db = self._connect(part, sync=False)
             self._fill(files)
             self.close()
+            with open(part, "rb") as file:
+                os.fsync(file.fileno())
             os.replace(part, self.path)
             self._db = self._connect(self.path)
         except (OSError, sqlite3.Error):
@@ -444,7 +446,8 @@ class Index:
 
     def _summarise(self, place: tuple[str, ...]) -> None:
         where = " and ".join(f"{key} = ?" for key in CELL)
-        sql = f"select id, date, verdict, reason, digest, hardware, path, offset, length, title from record where {where}"
+        names = "id, date, verdict, reason, digest, hardware, path, offset, length, title"
+        sql = f"select {names} from record where {where}"
         rows = {row[0]: row for row in self._db.execute(sql, place)}
         summary = summarise(Event(*row[:5], bool(row[5])) for row in rows.values())
         table = asdict(summary)

@@ -6,6 +6,7 @@ with its golden. Only an outcome that passes all but the last may become a golde
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,8 +35,10 @@ class Verdict:
     outcome: Outcome
     record: dict[str, Any]
     notes: list[str] = field(default_factory=list)
-    pending: golden.Pending | None = None
+    pending: golden.Pending | None = None  # accepted, to be written
+    proposal: golden.Pending | None = None  # not accepted: for a person to review
     validated: bool = False
+    differences: list[compare.Difference] = field(default_factory=list)
 
 
 def run(
@@ -76,7 +79,12 @@ def run(
 def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False) -> Verdict:
     """Judge an outcome. With `update`, a missing or differing golden is accepted: the verdict carries its files."""
     verdict = _weigh(case, host, outcome, update)
-    verdict.record = history.record(case, host, outcome, verdict.status, root) | {"reason": verdict.reason}
+    said = golden.answer(case, verdict.pending)
+    where = functools.partial(report.lane_of, outcome=outcome)
+    verdict.record = history.record(case, host, outcome, verdict.status, root, said) | {
+        "reason": verdict.reason,
+        "differences": history.differences(verdict.differences, where),
+    }
     return verdict
 
 
@@ -109,7 +117,9 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
     expected = {name: array for name, array in outcome.expected.items() if name not in other.outputs}
     found = compare.differences(expected, outcome.outputs, dict(case.repro.compare), "expected()", partial=True)
     if found:
-        return said("fail", "differs from expected()", report.differences(found, outcome))
+        verdict = said("fail", "differs from expected()", report.differences(found, outcome))
+        verdict.differences = found
+        return verdict
     lines = codegen.failure(case, outcome.kernels, "PTX")
     if lines:
         return said("fail", "CHECK-PTX", lines)
@@ -192,8 +202,8 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
     if known is None:
         if update:
             return said("pass", pending=accept, notes=[f"accepted {report.short(path)}"], validated=host.is_hardware)
-        return said("fail", "no golden", report.missing_golden(case, path, outcome))
-    differs = _differs(case, known, outcome)
+        return said("fail", "no golden", report.missing_golden(case, path, outcome), proposal=accept)
+    differs, found = _differs(case, known, outcome)
     if not differs:
         if host.is_hardware and not known.validated:
             if update:
@@ -201,26 +211,29 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
             return said("pass", notes=["hardware agrees with the prediction: --update-goldens makes it validated"])
         return said("pass", validated=known.validated)
     if known.validated and not host.is_hardware:
-        return said("contradicted", "hardware gave the golden", report.contradicted(differs, path, known))
+        text = report.contradicted(differs, path, known)
+        return said("contradicted", "hardware gave the golden", text, differences=found)
     if update:
         return said("pass", pending=accept, notes=[f"accepted {report.short(path)} anew"], validated=host.is_hardware)
     text = report.differs_from_golden(case, differs, path, known, host.is_hardware, outcome.compiler)
-    return said("fail", "differs from the golden", text)
+    proposal = accept if outcome.compiler == EMBEDDED else None
+    return said("fail", "differs from the golden", text, proposal=proposal, differences=found)
 
 
-def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> str:
-    """How the outcome differs from the golden, or ''."""
+def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> tuple[str, list[compare.Difference]]:
+    """How the outcome differs from the golden, or '', and which elements do."""
     if known.outcome != outcome.kind:
-        return f"the golden holds {known.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip()
+        return f"the golden holds {known.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip(), []
     identity = golden.identity_of(outcome)
     if outcome.compiler != report.compiler_of(known):
         identity = {key: identity[key] for key in identity if key in SHARED_IDENTITY}
     changed = [key for key in identity if identity[key] != known.identity.get(key)]
     if changed:
         rows = [f"    {key}: expected {known.identity.get(key)!r}, got {identity[key]!r}" for key in changed]
-        return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text])
+        return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text]), []
     rules = dict(case.repro.compare)
     left_out = {name for name, rule in rules.items() if rule.mode == "undef"} | set(_otherwise(case, outcome).outputs)
     got = {name: array for name, array in outcome.outputs.items() if name not in left_out}
     held = {name: array for name, array in known.outputs.items() if name not in left_out}
-    return report.differences(compare.differences(held, got, rules, "the golden"), outcome)
+    found = compare.differences(held, got, rules, "the golden")
+    return report.differences(found, outcome), found

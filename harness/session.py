@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.repro import EMBEDDED, Repro, short
+from harness.store import Run
 
 if TYPE_CHECKING:
     from harness.hosts import Host
@@ -46,6 +47,8 @@ class Session:
         self.unused: set[Path] = set()
         self.errors: list[str] = []
         self.reports: list[dict[str, Any]] = []
+        self.record_run = Run()
+        self.waiting = 0  # results for `repro review`
         self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
         self._hosts: list[Host] | None = None
         self._transports: dict[str, Transport] = {}
@@ -142,9 +145,23 @@ class Session:
         self.reports.append(data)
         directory = history.folder(Path(data["repro"]), data["is_hardware"], self.root)
         try:
-            history.append(directory, data["record"])
+            line = history.append(directory, data["record"], data["blobs"], self.record_run)
+            self.wait(data, line["id"])
         except OSError as error:
             self.errors.append(f"a record could not be written: {error}")
+
+    def wait(self, data: dict[str, Any], record: str) -> None:
+        """Keep what nobody judged yet for `repro review`; what passed waits no longer. Raises OSError."""
+        from harness import pending
+        from harness.judge import in_ci
+
+        if in_ci():
+            return
+        if data["proposal"]:
+            pending.propose(self.root, data, record)
+            self.waiting += 1
+        elif data["record"]["verdict"] == "pass" and data["record"]["asked"] == EMBEDDED:
+            pending.withdraw(self.root, data)
 
     def find_unused(self, whole_folders: Iterable[Path]) -> list[Path]:
         """Goldens of no case, beside the repros of folders that were collected whole."""
@@ -192,6 +209,9 @@ class Session:
         if predicted:
             claims = "claim" if predicted == 1 else "claims"
             lines.append(f"{predicted} {claims} on emulator only: predicted, not validated")
+        if self.waiting:
+            waits = "result waits" if self.waiting == 1 else "results wait"
+            lines.append(f"{self.waiting} {waits} for you: `repro review`, then `repro accept` or `repro reject`")
         if lines:
             found.append(("gpu-repro", lines, False))
         return found
@@ -199,13 +219,23 @@ class Session:
 
 def as_data(verdict: Verdict, repro: Path, is_hardware: bool) -> dict[str, Any]:
     """A verdict's record and golden as plain data, which xdist can carry to the process that writes."""
-    pending = verdict.pending
-    sidecars = {name: base64.b64encode(data).decode() for name, data in pending.sidecars.items()} if pending else {}
+    from harness import history
+
     return {
         "record": verdict.record,
+        "blobs": history.blobs(verdict.outcome),
         "repro": str(repro),
         "is_hardware": is_hardware,
         "validated": verdict.validated,
         "notes": verdict.notes,
-        "golden": [pending.path, pending.text, sidecars] if pending else None,
+        "golden": _files(verdict.pending),
+        "proposal": _files(verdict.proposal),
+        "launches": [launch for kernel in verdict.outcome.kernels for launch in kernel.get("launches", [])],
     }
+
+
+def _files(pending: Any) -> list[Any] | None:
+    if pending is None:
+        return None
+    sidecars = {name: base64.b64encode(data).decode() for name, data in pending.sidecars.items()}
+    return [pending.path, pending.text, sidecars]

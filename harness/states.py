@@ -163,8 +163,8 @@ def worst(states: Iterable[str]) -> str:
 
 
 def combined(states: Iterable[tuple[str, bool]]) -> str:
-    """The state of a claim over hosts, from (state, is hardware): where hardware answered, a prediction adds nothing."""
+    """The state over hosts, from (state, is hardware): where hardware answered, a prediction adds nothing."""
     listed = list(states)
-    answered = [s for s, hardware in listed if hardware and s != UNKNOWN]
-    return worst([s for s, hardware in listed if hardware or s not in (PREDICTED, UNKNOWN, STALE)] if answered
-                 else [s for s, _ in listed])
+    answered = any(hardware and s != UNKNOWN for s, hardware in listed)
+    quiet = (PREDICTED, UNKNOWN, STALE) if answered else ()
+    return worst(s for s, hardware in listed if hardware or s not in quiet)

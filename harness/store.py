@@ -2,7 +2,8 @@
 
 `records/` holds one file for each run, `<utc-date>-<8 hex digits>.jsonl`, one JSON object a line. Nobody but that run
 writes it, so checkouts merge as sets of files. `records/blobs/` holds PTX and SASS, named by the sha256 of the text.
-Runs on the emulator write to `.repro/records/` below the project's root, runs on hardware to `records/` beside the repro.
+Runs on the emulator write to `.repro/records/` below the project's root, runs on hardware to `records/` beside the
+repro.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ _SASS_NOISE = re.compile(r"/\*[0-9a-fx \t]*\*/|//.*$|^\s*\.(?:file|loc|section \
 def now() -> str:
     """The time in UTC to the second, `2026-11-20T17:01:00Z`."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment() -> str:
+    """The time in UTC to the microsecond, `2026-11-20T17:01:00.123456Z`: what records are ordered by."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def root_of(path: Path) -> Path:
@@ -127,7 +133,7 @@ class Run:
         """
         make_folder(directory)
         self.count += 1
-        line = {**line, "run": self.id, "id": f"{self.id}-{self.count}"}
+        line = {**line, "run": self.id, "id": f"{self.id}-{self.count:04d}"}
         path = directory / f"{now()[:10]}-{self.id}.jsonl"
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:

@@ -41,7 +41,8 @@ def test_run_judges_and_records(write, project, capsys):
         "from the repro\n"
     )
     lines = [line for path in (project / ".repro/records").iterdir() for line in path.read_text().splitlines()]
-    assert [json.loads(line)["verdict"] for line in lines] == ["fail", "pass", "pass", "pass"]
+    records = sorted(map(json.loads, lines), key=lambda record: record["date"])
+    assert [record["verdict"] for record in records] == ["fail", "pass", "pass", "pass"]
 
 
 def test_a_value_that_is_not_declared(write, capsys):

@@ -261,7 +261,7 @@ def test_records_and_junit(pytester, accepted):
     assert [(line["repro"], line["case"], line["verdict"]) for line in lines] == [
         ("repros/one.py", case, "pass") for case in ("width=8", "width=16") * 2
     ]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d-\d+\.jsonl", files[0].name)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d-[0-9a-f]{8}\.jsonl", files[0].name)
     assert (
         lines[0]["key"]["repro_sha256"] == lines[2]["key"]["repro_sha256"]
         and lines[0]["key"]["platform"] == "emulator"

@@ -1,0 +1,228 @@
+"""Results that nobody judged yet: kept when a run meets a new or a differing one, reviewed, then accepted or rejected.
+
+Each is one file, `.repro/pending/<path of its golden below the root>`, written whole. It remembers what the golden and
+the repro were when it was made, and is stale when either has changed since. Accepting writes the golden, appends a
+record that says so, and then removes the file: a crash between leaves a file that is accepted again to the same end.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import store
+from harness.repro import Repro, ReproError, read, short
+from harness.session import UsageError
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One result that waits. `stale` says why it cannot be accepted any more, or ''."""
+
+    path: Path
+    golden: Path
+    table: dict[str, Any]
+    repro: Repro | None
+    stale: str
+
+    @property
+    def name(self) -> str:
+        """`repros/shuffle_width.py width=8`"""
+        return f"{self.table['repro']} {self.table['case']}".rstrip()
+
+    @property
+    def sidecars(self) -> dict[str, bytes]:
+        return {name: base64.b64decode(data) for name, data in self.table["sidecars"].items()}
+
+
+def folder(root: Path) -> Path:
+    return root / store.LOCAL / "pending"
+
+
+def _place(root: Path, golden: Path) -> Path | None:
+    try:
+        return folder(root) / golden.resolve().relative_to(root.resolve())
+    except ValueError:
+        return None  # a repro outside of the project
+
+
+def propose(root: Path, data: dict[str, Any], record: str) -> None:
+    """Keep the result of a verdict (session.as_data) under the id of its record. Raises OSError."""
+    golden, text, sidecars = data["proposal"]
+    path = _place(root, Path(golden))
+    if path is None:
+        return
+    table = {
+        "schema": SCHEMA,
+        "repro": data["record"]["repro"],
+        "case": data["record"]["case"],
+        "repro_sha256": data["record"]["key"]["repro_sha256"],
+        "basis": data["record"]["golden_sha256"],
+        "hardware": data["is_hardware"],
+        "record": record,
+        "line": data["record"],
+        "launches": data["launches"],
+        "golden": text,
+        "sidecars": sidecars,
+    }
+    store.make_folder(path.parent)
+    store.write_atomically(path, json.dumps(table).encode())
+
+
+def withdraw(root: Path, data: dict[str, Any]) -> None:
+    """Forget what waits for a case that passed. Raises OSError."""
+    repro = Path(data["repro"])
+    golden = repro.parent / "goldens" / repro.stem / f"{data['record']['case'] or 'default'}.json"
+    path = _place(root, golden)
+    if path is not None:
+        path.unlink(missing_ok=True)
+
+
+def waiting(root: Path, names: Sequence[str] = ()) -> list[Waiting]:
+    """What waits, by path; with names, of these repros, cases (`FILE::width=8`) or golden files. Raises UsageError."""
+    found = [_read(root, path) for path in sorted(folder(root).rglob("*.json"))]
+    if not names:
+        return found
+    chosen: list[Waiting] = []
+    for name in names:
+        fits = [one for one in found if _fits(one, name, root)]
+        if not fits:
+            known = "".join(f"\n    {one.name}" for one in found) or " nothing"
+            raise UsageError(f"nothing that waits is called {name!r}; waiting:{known}")
+        chosen += fits
+    return [one for one in found if any(one is other for other in chosen)]
+
+
+def _fits(one: Waiting, name: str, root: Path) -> bool:
+    wanted, _, case = name.partition("::")
+    if case and case != one.table["case"]:
+        return False
+    path = Path(wanted).absolute()
+    repro = root / one.table["repro"]
+    return wanted in (one.table["repro"], repro.stem) or path in (repro, one.golden, one.path, *repro.parents)
+
+
+def _read(root: Path, path: Path) -> Waiting:
+    golden = root / path.relative_to(folder(root))
+    try:
+        table = json.loads(path.read_bytes())
+        if table["schema"] != SCHEMA:
+            raise ValueError(f"schema {table['schema']}")
+        keys = ("repro", "case", "repro_sha256", "basis", "hardware", "record", "line", "golden", "sidecars")
+        missing = [key for key in keys if key not in table]
+        if missing:
+            raise ValueError(f"it has no {missing[0]}")
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        table = {"repro": golden.parent.name, "case": golden.stem, "sidecars": {}, "golden": ""}
+        return Waiting(path, golden, table, None, f"it cannot be read: {error}")
+    try:
+        repro = read(root / table["repro"])
+    except (OSError, ReproError):
+        return Waiting(path, golden, table, None, "its repro is gone, or cannot be read")
+    return Waiting(path, golden, table, repro, _stale(golden, table, repro))
+
+
+def _stale(golden: Path, table: dict[str, Any], repro: Repro) -> str:
+    data = golden.read_bytes() if golden.exists() else b""
+    if data == table["golden"].encode():
+        return ""  # accepted already, before a crash
+    if repro.sha256 != table["repro_sha256"]:
+        return "the repro has changed since: run it again"
+    if (store.answer_sha256(data) if data else None) != table["basis"]:
+        return "the golden has changed since: run it again"
+    if data and json.loads(data).get("validated") is True and not table["hardware"]:
+        return "hardware gave the golden, and the emulator never replaces it"
+    return ""
+
+
+def refuse_in_ci(command: str) -> None:
+    """Raises UsageError where CI is set."""
+    from harness.judge import in_ci
+
+    if in_ci():
+        raise UsageError(f"`repro {command}` is refused where CI is set: decide by hand, and commit the goldens")
+
+
+def accept(root: Path, one: Waiting, run: store.Run) -> None:
+    """Make it the golden and record that. Raises UsageError where it is stale; OSError: then it waits on."""
+    from harness import golden
+
+    if one.stale:
+        raise UsageError(f"{one.name}: {one.stale}")
+    text = one.table["golden"]
+    golden.write(golden.Pending(str(one.golden), text, one.sidecars))
+    line = {**one.table["line"], "verdict": "pass", "reason": "accepted", "accepts": one.table["record"]}
+    line |= {"golden_sha256": store.answer_sha256(text.encode()), "differences": [], "date": store.moment(), "digest": ""}
+    run.append(store.folder(root / one.table["repro"], one.table["hardware"], root), line)
+    discard(root, one)
+
+
+def discard(root: Path, one: Waiting) -> None:
+    """Remove the file, and the folders that it leaves empty. Raises OSError."""
+    one.path.unlink(missing_ok=True)
+    for above in one.path.parents:
+        if above == folder(root):
+            break
+        try:
+            os.rmdir(above)
+        except OSError:
+            break
+
+
+def show(one: Waiting) -> str:
+    """What would change, lane by lane."""
+    from harness import compare, golden, report
+    from harness.result import Outcome
+
+    head = f"{one.name}\n    record {one.table.get('record', '?')}, golden {short(one.golden)}"
+    if one.stale:
+        return f"{head}\n    stale: {one.stale}"
+    new = golden.parse(one.path, one.table["golden"].encode(), one.sidecars.__getitem__)
+    outcome = Outcome(new.outcome, outputs=new.outputs)
+    outcome.facts = {"kernels": [{"launches": one.table.get("launches", [])}]}
+    lines = [head, f"    claim: {one.repro.claim}", f"    new:    {report.made_by(new)}"]
+    old = golden.read(one.golden)
+    if old is None:
+        lines += [f"    {name}: {report.preview(array)}" for name, array in new.outputs.items()]
+        lines += [f"    {key}: {value}" for key, value in new.identity.items()]
+        return "\n".join([*lines, "    (there was no golden)"])
+    lines.append(f"    golden: {report.made_by(old)}")
+    if (old.outcome, old.identity) != (new.outcome, new.identity):
+        was, is_now = ({"outcome": g.outcome, **g.identity} for g in (old, new))
+        changed = [key for key in was | is_now if was.get(key) != is_now.get(key)]
+        lines += [f"    {key}: {was.get(key)!r} becomes {is_now.get(key)!r}" for key in changed]
+    if old.outcome == new.outcome == "outputs":
+        found = compare.differences(old.outputs, new.outputs, dict(one.repro.compare), "the golden")
+        lines.append(report.differences(found, outcome) or "    no output differs")
+    return "\n".join(lines)
+
+
+def unused(root: Path, paths: Iterable[Path]) -> list[Path]:
+    """Goldens below these folders (or of these repro files) that belong to no case of a repro. Raises UsageError."""
+    from harness import golden
+    from harness.repro import is_repro
+
+    repros, broken, folders = [], [], []
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{short(path)} does not exist")
+        files = [f for f in sorted(path.rglob("*.py")) if "goldens" not in f.parts] if path.is_dir() else [path]
+        folders += [path] if path.is_dir() else []
+        for file in files:
+            try:
+                if is_repro(file.read_bytes()):
+                    repros.append(read(file.resolve()))
+            except (ReproError, OSError):
+                broken.append(file.resolve())
+    found = golden.unused(repros, broken)
+    if folders:
+        return found
+    mine = {golden.folder(repro.path) for repro in repros}
+    return [path for path in found if path.parent in mine]
