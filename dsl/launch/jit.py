@@ -10,13 +10,14 @@ import functools
 import inspect
 import linecache
 import types
+from collections.abc import Callable
 
 from dsl.core import control, rewrite, trace
 from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import abi, arguments, compile, containers, limits, results
+from dsl.launch import abi, arguments, binder, compile, containers, limits, results, session
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -25,6 +26,8 @@ class _Function:
     """A decorated function of the author and its surface's grammar."""
 
     def __init__(self, function: types.FunctionType, grammar: Grammar, static_marker: type):
+        if not isinstance(function, types.FunctionType):
+            raise _not_decorable(function)
         functools.update_wrapper(self, function)
         self.function, self.grammar, self.static_marker = function, grammar, static_marker
         self.symbol = function.__name__                # what the names of its code in PTX begin with
@@ -116,6 +119,17 @@ class _Bound:
 
     def __reached__(self) -> tuple:
         return (self.instance, self.function)
+
+
+def _not_decorable(value: object) -> DSLUserCodeTypeError:
+    """The error of a decorator over `value`, which is no function."""
+    inner = value.function if isinstance(value, (_Function, _Bound)) else getattr(value, "__func__", None)
+    if inner is not None:
+        return DSLUserCodeTypeError(f"decorates `{inner.__name__}`, which another decorator has made {type_name(value)}",
+                                    fix="put it directly over the `def`, and only once", id="UNSUP_DECORATOR_ORDER")
+    what = f"`{value.__name__}`" if hasattr(value, "__name__") else type_name(value)
+    return DSLUserCodeTypeError(f"decorates {what}, which is no function written in Python", id="ARG_UNSUPPORTED_TYPE",
+                                fix="decorate a `def`, and call it there")
 
 
 def _definition(code: types.CodeType) -> Span:
@@ -227,9 +241,9 @@ class Call:
         self.pending = (kernel.__name__, place)
         trace.host().pending.append(self.pending)
 
-    def launch(self, *, grid, block, cluster=None, smem=None, stream=None, cooperative=False, use_pdl=False,
-               **unsupported) -> None:
-        """Run the kernel on `grid` blocks of `block` threads, with `smem` bytes of dynamic shared memory.
+    def launch(self, *positional, grid=(1, 1, 1), block=(1, 1, 1), cluster=None, smem=None, stream=None,
+               cooperative=False, use_pdl=False, **unsupported) -> None:
+        """Run the kernel on `grid` blocks of `block` threads (one, unless given), with `smem` bytes of dynamic shared memory.
 
         `smem` defaults to what the kernel's SmemAllocators allocated. `cooperative`: all blocks run at once. `use_pdl`:
         the kernel may start before the one ahead of it in the stream has ended (programmatic dependent launch).
@@ -237,6 +251,9 @@ class Call:
         if unsupported:
             raise DSLUserCodeError(f"launch does not know {', '.join(sorted(unsupported))} yet",
                                    fix="launch(grid=, block=, cluster=, smem=, stream=, cooperative=, use_pdl=)")
+        if positional:
+            raise DSLUserCodeTypeError(f"the launch of `{self.kernel.__name__}` takes its arguments by name",
+                                       fix="launch(grid=(x, y, z), block=(x, y, z))", id="CALL_EXTRA_ARG")
         if not trace.active():
             raise DSLUserCodeRuntimeError(f"kernel `{self.kernel.__name__}` is launched from plain Python",
                                           fix="launch it in the @cute.jit function that called it",
@@ -305,6 +322,7 @@ class CompiledFunction:
                     if parameter.default is not parameter.empty}
         self.arguments = arguments.Signature(function.__name__, [names[place] for place in later],
                                              [self.typed[place] for place in later], defaults)
+        self._binder: tuple[object, Callable] | None = None      # the session it was made in, and what binds calls
         traced = trace.trace_host(function.symbol, self._body, self.typed)
         self.compiled = compile.compile(traced, options)
 
@@ -321,8 +339,29 @@ class CompiledFunction:
 
         Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
         """
+        if not keywords and self._binder is not None and session._current and self._binder[0] is session._current[-1]:
+            try:
+                bound = self._binder[1](*args)
+            except TypeError:                                    # too many or too few
+                bound = None
+            if bound is not None:
+                return self.compiled.call(*bound)
         slots, binding = self.arguments.bind(args, keywords)
-        return self.compiled.call(slots, binding.storages)
+        returned = self.compiled.call(slots, binding.storages)
+        self._quicken()
+        return returned
+
+    def _quicken(self, exact: bool = False) -> None:
+        """From the second call on arguments are bound by a function made for their types."""
+        running = session.current() if self.compiled.traced.kernels else None
+        if self._binder is None or self._binder[0] is not running:
+            made = binder.make(self.arguments.names, self.arguments.types, self._registers(running))
+            self._binder = running, made or (lambda *_: None)
+
+    @staticmethod
+    def _registers(running: session.Session | None) -> bool:
+        """Whether the device wants to be told which memory kernels may touch."""
+        return running is not None and getattr(running.device, "wants_storages", True)
 
     @property
     def __ptx__(self) -> str:
