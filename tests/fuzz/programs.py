@@ -5,7 +5,8 @@ into `ints` and `floats`; `kernel` is the same with the number of the thread. `I
 
 Kept out, because the two sides may differ there by design: operators between two values that may both be static (their
 `%` is Python's), products that a sum could contract with (kernels have fma), changes through a second name of a
-container that is rebound on some path (docs/object-state.md).
+container that is rebound on some path (docs/object-state.md), assignments to a loop's variable that is read after the
+loop (they are local to the trip).
 """
 
 from __future__ import annotations
@@ -291,11 +292,15 @@ class Program:
         return [name for name, it in self.scope.items() if it.kind in kinds and not it.fixed]
 
     def assign(self, *_) -> list[str]:
+        if not self.assignable("scalar"):
+            return self.new()
         name = self.pick(self.assignable("scalar"))
         return [f"{name} = {self.of(self.scope[name].type, 2)}"]
 
     def update(self, *_) -> list[str]:
         """An augmented assignment, where it keeps the type."""
+        if not self.assignable("scalar"):
+            return self.new()
         name = self.pick(self.assignable("scalar"))
         it = self.scope[name]
         signs = SUMS | (BITS if it.type not in FLOATS else {}) | ({"*": "mul", "//": "floordiv"} if it.type in INTEGERS else {})
@@ -352,6 +357,8 @@ class Program:
 
     def swap(self, *_) -> list[str]:
         names = [name for name in self.assignable("scalar") if not self.scope[name].static]
+        if not names:
+            return self.new()
         a = self.pick(names)
         b = self.pick([name for name in names if self.scope[name].type == self.scope[a].type])
         return [f"{a}, {b} = {b}, {self.of(self.scope[a].type, 1)}"]
@@ -426,7 +433,8 @@ class Program:
         name, known = f"i{self.loops}", False
         if targets and not static and self.chance(20):
             name, known = self.pick(targets), True
-        self.scope[name] = Variable("index") if static else Variable("scalar", type_, static=known and self.scope[name].static)
+        self.scope[name] = Variable("index") if static else \
+            Variable("scalar", type_, static=known and self.scope[name].static, fixed=known)
         call = f"cutlass.range({bounds}, unroll={self.pick([1, 2, 4])})" if self.chance(20) and not static else f"range({bounds})"
         self.loops += 1
         body = self.block(depth - 1, True, result, least=1)

@@ -9,8 +9,8 @@ A failure is shrunk and written into the folder `--repros`. docs/fuzzing.md.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
-import json
 import multiprocessing
 import os
 import signal
@@ -30,7 +30,7 @@ from programs import programs  # noqa: E402
 CHUNK = 240                      # programs a worker draws from one seed
 BATCH = 12                       # programs compiled into one module
 LIMIT_S = 180                    # of a batch, and of a program alone: past it, it hangs
-SHRINK_S = 240
+SHRINK_S = 60
 Failure = tuple[str, str]
 
 
@@ -67,24 +67,44 @@ def work(number: int, count: int, say: Connection) -> None:
     say.send(("end", number, []))
 
 
-def alone(text: str) -> Failure | None:
-    """What is wrong with one program, found in a process of its own: also an abort or a hang."""
-    def target(say: Connection):
+class Checker:
+    """A process that checks one program after another; after an abort or a hang a new one takes its place."""
+
+    def __init__(self):
+        self.process = None
+
+    def __call__(self, text: str) -> Failure | None:
+        if self.process is None:
+            self.process, self.answer = start(self.serve, ask := multiprocessing.Pipe())
+            self.ask = ask[1]
+        self.ask.send(text)
+        try:
+            if self.answer.poll(LIMIT_S):
+                return self.answer.recv()
+            failure = ("hang", f"no result after {LIMIT_S} s")
+        except EOFError:
+            self.process.join()
+            failure = (f"abort {self.process.exitcode}", f"the process ended with {self.process.exitcode}")
+        self.end()
+        return failure
+
+    @staticmethod
+    def serve(ask: tuple[Connection, Connection], say: Connection) -> None:
         from compiled import check
+        ask[1].close()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-            say.send(check([write(text, folder)])[0])
-    process, answer = start(target)
-    try:
-        if not answer.poll(LIMIT_S):
-            return ("hang", f"no result after {LIMIT_S} s")
-        return answer.recv()
-    except EOFError:
-        process.join()
-        return (f"abort {process.exitcode}", f"the process ended with {process.exitcode}")
-    finally:
-        process.kill()
-        process.join()
+        with contextlib.suppress(EOFError), tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+            while True:
+                say.send(check([write(ask[0].recv(), folder)])[0])
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.process = None
+
+
+alone = Checker()
 
 
 def start(target: Callable, *arguments) -> tuple[multiprocessing.Process, Connection]:
@@ -119,6 +139,7 @@ class Run:
                 self.watch()
                 self.progress()
         finally:
+            alone.end()
             for process, *_ in self.running.values():
                 process.kill()
                 process.join()
