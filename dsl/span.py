@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
@@ -78,12 +79,41 @@ def is_our_file(file: str) -> bool:
     return found
 
 
+_LIBRARY = tuple({os.path.join(folder, "") for name in ("stdlib", "platstdlib")
+                  for folder in (sysconfig.get_path(name), os.path.realpath(sysconfig.get_path(name)))})
+
+
+def is_installed_file(file: str) -> bool:
+    """Whether a code object's file is of an installed package."""
+    return any(f"{os.sep}{folder}{os.sep}" in file for folder in ("site-packages", "dist-packages"))
+
+
+def is_library_file(file: str) -> bool:
+    """Whether a code object's file is of Python's own library."""
+    return file.startswith((*_LIBRARY, "<frozen ")) and not is_installed_file(file)
+
+
+_between: dict[str, bool] = {}
+
+
+def is_between(code: CodeType) -> bool:
+    """Whether `code` only stands between the author's code and an error: of this package, or of Python's library."""
+    found = _between.get(code.co_filename)
+    if found is None:
+        found = _between[code.co_filename] = is_ours(code) or is_library_file(code.co_filename)
+    return found
+
+
 def author_frame() -> FrameType | None:
-    """The innermost frame that is not of this package, or None."""
+    """The innermost frame that is neither of this package nor of Python's library; the innermost that is not of this
+    package where there is none; or None."""
+    innermost: FrameType | None = None
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_ours(frame.f_code):
+    while frame is not None and is_between(frame.f_code):
+        if innermost is None and not is_ours(frame.f_code):
+            innermost = frame
         frame = frame.f_back
-    return frame
+    return frame or innermost
 
 
 def here() -> Span:
@@ -99,11 +129,16 @@ def of_frame(frame: FrameType) -> Span:
     return _position(frame.f_code, frame.f_lasti)
 
 
+def of_code(code: CodeType, offset_bytes: int) -> Span:
+    """The place of the instruction at `offset_bytes` of `code`."""
+    return _position(code, offset_bytes)
+
+
 def of_traceback(traceback: TracebackType | None) -> Span | None:
     """The place in the author's code nearest to where an exception was raised, or None."""
     found = None
     while traceback is not None:
-        if not is_ours(traceback.tb_frame.f_code):
+        if not is_between(traceback.tb_frame.f_code):
             found = _position(traceback.tb_frame.f_code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return found

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from dsl import span
+from dsl.core.errors import DSLUserCodeRecursionError
 
 # 1 000 arms of an `if ... elif` fit. An author's own endless recursion ends here too, on half of a thread's usual stack.
 FRAMES = 10_000
@@ -19,3 +23,23 @@ def deep() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+def endless(error: RecursionError) -> DSLUserCodeRecursionError:
+    """The author's error of a recursion that never ends while compiling: the call that comes again, or where it stopped."""
+    calls, traceback = [], error.__traceback__
+    while traceback is not None:
+        calls.append((traceback.tb_frame.f_code, traceback.tb_lasti))
+        traceback = traceback.tb_next
+    calls = [(code, at) for code, at in calls if not span.is_between(code)]
+    times = Counter(code for code, _ in calls if not code.co_name.startswith("__dsl_"))
+    code, count = max(times.items(), key=lambda item: item[1], default=(None, 0))
+    if count < 20:
+        return DSLUserCodeRecursionError("is nested too deeply, or contains itself", fix="use its parts",
+                                         place=span.of_traceback(error.__traceback__))
+    again = [position for position, (called, _) in enumerate(calls) if called is code][1]
+    name = "this function" if code.co_name.startswith("<") else f"`{code.co_name}`"
+    return DSLUserCodeRecursionError(
+        f"{name} calls itself without end while compiling, where a dynamic value cannot stop it",
+        fix="write a loop, or stop by a value known while compiling: `if cutlass.const_expr(n == 0)`",
+        place=span.of_code(*calls[again - 1]))

@@ -48,6 +48,10 @@ class DSLUserCodeLayoutError(DSLUserCodeError, ValueError):
     """A shape, stride, coordinate or tiler that a layout function has no meaning for."""
 
 
+class DSLUserCodeRecursionError(DSLUserCodeError, RecursionError):
+    """A function that calls itself, or a value that contains itself, without an end while compiling."""
+
+
 def at_author(error: LayoutError) -> DSLUserCodeLayoutError:
     """A layout function's error at the author's expression that called it."""
     return DSLUserCodeLayoutError(error.message, fix=error.fix, place=span.of_traceback(error.__traceback__))

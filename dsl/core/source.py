@@ -9,13 +9,12 @@ import functools
 import linecache
 import os
 import sys
-import sysconfig
 import types
 import weakref
 from collections.abc import Callable
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.span import Span, is_our_file, short
+from dsl.span import Span, is_installed_file, is_library_file, is_our_file, short
 
 
 def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
@@ -90,15 +89,11 @@ def is_authors(file: str) -> bool:
     """Whether a code object's file is the author's: not of Python's library, of an installed package, or of ours."""
     found = _authors.get(file)
     if found is None:
-        installed = any(f"{os.sep}{folder}{os.sep}" in file for folder in ("site-packages", "dist-packages"))
-        found = not (installed or file.startswith(_LIBRARY) or file.startswith("<frozen ") or is_our_file(file))
-        _authors[file] = found
+        found = _authors[file] = not (is_installed_file(file) or is_library_file(file) or is_our_file(file))
     return found
 
 
 _authors: dict[str, bool] = {}
-_LIBRARY = tuple({os.path.join(os.path.realpath(sysconfig.get_path(name)), "") for name in ("stdlib", "platstdlib")}
-                 | {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib")})
 
 
 def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types.FunctionType) -> types.CodeType:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import mlir, tree
-from dsl.core.depth import deep
+from dsl.core.depth import deep, endless
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
@@ -247,6 +247,8 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
             returned = function(*values, **named)
         except LayoutError as error:
             raise at_author(error) from None
+        except RecursionError as error:
+            raise error if isinstance(error, DSLUserCodeError) else endless(error) from None
         _refuse_unlaunched(state)
         mlir.op("llvm.return", [], [mlir.constant(0, mlir.i32)])
         _finish(operation, state)

@@ -1,4 +1,4 @@
-"""Deep programs compile; endless recursion is Python's own error, and leaves a process that ends as it should."""
+"""Deep programs compile; endless recursion is an error that names the call, and leaves a process that ends as it should."""
 
 import subprocess
 import sys
@@ -49,3 +49,45 @@ def test_a_long_chain_of_elif_compiles(arms, printed, tmp_path):
 def test_endless_recursion_can_be_caught_any_number_of_times(tmp_path):
     run = dsl(tmp_path, ENDLESS)
     assert (run.returncode, run.stdout) == (0, "caught\ncaught\ncaught\nend\n"), run.stderr[-500:]
+
+
+RECURSIVE = HEAD + """\
+def fact(n):
+    if n <= 1:
+        return 1
+    return n * fact(n - 1)
+
+
+@cute.jit
+def main(n: cutlass.Int32):
+    cute.printf("{}", fact(n))
+
+
+main(3)
+"""
+ENDLESS_VALUE = HEAD + """\
+@cute.jit
+def main(n: cutlass.Int32):
+    xs = [n]
+    xs.append(xs)
+    return xs
+
+
+main(3)
+"""
+
+
+@pytest.mark.parametrize("text, error", (
+    (RECURSIVE, "author.py:8:16: DSLUserCodeRecursionError\n"
+                "    return n * fact(n - 1)\n"
+                "               ^^^^^^^^^^^ `fact` calls itself without end while compiling, where a dynamic value cannot "
+                "stop it\n"
+                "fix: write a loop, or stop by a value known while compiling: `if cutlass.const_expr(n == 0)`\n"),
+    (ENDLESS_VALUE, "author.py:12:1: DSLUserCodeRecursionError\n"
+                    "    main(3)\n"
+                    "    ^^^^^^^ is nested too deeply, or contains itself\n"
+                    "fix: use its parts\n")))
+def test_endless_recursion_is_the_authors_error(text, error, tmp_path):
+    run = dsl(tmp_path, text)
+    assert run.returncode == 1 and run.stderr.endswith(error), run.stderr[-1000:]
+    assert "Traceback" not in run.stderr
