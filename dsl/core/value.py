@@ -12,6 +12,7 @@ from dsl.core import arith, elementary, mlir, power
 from dsl.core.conversion import is_bits
 from dsl.core.dtypes import Boolean, Float32, Int32, Numeric, TFloat32, is_dynamic, numeric, of_python, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.unbound import Unbound
 
 
 _FOLD = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
@@ -194,7 +195,12 @@ def select(condition, a, b) -> Numeric:
 
 
 def type_name(value: object) -> str:
-    """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`; its own `type_text` if it has one."""
+    """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`; its own `type_text` if it has one.
+
+    Raises DSLUserCodeError for a variable that has no value on every path.
+    """
+    if isinstance(value, Unbound):
+        value.take(False)
     if isinstance(value, Numeric):
         return type(value).__name__
     if value is None:

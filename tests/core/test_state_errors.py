@@ -9,6 +9,7 @@ import pytest
 from dsl.core.dtypes import Float32, Int32
 from dsl.core.errors import PortabilityWarning
 from dsl.core.pointer import Pointer
+from dsl.cutlass import cute
 from dsl.cutlass.grammar import range_constexpr
 
 
@@ -198,6 +199,23 @@ def test_attribute_created_on_one_path(rejected):
         "SCOPE_UNBOUND_NAME\n"
         "    p.store(foo.new + 1)\n"
         "            ^^^^^^^^^^^ `foo.new` is not defined on every path\n"
+        "see\n"
+        "    if n > 3:\n"
+        "       ^^^^^ nothing assigns `foo.new` where this is false\n"
+        "fix: assign `foo.new` there too, or before it")
+
+
+@pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
+def test_attribute_created_on_one_path_given_to_a_function_of_this_package(rejected):
+    def program(n: Int32, p: Pointer):
+        foo = Foo(n)
+        if n > 3:
+            foo.new = n
+        cute.printf("{}", foo.new)
+    assert without_place(rejected(program)) == (
+        "SCOPE_UNBOUND_NAME\n"
+        "    cute.printf(\"{}\", foo.new)\n"
+        "    ^^^^^^^^^^^^^^^^^^^^^^^^^^ `foo.new` is not defined on every path\n"
         "see\n"
         "    if n > 3:\n"
         "       ^^^^^ nothing assigns `foo.new` where this is false\n"
