@@ -41,6 +41,7 @@ from harness.states import Event, Now, Summary, combined, state, summarise
 SCHEMA = "1"
 FILE = "index.sqlite"
 TAIL = 64
+CHUNK = 500  # names in one query
 CELL = ("claim", "case_name", "arch", "compiler", "host")
 _TABLES = """
 create table meta (key text primary key, value text);
@@ -222,8 +223,8 @@ class Index:
 
     # --- reading ---
 
-    def cells(self) -> list[Cell]:
-        """Every cell that has a record, by claim, case, arch, compiler and host."""
+    def cells(self, gone: bool = False) -> list[Cell]:
+        """Every cell that has a record, by claim, case, arch, compiler and host; with `gone`, of lost repros too."""
         sql = "select claim, case_name, arch, compiler, host, hardware, title, summary from cell order by 1, 2, 3, 4"
         rows = [(*row[:7], _summary(row[7])) for row in self._read(sql)]
         sources = self._sources(rows)
@@ -233,7 +234,8 @@ class Index:
         for row in rows:
             if row[7].last:
                 rivals.setdefault(row[:4], []).append((row[4], row[7].last))
-        return [self._cell(row, sources, drivers, kernels, rivals) for row in rows]
+        kept = (row for row in rows if gone or sources[row[0], row[1]][0] is not None)
+        return [self._cell(row, sources, drivers, kernels, rivals) for row in kept]
 
     def _cell(self, row: tuple, sources: dict, drivers: dict, kernels: dict, rivals: dict) -> Cell:
         claim, case, arch, compiler, host, hardware, title, summary = row
@@ -281,6 +283,20 @@ class Index:
         if len(rows) > 1 and rows[0][3] != name:
             raise NoRecord(f"{name!r} begins several records: {', '.join(row[3] for row in rows)}")
         return self._load(*rows[0])
+
+    def named(self, names: Iterable[str]) -> dict[str, Record]:
+        """The records with these whole ids, many at once."""
+        wanted, found = sorted(set(names)), {}
+        for start in range(0, len(wanted), CHUNK):
+            some = wanted[start : start + CHUNK]
+            sql = f"select path, offset, length, id from record where id in ({', '.join('?' * len(some))})"
+            found |= {row[3]: self._load(*row) for row in self._read(sql, some)}
+        return found
+
+    def past(self) -> list[tuple[str, ...]]:
+        """Every record in short, oldest first: claim, case, arch, compiler, host, id, date, verdict, reason, digest."""
+        sql = f"select {', '.join(CELL)}, id, date, verdict, reason, digest from record order by date, id"
+        return self._read(sql)
 
     def damaged(self) -> list[str]:
         """`FILE:OFFSET` of each line that cannot be read, and each last line that was cut off."""
