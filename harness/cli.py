@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness import commands as record_commands
 from harness.repro import Case, Repro, ReproError, Value, label, read, short
 from harness.session import NoDevice, Session, UsageError, as_data
 
@@ -32,6 +33,8 @@ What does this GPU language feature really do? Write the question as one small f
   pytest repros --gpu-host p1              the same on the host p1 of ssh_config
   repro doctor p1                          what that host has and lacks
   repro capsule repros -o all.capsule      all of them as one file for a GPU without a connection
+  repro review; repro accept my_question   results that nobody judged yet; take one as its golden
+  repro status                             what the record says of every claim; also history, diff, regressions, matrix
 """
 
 _RUN = """\
@@ -63,13 +66,6 @@ cuda-bindings, no compiler and nothing of this project.
   repro accept --from-replay out/                        here: make goldens validated by that GPU
 
 Exit status: 0 recorded, 1 nothing could be recorded, 2 wrong usage.
-"""
-
-_ACCEPT = """\
-Judge what came back from a replay: each repro runs here once more, its kernels giving what they gave on that GPU.
-Where that agrees with expected() and the golden, the golden becomes validated. Each verdict is a hardware record.
-
-Exit status: 0 all agree, 1 some do not or are stale, 2 wrong usage.
 """
 
 _NEW = """\
@@ -127,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_settings(doctor)
     doctor.set_defaults(command=_doctor)
     _add_capsules(commands)
+    record_commands.add(commands)
     new = commands.add_parser("new", help="write a first repro that passes", description=_NEW, formatter_class=raw)
     new.add_argument("name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width")
     new.add_argument(
@@ -162,10 +159,6 @@ def _add_capsules(commands: argparse._SubParsersAction) -> None:
     made.add_argument("-k", dest="keyword", default="", metavar="EXPRESSION", help="only cases that fit, as in pytest")
     made.add_argument("--arch", metavar="SM", help="compile for this GPU and later (default: each repro's own arch)")
     made.set_defaults(command=_capsule)
-    back = commands.add_parser("accept", help="judge a replay", description=_ACCEPT, formatter_class=raw)
-    back.add_argument("--from-replay", type=Path, required=True, metavar="FOLDER", help="what replay.py wrote")
-    back.add_argument("--accept-differences", action="store_true", help="take the GPU's word against the goldens'")
-    back.set_defaults(command=_accept)
 
 
 def _capsule(arguments: argparse.Namespace) -> int:
@@ -182,18 +175,6 @@ def _capsule(arguments: argparse.Namespace) -> int:
     print("next, on a machine with a GPU:")
     print(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name} -o out/")
     return HOLDS
-
-
-def _accept(arguments: argparse.Namespace) -> int:
-    from harness import capsule, history
-
-    def say(line: str) -> None:
-        print(line, flush=True)
-
-    root = history.root_of(Path.cwd() / "repros")
-    found = capsule.accept(arguments.from_replay, root, arguments.accept_differences, say)
-    print(", ".join(f"{len(names)} {status}" for status, names in found.items()))
-    return HOLDS if found.keys() <= {"validated", "skipped"} else FAILS
 
 
 def _run(arguments: argparse.Namespace) -> int:

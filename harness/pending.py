@@ -159,7 +159,8 @@ def accept(root: Path, one: Waiting, run: store.Run) -> None:
     text = one.table["golden"]
     golden.write(golden.Pending(str(one.golden), text, one.sidecars))
     line = {**one.table["line"], "verdict": "pass", "reason": "accepted", "accepts": one.table["record"]}
-    line |= {"golden_sha256": store.answer_sha256(text.encode()), "differences": [], "date": store.moment(), "digest": ""}
+    line |= {"golden_sha256": store.answer_sha256(text.encode()), "differences": []}
+    line |= {"date": store.moment(), "digest": ""}
     run.append(store.folder(root / one.table["repro"], one.table["hardware"], root), line)
     discard(root, one)
 

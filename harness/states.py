@@ -92,6 +92,8 @@ def summarise(events: Iterable[Event]) -> Summary:
 def state(summary: Summary, now: Now, rivals: Sequence[Event] = ()) -> tuple[str, str]:
     """The state and its reason. `rivals`: the newest verdicts of the same claim, arch and compiler on other hosts."""
     last = summary.last
+    if not now.exists:
+        return STALE, "the repro is gone"
     if last is None:
         if summary.silent is None:
             return UNKNOWN, "never run"
@@ -112,7 +114,7 @@ def state(summary: Summary, now: Now, rivals: Sequence[Event] = ()) -> tuple[str
         return FAILING, last.reason or "never passed"
     outdated = out_of_date(last, now)
     if outdated:
-        return STALE, f"{outdated} since {last.date[:10]}"
+        return STALE, f"{outdated} since the pass of {last.date[:10]}"
     if last.hardware:
         return VALIDATED, f"passed on {last.facts.get('gpu') or 'hardware'} on {last.date[:10]}"
     return PREDICTED, "no hardware has run it"
@@ -134,8 +136,6 @@ def _contradiction(last: Event, rivals: Sequence[Event]) -> str:
 def out_of_date(good: Event, now: Now) -> str:
     """What has changed since a pass, in a few words, or ''."""
     facts = good.facts
-    if not now.exists:
-        return "the repro is gone"
     if now.repro_sha256 and facts.get("repro_sha256") not in (None, now.repro_sha256):
         return "the repro changed"
     if now.golden_sha256 and facts.get("golden_sha256") not in (None, now.golden_sha256):

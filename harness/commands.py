@@ -1,0 +1,316 @@
+"""The commands of `repro` about goldens and the record: accept, review, reject, unused; status, history, diff, ..."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness import store
+from harness.repro import short
+from harness.session import UsageError
+
+HOLDS, FAILS = 0, 1
+
+_REVIEW = """\
+Show what the last runs gave that nobody accepted: new results and those that differ from their golden, lane by lane.
+A run leaves them when it fails for that reason alone (never under CI); the golden itself stays as it was.
+
+  repro review                          everything that waits
+  repro review shuffle_width            of one repro: its path, or its name without .py
+  repro review shuffle_width::width=8   one case
+  repro accept shuffle_width            take it as the golden            repro reject shuffle_width   forget it
+
+Exit status: 0 nothing waits, 1 something does, 2 wrong usage.
+"""
+
+_ACCEPT = """\
+Take results as goldens: those that wait (see `repro review`), or those that came back from a GPU as a replay.
+A result is refused if its repro or its golden has changed since, and an emulator's never replaces hardware's.
+
+  repro accept shuffle_width            what waits of one repro; also a path, a folder, FILE::CASE
+  repro accept --all                    everything that waits
+  repro accept --from-replay out/       judge a replayed capsule: each repro runs here once more, its kernels giving
+                                        what they gave on that GPU; where that agrees with expected() and the golden,
+                                        the golden becomes validated. Each verdict is a hardware record
+  pytest repros --update-goldens        run and accept at once
+
+Exit status: 0 all were accepted (of a replay: all agree), 1 some were not, 2 wrong usage (also under CI).
+"""
+
+_REJECT = """\
+Forget results that wait (see `repro review`). Goldens and records stay as they are.
+
+  repro reject shuffle_width            also a path, a folder, FILE::CASE
+  repro reject --all
+
+Exit status: 0 done, 2 wrong usage.
+"""
+
+_UNUSED = """\
+Goldens that belong to no case of any repro: left over from a case or a file that was renamed or removed. A golden of a
+file that cannot be read as a repro is not listed.
+
+  repro unused                          below the working folder
+  repro unused repros/shuffle_width.py  of one file
+  repro unused --delete                 delete them (never under CI)
+
+Exit status: 0 there are none (or they were deleted), 1 there are some, 2 wrong usage.
+"""
+
+_STATUS = """\
+What the record says of every claim: how many are in each state, and each one that needs a look, with the reason.
+
+  repro status                          all claims
+  repro status shuffle_width            one claim: its path or its name without .py; a folder; FILE::CASE
+  repro status --json                   the same as data
+
+validated     passed on hardware, and nothing that matters has changed since
+stale         passed, but the repro, its golden, the PTX or the driver is another by now
+regressed     passed once, fails now                contradicted  hardware and the emulator disagree
+flaky         one question, both verdicts           failing       never passed
+predicted     passed on the emulator alone          unknown       never judged (infra, skipped, no golden yet)
+
+Exit status: 0 nothing is contradicted, regressed, flaky or failing, 1 something is.
+"""
+
+_HISTORY = """\
+The records of one claim, newest first, and for each what changed since the one before on the same host and compiler.
+
+  repro history shuffle_width           also a path or FILE::CASE
+  repro history shuffle_width --host p1 --compiler nvidia
+  repro history shuffle_width -n 5 --json
+"""
+
+_DIFF = """\
+What changed between two records, field by field: sources, compiler, driver, GPU, outputs; the PTX and the SASS as text.
+Where one passed and the other did not it names what may be the cause, and if several things changed, the cheapest runs
+that would tell them apart.
+
+  repro diff 1f2e3d4c-0017 99aa01fe-0003    two records (`repro history` lists them; a beginning of the id will do)
+  repro diff shuffle_width                  the last good and the first bad record of a claim that regressed
+  repro diff shuffle_width --host p1
+"""
+
+_REGRESSIONS = """\
+Claims that passed and do not any more, flaky ones, and those where hardware and the emulator disagree, newest first.
+
+  repro regressions                     all that stand now
+  repro regressions --since 7d          that began in the last 7 days (12h, 2w, or a date: 2026-11-20, in UTC)
+  repro regressions --since 2026-11-20 --json
+
+Exit status: 0 there is none, 1 there is.
+"""
+
+_MATRIX = """\
+One line a claim, one column for each arch, compiler and host; a letter for the state (`repro status --help`).
+
+  repro matrix                          all claims
+  repro matrix repros/shuffles          those in a folder
+"""
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the commands."""
+    _add_goldens(commands)
+    status = _add(commands, "status", "what the record says of every claim", _STATUS, _status)
+    _names(status)
+    status.add_argument("--all", action="store_true", help="every line, however many")
+    history = _add(commands, "history", "the records of one claim", _HISTORY, _history)
+    history.add_argument("claim", metavar="CLAIM", help="its path, its name without .py, or FILE::CASE")
+    _places(history)
+    history.add_argument("-n", type=int, default=20, metavar="COUNT", help="how many records (default 20)")
+    diff = _add(commands, "diff", "what changed between two records", _DIFF, _diff)
+    diff.add_argument("a", metavar="A", help="the id of a record, or a claim")
+    diff.add_argument("b", metavar="B", nargs="?", help="the id of the other record")
+    _places(diff)
+    regressions = _add(commands, "regressions", "claims that passed and do not any more", _REGRESSIONS, _regressions)
+    _names(regressions)
+    regressions.add_argument("--since", metavar="WHEN", help="only those that began then or later: 7d, 12h, 2026-11-20")
+    matrix = _add(commands, "matrix", "claims by arch, compiler and host", _MATRIX, _matrix)
+    _names(matrix)
+    for parser in (status, history, diff, regressions, matrix):
+        parser.add_argument("--json", action="store_true", help="print data instead of text")
+
+
+def _add_goldens(commands: argparse._SubParsersAction) -> None:
+    review = _add(commands, "review", "show results that nobody accepted yet", _REVIEW, _review)
+    _names(review)
+    accept = _add(commands, "accept", "take results as goldens", _ACCEPT, _accept)
+    _names(accept)
+    accept.add_argument("--all", action="store_true", help="everything that waits")
+    accept.add_argument("--from-replay", type=Path, metavar="FOLDER", help="what replay.py wrote")
+    accept.add_argument(
+        "--accept-differences", action="store_true", help="of a replay: take the GPU's word against the goldens'"
+    )
+    reject = _add(commands, "reject", "forget results that wait", _REJECT, _reject)
+    _names(reject)
+    reject.add_argument("--all", action="store_true", help="everything that waits")
+    unused = _add(commands, "unused", "goldens that belong to no repro", _UNUSED, _unused)
+    unused.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files and folders (default: here)")
+    unused.add_argument("--delete", action="store_true", help="delete them")
+
+
+def _add(
+    commands: argparse._SubParsersAction, name: str, about: str, text: str, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = commands.add_parser(name, help=about, description=text, formatter_class=raw)
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _names(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="CLAIM", help="a path, a name without .py, a folder, or FILE::CASE")
+
+
+def _places(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", metavar="HOST", help="only what ran there")
+    parser.add_argument("--compiler", metavar="NAME", help="only this compiler's")
+    parser.add_argument("--arch", metavar="SM", help="only on this arch, e.g. sm_90")
+
+
+def _root() -> Path:
+    return store.root_of(Path.cwd() / "repros")
+
+
+def _say(found: Any, text: str, arguments: argparse.Namespace) -> None:
+    print(json.dumps(found, indent=1) if arguments.json else text)
+
+
+# --- goldens ---------------------------------------------------------------------------------------------------------
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    from harness import pending
+
+    found = pending.waiting(_root(), arguments.names)
+    for one in found:
+        print(pending.show(one) + "\n")
+    if not found:
+        print("nothing waits")
+        return HOLDS
+    stale = sum(bool(one.stale) for one in found)
+    print(f"{len(found)} wait" + (f", {stale} of them stale" if stale else "") + ": repro accept, repro reject")
+    return FAILS
+
+
+def _accept(arguments: argparse.Namespace) -> int:
+    if arguments.from_replay:
+        if arguments.names or arguments.all:
+            raise UsageError("repro accept: give --from-replay, or what to accept of that which waits; not both")
+        return _accept_replay(arguments)
+    from harness import pending
+
+    pending.refuse_in_ci("accept")
+    root, run, left = _root(), store.Run(), 0
+    for one in _selected(root, arguments):
+        try:
+            pending.accept(root, one, run)
+            print(f"accepted {short(one.golden)}")
+        except (UsageError, OSError) as error:
+            left += 1
+            print(f"not accepted: {error}", file=sys.stderr)
+    return FAILS if left else HOLDS
+
+
+def _accept_replay(arguments: argparse.Namespace) -> int:
+    from harness import capsule
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    found = capsule.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
+    print(", ".join(f"{len(names)} {status}" for status, names in found.items()))
+    return HOLDS if found.keys() <= {"validated", "skipped"} else FAILS
+
+
+def _selected(root: Path, arguments: argparse.Namespace) -> list[Any]:
+    from harness import pending
+
+    if bool(arguments.names) == arguments.all:
+        raise UsageError("name what you mean, or write --all; `repro review` shows what waits")
+    return pending.waiting(root, arguments.names)
+
+
+def _reject(arguments: argparse.Namespace) -> int:
+    from harness import pending
+
+    root = _root()
+    for one in _selected(root, arguments):
+        pending.discard(root, one)
+        print(f"rejected {one.name}")
+    return HOLDS
+
+
+def _unused(arguments: argparse.Namespace) -> int:
+    from harness import pending
+
+    if arguments.delete:
+        pending.refuse_in_ci("unused --delete")
+    found = pending.unused(_root(), arguments.paths or [Path.cwd()])
+    for path in found:
+        if arguments.delete:
+            path.unlink()
+        print(f"deleted {short(path)}" if arguments.delete else short(path))
+    return FAILS if found and not arguments.delete else HOLDS
+
+
+# --- the record ------------------------------------------------------------------------------------------------------
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from harness import index, query, tables
+
+    with index.open_index(_root()) as records:
+        found = query.status(records, arguments.names)
+    _say(found, tables.status(found, 10**9 if arguments.all else 40), arguments)
+    return FAILS if any(state in query.BAD for state in found["states"]) else HOLDS
+
+
+def _history(arguments: argparse.Namespace) -> int:
+    from harness import index, query, tables
+
+    with index.open_index(_root()) as records:
+        place = (arguments.host, arguments.compiler, arguments.arch)
+        found = query.history(records, arguments.claim, *place, arguments.n)
+    _say(found, tables.history(found), arguments)
+    return HOLDS
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from harness import differ, index, query, tables
+
+    with index.open_index(_root()) as records:
+        try:
+            if arguments.b:
+                a, b = records.record(arguments.a), records.record(arguments.b)
+            else:
+                place = (arguments.host, arguments.compiler, arguments.arch)
+                a, b = query.good_and_bad(records, arguments.a, *place)
+        except index.NoRecord as error:
+            raise UsageError(str(error)) from None
+        found = differ.compare(records, a, b)
+    _say(found, tables.diff(found), arguments)
+    return HOLDS
+
+
+def _regressions(arguments: argparse.Namespace) -> int:
+    from harness import index, query, tables
+
+    with index.open_index(_root()) as records:
+        found = query.regressions(records, arguments.since, arguments.names)
+    _say(found, tables.regressions(found), arguments)
+    return FAILS if found else HOLDS
+
+
+def _matrix(arguments: argparse.Namespace) -> int:
+    from harness import index, query, tables
+
+    with index.open_index(_root()) as records:
+        found = query.matrix(records, arguments.names)
+    _say(found, tables.matrix(found), arguments)
+    return HOLDS
