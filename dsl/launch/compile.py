@@ -16,8 +16,8 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import cache, limits, options, session
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
-from dsl.launch.native_launch import Record, Run, Table
-from dsl.launch.results import read
+from dsl.launch.native_launch import NOTED_BYTES, Noted, Record, Run, Table
+from dsl.launch.results import Result, read
 from dsl.lower import sass
 from dsl.lower.after_launch import return_after_failed_launch
 from dsl.lower.host import link, may_fail, object_code
@@ -55,6 +55,7 @@ class Code:
 
 
 _codes: dict[tuple, Code] = {}
+_CALLED = re.compile(r"(?:@|callee = @)([A-Za-z_]\w*)")
 _PLACES = re.compile(r" loc\([^()\n]*\)|^#loc.*\n", re.MULTILINE)
 
 
@@ -112,8 +113,11 @@ class Compiled:
     def __init__(self, traced: Traced, options: Options, code: Code):
         self.traced, self.options, self.code = traced, options, code
         slots = traced.slots.replace("P", "Q")
-        self._pack = struct.Struct("<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x"
-                                                  for letter in slots)).pack
+        self._pack_into = struct.Struct("<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x"
+                                                       for letter in slots)).pack_into
+        self._prints = bool(set(_CALLED.findall(traced.host_mlir)) - {"dsl_launch"})
+        self._frames: list[_Frame] = []                         # of calls that have ended
+        self._noted: dict[bytes, tuple] = {}                    # by the log's bytes: what they say
         self._out_bytes = SLOT_BYTES * out_slot(traced.slots, 0)
         self._block_bytes = self._out_bytes + SLOT_BYTES * getattr(traced.result, "slots", 0)
         self._loaded: tuple[object, object] | None = None       # device, program
@@ -160,17 +164,17 @@ class Compiled:
         Raises what a launch raised; the host function ends with the launch that failed.
         """
         if not self.traced.kernels:
-            return read(self.traced.result, _run(self, None, slots))
+            return _run(self, None, slots)
         device = session.current().device
         for storage in storages:
             device.register(*storage)
         try:
-            out = _run(self, device, slots)
+            returned = _run(self, device, slots)
             device.sync()
         finally:
             for address, _, _ in storages:
                 device.unregister(address)
-        return read(self.traced.result, out)
+        return returned
 
     def program(self, device: Any) -> Any:
         if self._loaded is None or self._loaded[0] is not device:
@@ -181,49 +185,75 @@ class Compiled:
 # --- from the native function back to Python ----------------------------------------------------------------------
 
 
-@dataclass
-class _Running:
-    compiled: Compiled
-    device: Any
-    table: Table
-    native: Run
-    error: BaseException | None = None
+class _Frame:
+    """One call at a time of a host function: what machine code sees of it, and its argument block."""
+
+    __slots__ = ("compiled", "device", "table", "native", "handle", "error", "block", "address", "log")
+
+    def __init__(self, compiled: Compiled, device: Any):
+        self.compiled, self.device, self.table, self.error = compiled, device, compiled.table, None
+        self.native = self.table.run(_entry_address)
+        self.handle = ctypes.addressof(self.native)
+        self.block = ctypes.create_string_buffer(compiled._block_bytes)
+        self.address, self.log = ctypes.addressof(self.block), self.handle + Run.log.offset
 
     def note(self) -> None:
         """Write down what machine code launched."""
-        for index, record in self.native.noted():
-            launch = _launch_of(record)
-            self.compiled.records(session.current())[index].launched(launch.grid, launch.block, launch.smem_bytes)
-            self.device.launched(self.compiled.traced.kernels[index].name, launch)
+        count = self.native.count
+        if not count:
+            return
+        self.native.count = 0
+        known, records = self.compiled._noted, self.compiled.records(session.current())
+        raw = ctypes.string_at(self.log, count * NOTED_BYTES)
+        for at in range(0, len(raw), NOTED_BYTES):
+            one = raw[at:at + NOTED_BYTES]
+            row = known.get(one)
+            if row is None:
+                if len(known) > 1024:
+                    known.clear()
+                entry = Noted.from_buffer_copy(one)
+                launch = _launch_of(entry.record)
+                facts = {"grid": list(launch.grid), "block": list(launch.block), "smem_bytes": launch.smem_bytes}
+                row = known[one] = entry.index, self.compiled.traced.kernels[entry.index].name, launch, facts
+            index, name, launch, facts = row
+            records[index].launches.append(facts)
+            self.device.launched(name, launch)
 
 
-_runs: dict[int, _Running] = {}                  # by handle: a native function may be running in every thread
+_runs: dict[int, _Frame] = {}                    # by handle: a native function may be running in every thread
 
 
-def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> memoryview:
-    """Call the native function; the slots of what it returned."""
+def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> object:
+    """Call the native function; what it returned."""
     if compiled._loaded is not None and compiled._loaded[0] is not device:
         compiled.table = Table(len(compiled.traced.kernels))
     if hasattr(device, "launch_entry"):
         device.begin()
-    table = compiled.table
-    run = _Running(compiled, device, table, table.run(_entry_address))
-    handle = ctypes.addressof(run.native)
-    block = ctypes.create_string_buffer(compiled._pack(handle, *slots), compiled._block_bytes)
-    _runs[handle] = run
-    sys.stdout.flush()                           # printf of the host function writes past Python's buffer
+    free = compiled._frames
+    frame = free.pop() if free else _Frame(compiled, device)
+    if frame.device is not device or frame.table is not compiled.table:
+        free.clear()
+        frame = _Frame(compiled, device)
+    compiled._pack_into(frame.block, 0, frame.handle, *slots)
+    _runs[frame.handle] = frame
+    if compiled._prints:
+        sys.stdout.flush()                       # printf of the host function writes past Python's buffer
     try:
-        failed = compiled.code.host(ctypes.addressof(block))
+        failed = compiled.code.host(frame.address)
     finally:
-        del _runs[handle]
-        run.note()
-    if run.error is not None:
-        raise run.error
-    if run.native.code:
-        raise device.refused(run.native.code)
+        del _runs[frame.handle]
+        frame.note()
+    if frame.error is not None:
+        raise frame.error
+    if frame.native.code:
+        raise device.refused(frame.native.code)
     if failed:
         raise compiled.traced.failures[failed - 1].error()
-    return memoryview(block)[compiled._out_bytes:]
+    result = compiled.traced.result
+    if isinstance(result, Result):
+        result = read(result, memoryview(frame.block)[compiled._out_bytes:])
+    free.append(frame)
+    return result
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -247,7 +277,7 @@ def _launch_of(record: Record) -> Launch:
                   record.flags)
 
 
-def _launch(run: _Running, index: int, record: Record, params: int) -> None:
+def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     kernel, launch = run.compiled.traced.kernels[index], _launch_of(record)
     addresses = (ctypes.c_void_p * max(len(kernel.params), 1)).from_address(params)
     values = [ctypes.string_at(address, size_bytes) for address, (_, size_bytes) in zip(addresses, kernel.params)]

@@ -70,12 +70,13 @@ class Cuda:
     """The first GPU CUDA sees, in its primary context (the one torch uses)."""
 
     kind = "cuda"
+    wants_storages = False                               # the driver knows what lies on the GPU
 
     def __init__(self):
         self._lost: str | None = None                    # why the context is lost
         self._functions: dict[tuple[int, str], Any] = {}
         self._granted_smem_bytes: dict[tuple[int, str], int] = {}
-        self._running: list[str] = []                    # launches whose end nobody has waited for
+        self._running: list[tuple[str, Launch]] = []                   # launches whose end nobody has waited for
         try:
             ctypes.CDLL("libcuda.so.1")
         except OSError as error:
@@ -111,7 +112,7 @@ class Cuda:
         outcome, kind = _OUTCOMES.get(name, (None, None))
         if outcome or name in _BROKEN:
             if self._running:
-                first, *others = reversed(self._running)
+                first, *others = (_describe(*each) for each in reversed(self._running))
                 message += f"\nin kernel {first}" + "".join(f"\nor in {other}" for other in others)
             self._lost = f"{name}: {message}"
         return DeviceError(name, message, {"outcome": outcome, "kind": kind, "file": None, "line": None}
@@ -241,11 +242,11 @@ class Cuda:
 
     def launched(self, entry: str, launch: Launch) -> None:
         """Remember a launch until somebody waits for its end."""
-        self._running.append(_describe(entry, launch))
+        self._running.append((entry, launch))
 
     def refused(self, code: int) -> DeviceError:
         """The error of the last launch, which machine code made."""
-        what = self._running.pop()
+        what = _describe(*self._running.pop())
         return self._not_launched(self._error(self.driver.CUresult(code), "cuLaunchKernelEx"), what)
 
     def _not_launched(self, error: DeviceError, what: str) -> DeviceError:

@@ -339,19 +339,21 @@ class CompiledFunction:
 
         Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
         """
-        if not keywords and self._binder is not None and session._current and self._binder[0] is session._current[-1]:
-            try:
-                bound = self._binder[1](*args)
-            except TypeError:                                    # too many or too few
-                bound = None
-            if bound is not None:
-                return self.compiled.call(*bound)
+        if not keywords and self._binder is not None:
+            running, bind = self._binder
+            if running is None or session.is_current(running):
+                try:
+                    bound = bind(*args)
+                except TypeError:                                # too many or too few
+                    bound = None
+                if bound is not None:
+                    return self.compiled.call(*bound)
         slots, binding = self.arguments.bind(args, keywords)
         returned = self.compiled.call(slots, binding.storages)
         self._quicken()
         return returned
 
-    def _quicken(self, exact: bool = False) -> None:
+    def _quicken(self) -> None:
         """From the second call on arguments are bound by a function made for their types."""
         running = session.current() if self.compiled.traced.kernels else None
         if self._binder is None or self._binder[0] is not running:

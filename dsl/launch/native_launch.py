@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterator
 
 from dsl.lower.host import Native, native
 
@@ -35,11 +34,8 @@ class Run(ctypes.Structure):
     _fields_ = [("python", ctypes.c_void_p), ("functions", ctypes.c_void_p), ("allowed_smem_bytes", ctypes.c_void_p),
                 ("count", ctypes.c_int32), ("code", ctypes.c_int32), ("log", Noted * LOG_LAUNCHES)]
 
-    def noted(self) -> Iterator[tuple[int, Record]]:
-        """(kernel, record) of each launch since the last time."""
-        count, self.count = self.count, 0
-        for entry in self.log[:count]:
-            yield entry.index, entry.record
+
+NOTED_BYTES = ctypes.sizeof(Noted)
 
 
 class Table:
@@ -102,7 +98,7 @@ through:
   ret i32 %said
 native:
   %log = getelementptr i8, ptr %run, i64 {Run.log.offset}
-  %noted = getelementptr [{ctypes.sizeof(Noted)} x i8], ptr %log, i32 %count
+  %noted = getelementptr [{NOTED_BYTES} x i8], ptr %log, i32 %count
   call void @llvm.memcpy.p0.p0.i64(ptr %noted, ptr %record, i64 {Record.flags.offset + 4}, i1 false)
   %noted.index = getelementptr i8, ptr %noted, i64 {Noted.index.offset}
   %wide = zext i32 %index to i64

@@ -130,6 +130,11 @@ def current() -> Session:
     return _current[-1] if _current else start(None)
 
 
+def is_current(run: Session) -> bool:
+    """Whether `run` is the running session."""
+    return bool(_current) and _current[-1] is run
+
+
 # --- the driver, as far as host programs touch it -------------------------------------------------------------------
 
 
