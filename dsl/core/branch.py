@@ -54,6 +54,7 @@ def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names
              for name, before, *values in zip(names, state, *(arm.results for arm in arms))]
     by_key = {key: change for arm in reversed(arms) if not arm.ended for key, change in arm.changes.items()}
     changes = list(by_key.values())
+    _check_new_keys(arms, changes, warns)
     slots = [(change, joins.slot(change)) for change in changes]
     if warns:
         warn_of_state(changes, "if")
@@ -80,6 +81,17 @@ def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple, en
     return Arm(scratch, results, {change.key: change for change in changes}, contents, missing, ended)
 
 
+def _check_new_keys(arms: Sequence[Arm], changes: Sequence[Change], warns: bool) -> None:
+    """Raise for a key that one arm has given a dict and another has not; warn of one that both have."""
+    for change in changes:
+        if change.is_new_key and not all(arm.ended or change.key in arm.changes for arm in arms):
+            refuse_shape(change, "branch")
+        if change.is_new_key and warns:
+            name = change.reached.name
+            warn_not_portable(f"`{name}` gets the key {change.slot!r} inside a dynamic `if`", "CONTAINER_STRUCTURE_CHANGED",
+                              fix=f"give `{name}` all its keys before the `if`, and assign to them")
+
+
 def _has_parts(value: object) -> bool:
     """Whether a variable holds more than one number, pointer or name."""
     value = value.value if isinstance(value, Partial) else value
@@ -96,10 +108,11 @@ def state_changes(heap: Heap, where: str, may_reshape: bool = False) -> list[Cha
     for change in heap.changes():
         if change.reached.outside and not is_traced(change.before) and not is_traced(change.after):
             continue
-        if change.slot is None:
+        if change.slot is None or change.is_new_key:
             if may_reshape:
                 continue
-            refuse_shape(change, where)
+            if change.slot is None or where != "branch":
+                refuse_shape(change, where)
         found.append(change)
     return found
 

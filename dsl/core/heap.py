@@ -120,7 +120,7 @@ def put(value: object, kind: str, slot: object, held: object) -> None:
     if kind == "list":
         (deque if isinstance(value, deque) else list).__setitem__(value, slot, held)
     elif kind == "dict":
-        dict.__setitem__(value, slot, held)
+        dict.pop(value, slot, None) if held is MISSING else dict.__setitem__(value, slot, held)
     elif held is MISSING:
         if slot in slots_of(value, kind):
             (type if kind == "class" else object).__delattr__(value, slot)
@@ -182,7 +182,7 @@ class Reached:
 class Change:
     """What one slot held before and after. A slot that is there only before or after holds MISSING at the other time.
 
-    `slot` is None where the number of a list's items, the keys of a dict or the members of a set have changed.
+    `slot` is None where the number of a list's items or the members of a set have changed, or a dict has lost keys.
     """
 
     reached: Reached
@@ -197,6 +197,11 @@ class Change:
     @property
     def key(self) -> tuple[int, object]:
         return id(self.reached.value), self.slot
+
+    @property
+    def is_new_key(self) -> bool:
+        """Whether a dict has got another key."""
+        return self.reached.kind == "dict" and self.slot is not None and self.before is MISSING
 
     def put(self, held: object) -> None:
         put(self.reached.value, self.reached.kind, self.slot, held)
@@ -276,7 +281,7 @@ class Heap:
                     found.append(Change(reached, None, held, now))
                     continue
                 pairs = enumerate(zip(held, now))
-            elif reached.kind == "dict" and now.keys() != held.keys():
+            elif reached.kind == "dict" and now.keys() != held.keys() and list(now)[:len(held)] != list(held):
                 found.append(Change(reached, None, held, now))
                 continue
             else:

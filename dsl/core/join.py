@@ -282,13 +282,15 @@ def refuse_shape(change: Change, where: str) -> None:
     if kind == "list":
         text = f"holds {len(before)} items on one path and {len(after)} on another"
     elif kind == "dict":
-        differing = ", ".join(map(repr, before.keys() ^ after.keys()))
+        differing = repr(change.slot) if change.is_new_key else ", ".join(map(repr, before.keys() ^ after.keys()))
         text = f"has the key {differing} on one path and not on another"
     else:
         text = "holds other members on one path than on another"
     parts = "keys" if kind == "dict" else "items"
-    raise DSLUserCodeTypeError(f"`{change.name}` {text}", id="TYPE_UNSTABLE_JOIN", place=here(),
-                               fix=f"give `{change.name}` all its {parts} before this {where}, and assign to them")
+    name = change.reached.name
+    id = "CONTAINER_STRUCTURE_CHANGED" if kind == "dict" else "TYPE_UNSTABLE_JOIN"
+    raise DSLUserCodeTypeError(f"`{name}` {text}", id=id, place=here(),
+                               fix=f"give `{name}` all its {parts} before this {where}, and assign to them")
 
 
 # --- the join of two arms --------------------------------------------------------------------------------------------

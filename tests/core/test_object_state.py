@@ -126,6 +126,23 @@ ROWS = {
         else:
             box.extra = b * 2
         return box.extra""",
+    "keys of a dict given in both arms, in a loop and behind an exit": """
+        d = {"k": 0}
+        for i in range(b):
+            e = {}
+            if i > a:
+                e["x"], e["y"] = i, d["k"]
+            elif i == 2:
+                e["y"] = a
+                e["x"] = e["y"] + 1
+            else:
+                e["x"], e["y"] = 1, 2
+            d["k"] += e["x"] * 3 + e["y"]
+        if a > b:
+            d["new"] = {"in": a}
+        else:
+            d["new"] = {"in": b * 2}
+        return d["k"] * 10 + d["new"]["in"]""",
     "an attribute created by a loop that surely runs": """
         box = Box(a, b)
         for i in range(3):

@@ -65,7 +65,7 @@ def test_new_key(rejected):
             d["b"] = n
         p.store(d["a"])
     assert without_place(rejected(program)) == (
-        "TYPE_UNSTABLE_JOIN\n"
+        "CONTAINER_STRUCTURE_CHANGED\n"
         "    if n > 3:\n"
         "       ^^^^^ `d` has the key 'b' on one path and not on another\n"
         "fix: give `d` all its keys before this branch, and assign to them")
