@@ -26,6 +26,8 @@ def to_llvm_ir(llvm_dialect_text: str, contract: bool = False) -> str:
 def adapt(newer_text: str, contract: bool = False) -> str:
     """LLVM 24 text as LLVM 22 text of the same meaning."""
     lines = [_adapt_line(line, contract) for line in newer_text.split("\n")]
+    if "bfloat" in newer_text and _TO_HALF.search(newer_text):
+        lines = [_BFLOAT_EXTENSION.sub(_by_bits, line) for line in lines]
     return "\n".join(_without_unused_attribute_groups(lines))
 
 
@@ -42,6 +44,32 @@ def _adapt_line(line: str, contract: bool) -> str:
     if _FLOAT_TYPE.search(line):
         line = convert_float_constants(line)
     return line
+
+
+# --- bfloat and half ----------------------------------------------------------------------------------------------
+
+_TO_HALF = re.compile(r"\bfptrunc .* to (?:half|<\d+ x half>)")
+_BFLOAT_EXTENSION = re.compile(r"^( *)(%[\w.]+) = fpext (bfloat|<(\d+) x bfloat>) (\S+) to ((?:<\d+ x )?(?:float|double)>?)(, !.*)?$")
+
+
+def _by_bits(found: re.Match) -> str:
+    """An extension of bfloat as a shift of its bits.
+
+    instcombine computes the half of `fptrunc (frem (fpext bfloat %x to float), 5.0) to half` in half, and of fadd, fsub and
+    fmul too: it takes bfloat, with fewer bits of fraction, for a narrower type. But half has fewer bits of exponent, so
+    that numbers past 65504 become infinities. It does not look through a shift.
+    """
+    indent, name, source, count, value, target, place = found.groups(default="")
+    short, word, single = (f"<{count} x {type_}>" if count else type_ for type_ in ("i16", "i32", "float"))
+    sixteen = "<" + ", ".join(["i32 16"] * int(count)) + ">" if count else "16"
+    part = "%bf." + name[1:]
+    steps = [f"{part}.short = bitcast {source} {value} to {short}", f"{part}.word = zext {short} {part}.short to {word}",
+             f"{part}.bits = shl {word} {part}.word, {sixteen}"]
+    if "double" in target:
+        steps += [f"{part}.single = bitcast {word} {part}.bits to {single}", f"{name} = fpext {single} {part}.single to {target}"]
+    else:
+        steps.append(f"{name} = bitcast {word} {part}.bits to {target}")
+    return "\n".join(indent + step + place for step in steps)
 
 
 # --- inline assembly and attributes -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import struct
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,3 +115,34 @@ def test_contraction_is_allowed_only_where_asked():
     assert "fmul nnan float" in llvm_ir.adapt(text)
     assert "fmul contract nnan float" in llvm_ir.adapt(text, contract=True)
     assert llvm_ir.adapt(text, contract=True).count("contract") == 2
+
+
+@pytest.mark.parametrize("to", ["float", "double"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_half_of_a_computed_bfloat_is_computed_in_float(to, count):
+    """instcombine takes bfloat for a narrower type than half: 70144 - 5000 was an infinity, though 65144 is a half."""
+    def of(type_):
+        return type_ if count == 1 else f"<{count} x {type_}>"
+
+    def splat(text):
+        return text if count == 1 else "<" + ", ".join([f"{to} {text}"] * count) + ">"
+    text = f"""define {of("half")} @f({of("bfloat")} %0) {{
+  %2 = fpext {of("bfloat")} %0 to {of(to)}
+  %3 = fsub {of(to)} %2, {splat("5.000000e+03")}
+  %4 = fptrunc {of(to)} %3 to {of("half")}
+  ret {of("half")} %4
+}}
+define i16 @g() {{
+  %1 = call {of("half")} @f({of("bfloat")} {"0xR4789" if count == 1 else "<bfloat 0xR4789, bfloat 0xR4789>"})
+  {"%2 = fadd half %1, 0.0" if count == 1 else "%2 = extractelement <2 x half> %1, i32 1"}
+  %3 = bitcast half %2 to i16
+  ret i16 %3
+}}
+"""
+    module = llvm.parse_assembly(llvm_ir.adapt(text))
+    module.verify()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+    builder.getModulePassManager().run(module, builder)
+    folded = str(module).rpartition("@g")[2]
+    assert f"ret i16 {np.float16(70144 - 5000).view(np.int16)}" in folded
