@@ -74,6 +74,7 @@ class Program:
     def __init__(self, draw):
         self.draw, self.scope, self.helpers, self.classes = draw, {}, [], []
         self.counters, self.budget, self.loops, self.stores = 0, 30, 0, 0
+        self.unrolled, self.bound = 0, set()       # in blocks that Python runs, and the names first assigned in such
         self.by_value = self.called = False         # in an undecorated function; in any but the program itself
 
     # ** drawing
@@ -263,10 +264,10 @@ class Program:
 
     # ** statements
 
-    def block(self, depth: int, loop: bool, result: str | None, least: int = 1) -> list[str]:
+    def block(self, depth: int, loop: bool, result: str | None) -> list[str]:
         """Statements in a scope of their own. `result`: the type that `return` gives, '' where it gives nothing."""
         outer, lines = dict(self.scope), []
-        for _ in range(least + self.number(2)):
+        for _ in range(1 + self.number(2)):
             lines += self.statement(depth, loop, result)
         if depth < 3 and self.chance(20):
             lines += self.exit(loop, result)
@@ -343,7 +344,10 @@ class Program:
         return [f"{place} = cutlass.{'Float64' if floating else 'Int64'}({value.text})"]
 
     def fresh(self) -> str:
-        return next(name for name in (f"v{k}" for k in range(100)) if name not in self.scope)
+        name = next(name for name in (f"v{k}" for k in range(100)) if name not in self.scope and name not in self.bound)
+        if self.unrolled:
+            self.bound.add(name)
+        return name
 
     def new(self, *_) -> list[str]:
         type_, name = self.type(), self.fresh()
@@ -412,22 +416,25 @@ class Program:
         indices = [name for name, it in self.scope.items() if it.kind == "index"]
         if not indices:
             return self.both(depth, loop, result)
-        lines = [f"if cutlass.const_expr({self.pick(indices)} == {self.number(2)}):", *indented(self.simple() or ["pass"])]
-        return [*lines, "else:", *indented(self.block(depth - 1, False, None))]
+        self.unrolled += 1
+        lines = [f"if cutlass.const_expr({self.pick(indices)} == {self.number(2)}):", *indented(self.simple() or ["pass"]),
+                 "else:", *indented(self.block(depth - 1, False, None))]
+        self.unrolled -= 1
+        return lines
 
-    def bounds(self) -> str:
-        """The arguments of a range of few trips."""
+    def bounds(self) -> tuple[str, str]:
+        """The arguments of a range of few trips, and the type of its numbers."""
         x, y = self.of("Int32", 1), self.of("Int32", 1)
-        return self.pick([f"({x}) & 3", str(1 + self.number(3)), f"({x}) & 1, ({y}) & 3", f"({x}) & 3, -1, -1",
-                          f"0, ({x}) & 7, 2", f"-2, 3, (({x}) & 1) + 1", f"({x}) & 1, -3, -(({y}) & 1) - 1",
-                          f"cutlass.Int64({x}) & 3", f"({x}) & 3, ({y}) & 1"])
+        form = self.pick(["({x}) & 3", str(1 + self.number(3)), "({x}) & 1, ({y}) & 3", "({x}) & 3, -1, -1",
+                          "0, ({x}) & 7, 2", "-2, 3, (({x}) & 1) + 1", "({x}) & 1, -3, -(({y}) & 1) - 1",
+                          "cutlass.Int64({x}) & 3", "({x}) & 3, ({y}) & 1"])
+        return form.format(x=x, y=y), "Int64" if "Int64" in form else "Int32"
 
     def for_(self, depth, loop, result) -> list[str]:
         if self.loops >= 3:
             return self.if_(depth, loop, result)
         outer = dict(self.scope)
-        bounds = self.bounds()
-        type_ = "Int64" if "Int64" in bounds else "Int32"
+        bounds, type_ = self.bounds()
         static = self.by_value and bounds.isdigit()
         targets = [name for name in self.assignable("scalar") if self.scope[name].type == type_]
         name, known = f"i{self.loops}", False
@@ -436,9 +443,9 @@ class Program:
         self.scope[name] = Variable("index") if static else \
             Variable("scalar", type_, static=known and self.scope[name].static, fixed=known)
         call = f"cutlass.range({bounds}, unroll={self.pick([1, 2, 4])})" if self.chance(20) and not static else f"range({bounds})"
-        self.loops += 1
-        body = self.block(depth - 1, True, result, least=1)
-        self.loops -= 1
+        self.loops, self.unrolled = self.loops + 1, self.unrolled + static
+        body = self.block(depth - 1, True, result)
+        self.loops, self.unrolled = self.loops - 1, self.unrolled - static
         self.scope = outer
         return [f"for {name} in {call}:", *indented(body), *self.otherwise(depth, loop, result)]
 
@@ -451,9 +458,9 @@ class Program:
             return self.if_(depth, loop, result)
         outer, name = dict(self.scope), f"c{self.loops}"
         self.scope[name] = Variable("index")
-        self.loops += 1
+        self.loops, self.unrolled = self.loops + 1, self.unrolled + 1
         body = self.block(depth - 1, True, result)
-        self.loops -= 1
+        self.loops, self.unrolled = self.loops - 1, self.unrolled - 1
         self.scope = outer
         return [f"for {name} in cutlass.range_constexpr({1 + self.number(2)}):", *indented(body),
                 *self.otherwise(depth, loop, result)]
