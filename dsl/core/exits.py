@@ -174,17 +174,20 @@ class Exits:
         if loop.broke in loop.used:
             made.insert(0, _assign(loop.broke, ast.Constant(False), statement))
         outside = flags - {loop.broke, loop.continued}
-        if statement.orelse and (loop.dynamic or stops):
+        if not statement.orelse:
+            return made, outside
+        orelse, more = self._block(statement.orelse)
+        made[-1].orelse = orelse
+        if loop.dynamic or stops:
             if loop.dynamic:
                 self.found(statement)
             made[-1].orelse = []
-            orelse, more = self._block(statement.orelse)
             if stops:
                 guard = put_at(Guard(ast.Constant(True), orelse, []), statement.orelse[0])
                 guard.flags, guard.flow = stops, flow_of(statement.orelse)
                 orelse = [guard]
             made += orelse
-            outside |= more
+        outside |= more
         return made, outside
 
     def _stopping(self, loop: _Loop, body: list[ast.stmt], stops: tuple[str, ...]) -> ast.stmt:

@@ -234,3 +234,21 @@ def test_pipelining_is_said_to_be_skipped(check):
             p[i] = i
     with pytest.warns(UserWarning, match="software pipelining skipped"):
         check(program)
+
+
+def test_the_else_of_a_constexpr_loop_leaves_the_dynamic_loop_around_it():
+    @cute.jit
+    def program(n: Int32, out: cute.Tensor):
+        for i in range(n):
+            for k in range_constexpr(2):
+                if n > 100:
+                    out[1] = k
+            else:
+                out[0] = i + 10
+                break
+            out[2] = 1
+    out = np.zeros(3, np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program(5, from_dlpack(out))
+    assert out.tolist() == [10, 0, 0]

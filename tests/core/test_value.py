@@ -106,3 +106,13 @@ def test_select_promotes():
 def test_bitwise_on_floats_is_refused():
     with pytest.raises(TypeError, match="`&` needs integers, and one side is Float32"):
         Float32(1.0) & 1
+
+
+def test_a_constant_past_int64_is_a_constant(check):
+    from dsl.core.pointer import Pointer
+
+    def program(x: dtypes.Uint64, p: Pointer):
+        # CHECK: arith.constant -1 : i64
+        # CHECK: arith.constant -9223372036854775808 : i64
+        p.store(Int32((x ^ -1) + dtypes.Uint64(2**63)))
+    check(program)
