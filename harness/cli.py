@@ -34,6 +34,7 @@ What does this GPU language feature really do? Write the question as one small f
   repro doctor p1                          what that host has and lacks
   repro capsule repros -o all.capsule      all of them as one file for a GPU without a connection
   repro review; repro accept my_question   results that nobody judged yet; take one as its golden
+  repro report -o record.html              all of it as one page: matrix, histories, what changed
   repro status                             what the record says of every claim; also history, diff, regressions, matrix
 """
 
@@ -66,6 +67,16 @@ cuda-bindings, no compiler and nothing of this project.
   repro accept --from-replay out/                        here: make goldens validated by that GPU
 
 Exit status: 0 recorded, 1 nothing could be recorded, 2 wrong usage.
+"""
+
+_REPORT = """\
+Write what the record says as one HTML file that needs no network: the matrix of claims by arch, host and compiler, and
+a page for each cell: what changed since the last good run, PTX and SASS side by side, differing lanes, history.
+
+  repro report                             all claims, to report.html
+  repro report repros/shuffles -o s.html   those in a folder
+
+Exit status: 0 written, 2 wrong usage.
 """
 
 _NEW = """\
@@ -124,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.set_defaults(command=_doctor)
     _add_capsules(commands)
     record_commands.add(commands)
+    _add_report(commands)
     new = commands.add_parser("new", help="write a first repro that passes", description=_NEW, formatter_class=raw)
     new.add_argument("name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width")
     new.add_argument(
@@ -159,6 +171,31 @@ def _add_capsules(commands: argparse._SubParsersAction) -> None:
     made.add_argument("-k", dest="keyword", default="", metavar="EXPRESSION", help="only cases that fit, as in pytest")
     made.add_argument("--arch", metavar="SM", help="compile for this GPU and later (default: each repro's own arch)")
     made.set_defaults(command=_capsule)
+
+
+def _add_report(commands: argparse._SubParsersAction) -> None:
+    raw = argparse.RawDescriptionHelpFormatter
+    made = commands.add_parser(
+        "report", help="the record as one HTML file", description=_REPORT, formatter_class=raw
+    )
+    made.add_argument("names", nargs="*", metavar="CLAIM", help="a path, a name without .py, a folder, or FILE::CASE")
+    made.add_argument(
+        "-o", "--out", type=Path, default=Path("report.html"), metavar="FILE", help="where to (default report.html)"
+    )
+    made.set_defaults(command=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from harness import index, page, page_records, store
+
+    with index.open_index(store.root_of(Path.cwd() / "repros")) as records:
+        found, damaged = page_records.collect(records, arguments.names), records.damaged()
+    data = page.render(found).encode()
+    store.write_atomically(arguments.out, data)
+    for line in damaged:
+        print(f"not read: {line}", file=sys.stderr)
+    print(f"wrote {arguments.out}: {len(found.claims)} claims x {len(found.columns)} columns, {len(data)} bytes")
+    return HOLDS
 
 
 def _capsule(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,129 @@
+"""What the report shows: claims, columns and cells, as plain data that says nothing of how it is kept or drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+# state: (its symbol, what it means); in the order of states.STATES, the worst first
+STATES = {
+    "contradicted": ("≠", "the emulator and hardware disagree"),
+    "regressed": ("▼", "passed earlier, fails now"),
+    "flaky": ("±", "the same question got both verdicts"),
+    "failing": ("✗", "fails, and has never passed"),
+    "stale": ("↺", "passed, and something has changed since"),
+    "unknown": ("?", "never judged: skipped, or could not be run"),
+    "predicted": ("◇", "passed on an emulator only; no hardware has run it"),
+    "validated": ("✓", "hardware passed it, and nothing has changed since"),
+}
+ATTENTION = ("contradicted", "regressed", "flaky", "failing")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row: a case of a repro. `text` is the claim, `repro` its path below the project's root."""
+
+    repro: str
+    case: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: where and by whom claims are judged. `hardware` is false for emulators, which only predict."""
+
+    arch: str
+    host: str
+    compiler: str
+    hardware: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run. `date` is UTC, ISO 8601; `facts` are its provenance, field by field, in the order to show."""
+
+    id: str
+    date: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Past:
+    """One run of a cell's history. Runs of one `digest` asked the same question."""
+
+    id: str
+    date: str
+    verdict: str
+    reason: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """How one output differs from what was expected.
+
+    lanes: for each of the 32 lanes, how many elements differ; empty where elements belong to no lanes.
+    rows: (index, where, expected, got) of the first elements that differ.
+    """
+
+    name: str
+    message: str
+    lanes: tuple[int, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Code:
+    """One kernel's PTX or SASS (`kind`) in the base run and in the newest; None where it was not kept."""
+
+    kind: str
+    kernel: str
+    base: str | None
+    newest: str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A claim in a column.
+
+    newest: the newest run that says something. base: what it is held against, called `base_name`: the last good run
+    or, where the emulator and hardware disagree, the other side's newest. bad: the first that failed after the last
+    good one.
+    history: oldest first; the newest of `runs` in all where it was cut.
+    validated: the date of the last run that passed on hardware here, or ''.
+    cause: what may have changed the verdict, in a sentence. known: what records already say of it.
+    tell: (command, what it tells) of the cheapest runs that would tell more.
+    """
+
+    claim: int
+    column: int
+    state: str
+    reason: str
+    newest: Run | None = None
+    base: Run | None = None
+    base_name: str = "last good"
+    bad: Run | None = None
+    validated: str = ""
+    history: tuple[Past, ...] = ()
+    runs: int = 0
+    outputs: tuple[Output, ...] = ()
+    code: tuple[Code, ...] = ()
+    rerun: str = ""
+    cause: str = ""
+    known: tuple[str, ...] = ()
+    tell: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The whole page. Rows and columns stand in the order given; `title` names the project."""
+
+    title: str
+    claims: tuple[Claim, ...]
+    columns: tuple[Column, ...]
+    cells: tuple[Cell, ...]
+
+    @cached_property
+    def newest(self) -> str:
+        """The date of the newest run, to which ages count; '' where nothing was run."""
+        return max((cell.newest.date for cell in self.cells if cell.newest), default="")
