@@ -3,11 +3,16 @@
 bits     every element has the same bits: -0.0 is not 0.0, and a NaN is itself only with its payload.
 ulp:N    equal bits, or both finite and at most N representable values apart (-0.0 and 0.0 are 0 apart).
 rel:R    equal bits, or both finite and |got - expected| <= R * |expected|.
+set      its values are one of those that are allowed; observed.py judges this and the next.
+pred:F   the function F of the repro says so.
 undef    not compared.
+
+A mask says for each element whether it counts; where one is given, the others never differ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +34,14 @@ class Difference:
 
 
 def differences(
-    expected: dict[str, Array], got: dict[str, Array], rules: dict[str, Rule], against: str, partial: bool = False
+    expected: dict[str, Array],
+    got: dict[str, Array],
+    rules: dict[str, Rule],
+    against: str,
+    partial: bool = False,
+    masks: Mapping[str, np.ndarray] | None = None,
 ) -> list[Difference]:
-    """Every output that disagrees. `partial` lets `expected` leave outputs out."""
+    """Every output that disagrees. `partial` lets `expected` leave outputs out; `masks`: output -> boolean array."""
     found = []
     for name in expected.keys() - got.keys():
         found.append(Difference(name, against, f"{against} has the output `{name}`, which run() did not return"))
@@ -39,15 +49,18 @@ def differences(
         found.append(Difference(name, against, f"run() returned `{name}`, which {against} has not"))
     for name in got:
         if name in expected:
-            difference = compare(name, expected[name], got[name], rules.get(name, Rule()), against)
+            mask = (masks or {}).get(name)
+            difference = compare(name, expected[name], got[name], rules.get(name, Rule()), against, mask)
             if difference:
                 found.append(difference)
     return sorted(found, key=lambda d: d.output)
 
 
-def compare(name: str, expected: Array, got: Array, rule: Rule, against: str) -> Difference | None:
-    """The difference between two arrays under `rule`, or None."""
-    if rule.mode == "undef":
+def compare(
+    name: str, expected: Array, got: Array, rule: Rule, against: str, mask: np.ndarray | None = None
+) -> Difference | None:
+    """The difference between two arrays under `rule` where `mask` is true, or None."""
+    if rule.is_free:
         return None
     if expected.dtype != got.dtype:
         message = f"`{name}` is {got.dtype.name}; {against} has {expected.dtype.name}"
@@ -59,10 +72,14 @@ def compare(name: str, expected: Array, got: Array, rule: Rule, against: str) ->
     if rule.mode != "bits" and got.dtype.kind != "float":
         message = f'`{name}` is {got.dtype.name}, which the rule {rule} cannot compare: use "bits"'
         return Difference(name, against, message, expected, got)
-    indices = np.flatnonzero(~agree(expected, got, rule))
+    wrong = ~agree(expected, got, rule)
+    counted = got.raw.size
+    if mask is not None:
+        wrong, counted = wrong & mask, int(np.count_nonzero(mask))
+    indices = np.flatnonzero(wrong)
     if not indices.size:
         return None
-    count = f"{indices.size} of {got.raw.size} elements"
+    count = f"{indices.size} of {counted} elements" + (" that count" if mask is not None else "")
     return Difference(name, against, f"`{name}` differs from {against} in {count} ({rule})", expected, got, indices)
 
 

@@ -5,7 +5,8 @@
     outcome      outputs | rejected | trap | deadlock | fault, and what identifies it (class, id, line_text; kind)
     outputs      name -> dtype, shape, compare, and
                    values (to be read), hex (floats: what counts), or
-                   file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or nothing (compare = undef)
+                   file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or
+                   nothing (compare = undef, set, pred)
     provenance   device, gpu, driver, compiler, versions, ptx_sha256, repro_sha256, date, host
     validated    true only where hardware gave it
 
@@ -101,7 +102,7 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         outcome = table["outcome"]
         if outcome != "outputs" and outcome not in IDENTITY:
             raise ValueError(f"unknown outcome {outcome!r}")
-        described = {name: one for name, one in table.get("outputs", {}).items() if one["compare"] != "undef"}
+        described = {name: one for name, one in table.get("outputs", {}).items() if not _is_free(one["compare"])}
         outputs = {name: _read_output(one, sidecar) for name, one in described.items()}
         identity = {key: table.get(key) for key in IDENTITY.get(outcome, ())}
         return Golden(outcome, identity, outputs, dict(table["provenance"]), table["validated"] is True)
@@ -124,6 +125,11 @@ def _way_out(path: Path, why: str) -> str:
         f"the golden {name} cannot be read: {why}\n"
         f"fix: take it back with `git checkout -- {name}`, or delete it and accept a new one with --update-goldens"
     )
+
+
+def _is_free(rule: str) -> bool:
+    """Whether a golden holds no values under this rule."""
+    return rule in ("undef", "set") or rule.startswith("pred:")
 
 
 def _read_output(table: dict[str, Any], sidecar: Callable[[str], bytes]) -> Array:
@@ -165,7 +171,7 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bo
 
 def _describe(array: Array, rule: Rule, sidecars: dict[str, bytes]) -> dict[str, Any]:
     table: dict[str, Any] = {"dtype": array.dtype.name, "shape": list(array.shape), "compare": str(rule)}
-    if rule.mode == "undef":
+    if rule.is_free:
         return table
     if array.raw.nbytes > INLINE_LIMIT_BYTES:
         file = io.BytesIO()

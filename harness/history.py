@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from harness import observed
 from harness.compare import Difference
 from harness.hosts import Host
 from harness.repro import EMBEDDED, Case
@@ -108,6 +109,7 @@ def record(
         "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
         "kernels": made["ptx_sha256"],
         "sass": {k["name"]: sha256(normalised_sass(k["sass"])) for k in outcome.kernels if k.get("sass")},
+        "histogram": observed.histogram(outcome),
         "durations": outcome.durations,
         "date": outcome.facts.get("date") or moment(),
     }

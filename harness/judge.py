@@ -6,13 +6,14 @@ with its golden. Only an outcome that passes all but the last may become a golde
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import codegen, compare, golden, history, report, result
+from harness import codegen, compare, golden, history, observed, releases, report, result
 from harness.hosts import Host
 from harness.repro import NVIDIA, Case, Otherwise
 from harness.result import EMBEDDED, Outcome
@@ -49,11 +50,24 @@ def run(
     fresh: bool = False,
     compiler: str = EMBEDDED,
 ) -> Outcome:
-    """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`."""
-    repro = case.repro
+    """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`.
+
+    `compiler` is embedded, nvidia or a release of it (`nvidia==4.6.3`).
+    """
+    repro, name = case.repro, releases.split(compiler)[0]
     shortfall = host.shortfall(repro.arch)
     if shortfall:
         return Outcome("skipped", shortfall)
+    plain = host.device in ("emulator", "cuda")  # and no recording of one run, or its playback
+
+    def once(fill: int | None) -> Outcome:
+        try:
+            outcome = result.from_reply(*transport.run(dataclasses.replace(job, fill=fill)))
+        except LinkDown as error:
+            outcome = result.infra(str(error))
+        outcome.compiler = name
+        return outcome
+
     job = Job(
         path=str(repro.path),
         source=repro.text,
@@ -63,17 +77,14 @@ def run(
         warm=repro.warm,
         fresh=fresh,
         sass=bool(case.checks("SASS")),
-        needs=repro.needs,
+        needs=(*repro.needs, *releases.requirement(compiler)),
         requires_python=repro.requires_python,
         gpu=host.device_facts.get("uuid", "") if host.is_hardware else "",
-        compiler=compiler,
+        runs=repro.runs if plain else 1,
+        preds={name: rule.name for name, rule in repro.compare.items() if rule.mode == "pred"},
+        compiler=name,
     )
-    try:
-        outcome = result.from_reply(*transport.run(job))
-    except LinkDown as error:
-        outcome = result.infra(str(error))
-    outcome.compiler = compiler
-    return outcome
+    return observed.settle(case, once) if plain else once(None)
 
 
 def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False) -> Verdict:
@@ -111,11 +122,19 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
         return said(
             "fail", "unknown output", f"compare names `{unknown[0]}`, which run() did not return: it returned {known}"
         )
+    seen = observed.wrong(case, outcome) if outcome.kind == "outputs" and not other.outputs else None
+    if seen:
+        verdict = said("fail", seen[0], seen[1] or report.differences(seen[2], outcome))
+        verdict.differences = seen[2]
+        return verdict
     changed = _other_values(other, outcome)
     if changed:
         return said("fail", "not what `nvidia` says", changed)
     expected = {name: array for name, array in outcome.expected.items() if name not in other.outputs}
-    found = compare.differences(expected, outcome.outputs, dict(case.repro.compare), "expected()", partial=True)
+    only_masks = set(case.repro.mask.values()) - set(outcome.outputs)
+    expected = {name: array for name, array in expected.items() if name not in only_masks}
+    rules, masks = dict(case.repro.compare), _masks(case, outcome)
+    found = compare.differences(expected, outcome.outputs, rules, "expected()", partial=True, masks=masks)
     if found:
         verdict = said("fail", "differs from expected()", report.differences(found, outcome))
         verdict.differences = found
@@ -128,9 +147,15 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
     if lines and not (no_sass and no_sass["missing"] and not in_ci()):
         return said("fail", "CHECK-SASS", lines)
     verdict = _against_golden(case, host, outcome, update)
+    if verdict.status == "pass" and outcome.kind == "outputs":
+        verdict.notes += observed.notes(case, outcome)
     if verdict.status == "pass" and no_sass:
         verdict.status, verdict.reason, verdict.text = "skip", "no SASS", f"CHECK-SASS: {no_sass['text']}"
     return verdict
+
+
+def _masks(case: Case, outcome: Outcome) -> dict[str, Any]:
+    return observed.masks(case, outcome) if outcome.kind == "outputs" else {}
 
 
 def in_ci() -> bool:
@@ -232,8 +257,8 @@ def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> tuple[str, l
         rows = [f"    {key}: expected {known.identity.get(key)!r}, got {identity[key]!r}" for key in changed]
         return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text]), []
     rules = dict(case.repro.compare)
-    left_out = {name for name, rule in rules.items() if rule.mode == "undef"} | set(_otherwise(case, outcome).outputs)
+    left_out = {name for name, rule in rules.items() if rule.is_free} | set(_otherwise(case, outcome).outputs)
     got = {name: array for name, array in outcome.outputs.items() if name not in left_out}
     held = {name: array for name, array in known.outputs.items() if name not in left_out}
-    found = compare.differences(held, got, rules, "the golden")
+    found = compare.differences(held, got, rules, "the golden", masks=_masks(case, outcome))
     return report.differences(found, outcome), found

@@ -6,7 +6,11 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # [tool.repro]
     # arch = "sm_80"                  the least GPU that has the feature
     # params = { width = [8, 16] }    one case for each combination of values, passed to run() and expected()
-    # compare = { out = "ulp:2" }     per output: bits (the default) | ulp:N | rel:R | undef
+    # compare = { out = "ulp:2" }     per output: bits (the default) | ulp:N | rel:R | set | pred:NAME | undef
+    # allowed = { out = [[0, 1]] }    the values that an output compared by `set` may have, each as nested lists
+    # mask = { out = "valid" }        compare out only where the boolean array `valid`, of expected() or run(), is true
+    # runs = 1000                     call run() that often, and keep how often each outcome was seen
+    # poison = true                   run it twice over different contents of new memory: what differs was not written
     # outcome = "rejected"            the claim is an outcome without arrays: rejected | trap | deadlock | fault
     # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { outputs = { out = [1] } }: differs
     # timeout = 20                    seconds for one case (default 60)
@@ -30,12 +34,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
+from harness import rules
+
 KNOWN_KEYS = {
+    "allowed": 'values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }',
     "arch": 'the least GPU that has the feature, e.g. "sm_80"',
-    "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "undef" }',
+    "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }',
+    "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
     "nvidia": 'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }',
     "outcome": 'what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault"',
     "params": "a table of parameter name to list of values: { width = [8, 16, 32] }",
+    "poison": "true: run it twice over different contents of new memory, to see what was not written",
+    "runs": "how often run() is called; each outcome is counted",
     "timeout": "seconds one case may run (default 60)",
 }
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", "fault")
@@ -52,7 +62,7 @@ _CHECK = re.compile(
     r"\s*#\s*CHECK-(?P<target>PTX|SASS)(?:\((?P<when>[^()]*)\))?"
     r"(?:-(?P<directive>NOT|NEXT|SAME|DAG|LABEL|EMPTY|COUNT-\d+))?(?P<literal>\{LITERAL\})?:(?P<pattern>.*)"
 )
-_RULE = re.compile(r"bits|undef|ulp:(?P<ulp>\d{1,9})|rel:(?P<rel>[0-9.eE+-]+)")
+_RULE = re.compile(r"bits|undef|set|pred:(?P<pred>[A-Za-z_]\w*)|ulp:(?P<ulp>\d{1,9})|rel:(?P<rel>[0-9.eE+-]+)")
 _ARCH = re.compile(r"sm_\d+[af]?")
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
 
@@ -65,12 +75,20 @@ class ReproError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one output is compared. `bound` is a count of ulps, or a relative error."""
+    """How one output is compared. `bound` is a count of ulps, or a relative error; `name` that of a predicate."""
 
     mode: str = "bits"
     bound: float = 0
+    name: str = ""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no other array says what the values must be."""
+        return self.mode in ("set", "pred", "undef")
 
     def __str__(self) -> str:
+        if self.mode == "pred":
+            return f"pred:{self.name}"
         return f"{self.mode}:{self.bound:.9g}" if self.mode in ("ulp", "rel") else self.mode
 
 
@@ -114,6 +132,10 @@ class Repro:
     needs: tuple[str, ...] = ()
     requires_python: str = ">=3.11"
     nvidia: Otherwise | None = None
+    allowed: Mapping[str, list[Any]] = field(default_factory=dict)
+    mask: Mapping[str, str] = field(default_factory=dict)
+    runs: int = 1
+    poison: bool = False
 
     @cached_property
     def sha256(self) -> str:
@@ -189,7 +211,7 @@ def read(path: Path) -> Repro:
         claim=source.claim(tree, run),
         arch=source.arch(table),
         params=params,
-        compare=source.compare(table),
+        compare=rules.implied(source.compare(table), table),
         outcome=source.outcome(table),
         timeout_s=source.timeout_s(table),
         checks=source.checks(params),
@@ -197,6 +219,7 @@ def read(path: Path) -> Repro:
         needs=source.needs(),
         requires_python=source.requires_python(),
         nvidia=source.nvidia(table),
+        **rules.read(source, table, tree),
     )
     return repro
 
@@ -320,7 +343,7 @@ class _Source:
 
     def rule(self, output: str, text: Any) -> Rule:
         found = _RULE.fullmatch(text) if isinstance(text, str) else None
-        fix = f'write {output} = "bits" (exact), "ulp:2", "rel:1e-5" or "undef" (not compared)'
+        fix = f'write {output} = "bits" (exact), "ulp:2", "rel:1e-5", "set", "pred:NAME" or "undef" (not compared)'
         if not found:
             self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
         if found["ulp"]:
@@ -330,7 +353,7 @@ class _Source:
                 return Rule("rel", float(found["rel"]))
             except ValueError:
                 self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
-        return Rule(text)
+        return Rule("pred", name=found["pred"]) if found["pred"] else Rule(text)
 
     def outcome(self, table: dict[str, Any]) -> str:
         outcome = table.get("outcome", "outputs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,6 +87,15 @@ def _decode_float8(dtype: Dtype, raw: np.ndarray) -> np.ndarray:
     return np.where(bits >> 7, -value, value).astype(np.float32)
 
 
+@dataclass(frozen=True)
+class Other:
+    """What run() gave `count` times where it was called often and did not always give the same."""
+
+    count: int
+    outputs: dict[str, Array]
+    preds: dict[str, Array]
+
+
 @dataclass
 class Outcome:
     """One run of one case.
@@ -106,6 +116,11 @@ class Outcome:
     durations: dict[str, float] = field(default_factory=dict)
     stdout: str = ""
     stderr: str = ""
+    preds: dict[str, Array] = field(default_factory=dict)  # output -> what its predicate says
+    count: int = 1  # how often run() gave these outputs
+    others: list[Other] = field(default_factory=list)
+    uncounted: int = 0  # runs with yet other outcomes
+    refilled: dict[str, Array] = field(default_factory=dict)  # the outputs over other contents of new memory
     compiler: str = EMBEDDED  # that was asked for; `facts` name its version where it took part
 
     @property
@@ -162,16 +177,31 @@ def _from_result(result: dict[str, Any], buffers: list[bytes]) -> Outcome:
     outcome = Outcome(kind, printable(result.get("text") or ""), printable(result.get("full_text") or ""))
     outcome.detail = {k: _clean(result[k]) for k in ("class", "id", "file", "line", "kind", "no_sass") if k in result}
     outcome.facts = _clean(result.get("facts") or {})
+    if "seed" in result:
+        outcome.facts["seed"] = int(result["seed"])
     outcome.versions = _clean(dict(result.get("versions") or {}))
     outcome.durations = {k: float(v) for k, v in (result.get("durations") or {}).items()}
     if kind == "outputs":
-        described = _clean([*result["outputs"], *result["expected"]])
-        arrays = [_array(one, data) for one, data in zip(described, buffers, strict=True)]
-        names = [one["name"] for one in described]
-        split = len(result["outputs"])
-        outcome.outputs = dict(zip(names[:split], arrays[:split], strict=True))
-        outcome.expected = dict(zip(names[split:], arrays[split:], strict=True))
+        data = iter(buffers)
+        outcome.outputs = _arrays(result["outputs"], data)
+        outcome.expected = _arrays(result["expected"], data)
+        outcome.preds = _arrays(result.get("preds") or [], data)
+        outcome.count, outcome.uncounted = int(result.get("count") or 1), int(result.get("uncounted") or 0)
+        for one in result.get("others") or []:
+            outcome.others.append(Other(int(one["count"]), _arrays(one["outputs"], data), _arrays(one["preds"], data)))
+        if next(data, None) is not None:
+            raise BadReply("there are more buffers than outputs")
     return outcome
+
+
+def _arrays(described: list[dict[str, Any]], data: Iterator[bytes]) -> dict[str, Array]:
+    found = {}
+    for one in _clean(list(described)):
+        buffer = next(data, None)
+        if buffer is None:
+            raise BadReply("there are fewer buffers than outputs")
+        found[one["name"]] = _array(one, buffer)
+    return found
 
 
 def _array(described: dict[str, Any], data: bytes) -> Array:

@@ -3,7 +3,8 @@
 It runs beside the repro: standard library and numpy, and `dsl.alias` by name, which makes `import cutlass` ours.
 The header of the frame holds `outcome` and what belongs to it:
 
-    outputs     outputs, expected: lists of {name, dtype, shape}, whose bytes are the buffers, in that order
+    outputs     outputs, expected, preds: lists of {name, dtype, shape}, whose bytes are the buffers, in that order;
+                count, others, uncounted: how often run() gave these, and what else it gave (see repeat.py)
     rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says
     error       text: what the author reads;  full_text: the same with the frames inside the compiler
     infra       text: the repro could not be run at all
@@ -18,6 +19,7 @@ import importlib
 import importlib.util
 import linecache
 import os
+import random
 import sys
 import time
 import traceback
@@ -26,7 +28,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from harness import supervisor
+from harness import repeat, supervisor
 
 _OWN_FOLDERS = tuple(
     os.path.dirname(os.path.abspath(spec.origin)) + os.sep
@@ -127,6 +129,11 @@ def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
     try:
         if _compilers(job["warm"]):
             session = install_alias(job["device"], job["compiler"])
+        _seed(job["seed"])
+        if job["fill"] is not None:
+            if job["warm"]:
+                _import("torch")
+            repeat.fill_new_memory(job["fill"])
         module = _load(job["path"], job["source"])
         header["durations"]["load_s"] = round(time.monotonic() - started, 4)
         _call(module, job, header, buffers)
@@ -140,6 +147,7 @@ def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
         header |= _outcome_of(error if session is None else session.cause(error))
     if header["outcome"] != "outputs":
         buffers.clear()
+    header["seed"] = job["seed"]
     if session is not None:
         header |= _facts(session, job["sass"])
     names = ("numpy", "torch")
@@ -159,6 +167,13 @@ def _facts(session: Any, sass: bool) -> dict[str, Any]:
             raise
         missing = type(error).__name__ == "ToolMissing"
         return {"facts": session.facts(), "no_sass": {"missing": missing, "text": str(error)}}
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.manual_seed(seed)
 
 
 def _load(path: str, source: str) -> ModuleType:
@@ -183,6 +198,11 @@ def _call(module: ModuleType, job: dict[str, Any], header: dict[str, Any], buffe
     header["expected"] = []
     if hasattr(module, "expected"):
         header["expected"] = _arrays(module.expected, module.expected(**job["params"]), buffers, job["limit_bytes"])
+    header["preds"] = repeat.judged(module, job["preds"], returned, header["outputs"], buffers)
+    if job["runs"] > 1:
+        first = (returned, header["outputs"], buffers[: len(header["outputs"])])
+        header |= repeat.others(module, job, first, buffers, _arrays)
+    header["durations"]["total_s"] = round(time.monotonic() - started, 4)
 
 
 def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes: int) -> list[dict[str, Any]]:

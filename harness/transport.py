@@ -6,14 +6,15 @@ class with these two methods.
 
 from __future__ import annotations
 
+import os
 import selectors
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 from harness.supervisor import BadFrame, read_frame, write_frame
 
@@ -43,6 +44,10 @@ class Job:
     needs: tuple[str, ...] = ()  # requirements of the repro's own, for an environment made for it
     requires_python: str = ">=3.11"
     gpu: str = ""  # whose lock to hold meanwhile
+    runs: int = 1  # how often run() is called
+    preds: Mapping[str, str] = field(default_factory=dict)  # output -> the function that judges it
+    fill: int | None = None  # the byte that torch.empty and numpy.empty give; None: whatever is there
+    seed: int = 0  # of Python's, numpy's and torch's random numbers
     compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
 
     @property
@@ -61,11 +66,18 @@ class Transport(Protocol):
         """End the supervisor and all it started. May be called twice."""
 
 
+class Start(NamedTuple):
+    """A Python: argv, and the whole environment of its process."""
+
+    argv: list[str]
+    variables: dict[str, str]
+
+
 class Local:
     """A supervisor that is a child of this process, in a session of its own so that Ctrl-C reaches only us."""
 
-    def __init__(self, note: Callable[[str], None] | None = None) -> None:
-        self._note = note
+    def __init__(self, note: Callable[[str], None] | None = None, command: Callable[[], Start] | None = None) -> None:
+        self._note, self._command = note, command or (lambda: Start([sys.executable], dict(os.environ)))
         self._process: subprocess.Popen | None = None
         self._errors: Any = None
 
@@ -102,12 +114,12 @@ class Local:
 
     def _start(self) -> subprocess.Popen:
         if self._process is None:
+            start, pipe = self._command(), subprocess.PIPE
             self._errors = tempfile.TemporaryFile()
-            argv = [sys.executable, "-P", "-m", "harness.supervisor"]
-            pipe = subprocess.PIPE
             self._process = subprocess.Popen(
-                argv, stdin=pipe, stdout=pipe, stderr=self._errors, bufsize=0, start_new_session=True
-            )
+                [*start.argv, "-P", "-m", "harness.supervisor"], stdin=pipe, stdout=pipe, stderr=self._errors,
+                bufsize=0, start_new_session=True, env=start.variables,
+            )  # fmt: skip
             self._read(_START_S, 0)
         return self._process
 

@@ -135,3 +135,85 @@ def test_shape_dtype_and_names_come_first():
         "run() returned `b`, which the golden has not",
     ]
     assert not differences({}, {"b": f}, {}, "expected()", partial=True)
+
+
+# --- attacks: a wrong output that looks right must not agree, under any rule that bounds its error ---
+
+
+
+ATTACKS = {
+    "all zeros": np.zeros_like,
+    "all the first element": lambda raw: np.full_like(raw, raw.flat[0]),
+    "two lanes swapped": lambda raw: raw[[1, 0, *range(2, raw.size)]],
+    "shifted by one lane": lambda raw: np.roll(raw, 1),
+    "reversed": lambda raw: raw[::-1].copy(),
+    "one lane poisoned": lambda raw: np.where(np.arange(raw.size) == 5, raw.dtype.type(0xA5), raw),
+    "one sign flipped": lambda raw: np.where(
+        np.arange(raw.size) == 3, raw ^ raw.dtype.type(1 << (raw.itemsize * 8 - 1)), raw
+    ),
+    "the last lane is another's": lambda raw: np.where(np.arange(raw.size) == raw.size - 1, raw[0], raw),
+    "one NaN": lambda raw: np.where(np.arange(raw.size) == 7, raw.dtype.type((1 << (raw.itemsize * 8 - 1)) - 1), raw),
+}
+RULES = {"float32": ("bits", "ulp:4", "rel:1e-6"), "bfloat16": ("bits", "ulp:1"), "float8_e4m3fn": ("bits",),
+         "int32": ("bits",), "uint8": ("bits",), "float64": ("bits", "rel:1e-12")}  # fmt: skip
+
+
+def _rule(text):
+    mode, _, bound = text.partition(":")
+    return Rule(mode, float(bound or 0))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize(("dtype", "rule"), [(d, rule) for d, rules in RULES.items() for rule in rules])
+def test_no_attack_agrees(dtype, rule, attack):
+    kind = DTYPES[dtype]
+    raw = RAW[kind.bits]
+    start = 0x40 if kind.bits == 8 else 0x4000 << (kind.bits - 16)
+    step = 1 if kind.bits == 8 else 8 << (kind.bits - 16)
+    good = (start + step * np.arange(32, dtype=np.uint64)).astype(raw)
+    bad = ATTACKS[attack](good).astype(raw)
+    assert agree(Array(kind, good), Array(kind, good), _rule(rule)).all()
+    found = compare("out", Array(kind, good), Array(kind, bad), _rule(rule), "the golden")
+    assert found is not None and found.indices.tolist() == np.flatnonzero(good != bad).tolist()
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_the_bound_in_ulps_is_exact_at_every_lane(steps):
+    good = np.float32([1.0, -1.0, 3e38, 1e-40, 0.0, 65504.0]).view(np.uint32)
+    kind = DTYPES["float32"]
+    for lane in range(good.size):
+        bad = good.copy()
+        bad[lane] += np.uint32(steps)
+        a, b = Array(kind, good), Array(kind, bad)
+        assert compare("o", a, b, Rule("ulp", steps), "the golden") is None
+        assert compare("o", a, b, Rule("ulp", steps - 1), "the golden").indices.tolist() == [lane]
+
+
+def test_infinity_and_nan_agree_with_no_finite_number_however_loose_the_rule():
+    kind = DTYPES["float32"]
+    good = np.float32([3.4e38, 1.0, 0.0, -3.4e38]).view(np.uint32)
+    for value in (np.inf, -np.inf, np.nan):
+        bad = np.full(4, value, np.float32).view(np.uint32)
+        for rule in (Rule("ulp", 10**9), Rule("rel", 1e9)):
+            assert not agree(Array(kind, good), Array(kind, bad), rule).any()
+            assert not agree(Array(kind, bad), Array(kind, good), rule).any()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 31), st.sampled_from([Rule(), Rule("ulp", 0), Rule("rel", 0.0)]))
+def test_every_single_bit_matters(bits, bit, rule):
+    kind = DTYPES["float32"]
+    good = np.array([bits, 7], np.uint32)
+    bad = good.copy()
+    bad[0] ^= np.uint32(1 << bit)
+    agrees = agree(Array(kind, good), Array(kind, bad), rule)
+    zeros = {bits & 0x7FFFFFFF, int(bad[0]) & 0x7FFFFFFF} == {0}
+    assert agrees.tolist() == [zeros and rule.mode != "bits", True]
+
+
+def test_a_mask_hides_nothing_that_counts():
+    kind = DTYPES["int32"]
+    good, bad = (Array(kind, np.array(values, np.uint32)) for values in ([1, 2, 3, 4], [9, 2, 9, 4]))
+    mask = np.array([False, True, True, True])
+    found = compare("o", good, bad, Rule(), "the golden", mask)
+    assert found.indices.tolist() == [2]
+    assert found.message == "`o` differs from the golden in 1 of 3 elements that count (bits)"

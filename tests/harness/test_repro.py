@@ -97,11 +97,15 @@ COMPLAINTS = {
     # arc = "sm_80"
       ^^^ is no key of [tool.repro]
 fix: write `arch`; the keys of [tool.repro] are
+    allowed  values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }
     arch     the least GPU that has the feature, e.g. "sm_80"
-    compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "undef" }
+    compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }
+    mask     a table of output name to the boolean array that says where it counts: { out = "valid" }
     nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }
     outcome  what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault"
     params   a table of parameter name to list of values: { width = [8, 16, 32] }
+    poison   true: run it twice over different contents of new memory, to see what was not written
+    runs     how often run() is called; each outcome is counted
     timeout  seconds one case may run (default 60)""",
     ),
     "bad toml": (
@@ -123,7 +127,7 @@ fix: end the block with a line `# ///`, and begin each line between with `# `"""
         """q.py:6:15: BAD_COMPARE
     # compare = { out = "ulps:2", other = "rel:1e-5", rest = "undef", exact = "bits" }
                   ^^^ has the rule 'ulps:2'
-fix: write out = "bits" (exact), "ulp:2", "rel:1e-5" or "undef" (not compared)""",
+fix: write out = "bits" (exact), "ulp:2", "rel:1e-5", "set", "pred:NAME" or "undef" (not compared)""",
     ),
     "value that cannot name a file": (
         ("[8, 16]", '["a/b"]'),

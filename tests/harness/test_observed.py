@@ -1,0 +1,164 @@
+"""Allowed sets, predicates, masks, poison and runs, as an author meets them: `repro run` over small files."""
+
+import json
+
+import pytest
+
+from harness.cli import main
+from harness.repro import ReproError, read
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    return tmp_path
+
+
+@pytest.fixture
+def said(write, capsys, project):
+    """`said(body, table)`: exit status and text of a run that accepts, and the line it recorded."""
+
+    def said(body: str, table: str = "") -> tuple[int, str, dict]:
+        write("import numpy as np\n" + body, table)
+        status = main(["run", "repros/one.py", "--update-goldens"])
+        texts = [path.read_text() for path in (project / ".repro/records").glob("*.jsonl")]
+        found = [json.loads(line) for text in texts for line in text.splitlines()]
+        return status, capsys.readouterr().out, max(found, key=lambda line: line["date"])
+
+    return said
+
+
+COUNTER = "N = [0]\ndef run():\n    N[0] += 1\n"
+RACE = COUNTER + "    return {'r': np.int32([0, 1] if N[0] % 4 else [1, 0])}"
+
+
+def test_allowed_outcomes_are_counted(said):
+    status, text, line = said(RACE, "runs = 100\nallowed = { r = [[0, 1], [1, 0], [1, 1]] }")
+    assert status == 0
+    counts = [{"count": 75, "outputs": {"r": [0, 1]}}, {"count": 25, "outputs": {"r": [1, 0]}}]
+    assert line["histogram"] == counts
+    assert "seen in 100 runs:\n          75 {'r': [0, 1]}\n          25 {'r': [1, 0]}" in text
+    assert "`r`: allowed, but never seen: [1, 1]" in text
+
+
+def test_one_run_in_a_hundred_that_is_not_allowed_fails(said):
+    body = COUNTER + "    return {'r': np.int32([1, 1] if N[0] == 77 else [0, 1])}"
+    status, text, line = said(body, "runs = 100\nallowed = { r = [[0, 1], [1, 0]] }")
+    assert status == 1 and line["verdict"] == "fail"
+    assert "`r` is [1, 1] in 1 of 100 runs; allowed are [0, 1], [1, 0]" in text
+
+
+def test_runs_must_agree_where_nothing_else_is_allowed(said):
+    status, text, line = said(RACE, "runs = 8")
+    assert status == 1 and line["reason"] == "differs between runs"
+    assert "`r` differs from another run of the same program in 2 of 2 elements" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed", "holds"),
+    [
+        ("np.float32([-0.0])", "[[0.0]]", False),
+        ("np.float32([0.1])", "[[0.1]]", True),
+        ("np.float32([np.nan])", "[[nan]]", True),
+        ("np.int8([-1])", "[[255]]", False),
+        ("np.int32([1, 2])", "[[1], [2]]", False),
+        ("np.int32([[1, 2]])", "[[1, 2]]", False),
+        ("np.int32(7)", "[6, 7]", True),
+        ("np.int32([1])", "[[1.5]]", False),
+    ],
+)
+def test_an_allowed_value_is_that_value(said, value, allowed, holds):
+    status, _, line = said(f"def run(): return {{'r': {value}}}", f"allowed = {{ r = {allowed} }}")
+    assert status == (0 if holds else 1), line
+
+
+def test_a_predicate_judges(said):
+    body = "def run(): return {'r': np.int32([3, 1, 2])}\ndef small(r): return r < 3\n"
+    status, text, line = said(body + "def odd(r): return r.sum() % 2 == 1", 'compare = { r = "pred:small" }')
+    assert status == 1 and "small() does not hold for `r` in 1 of 3 elements\n    [0]  3" in text
+    assert line["differences"][0]["count"] == 1
+    status, text, _ = said(body + "def even(r): return bool(r.sum() % 2 == 0)", 'compare = { r = "pred:even" }')
+    assert status == 0
+    status, text, _ = said(body + "def vague(r): return 1", 'compare = { r = "pred:vague" }')
+    assert status == 1 and "vague() returned int64 (): it must return a bool" in text
+
+
+MASKED = """
+def run(): return {'r': np.int32([1, 2, 9, 9])}
+def expected(): return {'r': np.int32([1, 2, 3, 4]), 'valid': np.array(VALID)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("valid", "says"),
+    [
+        ("[True, True, False, False]", ""),
+        ("[True, True, True, False]", "`r` differs from expected() in 1 of 3 elements that count (bits)"),
+        ("[False] * 4", "the mask `valid` leaves no element of `r`: nothing would be compared"),
+        ("[1, 1, 0, 0]", "the mask `valid` is int64 (4,), and `r` has the shape (4,)"),
+        ("[True]", "the mask `valid` is bool (1,), and `r` has the shape (4,)"),
+    ],
+)
+def test_a_mask_says_where_it_counts(said, valid, says):
+    status, text, _ = said(MASKED.replace("VALID", valid), 'mask = { r = "valid" }')
+    assert status == bool(says) and says in text
+
+
+def test_a_lane_that_is_not_written_is_seen(said):
+    body = "def run():\n    out = np.empty(4, np.int32)\n    out[:3] = 7\n    return {'out': out}"
+    status, text, line = said(body, "poison = true")
+    assert status == 1 and line["reason"] == "not written"
+    assert "`out` differs from a run over other contents of new memory in 1 of 4 elements" in text
+    assert "[3]" in text and "0x5a5a5a5a" in text and "0xa5a5a5a5" in text
+    assert [first[0] for first in line["differences"][0]["first"]] == [[3]]
+
+
+def test_undefined_outputs_are_poisoned_and_told(said):
+    body = "def run():\n    out = np.empty(4, np.float32)\n    out[:3] = 7\n    return {'out': out, 'x': np.zeros(1)}"
+    status, text, _ = said(body, 'compare = { out = "undef" }')
+    assert status == 0 and "`out`: 1 of 4 elements hold what memory held before" in text
+
+
+def test_poison_reaches_torch(said):
+    pytest.importorskip("torch")
+    body = "import torch\ndef run():\n    out = torch.empty(4, dtype=torch.bfloat16)\n    out[1:] = 1\n"
+    body += "    return {'out': out, 'like': torch.empty_like(out).zero_(), 'new': out.new_empty(2)}"
+    status, text, line = said(body, "poison = true")
+    assert [(d["output"], d["count"]) for d in line["differences"]] == [("out", 1), ("new", 2)]
+
+
+def test_random_numbers_are_the_same_in_every_run(said):
+    body = "import random\ndef run(): return {'a': np.random.rand(3), 'b': np.float64([random.random()])}"
+    assert said(body)[0] == 0
+    status, _, line = said(body)
+    assert status == 0 and line["seed"] == 0
+
+
+COMPLAINTS = {
+    "allowed = { r = [] }": "is no list of at least one value",
+    "allowed = 3": "is not a table",
+    'compare = { r = "set" }': 'is compared by "set", and `allowed` does not name it',
+    'compare = { r = "bits" }\nallowed = { r = [1] }': "is compared by bits",
+    'compare = { r = "pred:nothing" }': "is judged by nothing, which the file does not define",
+    'mask = { r = "r" }': "has the mask 'r'",
+    'mask = { r = "v" }\ncompare = { r = "undef" }': "is compared by undef, which takes no mask",
+    "runs = 0": "is 0",
+    "runs = true": "is True",
+    "poison = 1": "is 1",
+}
+
+
+@pytest.mark.parametrize("table", COMPLAINTS)
+def test_complaints_point_at_the_key(write, table):
+    with pytest.raises(ReproError) as error:
+        write("def run(): return {}", table)
+    place, _, says = str(error.value).partition("^ ")
+    assert says.startswith(COMPLAINTS[table]) and "\nfix: " in says and ": BAD_" in place
+
+
+def test_what_the_keys_say(write):
+    repro = write("def run(): return {}", 'allowed = { r = [1] }\nmask = { s = "v" }\nruns = 5')
+    assert (repro.runs, dict(repro.mask), dict(repro.allowed), repro.poison) == (5, {"s": "v"}, {"r": [1]}, False)
+    assert str(repro.compare["r"]) == "set" and read(repro.path) == repro
