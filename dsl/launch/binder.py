@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dsl.core.dtypes import BFloat16, Boolean, Float32, Float64, NumericMeta
 from dsl.core.pointer import AddressSpace
 from dsl.launch import arguments, session
-from dsl.launch.abi import PointerType, ScalarType, StreamType, SymInt, TensorType
+from dsl.launch.abi import PointerType, ScalarType, Static, StreamType, SymInt, TensorType
 
 _KINDS = (TensorType, ScalarType, PointerType, StreamType)
 
@@ -41,13 +41,15 @@ class _Source:
         return name
 
 
-def make(names: Sequence[str], types: Sequence[object], storages: bool, exact: bool = False) -> Callable | None:
+def make(names: Sequence[str], types: Sequence[object], device: object | None, exact: bool = False) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; or None for a signature it cannot be made for.
 
-    `storages`: the device wants to know the memory. `exact`: arguments that would be *typed* otherwise are refused too,
-    as their function would be traced for another type.
+    `device` is where it runs, None for a function that launches nothing. `exact`: arguments that would be *typed* otherwise
+    are refused too, as their function would be traced for another type.
     """
-    if not all(isinstance(type_, _KINDS) for type_ in types):
+    storages = device is not None and getattr(device, "wants_storages", True)
+    on_gpu = getattr(device, "kind", "") == "cuda"
+    if not all(isinstance(type_, _KINDS) or exact and isinstance(type_, Static) for type_ in types):
         return None
     source, parameters = _Source(), []
     leaves = [leaf for type_ in types if isinstance(type_, TensorType) for leaf in type_.shape + type_.stride]
@@ -58,10 +60,12 @@ def make(names: Sequence[str], types: Sequence[object], storages: bool, exact: b
             continue
         value = f"a{position}"
         parameters.append(value)
-        if isinstance(type_, TensorType):
+        if isinstance(type_, Static):
+            _constant(source, value, type_.value)
+        elif isinstance(type_, TensorType):
             if not _torch_dtype(type_):
                 return None
-            _tensor(source, value, name, type_, storages, exact)
+            _tensor(source, value, name, type_, storages, on_gpu, exact)
         elif isinstance(type_, ScalarType):
             _number(source, value, type_)
         elif isinstance(type_, PointerType):
@@ -81,6 +85,14 @@ def make(names: Sequence[str], types: Sequence[object], storages: bool, exact: b
     text = f"def bind({', '.join(parameters)}):\n    try:\n        {body}\n    except Exception:\n        return None\n"
     exec(compile(text, "<dsl binder>", "exec"), source.names)          # every name in it was made above
     return source.names["bind"]
+
+
+def _constant(source: _Source, value: str, known: object) -> None:
+    """A static argument: a number or a text of equal value and type, or the very object."""
+    if type(known) in (int, bool, str):
+        source.refuse_if(f"type({value}) is not {source.object(type(known))} or {value} != {source.object(known)}")
+    else:
+        source.refuse_if(f"{value} is not {source.object(known)}")
 
 
 def _torch_dtype(type_: TensorType) -> object | None:
@@ -110,7 +122,7 @@ def _number(source: _Source, value: str, type_: ScalarType) -> None:
     source.slots.append(value)
 
 
-def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages: bool, exact: bool) -> None:
+def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages: bool, on_gpu: bool, exact: bool) -> None:
     torch, rank = sys.modules["torch"], len(type_.shape)
     shape, stride, at = f"{value}s", f"{value}d", f"{value}p"
     size_bytes = type_.alignment_bytes
@@ -118,7 +130,7 @@ def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages:
     wrong = [f"{value}.dtype is not {source.object(_torch_dtype(type_))}", f"{value}.requires_grad", f"{value}.is_neg()"]
     if exact:
         wrong.append(f"{value}.is_cuda is {type_.on_host}")
-    if not storages:
+    if on_gpu:
         wrong.append(f"not {value}.is_cuda")
     source.add(f"    if {' or '.join(wrong)}: return None",
                f"    {shape} = {value}.shape; {stride} = {value}.stride(); {at} = {value}.data_ptr()")
@@ -133,7 +145,7 @@ def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages:
                    f"    if {value}v.dtype is not {source.object(type_.dtype)}: return None")
         if storages:
             source.add(f"    {value}m = *{value}v.storage, {name!r}")
-        else:
+        if on_gpu:
             source.add(f"    if not getattr({value}.source, 'is_cuda', False): return None")
         source.add("else: return None")
     source.refuse_if(f"len({shape}) != {rank} or not {at} or {at} % {size_bytes}")

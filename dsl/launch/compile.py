@@ -17,7 +17,7 @@ from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import cache, limits, options, session
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
 from dsl.launch.native_launch import NOTED_BYTES, Noted, Record, Run, Table
-from dsl.launch.results import Result, read
+from dsl.launch.results import Result
 from dsl.lower import sass
 from dsl.lower.after_launch import return_after_failed_launch
 from dsl.lower.host import link, may_fail, object_code
@@ -116,6 +116,8 @@ class Compiled:
         self._pack_into = struct.Struct("<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x"
                                                        for letter in slots)).pack_into
         self._prints = bool(set(_CALLED.findall(traced.host_mlir)) - {"dsl_launch"})
+        self._launches = bool(traced.kernels)
+        self._returns = isinstance(traced.result, Result)
         self._frames: list[_Frame] = []                         # of calls that have ended
         self._noted: dict[bytes, tuple] = {}                    # by the log's bytes: what they say
         self._out_bytes = SLOT_BYTES * out_slot(traced.slots, 0)
@@ -163,16 +165,20 @@ class Compiled:
 
         Raises what a launch raised; the host function ends with the launch that failed.
         """
-        if not self.traced.kernels:
-            return _run(self, None, slots)
-        device = session.current().device
-        for storage in storages:
+        device = session.current().device if self._launches else None
+        if not storages:
+            returned = _run(self, device, slots)
+            if device is not None:
+                device.sync()
+            return returned
+        for storage in storages if device is not None else ():
             device.register(*storage)
         try:
             returned = _run(self, device, slots)
-            device.sync()
+            if device is not None:
+                device.sync()
         finally:
-            for address, _, _ in storages:
+            for address, _, _ in storages if device is not None else ():
                 device.unregister(address)
         return returned
 
@@ -188,14 +194,15 @@ class Compiled:
 class _Frame:
     """One call at a time of a host function: what machine code sees of it, and its argument block."""
 
-    __slots__ = ("compiled", "device", "table", "native", "handle", "error", "block", "address", "log")
+    __slots__ = ("compiled", "device", "table", "native", "handle", "error", "block", "address", "log", "begin")
 
     def __init__(self, compiled: Compiled, device: Any):
         self.compiled, self.device, self.table, self.error = compiled, device, compiled.table, None
         self.native = self.table.run(_entry_address)
         self.handle = ctypes.addressof(self.native)
         self.block = ctypes.create_string_buffer(compiled._block_bytes)
-        self.address, self.log = ctypes.addressof(self.block), self.handle + Run.log.offset
+        self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset:]
+        self.begin = device.begin if hasattr(device, "launch_entry") else None
 
     def note(self) -> None:
         """Write down what machine code launched."""
@@ -203,21 +210,25 @@ class _Frame:
         if not count:
             return
         self.native.count = 0
-        known, records = self.compiled._noted, self.compiled.records(session.current())
-        raw = ctypes.string_at(self.log, count * NOTED_BYTES)
-        for at in range(0, len(raw), NOTED_BYTES):
-            one = raw[at:at + NOTED_BYTES]
-            row = known.get(one)
-            if row is None:
-                if len(known) > 1024:
-                    known.clear()
-                entry = Noted.from_buffer_copy(one)
-                launch = _launch_of(entry.record)
-                facts = {"grid": list(launch.grid), "block": list(launch.block), "smem_bytes": launch.smem_bytes}
-                row = known[one] = entry.index, self.compiled.traced.kernels[entry.index].name, launch, facts
-            index, name, launch, facts = row
-            records[index].launches.append(facts)
+        compiled, running = self.compiled, session.current()
+        if compiled._recorded is None or compiled._recorded[0] is not running:
+            compiled._noted.clear()
+        for at in range(0, count * NOTED_BYTES, NOTED_BYTES):
+            one = bytes(self.log[at:at + NOTED_BYTES])
+            note, facts, name, launch = compiled._noted.get(one) or self._row(one, running)
+            note(facts)
             self.device.launched(name, launch)
+
+    def _row(self, one: bytes, running: session.Session) -> tuple:
+        """What a launch in the log says: who notes what, and name and launch for the device."""
+        compiled, entry = self.compiled, Noted.from_buffer_copy(one)
+        if len(compiled._noted) > 1024:
+            compiled._noted.clear()
+        launch = _launch_of(entry.record)
+        facts = {"grid": list(launch.grid), "block": list(launch.block), "smem_bytes": launch.smem_bytes}
+        row = compiled._noted[one] = (compiled.records(running)[entry.index].launches.append, facts,
+                                      compiled.traced.kernels[entry.index].name, launch)
+        return row
 
 
 _runs: dict[int, _Frame] = {}                    # by handle: a native function may be running in every thread
@@ -227,13 +238,13 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> objec
     """Call the native function; what it returned."""
     if compiled._loaded is not None and compiled._loaded[0] is not device:
         compiled.table = Table(len(compiled.traced.kernels))
-    if hasattr(device, "launch_entry"):
-        device.begin()
     free = compiled._frames
     frame = free.pop() if free else _Frame(compiled, device)
     if frame.device is not device or frame.table is not compiled.table:
         free.clear()
         frame = _Frame(compiled, device)
+    if frame.begin is not None:
+        frame.begin()
     compiled._pack_into(frame.block, 0, frame.handle, *slots)
     _runs[frame.handle] = frame
     if compiled._prints:
@@ -250,8 +261,8 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> objec
     if failed:
         raise compiled.traced.failures[failed - 1].error()
     result = compiled.traced.result
-    if isinstance(result, Result):
-        result = read(result, memoryview(frame.block)[compiled._out_bytes:])
+    if compiled._returns:
+        result = result.of_call(memoryview(frame.block)[compiled._out_bytes:])
     free.append(frame)
     return result
 

@@ -1,7 +1,8 @@
 """Functions of the author: rewritten on first use, traced with typed arguments, compiled, called.
 
-A direct call of a jit function traces it anew and finds the compiled code by its text, so that nothing it read (a
-global, a closure, a helper) can be stale.
+A direct call of a jit function finds what an earlier one compiled, where nothing that its tracing read can have changed
+(known_calls). Else it is traced anew, and the compiled code found by its text: nothing it read (a global, a closure, a
+helper) can be stale.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import abi, arguments, binder, compile, containers, limits, results, session
+from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, results, session
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -175,8 +176,16 @@ class JitFunction(_Function):
         if trace.active():
             bound = self.bind(args, keywords)
             return self.rewritten(*bound.args, **bound.kwargs)
-        made = CompiledFunction(self, args, keywords, compile.Options())
+        found = self.known.find(args) if not keywords else None
+        if found is not None:
+            return found[0].call(*found[1])
+        with self.known.watching(args, keywords) as noted:
+            made = noted.made = CompiledFunction(self, args, keywords, compile.Options())
         return made.call_bound(made.bound)
+
+    @functools.cached_property
+    def known(self) -> known_calls.KnownCalls:
+        return known_calls.KnownCalls(self)
 
 
 class KernelFunction(_Function):
@@ -341,7 +350,7 @@ class CompiledFunction:
         """
         if not keywords and self._binder is not None:
             running, bind = self._binder
-            if running is None or session.is_current(running):
+            if running is None or session.current() is running:
                 try:
                     bound = bind(*args)
                 except TypeError:                                # too many or too few
@@ -357,13 +366,8 @@ class CompiledFunction:
         """From the second call on arguments are bound by a function made for their types."""
         running = session.current() if self.compiled.traced.kernels else None
         if self._binder is None or self._binder[0] is not running:
-            made = binder.make(self.arguments.names, self.arguments.types, self._registers(running))
+            made = binder.make(self.arguments.names, self.arguments.types, running and running.device)
             self._binder = running, made or (lambda *_: None)
-
-    @staticmethod
-    def _registers(running: session.Session | None) -> bool:
-        """Whether the device wants to be told which memory kernels may touch."""
-        return running is not None and getattr(running.device, "wants_storages", True)
 
     @property
     def __ptx__(self) -> str:

@@ -140,8 +140,3 @@ def _slot_of(function: str, leaf: object) -> tuple[_Slot, object]:
     stored = dtype if dtype in (Boolean, Float64) or dtype.is_integer and dtype.format else \
         Float32 if dtype.is_float else Int32
     return _Slot(stored), stored(leaf)
-
-
-def read(result: object, block: memoryview | bytes) -> object:
-    """What a call returns: `result` where it is static, else what the call's slots hold."""
-    return result.of_call(block) if isinstance(result, Result) else result

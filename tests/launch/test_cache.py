@@ -156,6 +156,12 @@ def host(folder):
     session.stop()
 
 
+def forget(function):
+    """What a new process does not know."""
+    compilation._codes.clear()
+    function.known._rows.clear()
+
+
 def no_compiler(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("something is compiled")
@@ -164,11 +170,11 @@ def no_compiler(monkeypatch):
 
 def test_a_hit_compiles_nothing_and_another_version_does(host, folder, monkeypatch):
     assert host(1, 2) == 3
-    compilation._codes.clear()
+    forget(host)
     with monkeypatch.context() as patch:
         no_compiler(patch)
         assert host(2, 2) == 4
-        compilation._codes.clear()
+        forget(host)
         patch.setattr(cache, "toolchain", lambda: "another version")
         with pytest.raises(AssertionError, match="something is compiled"):
             host(2, 2)
@@ -192,7 +198,7 @@ def test_a_torn_or_altered_entry_is_a_miss(host, folder, spoil):
     (entry,) = entries(folder)
     whole = entry.read_bytes()
     entry.write_bytes(spoil(whole))
-    compilation._codes.clear()
+    forget(host)
     assert host(1, 5) == 6
     assert entry.read_bytes() == whole                                      # written again
 
@@ -246,7 +252,7 @@ def test_without_a_folder_it_works_and_says_so_once(host, folder, obstacle, monk
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         assert host(1, 2) == 3
-        compilation._codes.clear()
+        forget(host)
         assert host(4, 2) == 6
     (warning,) = caught
     assert warning.category is DSLWarning
