@@ -13,7 +13,7 @@ from dsl.core.heap import MISSING, Change, Heap, has_slots, inherited, is_plain,
 from dsl.core.join import (CHOOSE, Leaf, Maybe, Same, SlotName, Tree, converted, described, diagnostic, equal, leaf_of,
                            opened, paired, poison)
 from dsl.core.value import type_name
-from dsl.core.unbound import Name, Partial, Unbound, missing_of
+from dsl.core.unbound import UNUSED, Name, Partial, Unbound, missing_of
 from dsl.span import here
 
 
@@ -151,6 +151,8 @@ class Carried:
 
     def _match(self, part, name: Name, path: str, before: object, after: object) -> None:
         """Take the leaves of `after` where `part` has them; note what does not fit."""
+        if after is UNUSED:                                         # nothing reads it: it stays what it was
+            return
         if isinstance(part, Maybe):
             part, before = part.part, before.value if isinstance(before, Partial) else before
             after = after.value if isinstance(after, Partial) else after

@@ -18,7 +18,7 @@ from dsl.core.heap import MISSING, Change, Heap, inherited, is_plain, kind_of, p
 from dsl.core.pointer import Pointer
 from dsl.core.source import assignment_to, is_authors
 from dsl.core.tree import RawValue
-from dsl.core.unbound import Conflict, Name, Partial, Unbound, missing_of
+from dsl.core.unbound import UNUSED, Conflict, Name, Partial, Unbound, missing_of
 from dsl.core.value import type_name
 from dsl.span import Span, here
 
@@ -408,7 +408,7 @@ class Join:
     def _partial(self, name: Name, path: str, a: object, b: object):
         """A variable that an arm, or a path in it, has not assigned."""
         for value in (a, b):
-            if isinstance(value, Conflict):
+            if isinstance(value, Conflict) or value is UNUSED:
                 return Same(value)
         missing = [missing_of(value) or (arm.missing,) if isinstance(value, Unbound) else ()
                    for arm, value in zip(self.arms, (a, b))]

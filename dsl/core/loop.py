@@ -18,11 +18,9 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.heap import Heap
 from dsl.core.invariant import Loop
 from dsl.core.join import Scratch
-from dsl.core.unbound import Name, Unbound
+from dsl.core.unbound import UNUSED, Name, Unbound
 from dsl.core.value import maximum, operate, select, type_name
 from dsl.span import here
-
-UNUSED = Unbound("the loop variable")         # of a loop variable that nothing reads after the loop
 
 
 class Range:

@@ -68,6 +68,9 @@ for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mo
 Unbound.__hash__ = object.__hash__
 
 
+UNUSED = Unbound("the loop variable")         # of a loop variable that nothing reads after the loop
+
+
 class Partial(Unbound):
     """A variable that some paths have assigned: `value` there, and poison on those of `missing`."""
 

@@ -252,3 +252,22 @@ def test_the_else_of_a_constexpr_loop_leaves_the_dynamic_loop_around_it():
         warnings.simplefilter("ignore")
         program(5, from_dlpack(out))
     assert out.tolist() == [10, 0, 0]
+
+
+def test_a_loop_variable_that_is_not_read_after_its_loop_is_no_state_of_the_loop_around_it():
+    @cute.jit
+    def program(n: Int32, out: cute.Tensor):
+        for i in range(n):
+            for k in range(i & 3, -1, -1):
+                if n > 2:
+                    for i in range(n):
+                        out[0] = i
+                for i in range(n - 1):
+                    out[1] = i
+                return
+            out[2] = n
+    out = np.full(3, -1, np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program(3, from_dlpack(out))
+    assert out.tolist() == [2, 1, -1]
