@@ -65,8 +65,14 @@ def changed(text: str, rng: random.Random) -> str:
         at = rng.randrange(10, len(lines) - 2)
         lines[at] = lines[at].replace("s32", "u32").replace("f32", "f64")
     at = rng.randrange(10, 40)
-    below = [re.sub(r"%r(\d+)", lambda found: f"%r{int(found[1]) + 1000}", line) for line in lines[at:]]
-    return "\n".join([*lines[:at], "\tmov.u32 \t%r999, %laneid;", *below])
+    first = int(re.search(r"%r(\d+)", lines[at])[1])
+    below = [re.sub(r"%r(\d+)", lambda found: renumbered(found, first), line) for line in lines[at:]]
+    return "\n".join([*lines[:at], f"\tmov.u32 \t%r{first}, %laneid;", *below])
+
+
+def renumbered(name: re.Match, first: int) -> str:
+    """A register from `first` on has the next number."""
+    return f"%r{int(name[1]) + (int(name[1]) >= first)}"
 
 
 def run(rng: random.Random, at: datetime.datetime, column: page_model.Column, **facts: str) -> page_model.Run:

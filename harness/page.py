@@ -23,7 +23,8 @@ from urllib.parse import quote
 from harness import page_diff
 from harness.page_model import ATTENTION, STATES, Cell, Claim, Column, Output, Past, Report, Run
 
-SHOWN_ATTENTION = 40
+SHOWN_ATTENTION = 10  # at once; the rest unfolds
+LISTED_ATTENTION = 300
 SHOWN_HISTORY = 40  # stretches of equal runs, the newest
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
@@ -136,12 +137,16 @@ def _attention(report: Report, fragments: dict[tuple[int, int], str]) -> str:
     wrong = [cell for state in ATTENTION for cell in report.cells if cell.state == state]
     if not wrong:
         return ""
-    rows = [_wrong(report, cell, fragments[cell.claim, cell.column]) for cell in wrong[:SHOWN_ATTENTION]]
+    rows = [_wrong(report, cell, fragments[cell.claim, cell.column]) for cell in wrong[:LISTED_ATTENTION]]
+    shown, folded = ("".join(part) for part in (rows[:SHOWN_ATTENTION], rows[SHOWN_ATTENTION:]))
     left = len(wrong) - len(rows)
-    more = f'<p class="hint">and {left} more, marked in the matrix</p>' if left else ""
+    more = f"<p class=hint>and {left} more, marked in the matrix</p>" if left else ""
+    if folded:
+        count = len(wrong) - SHOWN_ATTENTION
+        more = f"<details><summary>{count} more</summary><ul class=attention>{folded}</ul>{more}</details>"
     return (
         '<section aria-labelledby="attention-title"><h2 id="attention-title">Needs attention</h2>'
-        f'<ul class="attention">{"".join(rows)}</ul>{more}</section>'
+        f"<ul class=attention>{shown}</ul>{more}</section>"
     )
 
 
@@ -271,8 +276,8 @@ def _page(cell: Cell, report: Report, pools: _Pools) -> dict[str, Any]:
         "base": pools.run(cell.base),
         "base_name": pools.text(cell.base_name),
         "bad": pools.run(cell.bad),
-        "validated": pools.text(cell.validated),
-        "age": pools.text(age(cell.validated, report.newest)),
+        "validated": visible(cell.validated),
+        "age": age(cell.validated, report.newest),
         "history": stretches[-SHOWN_HISTORY:],
         "earlier": max(len(stretches) - SHOWN_HISTORY, 0),
         "runs": max(cell.runs, len(cell.history)),

@@ -40,8 +40,8 @@ function drawCell(report, columns, cell, say) {
   }
 
   function verdict() {
-    const days = T(cell.age) === "today" ? "on the day of the newest run" : `${T(cell.age)} before the newest run`;
-    const validated = cell.validated ? ["Last validated by hardware here ", moment(T(cell.validated)), `, ${days}.`]
+    const days = cell.age === "today" ? "on the day of the newest run" : `${cell.age} before the newest run`;
+    const validated = cell.validated ? ["Last validated by hardware here ", moment(cell.validated), `, ${days}.`]
       : ["Hardware has never passed it here."];
     const only = "This column is an emulator's: what it says is a prediction, not a validation.";
     const [symbol, meaning] = report.states[cell.state];

@@ -10,11 +10,11 @@ STATES = {
     "contradicted": ("≠", "the emulator and hardware disagree"),
     "regressed": ("▼", "passed earlier, fails now"),
     "flaky": ("±", "the same question got both verdicts"),
-    "failing": ("✗", "fails, and has never passed"),
-    "stale": ("↺", "passed, and something has changed since"),
+    "failing": ("✗", "fails; has never passed"),
+    "stale": ("↺", "passed; something has changed since"),
     "unknown": ("?", "never judged: skipped, or could not be run"),
-    "predicted": ("◇", "passed on an emulator only; no hardware has run it"),
-    "validated": ("✓", "hardware passed it, and nothing has changed since"),
+    "predicted": ("◇", "an emulator passed it; no hardware has run it"),
+    "validated": ("✓", "hardware passed it; nothing has changed since"),
 }
 ATTENTION = ("contradicted", "regressed", "flaky", "failing")
 
