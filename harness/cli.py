@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.resources
+import itertools
 import re
 import sys
 from collections.abc import Sequence
@@ -47,6 +48,7 @@ Run one repro and judge it: did it end as it claims, does it agree with its expe
   repro run repros/shuffle_width.py --host local          on this machine's CUDA device
   repro run repros/shuffle_width.py --host p1             on a host of ssh_config
   repro run repros/shuffle_width.py --compiler nvidia     compiled by nvidia-cutlass-dsl, run on the emulator
+  repro run repros/shuffle_width.py --compiler nvidia==4.6.3 --compiler nvidia==4.5.3      by releases of it
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run.
 """
@@ -118,7 +120,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_settings(run)
     run.add_argument(
-        "--compiler", choices=("embedded", "nvidia"), default="embedded", help="this project's, or nvidia-cutlass-dsl"
+        "--compiler",
+        action="append",
+        metavar="NAME",
+        help="embedded (this project's, default), nvidia, or a release of it: nvidia==4.6.3; repeatable",
     )
     run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
     run.add_argument("--fresh", action="store_true", help="a new interpreter, instead of a fork of a warm one")
@@ -225,13 +230,13 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     from harness import history, judge
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
-    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, arguments.compiler)
-    host, worst = session.hosts()[0], HOLDS
+    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, arguments.compiler or ())
+    worst = HOLDS
     try:
-        for case in cases:
+        for host, case in itertools.product(session.hosts(), cases):
             host, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
             verdict = judge.judge(case, host, outcome, session.root, arguments.update_goldens)
-            session.take(as_data(verdict, case.repro.path, host.is_hardware))
+            session.take(as_data(verdict, case.repro.path, host.is_hardware, host.compiler))
             _print(case, host, verdict, arguments)
             worst = max(worst, {"pass": HOLDS, "skip": HOLDS, "infra": NOT_RUN}.get(verdict.status, FAILS))
     finally:

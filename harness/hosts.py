@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from harness.repro import EMBEDDED
 from harness.settings import Settings
 from harness.transport import LinkDown, Local, Transport
 
@@ -29,7 +30,9 @@ class NoDevice(HostError):
 
 @dataclass(frozen=True)
 class Host:
-    """A place with a device. `device_facts` (name, driver, arch, uuid) are what a probe found, empty for the emulator.
+    """A place with a device, and who compiles there: embedded, nvidia (what is installed there) or nvidia==RELEASE.
+
+    `device_facts` (name, driver, arch, uuid) are what a probe found, empty for the emulator.
 
     The device of a host over SSH is "unknown" until a repro first needs the host: see `probed`.
     """
@@ -39,6 +42,7 @@ class Host:
     connect: Callable[[], Transport] = Local
     settings: Settings = field(default_factory=Settings)
     device_facts: dict[str, Any] = field(default_factory=dict)
+    compiler: str = EMBEDDED
 
     @property
     def is_hardware(self) -> bool:
@@ -80,6 +84,25 @@ def resolve(
     except ssh.CannotConnect as error:
         raise HostError(f"host {name}: {error}") from None
     raise HostError(f"unknown host {name!r}: the hosts are {', '.join(known)}")
+
+
+def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) -> Host:
+    """The host with this compiler. Raises HostError where a release cannot be brought there, BadCompiler."""
+    from harness import releases
+
+    connect = host.connect
+    if releases.split(compiler)[1]:
+        if host.settings.python or host.settings.workdir:
+            key = "python" if host.settings.python else "workdir"
+            raise HostError(
+                f"--compiler {compiler} needs an environment of its own on {host.name}, whose settings name another\n"
+                f"fix: remove `{key}` of this host, or run `--compiler nvidia` with the release that is installed there"
+            )
+        if host.name in _HOSTS:
+            def connect() -> Transport:
+                return releases.Released(compiler, note)
+
+    return replace(host, compiler=compiler, connect=connect)
 
 
 def _over_ssh(address: Any, settings: Settings, note: Callable[[str], None] | None) -> Host:

@@ -64,10 +64,11 @@ def _digest(data: bytes) -> str:
 def needs() -> list[str]:
     """What the compiler and the runner import, as requirements."""
     found = importlib.metadata.requires(DISTRIBUTION) or []
-    return [need for need in found if _name(need) not in HERE_ONLY and "extra ==" not in need]
+    return [need for need in found if name_of(need) not in HERE_ONLY and "extra ==" not in need]
 
 
-def _name(requirement: str) -> str:
+def name_of(requirement: str) -> str:
+    """The distribution that a requirement names."""
     for position, character in enumerate(requirement):
         if not (character.isalnum() or character in "-_."):
             return requirement[:position].lower()

@@ -43,9 +43,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--compiler",
-        choices=("embedded", "nvidia"),
-        default="embedded",
-        help="who compiles the repros: this project (default), or nvidia-cutlass-dsl where they run",
+        action="append",
+        metavar="NAME",
+        help="who compiles the repros: embedded (this project, default), nvidia (nvidia-cutlass-dsl as it is installed "
+        "where they run) or a release of it, nvidia==4.6.3, in an environment made for it; repeatable",
+    )
+    group.addoption(
+        "--release-table", type=Path, metavar="FILE", help="write which claims each compiler of this run keeps"
     )
     group.addoption("--gpu-bootstrap", action="store_true", help="bring uv to hosts that have none")
     group.addoption(
@@ -67,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
         update, note = option.update_goldens, _notes(config)
-        session = Session(config.rootpath, option.gpu_host or (), update, settings, note, option.compiler)
+        session = Session(config.rootpath, option.gpu_host or (), update, settings, note, option.compiler or ())
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_SESSION] = session
@@ -145,10 +149,11 @@ class ReproFile(pytest.File):
         session.repros[self.path] = None
         self.repro = session.repros[self.path] = read(self.path)
         for host in session.hosts():
+            name = session.name_of(host)
             if self.repro.params:
-                yield HostCollector.from_parent(self, name=host.name, host=host)
+                yield HostCollector.from_parent(self, name=name, host=host)
             else:
-                yield ReproItem.from_parent(self, name=host.name, host=host, case=next(self.repro.cases()))
+                yield ReproItem.from_parent(self, name=name, host=host, case=next(self.repro.cases()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo) -> Any:
         from harness.repro import ReproError
@@ -212,7 +217,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
     if verdict is not None:
         from harness.session import as_data
 
-        report.gpu_repro = as_data(verdict, item.path, item.host.is_hardware)
+        report.gpu_repro = as_data(verdict, item.path, item.host.is_hardware, item.host.compiler)
     return report
 
 
@@ -224,6 +229,13 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     return None
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Cases of one compiler after those of another: a process of each takes 1 GB."""
+    order = {name: place for place, name in enumerate(config.stash[_SESSION].compilers)}
+    if len(order) > 1:
+        items.sort(key=lambda item: order[item.host.compiler] if isinstance(item, ReproItem) else -1)
+
+
 def pytest_deselected(items: list[pytest.Item]) -> None:
     if items:
         items[0].config.stash[_SESSION].narrowed = True
@@ -231,7 +243,7 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     option = config.option
-    return config.stash[_SESSION].describe_hosts() if option.gpu_host or option.compiler != "embedded" else None
+    return config.stash[_SESSION].describe_hosts() if option.gpu_host or option.compiler else None
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
@@ -253,6 +265,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         return
     run.unused |= set(unused)
     run.finish(interrupted)
+    if config.option.release_table and not interrupted and not config.option.collectonly:
+        run.write_table(config.option.release_table)
     if (run.unused or run.errors) and session.exitstatus in (0, 5):
         session.exitstatus = 1
 

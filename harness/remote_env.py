@@ -197,7 +197,11 @@ def _managed(uv: str, environment: dict, cache: str, variables: dict, note: Call
         _wait_for(lock, note)
         if not os.path.exists(marker):
             shutil.rmtree(path, ignore_errors=True)
-            _make(uv, environment, path, python, note)
+            try:
+                _make(uv, environment, path, python, note)
+            except BaseException:
+                shutil.rmtree(path, ignore_errors=True)
+                raise
             with open(marker + ".part", "w") as file:
                 json.dump({"requires": environment["requires"], "made": time.time()}, file)
             os.rename(marker + ".part", marker)
@@ -227,7 +231,8 @@ def _make(uv: str, environment: dict, path: str, python: str, note: Callable[[st
     _uv([uv, "venv", "--quiet", "--no-project", "--python", environment["python"], path], "", variables, note)
     index = environment["torch_index"]
     option = [] if not index else ["--index", index] if "://" in index else ["--torch-backend", index]
-    argv = [uv, "pip", "install", "--python", python, *option, "--compile-bytecode", "-r", "-"]
+    option += ["--compile-bytecode"] if environment.get("bytecode", True) else []
+    argv = [uv, "pip", "install", "--python", python, *option, "-r", "-"]
     started = time.monotonic()
     _uv(argv, "\n".join(needs) + "\n", variables, note)
     note("the environment is made, in %.1f s" % (time.monotonic() - started))
@@ -253,11 +258,16 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
     except BrokenPipeError:
         pass  # it ended; what it said is told below
     started = time.monotonic()
-    while True:
-        listener.join(_NOTE_EVERY_S)
-        if not listener.is_alive():
-            break
-        note("uv is at work (%d s)" % (time.monotonic() - started))
+    try:
+        while True:
+            listener.join(_NOTE_EVERY_S)
+            if not listener.is_alive():
+                break
+            note("uv is at work (%d s)" % (time.monotonic() - started))
+    except BaseException:  # Ctrl-C: nothing is left running
+        process.kill()
+        process.wait()
+        raise
     if process.wait() != 0:
         text = "\n".join(said)[-_SAID_BYTES:]
         if "No space left on device" in text:

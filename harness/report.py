@@ -89,14 +89,19 @@ def rerun(case: Case, host: Host, compiler: str = EMBEDDED) -> str:
 def failure(case: Case, host: Host, verdict: Verdict) -> str:
     """The text of a failed item: verdict, claim, host, what is wrong, how to run it again."""
     head = "\n".join([f"{verdict.status}: {verdict.reason}", *_about(case, host, verdict)])
-    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {rerun(case, host, verdict.outcome.compiler)}"
+    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {rerun(case, host, _asked(host, verdict.outcome))}"
+
+
+def _asked(host: Host, outcome: Outcome) -> str:
+    """The compiler as it was asked for, with its release where one was."""
+    return host.compiler if host.compiler != EMBEDDED else outcome.compiler
 
 
 def _about(case: Case, host: Host, verdict: Verdict) -> list[str]:
     """The claim, where it ran, and who compiled where that was not us."""
     lines = [f"claim: {case.repro.claim}", f"host:  {host.describe()}"]
     if verdict.outcome.compiler != EMBEDDED:
-        facts = verdict.outcome.facts.get("compiler") or {"name": verdict.outcome.compiler}
+        facts = verdict.outcome.facts.get("compiler") or {"name": _asked(host, verdict.outcome)}
         lines.append(f"compiler: {facts['name']} {facts.get('version', '')}".rstrip())
     return lines
 

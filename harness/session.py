@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.repro import EMBEDDED, Repro, short
+from harness.repro import EMBEDDED, NVIDIA, Repro, short
 from harness.store import Run
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ class Session:
         update: bool = False,
         host_settings: Sequence[str] = (),
         note: Callable[[str], None] | None = None,
-        compiler: str = EMBEDDED,
+        compiler: str | Sequence[str] = EMBEDDED,
     ) -> None:
-        self.root, self.update, self.note, self.compiler = root, update, note, compiler
+        self.root, self.update, self.note = root, update, note
+        self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
         self.narrowed = False  # whether some cases were deselected
@@ -51,11 +53,11 @@ class Session:
         self.waiting = 0  # results for `repro review`
         self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
         self._hosts: list[Host] | None = None
-        self._transports: dict[str, Transport] = {}
+        self._transports: dict[tuple[str, str], Transport] = {}  # by the names of host and compiler
         self._probed: dict[str, Host] = {}
         if update:
             self._refuse_in_ci()
-        if compiler != EMBEDDED:
+        if self.compilers != (EMBEDDED,):
             self._refuse_without_compiler()
         if host_names:
             self.hosts()
@@ -70,12 +72,19 @@ class Session:
         """NVIDIA's compiler judges nothing anew, and must be here unless every host is elsewhere."""
         import importlib.metadata
 
+        from harness import releases
+
+        try:
+            for compiler in self.compilers:
+                releases.split(compiler)
+        except releases.BadCompiler as error:
+            raise UsageError(str(error)) from None
         if self.update:
             raise UsageError(
                 "--update-goldens is refused with --compiler nvidia: a golden is what this project's compiler gives, "
                 "and NVIDIA's is compared with it"
             )
-        if not {"embedded", "local"} & set(self._host_names):
+        if NVIDIA not in self.compilers or not {"embedded", "local"} & set(self._host_names):
             return
         try:
             importlib.metadata.version("nvidia-cutlass-dsl")
@@ -86,7 +95,7 @@ class Session:
             ) from None
 
     def hosts(self) -> list[Host]:
-        """Raises UsageError for a host that is unknown, NoDevice for one that cannot be used."""
+        """Each host under each compiler. Raises UsageError for an unknown host, NoDevice for one without its device."""
         if self._hosts is None:
             from harness import hosts, settings
 
@@ -97,7 +106,8 @@ class Session:
             ]
             try:
                 known = settings.load(self.root, options)
-                self._hosts = [hosts.resolve(name, known, self._told) for name in self._host_names]
+                found = [hosts.resolve(name, known, self._told) for name in self._host_names]
+                self._hosts = [hosts.under(host, name, self._told) for name in self.compilers for host in found]
             except settings.BadSettings as error:
                 raise UsageError(str(error)) from None
             except hosts.NoDevice as error:
@@ -107,13 +117,23 @@ class Session:
         return self._hosts
 
     def describe_hosts(self) -> str:
-        hosts = ", ".join(host.describe() for host in self.hosts())
-        return f"gpu-repro: {hosts}" + (f"; compiler {self.compiler}" if self.compiler != EMBEDDED else "")
+        hosts = ", ".join(dict.fromkeys(host.describe() for host in self.hosts()))
+        named = "compilers" if len(self.compilers) > 1 else "compiler"
+        return f"gpu-repro: {hosts}" + (
+            f"; {named} {', '.join(self.compilers)}" if self.compilers != (EMBEDDED,) else ""
+        )
+
+    def name_of(self, host: Host) -> str:
+        """What a host is called in the id of a case: with its compiler where there are several."""
+        return host.name if len(self.compilers) == 1 else f"{host.name} {host.compiler}"
 
     def transport(self, host: Host) -> Transport:
-        if host.name not in self._transports:
-            self._transports[host.name] = host.connect()
-        return self._transports[host.name]
+        place = (host.name, host.compiler)
+        if place not in self._transports:
+            for name, compiler in [key for key in self._transports if key[1] != host.compiler]:
+                self._transports.pop((name, compiler)).close()  # one compiler at a time: each takes 1 GB
+            self._transports[place] = host.connect()
+        return self._transports[place]
 
     def run(self, case: Case, host: Host, timeout_s: float | None, fresh: bool) -> tuple[Host, Outcome]:
         """Run a case on the host, and say what the host turned out to be."""
@@ -126,8 +146,9 @@ class Session:
                 self._probed[host.name] = hosts.probed(host, transport)
         except LinkDown as error:
             return host, result.infra(str(error))
-        host = self._probed[host.name]
-        return host, judge.run(transport, case, host, timeout_s, fresh, self.compiler)
+        probed = self._probed[host.name]
+        host = replace(host, device=probed.device, device_facts=probed.device_facts)
+        return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler)
 
     def _told(self, text: str) -> None:
         if self.note:
@@ -193,6 +214,15 @@ class Session:
             except OSError as error:
                 self.errors.append(f"the golden {short(path)} could not be written: {error}")
 
+    def write_table(self, path: Path) -> None:
+        """Write what each compiler of this run makes of each claim, as Markdown."""
+        from harness import release_table
+
+        try:
+            release_table.write(path, self.compilers, self.reports)
+        except OSError as error:
+            self.errors.append(f"the table {path} could not be written: {error}")
+
     def summary(self) -> list[tuple[str, list[str], bool]]:
         """Sections for the end of the run: title, lines, whether it is bad news."""
         if not (self.reports or self.unused or self.errors):
@@ -217,15 +247,17 @@ class Session:
         return found
 
 
-def as_data(verdict: Verdict, repro: Path, is_hardware: bool) -> dict[str, Any]:
+def as_data(verdict: Verdict, repro: Path, is_hardware: bool, compiler: str = EMBEDDED) -> dict[str, Any]:
     """A verdict's record and golden as plain data, which xdist can carry to the process that writes."""
-    from harness import history
+    from harness import history, report
 
     return {
         "record": verdict.record,
         "blobs": history.blobs(verdict.outcome),
         "repro": str(repro),
         "is_hardware": is_hardware,
+        "compiler": compiler,
+        "brief": report.brief(verdict.outcome),
         "validated": verdict.validated,
         "notes": verdict.notes,
         "golden": _files(verdict.pending),

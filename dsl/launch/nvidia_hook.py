@@ -43,6 +43,7 @@ FLAGS = ("-O1", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-shared", "-fPIC")
 FAT_BINARY = 0xBA55ED50
 SUCCESS, INVALID_CONFIGURATION, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 9, 500, 719, 801        # cudaError
 RAISED_FOR_FFI = "CUDA error"
+KEPT_UNTIL_4_4 = ("CUTE_DSL_KEEP_PTX", "CUTE_DSL_KEEP_CUBIN")       # later releases read CUTE_DSL_KEEP
 
 
 class CompilerMissing(devices.DeviceMissing):
@@ -151,13 +152,13 @@ def prepare(kind: str) -> None:
         raise RuntimeError("cutlass is already imported: run the program with `python -m dsl --compiler nvidia FILE`")
     keep = {*filter(None, os.environ.get("CUTE_DSL_KEEP", "").split(",")), "ptx", "cubin"}
     settings = {"CUTE_DSL_KEEP": ",".join(sorted(keep)), "CUTE_DSL_DUMP_DIR": _kept.prepare(), "CUTE_DSL_LINEINFO": "1",
-                "CUTE_DSL_DISABLE_FILE_CACHING": "1"}
+                "CUTE_DSL_DISABLE_FILE_CACHING": "1"} | dict.fromkeys(KEPT_UNTIL_4_4, "1")
     if kind == "emulator":
         settings |= {"CUTE_DSL_LIBS": str(library()), "CUTE_DSL_ARCH": os.environ.get("CUTE_DSL_ARCH") or "sm_90a",
                      "TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API": "1",     # tensors pass through __dlpack__, which is mapped
                      "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1"}
         _one_device()
-    before = {name: os.environ.get(name) for name in ("CUTE_DSL_KEEP", "CUTE_DSL_DUMP_DIR")}
+    before = {name: os.environ.get(name) for name in ("CUTE_DSL_KEEP", "CUTE_DSL_DUMP_DIR", *KEPT_UNTIL_4_4)}
     os.environ.update(settings)
     importlib.import_module("cutlass.cute")
     if kind == "emulator":
@@ -172,9 +173,10 @@ def prepare(kind: str) -> None:
 
 
 def _one_device() -> None:
-    """The executor asks CUDA for the number of devices before it loads a module."""
-    runtime = importlib.import_module("cuda.bindings.runtime")
+    """The executor asks CUDA for the number of devices before it loads a module; until 4.4 it begins the driver."""
+    runtime, driver = (importlib.import_module(f"cuda.bindings.{part}") for part in ("runtime", "driver"))
     runtime.cudaGetDeviceCount = lambda: (runtime.cudaError_t.cudaSuccess, 1)
+    driver.cuInit = lambda flags: (driver.CUresult.CUDA_SUCCESS,)
 
 
 def _one_stream() -> None:

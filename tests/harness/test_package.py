@@ -34,7 +34,7 @@ def test_uv_takes_the_wheel(tmp_path, uv):
 
 
 def test_what_the_host_needs():
-    names = [package._name(need) for need in package.needs()]
+    names = [package.name_of(need) for need in package.needs()]
     assert {"numpy", "torch", "llvmlite"} <= set(names) and not {"pytest", "fabric", "filecheck"} & set(names)
 
 
