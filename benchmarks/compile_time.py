@@ -3,7 +3,11 @@
     uv run python benchmarks/compile_time.py [--runs 7]
 
 Every sample is a fresh process with bytecode compiled for both sides and file caches off; the first is dropped. The
-program is the same text: fake tensors of dynamic extents, so no torch and no GPU is needed by either.
+program is the same text: fake tensors of dynamic extents, so no torch and no GPU is needed by either. The CPU seconds of
+processes that a compiler starts count.
+
+Then, for this compiler alone, which has a disk cache: the first launch of that kernel on the emulator, and of two kernels with
+torch, in a fresh process that finds them in the cache, beside one that does not.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 PROGRAM = '''
 import json, sys, time
@@ -48,9 +53,93 @@ compiled = cute.compile(add, *tensors, 1, options="--keep-ptx --gpu-arch sm_90a"
 finished = time.process_time()
 assert "add" in compiled.__ptx__
 import resource
+if sys.argv[1] == "embedded":
+    from dsl.lower import guard
+    guard.end()
+children = resource.getrusage(resource.RUSAGE_CHILDREN)
+finished += children.ru_utime + children.ru_stime
 print(json.dumps({"import": imported - start, "compile": finished - imported,
                   "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
 '''
+
+CACHED = '''
+import json, sys, time
+if sys.argv[1] == "two kernels":
+    import torch
+import numpy as np
+start, start_cpu = time.perf_counter(), time.process_time()
+from dsl import alias
+alias.install("emulator")
+import cutlass
+import cutlass.cute as cute
+if sys.argv[1] == "one kernel":
+    import dsl.emulator, llvmlite.binding
+    start, start_cpu = time.perf_counter(), time.process_time()
+
+
+@cute.kernel
+def adds(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, n: cutlass.Int32):
+    tid, _, _ = cute.arch.thread_idx()
+    bid, _, _ = cute.arch.block_idx()
+    dim, _, _ = cute.arch.block_dim()
+    i = bid * dim + tid
+    if i < n:
+        c[i] = a[i] + b[i]
+
+
+@cute.kernel
+def doubles(a: cute.Tensor, n: cutlass.Int32):
+    tid, _, _ = cute.arch.thread_idx()
+    bid, _, _ = cute.arch.block_idx()
+    dim, _, _ = cute.arch.block_dim()
+    i = bid * dim + tid
+    if i < n:
+        a[i] = a[i] * 2
+
+
+@cute.jit
+def add(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, n: cutlass.Int32):
+    adds(a, b, c, n).launch(grid=((n + 255) // 256, 1, 1), block=(256, 1, 1))
+
+
+@cute.jit
+def double(a: cute.Tensor, n: cutlass.Int32):
+    doubles(a, n).launch(grid=((n + 255) // 256, 1, 1), block=(256, 1, 1))
+
+
+if sys.argv[1] == "one kernel":
+    a, b, c = (np.full(1000, value, np.float32) for value in (1, 2, 0))
+    add(a, b, c, 1000)
+    result = c
+else:
+    a, b, c = (torch.full((1000,), value, device="cuda") for value in (1.0, 2.0, 0.0))
+    add(a, b, c, 1000)
+    double(c, 1000)
+    result = c.cpu() / 2
+assert (result == 3).all()
+print(json.dumps({"wall": time.perf_counter() - start, "cpu": time.process_time() - start_cpu}))
+'''
+
+
+def cached(what: str, folder: str, runs: int) -> dict[str, dict]:
+    """Seconds of a process that finds its code in the disk cache, and of one that does not."""
+    file = os.path.join(folder, "cached.py")
+    with open(file, "w") as stream:
+        stream.write(CACHED)
+    found = {}
+    for state in ("compiled", "cached"):
+        rows = []
+        for number in range(runs + 1):
+            store = os.path.join(folder, what + (str(number) if state == "compiled" else ""))
+            environment = os.environ | {"DSL_CACHE": "1", "DSL_CACHE_DIR": store}
+            for name in ("PYTHONDONTWRITEBYTECODE", "CUTE_DSL_DISABLE_FILE_CACHING"):
+                environment.pop(name, None)
+            run = subprocess.run([sys.executable, file, what], capture_output=True, text=True, env=environment)
+            if run.returncode:
+                sys.exit(run.stderr)
+            rows.append(json.loads(run.stdout.splitlines()[-1]))
+        found[state] = {key: statistics.median(row[key] for row in rows[1:]) for key in rows[0]}
+    return found
 
 
 def sample(compiler: str, file: str) -> dict:
@@ -67,7 +156,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=7, help="samples a compiler, besides the one dropped")
     options = parser.parse_args()
-    import tempfile
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "add.py")
         with open(file, "w") as stream:
@@ -76,12 +164,18 @@ def main() -> None:
         for compiler in ("embedded", "nvidia"):
             rows = [sample(compiler, file) for _ in range(options.runs + 1)][1:]
             medians[compiler] = {key: statistics.median(row[key] for row in rows) for key in rows[0]}
+        again = {what: cached(what, folder, options.runs) for what in ("one kernel", "two kernels")}
     print(f"{'':12}{'embedded':>12}{'nvidia':>12}{'ratio':>8}   median of {options.runs}")
     for key, label in (("import", "import CPU s"), ("compile", "compile CPU s"), ("rss_mb", "peak RSS MB")):
         ours, theirs = medians["embedded"][key], medians["nvidia"][key]
         print(f"{label:14}{ours:10.3f}{theirs:12.3f}{ours / theirs:8.2f}")
     ours, theirs = (medians[c]["import"] + medians[c]["compile"] for c in ("embedded", "nvidia"))
     print(f"{'together':14}{ours:10.3f}{theirs:12.3f}{ours / theirs:8.2f}")
+    print(f"\n{'this compiler, wall s (CPU s)':48}{'cached':>16}{'compiled':>16}")
+    for what, label in (("one kernel", "first launch on the emulator, beyond imports"),
+                        ("two kernels", "two kernels' first output, beyond import torch")):
+        cells = [f"{row['wall']:.3f} ({row['cpu']:.3f})" for row in (again[what]["cached"], again[what]["compiled"])]
+        print(f"{label:48}{cells[0]:>16}{cells[1]:>16}")
 
 
 if __name__ == "__main__":

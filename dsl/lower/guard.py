@@ -146,6 +146,13 @@ def _end_child() -> None:
     os.waitpid(child.pid, 0)
 
 
+def end() -> None:
+    """End the guard child, if there is one; the next compile starts another."""
+    with _one_at_a_time:
+        if _child is not None:
+            _end_child()
+
+
 def _serve(request_reader: int, reply_writer: int, words: int) -> None:
     """The child: answer until the parent is gone, running nothing of the parent's on the way out."""
     try:
