@@ -195,11 +195,10 @@ def _report(arguments: argparse.Namespace) -> int:
 
     with index.open_index(store.root_of(Path.cwd() / "repros")) as records:
         found, damaged = page_records.collect(records, arguments.names), records.damaged()
-    data = page.render(found).encode()
-    store.write_atomically(arguments.out, data)
+    size = page.write(found, arguments.out)
     for line in damaged:
         print(f"not read: {line}", file=sys.stderr)
-    print(f"wrote {arguments.out}: {len(found.claims)} claims x {len(found.columns)} columns, {len(data)} bytes")
+    print(f"wrote {arguments.out}: {len(found.claims)} claims x {len(found.columns)} columns, {size} bytes")
     return HOLDS
 
 

@@ -17,10 +17,11 @@ import string
 import zlib
 from collections.abc import Callable, Iterable
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness import page_diff
+from harness import page_diff, store
 from harness.page_model import ATTENTION, STATES, Cell, Claim, Column, Output, Past, Report, Run
 
 SHOWN_ATTENTION = 10  # at once; the rest unfolds
@@ -51,6 +52,16 @@ def render(report: Report) -> str:
         columns=_json([[visible(part) for part in (c.arch, c.host, c.compiler)] for c in report.columns]),
         cells=_packed(_data(report, fragments)),
     )
+
+
+def write(report: Report, path: Path) -> int:
+    """Write the file whole or not at all; returns its size in bytes. Raises OSError, which names `path`."""
+    data = render(report).encode()
+    try:
+        store.write_atomically(path, data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    return len(data)
 
 
 def fragment(claim: Claim, column: Column) -> str:

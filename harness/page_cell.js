@@ -27,7 +27,7 @@ function drawCell(report, columns, cell, say) {
   const T = (number) => report.texts[number];
   const bdi = (text) => make("bdi", {}, text);
   const heading = (...parts) => make("h3", {}, ...parts);
-  const moment = (date) => make("time", {datetime: date}, date.replace("T", " ").replace("Z", ""));
+  const moment = (date) => make("time", {datetime: date}, date.slice(0, 19).replace("T", " "));
 
   function scrolling(label, ...children) {
     return make("div", {class: "wide", tabindex: "0", role: "group", "aria-label": label}, ...children);

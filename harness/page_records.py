@@ -100,49 +100,6 @@ def _cell(index: Index, cell: Indexed, rival: Indexed | None, records: dict[str,
     )
 
 
-def _sentence(path: Path) -> str:
-    """The claim of a repro whose records are too old to hold it; the file's name where it cannot be read."""
-    try:
-        return read(path).claim
-    except (ReproError, OSError):
-        return path.stem
-
-
-def _column(cell: Indexed) -> tuple[str, str, str]:
-    return cell.arch, cell.host, cell.compiler
-
-
-def _cell(index: Index, cell: Indexed, rival: Indexed | None, records: dict[str, Record]) -> Cell:
-    """A cell without its place and its history."""
-    newest, good, bad = (records.get(name or "") for name in (cell.last, cell.last_good, cell.first_bad))
-    base, base_name = (good, "last good")
-    if rival and rival.last in records:
-        base, base_name = records[rival.last], f"{rival.host}'s newest"
-    shown = Cell(
-        0, 0, cell.state, cell.reason,
-        newest=newest and _run(newest),
-        base=base and _run(base),
-        base_name=base_name,
-        bad=bad and _run(bad),
-        validated=(cell.last_validated or "") if cell.hardware else "",
-        rerun=newest.rerun if newest else "",
-    )  # fmt: skip
-    if newest is None or cell.state not in ATTENTION:
-        return shown
-    shown = replace(shown, outputs=_outputs(newest))
-    if base is None or base.id == newest.id:
-        return shown
-    before, after = (base, newest) if base.verdict == "pass" else (newest, base)
-    told = differ.compare(index, before, after)
-    return replace(
-        shown,
-        code=_code(base, newest),
-        cause=told["cause"],
-        known=tuple(told["known"]),
-        tell=tuple((run["command"], run["tells"]) for run in told["runs"]),
-    )
-
-
 def _natural(parts: Iterable[str]) -> list[Any]:
     """A key that puts width=8 before width=16."""
     pieces = [re.split(r"(\d+)", part) for part in parts]
@@ -176,8 +133,11 @@ def _past(index: Index) -> dict[tuple[str, ...], list[Past]]:
 
 
 def _run(record: Record) -> Run:
-    facts = tuple((name, str(value)) for name, value in record.provenance.items())
-    return Run(record.id, record.date, facts)
+    """Its provenance, after what it said and how it ended."""
+    said = f"{record.verdict}: {record.verdict_reason}" if record.verdict_reason else record.verdict
+    ended = [record.outcome, *(f"{name} {value}" for name, value in sorted(record.detail.items()) if value is not None)]
+    facts = {"verdict": said, "outcome": ", ".join(ended)} | record.provenance
+    return Run(record.id, record.date, tuple((name, str(value)) for name, value in facts.items()))
 
 
 def _outputs(record: Record) -> tuple[Output, ...]:

@@ -12,9 +12,9 @@ from harness import page
 from harness.page_model import Cell, Claim, Code, Column, Output, Past, Report, Run
 
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--hide-scrollbars",
-    "--window-size=1280,900", "--disable-dev-shm-usage",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--remote-debugging-pipe", "--hide-scrollbars", "--window-size=1280,900",
 )  # fmt: skip
 KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
         "ArrowDown": 40}  # fmt: skip
@@ -198,7 +198,8 @@ LINK = "#" + page.fragment(made().claims[0], made().columns[1])
 def nodes(browser):
     """(role, name) of everything that a screen reader is told of, in order."""
     found = browser.call("Accessibility.getFullAXTree")["nodes"]
-    return [(node["role"]["value"], node.get("name", {}).get("value", "").strip()) for node in found if not node["ignored"]]
+    heard = [node for node in found if not node["ignored"]]
+    return [(node["role"]["value"], node.get("name", {}).get("value", "").strip()) for node in heard]
 
 
 def test_the_matrix_as_a_screen_reader_hears_it(opened):
@@ -231,7 +232,8 @@ def test_what_a_cell_page_says(opened):
     text = browser.seen()
     for said in ("▼ regressed: differs from the golden", "Last validated by hardware here 2026-11-01 08:00:00",
                  "2 wk before the newest run", "575.51", "580.65", "2 fields did not change", "only the driver differs",
-                 "Filled: the lanes that differ, 8-31.", "1 line changed", "0 lines changed, 1 only with other register",
+                 "Filled: the lanes that differ, 8-31.", "1 line changed",
+                 "0 lines changed, 1 only with other register",
                  "uv run repro run repros/shuffle.py -p 'width=8' --host p1", "\\u202e"):  # fmt: skip
         assert said in text, said
     assert browser.ask("[...document.querySelectorAll('.strip rect')].map((r) => r.getAttribute('class'))") == (
@@ -255,7 +257,7 @@ def test_a_link_to_nothing_says_so(opened):
     assert "This report has no such cell" in browser.seen() and "<img src=x>" in browser.seen()
 
 
-SHOWN = "[...document.querySelectorAll('.matrix tbody tr')].filter((row) => !row.hidden).map((row) => row.rowIndex - 2)"
+SHOWN = "[...document.querySelectorAll('.matrix tbody tr')].flatMap((row) => row.hidden ? [] : [row.rowIndex - 2])"
 
 
 def test_filters_by_words_and_states_and_keeps_them_in_the_address(opened):
@@ -323,7 +325,8 @@ def test_the_command_is_copied(opened):
     browser.ask("document.querySelector('.command button').click()")
     browser.until("document.querySelector('#said').textContent")
     assert "The command is" in browser.ask("document.querySelector('#said').textContent")
-    browser.ask("{const box = document.createElement('textarea'); box.id = 'box'; document.body.append(box); box.focus()}")
+    browser.ask("{const box = document.createElement('textarea'); box.id = 'box'; document.body.append(box);"
+                " box.focus()}")  # fmt: skip
     browser.call("Input.dispatchKeyEvent", type="keyDown", key="v", code="KeyV", modifiers=2, commands=["paste"])
     browser.until("document.querySelector('#box').value")
     assert browser.ask("document.querySelector('#box').value") == REGRESSED.rerun
@@ -350,7 +353,8 @@ CONTRAST = """(() => {
         if (!walker.currentNode.data.trim() || !element.checkVisibility() || element.closest("script, svg")) continue;
         const [a, b] = [getComputedStyle(element).color, ground(element)].map((color) => light(rgb(color)));
         const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-        if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.tagName}.${element.className}: ${walker.currentNode.data}`);
+        const name = `${element.tagName}.${element.className}`;
+        if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${name}: ${walker.currentNode.data}`);
     }
     return found;
 })()"""
@@ -387,7 +391,8 @@ def test_it_prints_without_what_only_a_screen_can_use(opened):
     browser.media("print", "dark")
     assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert browser.ask("['.filter', '.theme', '.skip'].every((one) => !document.querySelector(one).checkVisibility())")
-    assert browser.ask("document.querySelector('.scroll').scrollHeight <= document.querySelector('.scroll').clientHeight")
+    whole = "(({scrollHeight, clientHeight}) => scrollHeight <= clientHeight)(document.querySelector('.scroll'))"
+    assert browser.ask(whole)
     pdf = base64.b64decode(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"])
     assert pdf.startswith(b"%PDF")
 

@@ -1,0 +1,143 @@
+"""The report of a project's record files: what its cells say, and the command that writes it."""
+
+import hashlib
+
+import pytest
+
+from harness import cli, page, page_records, store
+from harness.index import open_index
+from harness.session import UsageError
+
+REPRO = '# /// script\n# [tool.repro]\n# ///\n"""A sentence from the file."""\ndef run():\n    return {}\n'
+PTX = {"good": "add.s32 %r1, %r0, 1;\nret;\n", "bad": "add.s32 %r1, %r0, 2;\nret;\n"}
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "kestrel"\n')
+    (tmp_path / "repros").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / f"repros/{name}.py").write_text(REPRO)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def put(root):
+    """`put(day, ...)`: one record of that day, and its PTX; returns its id."""
+    run = store.Run()
+
+    def put(day, verdict="pass", repro="one", case="", host="p1", ptx="good", driver="575", **more):
+        hardware = host != "embedded"
+        device = {"kind": "cuda", "name": "H100", "arch": "sm_90", "driver": driver} if hardware else {
+            "kind": "emulator", "arch": "sm_90a"}  # fmt: skip
+        folder = store.folder(root / f"repros/{repro}.py", hardware, root)
+        name = store.sha256(PTX[ptx])
+        store.make_folder(folder)
+        store.keep_text(folder, f"{name}.ptx", PTX[ptx])
+        line = {
+            "schema": 2, "key": {"repro_sha256": hashlib.sha256(REPRO.encode()).hexdigest()}, "case": case,
+            "repro": f"repros/{repro}.py", "host": host, "hardware": hardware, "device": device, "asked": "embedded",
+            "compiler": {"name": "embedded", "version": "0.1.0"}, "versions": {}, "verdict": verdict,
+            "reason": "" if verdict == "pass" else "differs from the golden", "outcome": "outputs",
+            "outputs": {"out": ptx}, "kernels": {"k": name}, "date": f"2026-11-{day:02}T00:00:00Z",
+            "digest": f"{driver} {ptx}", "title": "It is so.",
+        } | more  # fmt: skip
+        return run.append(folder, line)["id"]
+
+    return put
+
+
+DIFFERS = {
+    "output": "out", "against": "the golden", "message": "`out` differs", "count": 8, "size": 32,
+    "first": [["[24]", "block 0 warp 0 lane 24", "0x1 1", "0x0 0"]], "lanes": [0] * 24 + [1] * 8,
+}  # fmt: skip
+
+
+def collected(root, names=()):
+    with open_index(root) as records:
+        return page_records.collect(records, names)
+
+
+def test_a_regression_with_all_that_changed(root, put):
+    good, bad = put(1), put(2, "fail", ptx="bad", driver="580", differences=[DIFFERS])
+    found = collected(root)
+    (cell,) = found.cells
+    assert (found.title, cell.state, cell.validated) == ("kestrel", "regressed", "2026-11-01T00:00:00Z")
+    assert (cell.base.id, cell.bad.id, cell.newest.id, cell.base_name) == (good, bad, bad, "last good")
+    assert dict(cell.base.facts)["driver"] == "575" and dict(cell.newest.facts)["driver"] == "580"
+    assert dict(cell.newest.facts)["verdict"] == "fail: differs from the golden"
+    assert [(one.kind, one.kernel, one.base, one.newest) for one in cell.code] == [("PTX", "k", *PTX.values())]
+    assert cell.outputs[0].lanes == (0,) * 24 + (1,) * 8 and cell.outputs[0].rows[0][2:] == ("0x1 1", "0x0 0")
+    assert [(one.id, one.verdict) for one in cell.history] == [(good, "pass"), (bad, "fail")] and cell.runs == 2
+    assert cell.cause.startswith("A is the last good run, B the newest. ") and "driver" in cell.cause and cell.tell
+    assert cell.rerun == "uv run repro run repros/one.py --host p1"
+
+
+def test_a_contradiction_is_held_against_the_other_side(root, put):
+    emulated, on_gpu = put(1, host="embedded"), put(2, "fail", ptx="bad")
+    found = collected(root)
+    by_host = {found.columns[cell.column].host: cell for cell in found.cells}
+    assert {cell.state for cell in found.cells} == {"contradicted"}
+    assert (by_host["p1"].base.id, by_host["p1"].base_name) == (emulated, "embedded's newest")
+    assert (by_host["embedded"].base.id, by_host["embedded"].base_name) == (on_gpu, "p1's newest")
+    assert by_host["p1"].code[0].base == PTX["good"] and by_host["embedded"].code[0].base == PTX["bad"]
+
+
+def test_an_emulator_validates_nothing(root, put):
+    put(1, host="embedded")
+    found = collected(root)
+    assert [(c.state, c.validated, found.columns[c.column].hardware) for c in found.cells] == [("predicted", "", False)]
+
+
+def test_rows_and_columns_stand_in_a_readers_order(root, put):
+    for case in ("width=16", "width=8"):
+        put(1, case=case)
+    put(1, host="embedded", repro="two", device={"kind": "emulator", "arch": None}, title="")
+    put(1, repro="two", device={"kind": "cuda", "arch": "sm_100a"}, title="")
+    found = collected(root)
+    assert [one.case for one in found.claims] == ["width=8", "width=16", ""]
+    assert [one.arch for one in found.columns] == ["sm_90", "sm_100", "any"]
+    assert found.claims[2].text == "A sentence from the file."  # of old records, which hold none
+    assert collected(root, ["two"]).claims == found.claims[2:]
+    with pytest.raises(UsageError, match="no record is of a claim 'three'"):
+        collected(root, ["three"])
+
+
+def test_the_text_of_a_kernel_that_was_not_kept(root, put):
+    put(1)
+    put(2, "fail", ptx="bad")
+    for path in root.glob("repros/records/blobs/*.ptx"):
+        path.unlink()
+    (cell,) = collected(root).cells
+    assert [(one.base, one.newest) for one in cell.code] == [(None, None)]
+    page.render(collected(root))
+
+
+def test_the_command_writes_the_same_page_twice_and_names_what_it_could_not_read(root, put, capsys):
+    put(1)
+    put(2, "fail", ptx="bad")
+    assert cli.main(["report"]) == 0
+    first = (root / "report.html").read_bytes()
+    assert capsys.readouterr().out == f"wrote report.html: 1 claims x 1 columns, {len(first)} bytes\n"
+    (root / ".repro/index.sqlite").unlink()
+    assert cli.main(["report", "-o", "again.html", "repros"]) == 0
+    assert (root / "again.html").read_bytes() == first
+    with open(next(root.glob("repros/records/*.jsonl")), "a") as file:
+        file.write("{nonsense\n")
+    assert cli.main(["report"]) == 0
+    assert "not read: repros/records/" in capsys.readouterr().err
+
+
+def test_where_it_cannot_write(root, put, capsys):
+    put(1)
+    (root / "folder").mkdir()
+    for out in ("nowhere/x.html", "folder"):
+        assert cli.main(["report", "-o", out]) == 2
+        assert f"repro: {out}: " in capsys.readouterr().err
+    assert list((root / "folder").iterdir()) == [] and not list(root.glob(".*tmp"))
+
+
+def test_without_records(root, capsys):
+    assert cli.main(["report"]) == 0
+    assert "Nothing was run yet." in (root / "report.html").read_text()
