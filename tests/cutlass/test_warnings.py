@@ -66,3 +66,32 @@ def test_each_warning_is_given_once_a_place(tmp_path):
         "28: DeprecationWarning: cutlass.range_dynamic is deprecated: `range` is dynamic already",
         "28: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `for`: NVIDIA's compiler rejects "
         "that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)"]
+
+
+def test_names_that_stay_in_a_loop_with_an_inner_break_give_no_warning(tmp_path):
+    """What is read behind the inner loop is read by the outer loop's trip, and not after the outer loop."""
+    file = tmp_path / "program.py"
+    file.write_text("""\
+import cutlass
+import cutlass.cute as cute
+
+
+@cute.jit
+def main(n: cutlass.Int32):
+    for i in range(n):
+        v = i * 20
+        while v > 10:
+            v -= 10
+            if v == 13:
+                break
+        cute.printf("{} {}", i, v)
+
+
+main(2)
+""")
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-m", "dsl", str(file)], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "PYTHONPATH": str(root)})
+    assert (done.returncode, done.stdout) == (0, "0 0\n1 10\n"), done.stderr
+    told = [line for line in done.stderr.splitlines() if "Warning" in line]
+    assert len(told) == 1 and "12: PortabilityWarning: `break` leaves" in told[0], done.stderr
