@@ -93,14 +93,15 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
     if not items:
         raise DSLUserCodeTypeError(f"an empty {type(items).__name__} has no element to choose", id="PHASE_DYNAMIC_INDEX",
                                    fix="fill it first")
-    warn_not_portable(f"a {type(items).__name__} is indexed by a dynamic {type_name(index)}", "PHASE_DYNAMIC_INDEX",
+    kind = type(items).__name__.replace("_Row", "list")
+    warn_not_portable(f"a {kind} is indexed by a dynamic {type_name(index)}", "PHASE_DYNAMIC_INDEX",
                       fix="use a fragment (`cute.make_rmem_tensor`), or a static index")
     signed, unsigned = (Int64, Uint64) if index.width == 64 else (Int32, Uint32)
     position, count = signed(index), len(items)
     if index.signed:
         position = operate("add", position, select(operate("lt", position, 0), signed(count), signed(0)))
     require(operate("lt", unsigned(position), unsigned(count)), IndexError,
-            f"{type(items).__name__} index out of range: it has {count} element{'s' * (count != 1)}")
+            f"{kind} index out of range: it has {count} element{'s' * (count != 1)}")
     return position
 
 

@@ -244,3 +244,13 @@ def test_static_indices_are_pythons():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         program(1)
+
+
+def test_a_row_of_lists_is_called_a_list():
+    @cute.jit
+    def program(i: cutlass.Int32):
+        rows = [[1, 2], [3, 4]]
+        return rows[i][i]
+    with pytest.warns(PortabilityWarning) as told:
+        assert program(1) == 4
+    assert {str(warning.message).partition(":")[0] for warning in told} == {"a list is indexed by a dynamic Int32"}
