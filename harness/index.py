@@ -352,6 +352,7 @@ class Index:
         part = self.path.with_name(f".{FILE}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
         try:
             store.make_folder(self.path.parent)
+            store.sweep(self.path.parent)
             self._db = self._connect(part, sync=False)
             self._fill(files)
             self.close()

@@ -21,7 +21,8 @@ def line(n: int, repro: str = "repros/one.py", case: str = "", verdict: str = "p
     date = f"2026-{n // 28 % 12 + 1:02}-{n % 28 + 1:02}T00:00:00.{n:06}Z"
     return {
         "schema": 2, "key": {"repro_sha256": "0"}, "repro": repro, "case": case,
-        "host": "p1" if hardware else "embedded", "hardware": hardware, "device": device, "asked": "embedded", "compiler": COMPILER, "versions": {"numpy": "2"},
+        "host": "p1" if hardware else "embedded", "hardware": hardware, "device": device,
+        "asked": "embedded", "compiler": COMPILER, "versions": {"numpy": "2"},
         "verdict": verdict, "reason": "" if verdict == "pass" else "differs from the golden", "outcome": "outputs",
         "outputs": {"out": "ab"}, "shapes": {"out": ["int32", [8]]}, "kernels": {"k": "p"}, "durations": {"run_s": 1.0},
         "date": date, "digest": f"d{n}", "title": "It is so.",
