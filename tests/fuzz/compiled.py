@@ -1,4 +1,4 @@
-"""Runs generated programs compiled, many in one module: on the host and in a kernel. Imports cutlass, so after the alias."""
+"""Runs generated programs compiled, many in one module: on the host and in a kernel. Import it after the alias."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def results(paths: list[Path], where: str) -> list[tuple[np.ndarray, np.ndarray]
     inputs = [np.array(module.INPUTS, np.int32) for module in modules]
     outputs = [(np.full(THREADS * SLOTS, UNTOUCHED, np.int64), np.full(THREADS * SLOTS, UNTOUCHED, np.float64))
                for _ in modules]
-    tensors = [[from_dlpack(each), from_dlpack(ints), from_dlpack(floats)] for each, (ints, floats) in zip(inputs, outputs)]
+    tensors = [list(map(from_dlpack, (each, *arrays))) for each, arrays in zip(inputs, outputs)]
     if where == "kernel":
         in_kernels(modules, tensors)
         return outputs
@@ -62,9 +62,10 @@ def difference(expected, got) -> str:
         for place, value in enumerate(array.tolist()):
             want = wanted.get(place, UNTOUCHED)
             want = int(want) if kind == "ints" else float(want)
-            same = want == value and math.copysign(1, want) == math.copysign(1, value) or want != want and value != value
-            if not same:
-                found.append(f"{kind}[{place}] (thread {place // SLOTS}, slot {place % SLOTS}) is {value!r}, not {want!r}")
+            both_nan = want != want and value != value
+            if not both_nan and (want != value or math.copysign(1, want) != math.copysign(1, value)):
+                where = f"{kind}[{place}] (thread {place // SLOTS}, slot {place % SLOTS})"
+                found.append(f"{where} is {value!r}, not {want!r}")
     return "; ".join(found[:4])
 
 

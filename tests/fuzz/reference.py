@@ -2,7 +2,7 @@
 
 The statements mean what Python means. Only what a traced number does is written down here: the type of each operator is
 looked up in `tests/core/operator_table.json`, which records NVIDIA's compiler (release 4.8.1), and its value is made
-of exact Python integers, wrapped, or of one numpy operation. docs/types.md has the rules in words. Nothing here imports dsl.
+of exact Python integers, wrapped, or of one numpy operation. docs/types.md has the rules in words. No import of dsl.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def rounded(number, name: str):
         return np.float64(number)
     if isinstance(number, int):
         excess = max(number.bit_length() - FRACTION_BITS[name] - 1, 0)
-        sticky = (abs(number) >> excess << 1) | (abs(number) & ((1 << excess) - 1) != 0)     # one bit more, and a sticky one
+        lost = abs(number) & ((1 << excess) - 1)
+        sticky = (abs(number) >> excess << 1) | (lost != 0)
         return rounded(math.copysign(math.ldexp(sticky, excess - 1), number), name) if name != "Float64" \
             else np.float64(float(number))
     number = float(number)
@@ -272,15 +273,15 @@ def names() -> dict:
     cutlass = types.SimpleNamespace(const_expr=lambda x: x, range_constexpr=range, range=dynamic_range,
                                     min=extreme("min"), max=extreme("max"), **{name: make(name) for name in TYPES})
     return {"cutlass": cutlass, "max": extreme("max"), "min": extreme("min"), "_and": _and, "_or": _or, "_not": _not,
-            "_choose": choose, "_dynamic_range": dynamic_range, "_by_value_range": by_value_range, "__name__": "program"}
+            "_choose": choose, "_dynamic_range": dynamic_range, "_by_value_range": by_value_range,
+            "__name__": "program"}
 
 
 class Text(Spelled):
-    """The text of a program for CPython: without its imports, decorators and main program."""
+    """The text of a program for CPython: without cutlass and the decorators of functions."""
 
     def visit_Module(self, node):
-        node.body = [self.visit(item) for item in node.body if not isinstance(item, (ast.Import, ast.ImportFrom, ast.If))
-                     or isinstance(item, ast.ImportFrom) and item.module == "dataclasses"]
+        node.body = [self.visit(item) for item in node.body if not isinstance(item, ast.Import)]
         return node
 
     def visit_FunctionDef(self, node):

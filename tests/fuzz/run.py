@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import json
 import multiprocessing
 import os
 import signal
@@ -21,26 +22,28 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
+import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
+import reference  # noqa: E402
 from programs import programs  # noqa: E402
 
 CHUNK = 240                      # programs a worker draws from one seed
 BATCH = 12                       # programs compiled into one module
-LIMIT_S = 180                    # of a batch, and of a program alone: past it, it hangs
+LIMIT_S = 180                    # of a batch; past it, it hangs
 SHRINK_S = 60
 Failure = tuple[str, str]
 
 
-def draw(number: int, count: int, see: Callable[[str], None], shrink: bool = False) -> None:
+def draw(number: int, count: int, see: Callable[[str], None], portable: bool = False, shrink: bool = False) -> None:
     """Give `see` the texts of `count` programs; the same for the same `number`. Where `see` raises, that is shrunk."""
     @seed(number)
     @settings(max_examples=count, database=None, deadline=None, print_blob=False, report_multiple_bugs=False,
               phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
               suppress_health_check=list(HealthCheck))
-    @given(programs())
+    @given(programs(portable=portable))
     def each(text):
         see(text)
     each()
@@ -52,11 +55,11 @@ def write(text: str, folder: str) -> Path:
     return path
 
 
-def work(number: int, count: int, say: Connection) -> None:
+def work(number: int, count: int, portable: bool, say: Connection) -> None:
     """In a worker: draw a chunk and check it batch by batch, saying each batch before and its failures after."""
     from compiled import check
     texts: dict[str, None] = {}
-    draw(number, count, lambda text: texts.setdefault(text))
+    draw(number, count, lambda text: texts.setdefault(text), portable)
     kept = list(texts)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         for start in range(0, len(kept), BATCH):
@@ -71,7 +74,7 @@ class Checker:
     """A process that checks one program after another; after an abort or a hang a new one takes its place."""
 
     def __init__(self):
-        self.process = None
+        self.process, self.limit_s = None, LIMIT_S
 
     def __call__(self, text: str) -> Failure | None:
         if self.process is None:
@@ -79,9 +82,9 @@ class Checker:
             self.ask = ask[1]
         self.ask.send(text)
         try:
-            if self.answer.poll(LIMIT_S):
+            if self.answer.poll(self.limit_s):
                 return self.answer.recv()
-            failure = ("hang", f"no result after {LIMIT_S} s")
+            failure = ("hang", f"no result after {self.limit_s} s")
         except EOFError:
             self.process.join()
             failure = (f"abort {self.process.exitcode}", f"the process ended with {self.process.exitcode}")
@@ -107,6 +110,20 @@ class Checker:
 alone = Checker()
 
 
+def opinion(text: str) -> Failure | None:
+    """How NVIDIA's compiler differs about a program: ("nvidia differs" or "nvidia refuses", detail), or None."""
+    import second_opinion
+    from compiled import difference
+    from programs import THREADS
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        said = second_opinion.run("nvidia", Path(__file__).with_name("on_host.py"), [str(write(text, folder))])
+    if said.status or not said.output.startswith("{"):
+        return "nvidia refuses", said.errors[-600:]
+    got = json.loads(said.output)
+    text = difference(reference.run(text, THREADS), (np.array(got["ints"]), np.array(got["floats"], np.float64)))
+    return ("nvidia differs", text) if text else None
+
+
 def start(target: Callable, *arguments) -> tuple[multiprocessing.Process, Connection]:
     """A forked process and what it says."""
     answer, say = multiprocessing.Pipe(duplex=False)
@@ -121,7 +138,8 @@ class Run:
 
     def __init__(self, options):
         self.options, self.started = options, time.monotonic()
-        self.clean, self.failures, self.suspects = 0, [], []
+        self.clean, self.accepted, self.failures = 0, 0, []
+        self.counts: dict[int, int] = {}                       # how many programs were drawn from a number
         self.numbers = iter(range(options.seed * 1_000_000, 1 << 62))
         self.running: dict[Connection, list] = {}              # answer: [process, number, batch, since]
 
@@ -129,8 +147,9 @@ class Run:
         try:
             while not self.finished():
                 while len(self.running) < self.options.workers and self.remaining() > 0:
-                    number = next(self.numbers)
-                    process, answer = start(work, number, min(CHUNK, max(self.remaining() * 3 // 2, 20)))
+                    number, count = next(self.numbers), min(CHUNK, max(self.remaining() * 3 // 2, 20))
+                    self.counts[number] = count
+                    process, answer = start(work, number, count, bool(self.options.also))
                     self.running[answer] = [process, number, [], time.monotonic()]
                 if not self.running:
                     break
@@ -162,6 +181,8 @@ class Run:
             entry[2] = texts
         elif what == "done":
             self.clean += len(entry[2]) - len(texts)
+            if self.options.also:
+                self.ask_nvidia(number, [text for text in entry[2] if text not in texts])
             entry[2] = []
             self.suspect(number, texts)
         else:
@@ -193,24 +214,41 @@ class Run:
         for entry in self.running.values():
             entry[3] = time.monotonic()
 
+    def ask_nvidia(self, number: int, texts: list[str]) -> None:
+        """Run clean programs on the host under NVIDIA's compiler; one that it accepts has the same results."""
+        for text in texts:
+            failure = opinion(text)
+            if failure is None:
+                self.accepted += 1
+            elif failure[0] == "nvidia differs" and len(self.failures) < self.options.failures:
+                self.failures.append(failure)
+                print(f"\n{failure[0]}: {failure[1]}\n    written: {self.keep(text, failure)}", flush=True)
+
+    def keep(self, text: str, failure: Failure) -> Path:
+        self.options.repros.mkdir(parents=True, exist_ok=True)
+        return write(f'"""{failure[0]}: {failure[1]}"""\n{text}', str(self.options.repros))
+
     def report(self, number: int, text: str, failure: Failure) -> None:
         print(f"\n{failure[0]}: {failure[1][:600]}", flush=True)
-        small = text if self.options.no_shrink else shrunk(number, text, failure)
-        self.options.repros.mkdir(parents=True, exist_ok=True)
-        path = write(f'"""{failure[0]}: {alone(small)[1]}"""\n{small}', str(self.options.repros))
-        print(f"    written: {path}", flush=True)
+        small = text if self.options.no_shrink else \
+            shrunk(number, self.counts[number], text, failure, bool(self.options.also))
+        print(f"    written: {self.keep(small, alone(small) or failure)}", flush=True)
 
     def progress(self) -> None:
         seconds = time.monotonic() - self.started
         end = "\r" if sys.stdout.isatty() else "\n"
         if end == "\r" or seconds - getattr(self, "said", -60) >= 20:
             self.said = seconds
-            print(f"{self.clean} of {self.options.programs} programs clean, {len(self.failures)} failures, {seconds:.0f} s, "
-                  f"{self.clean / seconds:.1f} a second", end=end, flush=True)
+            print(f"{self.clean} of {self.options.programs} programs clean{self.others()}, "
+                  f"{len(self.failures)} failures, {seconds:.0f} s, {self.clean / seconds:.1f} a second",
+                  end=end, flush=True)
+
+    def others(self) -> str:
+        return f", {self.accepted} of them under nvidia-cutlass-dsl too" if self.options.also else ""
 
 
-def shrunk(number: int, text: str, failure: Failure) -> str:
-    """The smallest program found that fails in the same way: hypothesis draws the chunk again, and shrinks from `text` on."""
+def shrunk(number: int, count: int, text: str, failure: Failure, portable: bool) -> str:
+    """The smallest program found that fails alike: hypothesis draws the chunk again, and shrinks from `text` on."""
     smallest, deadline, found = text, time.monotonic() + SHRINK_S, False
 
     def see(candidate: str) -> None:
@@ -226,7 +264,7 @@ def shrunk(number: int, text: str, failure: Failure) -> str:
     quiet, kept = os.open(os.devnull, os.O_WRONLY), os.dup(1)
     os.dup2(quiet, 1)
     try:
-        draw(number, CHUNK, see, shrink=True)
+        draw(number, count, see, portable, shrink=True)
     except AssertionError:
         pass
     except Exception as error:                                # hypothesis calls a failure that time decides flaky
@@ -244,7 +282,10 @@ def options_of(arguments: list[str]):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--failures", type=int, default=5, help="stop after so many")
+    parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds after which a program alone hangs")
     parser.add_argument("--repros", type=Path, default=Path("fuzz-repros"))
+    parser.add_argument("--also", choices=["nvidia"],
+                        help="draw what nvidia-cutlass-dsl accepts, and run it there too, on the host")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--ignore", action="append", default=[], help="a kind of failure that is not counted")
     return parser.parse_args(arguments)
@@ -252,6 +293,7 @@ def options_of(arguments: list[str]):
 
 def prepare() -> None:
     """Import what the forks need, once."""
+    os.environ["DSL_CACHE"] = "0"                             # no program comes twice
     import torch
     torch.set_num_threads(1)                                  # an OpenMP pool does not survive a fork
     from dsl import alias
@@ -263,8 +305,10 @@ def prepare() -> None:
 def main(arguments: list[str]) -> int:
     options = options_of(arguments)
     prepare()
+    alone.limit_s = options.limit
     if options.files:
         found = {str(path): alone(path.read_text()) for path in options.files}
+        alone.end()
         for path, failure in found.items():
             print(f"{path}: {': '.join(failure) if failure else 'clean'}")
         return any(found.values())
@@ -274,7 +318,8 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("\nstopped")
     seconds = time.monotonic() - run.started
-    print(f"\n{run.clean} programs clean, {len(run.failures)} failures, {seconds:.0f} s, {run.clean / seconds:.1f} a second")
+    print(f"\n{run.clean} programs clean{run.others()}, {len(run.failures)} failures, {seconds:.0f} s, "
+          f"{run.clean / seconds:.1f} a second")
     return bool(run.failures)
 
 
