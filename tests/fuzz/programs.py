@@ -218,7 +218,7 @@ class Program(Expressions):
         bounds, type_ = self.bounds()
         static = self.by_value and bounds.isdigit()
         targets = [name for name in self.assignable("scalar") if self.scope[name].type == type_]
-        name, known = f"i{self.loops}", False
+        name, known = f"{'i' if type_ == 'Int32' else 'j'}{self.loops}", False
         if targets and not static and self.chance(20):
             name, known = self.pick(targets), True
         self.scope[name] = Variable("index") if static else \
