@@ -57,7 +57,7 @@ class Expressions:
         self.portable = portable                # only what NVIDIA's compiler accepts
         self.draw, self.scope, self.helpers, self.classes = draw, {}, [], []
         self.counters, self.budget, self.loops, self.stores = 0, 30, 0, 0
-        self.unrolled, self.bound = 0, set()       # in blocks that Python runs, and the names first assigned in such
+        self.types: dict[str, str] = {}            # the type of each name that was ever new
         self.by_value = self.called = False         # in an undecorated function; in any but the program itself
 
     # ** drawing

@@ -7,7 +7,7 @@ threads read. `programs(portable=True)` keeps to what NVIDIA's compiler accepts.
 Kept out, because the two sides may differ there by design: operators between two values that may both be static (their
 `%` is Python's), products that a sum could contract with (kernels have fma), changes through a second name of a
 container that is rebound on some path (docs/object-state.md), assignments to a loop's variable that is read after the
-loop (they are local to the trip).
+loop (they are local to the trip), and a name in two types in one function.
 """
 
 from __future__ import annotations
@@ -122,14 +122,16 @@ class Program(Expressions):
         place = f"{'floats' if floating else 'ints'}[thread * {SLOTS} + {SLOTS - self.stores}]"
         return [f"{place} = cutlass.{'Float64' if floating else 'Int64'}({value.text})"]
 
-    def fresh(self) -> str:
-        name = next(name for name in (f"v{k}" for k in range(100)) if name not in self.scope and name not in self.bound)
-        if self.unrolled:
-            self.bound.add(name)
+    def fresh(self, type_: str) -> str:
+        """A name that is not in scope; one that was in another scope is there again in the same type."""
+        name = next(name for name in (f"v{k}" for k in range(100))
+                    if name not in self.scope and self.types.get(name, type_) == type_)
+        self.types[name] = type_
         return name
 
     def new(self, *_) -> list[str]:
-        type_, name = self.type(), self.fresh()
+        type_ = self.type()
+        name = self.fresh(type_)
         if self.chance(30) and self.loops == 0 and type_ != "Boolean":
             text = {"Int32": "0", "Float32": "0.5"}.get(type_, f"cutlass.{type_}(1)")
             self.scope[name] = Variable("scalar", type_, static=True)
@@ -173,7 +175,8 @@ class Program(Expressions):
             return self.if_(depth, loop, result)
         lines = [f"if {self.condition()}:", *indented([*self.simple(), *exit_])]
         if self.chance(30):
-            type_, name = self.type(), self.fresh()
+            type_ = self.type()
+            name = self.fresh(type_)
             lines += ["else:", f"    {name} = {self.of(type_, 1)}"]
             self.scope[name] = Variable("scalar", type_)
         return lines
@@ -185,7 +188,8 @@ class Program(Expressions):
         """A name that both arms assign first."""
         if self.portable:
             return self.if_(depth, loop, result)
-        type_, name = self.type(), self.fresh()
+        type_ = self.type()
+        name = self.fresh(type_)
         lines = []
         for head in (f"if {self.condition()}:", "else:"):
             body = self.block(depth - 1, False, None) if self.chance(40) else []
@@ -197,10 +201,8 @@ class Program(Expressions):
         indices = [name for name, it in self.scope.items() if it.kind == "index"]
         if not indices:
             return self.both(depth, loop, result)
-        self.unrolled += 1
         head = f"if cutlass.const_expr({self.pick(indices)} == {self.number(2)}):"
         lines = [head, *indented(self.simple() or ["pass"]), "else:", *indented(self.block(depth - 1, False, None))]
-        self.unrolled -= 1
         return lines
 
     def bounds(self) -> tuple[str, str]:
@@ -226,29 +228,26 @@ class Program(Expressions):
         call = f"range({bounds})"
         if not static and self.chance(20):
             call = f"cutlass.range({bounds}, unroll={self.pick([1, 2, 4])})"
-        self.loops, self.unrolled = self.loops + 1, self.unrolled + static
+        self.loops += 1
         body = self.block(depth - 1, True, result)
-        self.loops, self.unrolled = self.loops - 1, self.unrolled - static
+        self.loops -= 1
         self.scope = outer
         return [f"for {name} in {call}:", *indented(body), *self.otherwise(depth, loop, result)]
 
     def otherwise(self, depth, loop, result) -> list[str]:
-        """The `else` of a loop: where nothing breaks it is no block at all."""
+        """The `else` of a loop."""
         if self.portable or not self.chance(20):
             return []
-        self.unrolled += 1
-        body = self.block(depth - 1, loop, result)
-        self.unrolled -= 1
-        return ["else:", *indented(body)]
+        return ["else:", *indented(self.block(depth - 1, loop, result))]
 
     def constexpr(self, depth, loop, result) -> list[str]:
         if self.loops >= 2:
             return self.if_(depth, loop, result)
         outer, name = dict(self.scope), f"c{self.loops}"
         self.scope[name] = Variable("index")
-        self.loops, self.unrolled = self.loops + 1, self.unrolled + 1
+        self.loops += 1
         body = self.block(depth - 1, True, result)
-        self.loops, self.unrolled = self.loops - 1, self.unrolled - 1
+        self.loops -= 1
         self.scope = outer
         return [f"for {name} in cutlass.range_constexpr({1 + self.number(2)}):", *indented(body),
                 *self.otherwise(depth, loop, result)]
@@ -331,7 +330,7 @@ class Program(Expressions):
         for k, type_ in enumerate(["Int32", "Int32", "Int32", *(self.type() for _ in range(self.number(ROW - 3)))]):
             read = f"inputs[thread * {ROW} + {k}]"
             lines.append(f"v{k} = {read if type_ == 'Int32' else f'cutlass.{type_}({read})'}")
-            self.scope[f"v{k}"] = Variable("scalar", type_)
+            self.scope[f"v{k}"], self.types[f"v{k}"] = Variable("scalar", type_), type_
         for name, kind, fields, methods in self.classes:
             made = f"{name}({', '.join(self.of(type_, 1) for _, type_ in fields)})"
             lines.append(f"{name.lower()} = {made}")
