@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import shlex
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,13 @@ THROUGH_PTX = ("compiler", "packages")
 SHOWN_LINES = 200
 
 
-def compare(index: Index, a: Record, b: Record) -> dict[str, Any]:
-    """Everything that differs between two records, as plain data."""
+def compare(index: Index, a: Record, b: Record, others: Iterable[Record] | None = None) -> dict[str, Any]:
+    """Everything that differs between two records, as plain data. `others` of the case may tell: all, if not given."""
     fields = differing_fields(a, b)
     groups = differing_groups(a, b)
     suspects, cause = _suspects(a, b, groups)
+    if others is None:
+        others = index.records(a.claim, a.case) if len(suspects) > 1 else ()
     return {
         "a": as_table(a),
         "b": as_table(b),
@@ -41,7 +45,7 @@ def compare(index: Index, a: Record, b: Record) -> dict[str, Any]:
                   *_texts("sass", a.sass(), b.sass(), a.line.get("sass"), b.line.get("sass"))],
         "suspects": suspects,
         "cause": cause,
-        "known": _known(index, a, b, suspects) if len(suspects) > 1 else [],
+        "known": _known(others, a, b, suspects) if len(suspects) > 1 else [],
         "runs": _runs(a, b, suspects),
     }  # fmt: skip
 
@@ -59,10 +63,12 @@ def differing_groups(a: Record, b: Record) -> list[str]:
 
 
 def _values(record: Record, group: str) -> dict[str, Any]:
-    def mine(name: str) -> bool:
-        return any(name == one or (one.endswith(".") and name.startswith(one)) for one in GROUPS[group])
+    return {name: value for name, value in record.provenance.items() if _belongs(name, group)}
 
-    return {name: value for name, value in record.provenance.items() if mine(name)}
+
+@cache
+def _belongs(name: str, group: str) -> bool:
+    return any(name == one or (one.endswith(".") and name.startswith(one)) for one in GROUPS[group])
 
 
 def _suspects(a: Record, b: Record, groups: list[str]) -> tuple[list[str], str]:
@@ -87,10 +93,10 @@ def _suspects(a: Record, b: Record, groups: list[str]) -> tuple[list[str], str]:
     return left, "; ".join([*notes, f"one of {', '.join(left)}, or several together"])
 
 
-def _known(index: Index, a: Record, b: Record, suspects: list[str]) -> list[str]:
+def _known(others: Iterable[Record], a: Record, b: Record, suspects: list[str]) -> list[str]:
     """Records that have some of B's groups and otherwise A's: they tell without a run."""
     found: dict[tuple[str, ...], str] = {}
-    for one in index.records(a.claim, a.case):
+    for one in others:
         if one.id in (a.id, b.id) or one.verdict not in ("pass", "fail", "contradicted"):
             continue
         sides = {g: _side(one, a, b, g) for g in suspects}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 # state: (its symbol, what it means); in the order of states.STATES, the worst first
 STATES = {
@@ -47,8 +48,7 @@ class Run:
     facts: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Past:
+class Past(NamedTuple):
     """One run of a cell's history. Runs of one `digest` asked the same question."""
 
     id: str

@@ -31,13 +31,16 @@ def collect(index: Index, names: Sequence[str] = ()) -> Report:
     rivals, past = _rivals(found), _past(index)
     wanted = [name for cell in found for name in (cell.last, cell.last_good, cell.first_bad)]
     records = index.named(name for name in wanted if name)
+    of_case = defaultdict(list)
+    for name in sorted(records, key=lambda name: (records[name].date, name), reverse=True):
+        of_case[records[name].claim, records[name].case].append(records[name])
     return Report(
         title_of(index.root),
         tuple(Claim(claim, case, titles.get(claim) or _sentence(index.root / claim)) for claim, case in rows),
         tuple(Column(*place, place in hardware) for place in columns),
         tuple(
             replace(
-                _cell(index, cell, rivals.get(cell), records),
+                _cell(index, cell, rivals.get(cell), records, of_case[cell.claim, cell.case]),
                 claim=row_of[cell.claim, cell.case],
                 column=column_of[_column(cell)],
                 history=tuple(past[cell.claim, cell.case, cell.arch, cell.compiler, cell.host][-SHOWN_PAST:]),
@@ -68,8 +71,10 @@ def _column(cell: Indexed) -> tuple[str, str, str]:
     return cell.arch, cell.host, cell.compiler
 
 
-def _cell(index: Index, cell: Indexed, rival: Indexed | None, records: dict[str, Record]) -> Cell:
-    """A cell without its place and its history."""
+def _cell(
+    index: Index, cell: Indexed, rival: Indexed | None, records: dict[str, Record], others: Sequence[Record]
+) -> Cell:
+    """A cell without its place and its history. `others`: what was loaded of the same claim's case."""
     newest, good, bad = (records.get(name or "") for name in (cell.last, cell.last_good, cell.first_bad))
     base, base_name = (good, "last good")
     if rival and rival.last in records:
@@ -89,7 +94,7 @@ def _cell(index: Index, cell: Indexed, rival: Indexed | None, records: dict[str,
     if base is None or base.id == newest.id:
         return shown
     base_first = base.verdict == "pass"
-    told = differ.compare(index, *((base, newest) if base_first else (newest, base)))
+    told = differ.compare(index, *((base, newest) if base_first else (newest, base)), others)
     letters = f"A is the {base_name} run, B the newest" if base_first else f"A is the newest run, B {base_name}"
     return replace(
         shown,

@@ -84,6 +84,17 @@ def test_a_contradiction_is_held_against_the_other_side(root, put):
     assert by_host["p1"].code[0].base == PTX["good"] and by_host["embedded"].code[0].base == PTX["bad"]
 
 
+def test_what_other_cells_tell_of_a_cause_is_known(root, put):
+    put(1, versions={"numpy": "1"})
+    elsewhere = put(2, host="p2", driver="580", versions={"numpy": "1"})
+    put(3, "fail", ptx="bad", driver="580", versions={"numpy": "2"})
+    found = collected(root)
+    (cell,) = (cell for cell in found.cells if cell.state == "regressed")
+    assert "One of packages, driver, or several together." in cell.cause
+    assert cell.known == (f"{elsewhere} with B's driver ends as A: so it is not that alone",)
+    assert [command for command, _ in cell.tell][0] == cell.rerun and len(cell.tell) > 1
+
+
 def test_an_emulator_validates_nothing(root, put):
     put(1, host="embedded")
     found = collected(root)
