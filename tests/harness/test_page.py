@@ -5,6 +5,7 @@ import json
 import re
 import zlib
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -135,6 +136,12 @@ def test_states_are_those_of_the_record_each_with_its_own_symbol():
     assert len({symbol for symbol, _ in page_model.STATES.values()}) == len(page_model.STATES)
     style = page._ours("page.css")
     assert all(re.search(rf"^\.{state} {{ --state", style, re.MULTILINE) for state in page_model.STATES)
+
+
+def test_the_documentation_has_the_states():
+    text = (Path(__file__).parents[2] / "docs/report.md").read_text()
+    rows = re.findall(r"^\| (\S) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
+    assert [(state, (symbol, means)) for symbol, state, means in rows] == list(page_model.STATES.items())
 
 
 def test_the_matrix_is_a_table_with_headers():
