@@ -3,8 +3,8 @@
     uv run python benchmarks/calls.py [--runs 5]
 
 Three torch tensors of dynamic extents and an int. Ours launches by its machine code on a device whose cuLaunchKernelEx
-answers 0; NVIDIA's compiles a host function of the same arguments that launches nothing, which flatters it. Times are CPU
-seconds of the calling thread, the least of several rounds in fresh processes.
+answers 0; NVIDIA's compiles a host function of the same arguments that launches nothing, which flatters it. Times are
+CPU seconds of the calling thread, the least of several rounds in fresh processes.
 """
 
 from __future__ import annotations

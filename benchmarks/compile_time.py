@@ -3,11 +3,11 @@
     uv run python benchmarks/compile_time.py [--runs 7]
 
 Every sample is a fresh process with bytecode compiled for both sides and file caches off; the first is dropped. The
-program is the same text: fake tensors of dynamic extents, so no torch and no GPU is needed by either. The CPU seconds of
-processes that a compiler starts count.
+program is the same text: fake tensors of dynamic extents, so no torch and no GPU is needed by either. The CPU seconds
+of processes that a compiler starts count.
 
-Then, for this compiler alone, which has a disk cache: the first launch of that kernel on the emulator, and of two kernels with
-torch, in a fresh process that finds them in the cache, beside one that does not.
+Then, for this compiler alone, which has a disk cache: the first launch of that kernel on the emulator, and of two
+kernels with torch, in a fresh process that finds them in the cache, beside one that does not.
 """
 
 from __future__ import annotations

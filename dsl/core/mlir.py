@@ -1,7 +1,8 @@
 """The only import of the MLIR bindings, the one MLIR context, and how an op is made.
 
 Ops are made with `ir.Operation.create`, never with the generated dialect classes: importing those costs tens of
-milliseconds a dialect. The bindings import a dialect's as soon as they see one of its types or ops: empty modules stand in.
+milliseconds a dialect. The bindings import a dialect's as soon as they see one of its types or ops: empty modules
+stand in for them.
 GPU instructions are LLVM intrinsics (`intrinsic`): unlike inline assembly they stay convergent all the way down.
 """
 
@@ -31,7 +32,7 @@ def _bindings(name: str):
 
 
 def _bindings_without_numpy():
-    """The bindings' `ir`, which imports numpy, a quarter of this package's import, where it can, for attributes not used here."""
+    """The bindings' `ir`, which imports numpy where it can, a quarter of the time, for attributes not used here."""
     alone = "numpy" not in sys.modules and threading.active_count() == 1
     if alone:
         sys.modules["numpy"] = None

@@ -1,7 +1,7 @@
 """The quick way into compiled code: a Python function made for one signature reads the slots of a call's arguments.
 
-It knows torch tensors, tensors of from_dlpack, pointers, streams and Python numbers. Whatever else it is given, or finds
-wrong, it leaves to the careful way (`arguments.Signature.bind`), whose errors have the words: it answers None.
+It knows torch tensors, tensors of from_dlpack, pointers, streams and Python numbers. Whatever else it is given, or
+finds wrong, it leaves to the careful way (`arguments.Signature.bind`), whose errors have the words: it answers None.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class _Source:
         return name
 
 
-def make(names: Sequence[str], types: Sequence[object], device: object | None, exact: bool = False) -> Callable | None:
+def make(names: Sequence[str], types: Sequence[object], device: object | None,
+         exact: bool = False) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; or None for a signature it cannot be made for.
 
     `device` is where it runs, None for a function that launches nothing. `exact`: arguments that would be *typed* otherwise
@@ -122,7 +123,8 @@ def _number(source: _Source, value: str, type_: ScalarType) -> None:
     source.slots.append(value)
 
 
-def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages: bool, on_gpu: bool, exact: bool) -> None:
+def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages: bool, on_gpu: bool,
+            exact: bool) -> None:
     torch, rank = sys.modules["torch"], len(type_.shape)
     shape, stride, at = f"{value}s", f"{value}d", f"{value}p"
     size_bytes = type_.alignment_bytes
@@ -135,13 +137,15 @@ def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages:
     source.add(f"    if {' or '.join(wrong)}: return None",
                f"    {shape} = {value}.shape; {stride} = {value}.stride(); {at} = {value}.data_ptr()")
     if storages:
-        source.add(f"    {value}m = {value}.untyped_storage(); {value}m = {value}m.data_ptr(), {value}m.nbytes(), {name!r}")
+        source.add(f"    {value}m = {value}.untyped_storage(); "
+                   f"{value}m = {value}m.data_ptr(), {value}m.nbytes(), {name!r}")
         source.storages.append(f"{value}m")
     if exact:
         source.add("else: return None")
     else:
         source.add(f"elif type({value}) is {source.object(arguments.RuntimeTensor)}:",
-                   f"    {value}v = {value}.view; {shape} = {value}v.shape; {stride} = {value}v.strides; {at} = {value}v.address",
+                   f"    {value}v = {value}.view; {shape} = {value}v.shape; {stride} = {value}v.strides",
+                   f"    {at} = {value}v.address",
                    f"    if {value}v.dtype is not {source.object(type_.dtype)}: return None")
         if storages:
             source.add(f"    {value}m = *{value}v.storage, {name!r}")

@@ -1,9 +1,9 @@
 """The disk cache: compiled code found again by another process, by all that it was made from.
 
-An entry is a file of its own, named by the digest of its key, which holds a checksum: what is torn, altered or missing is
-not there. Entries are written beside their place and renamed into it, so any number of processes may use a folder at
-once without locks. Beyond its size the entries unused for longest go. What fails (a folder that is read-only, a full
-disk) is said once, and the process goes on without.
+An entry is a file of its own, named by the digest of its key, which holds a checksum: what is torn, altered or missing
+is not there. Entries are written beside their place and renamed into it, so any number of processes may use a folder
+at once without locks. Beyond its size the entries unused for longest go. What fails (a folder that is read-only, a
+full disk) is said once, and the process goes on without.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _TEMPORARY = ".new"
 
 def wanted() -> bool:
     """Whether the environment leaves the cache on: DSL_CACHE=0 and upstream's CUTE_DSL_DISABLE_FILE_CACHING=1 do not."""
-    return os.environ.get("DSL_CACHE", "1") != "0" and os.environ.get("CUTE_DSL_DISABLE_FILE_CACHING", "0") in ("", "0")
+    return (os.environ.get("DSL_CACHE", "1") != "0" and
+            os.environ.get("CUTE_DSL_DISABLE_FILE_CACHING", "0") in ("", "0"))
 
 
 def current() -> Cache | None:
@@ -157,8 +158,9 @@ class Cache:
 
     def _say(self, error: OSError) -> None:
         if not self._broken:
-            warnings.warn_explicit(f"compiled code is not cached: {self.folder}: {error.strerror or error}; DSL_CACHE_DIR "
-                                   "names another folder, DSL_CACHE=0 turns the cache off", DSLWarning, "dsl", 1, registry=_said)
+            text = (f"compiled code is not cached: {self.folder}: {error.strerror or error}; DSL_CACHE_DIR names another "
+                    "folder, DSL_CACHE=0 turns the cache off")
+            warnings.warn_explicit(text, DSLWarning, "dsl", 1, registry=_said)
 
 
 _said: dict = {}

@@ -1,7 +1,8 @@
-"""Direct calls of a jit function in memory: what an earlier call compiled, where it is certain that this one would too.
+"""Direct calls of a jit function in memory: what an earlier call compiled, where it is certain that this one would
+too.
 
-It is where the arguments have the same types, static ones are equal, everything that tracing read (reads) is the same, and
-so are the session and the GPU asked for. A function that tells somebody something while it is traced is traced by
+It is where the arguments have the same types, static ones are equal, everything that tracing read (reads) is the same,
+and so are the session and the GPU asked for. A function that tells somebody something while it is traced is traced by
 every call.
 """
 

@@ -7,11 +7,11 @@ import shlex
 from dsl.core.errors import DSLUserCodeError
 
 # Flags and what they set; None: accepted and without effect, lines and assertions are always there.
-_FLAGS = {"--keep-ptx": "keep_ptx", "--keep-cubin": "keep_cubin", "--enable-tvm-ffi": "enable_tvm_ffi", "--no-cache": "no_cache",
-          "--generate-line-info": None, "--enable-assertions": None}
+_FLAGS = {"--keep-ptx": "keep_ptx", "--keep-cubin": "keep_cubin", "--enable-tvm-ffi": "enable_tvm_ffi",
+          "--no-cache": "no_cache", "--generate-line-info": None, "--enable-assertions": None}
 _VALUES = {"--gpu-arch": "gpu_arch", "--dump-dir": "dump_dir", "--opt-level": "opt_level"}
-_FIX = ("known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --keep-cubin, --dump-dir FOLDER, --no-cache, --enable-tvm-ffi, "
-        "--generate-line-info, --enable-assertions")
+_FIX = ("known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --keep-cubin, --dump-dir FOLDER, --no-cache, "
+        "--enable-tvm-ffi, --generate-line-info, --enable-assertions")
 
 
 def parse(text: str) -> dict[str, object]:

@@ -1,9 +1,9 @@
 """What tracing a function reads besides its arguments, so that a later call can see whether it still is the same.
 
-The code of the function, and of all the author's functions it reaches, is looked through for what it takes from outside:
-globals, closure cells, defaults, attributes of modules. Each becomes a comparison by identity of a value that cannot
-change. What cannot be seen that way (a list, an object of the author's, a library's function, print, import, a global
-that is set) makes the function one that is traced by every call: Unseen.
+The code of the function, and of all the author's functions it reaches, is looked through for what it takes from
+outside: globals, closure cells, defaults, attributes of modules. Each becomes a comparison by identity of a value that
+cannot change. What cannot be seen that way (a list, an object of the author's, a library's function, print, import, a
+global that is set) makes the function one that is traced by every call: Unseen.
 """
 
 from __future__ import annotations
