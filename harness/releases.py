@@ -71,9 +71,8 @@ class Released:
     def _start(self, needs: tuple[str, ...]) -> Start:
         """The environment's Python, which imports our code from the cache. Raises LinkDown."""
         cache, ours = str(cache_folder()), package.ours()
-        uv = os.environ.get("UV") or shutil.which("uv") or remote_env.find_uv(cache)
         try:
-            if uv is None:
+            if remote_env.find_uv(cache) is None:
                 raise remote_env.Refused(_NO_UV)
             if ours.sha256 not in remote_env.packages(cache):
                 remote_env.keep_package(cache, ours.sha256, ours.wheel)

@@ -444,10 +444,16 @@ class _Runtime:
         return SUCCESS
 
     def find(self, handle: int, kernel: bytes) -> int:
-        return SUCCESS if kernel.decode() in self.loaded[handle - 1][0].kernels else NOT_FOUND
+        return SUCCESS if kernel.decode() in self._loaded(handle)[0].kernels else NOT_FOUND
+
+    def _loaded(self, handle: int) -> tuple[Module, Any]:
+        """What a handle stands for; through TVM FFI 4.3 gives the place where it is kept."""
+        if handle > len(self.loaded):
+            handle = ctypes.c_size_t.from_address(handle).value
+        return self.loaded[handle - 1]
 
     def launch(self, handle: int, kernel: bytes, config, arguments) -> int:
-        name, (module, program) = kernel.decode(), self.loaded[handle - 1]
+        name, (module, program) = kernel.decode(), self._loaded(handle)
         launch = launch_of(config.contents)
         module.kernels[name].launched(launch.grid, launch.block, launch.smem_bytes)
         params = [ctypes.string_at(arguments[index], size)

@@ -407,3 +407,12 @@ print(json.dumps([c._cudaLibraryLoadData(ctypes.byref(library), None), c._cudaMa
                   c._cudaGraphLaunch(), c._cudaLaunchKernelEx(None, None, None)]))
 """)
     assert said == [100] * 4
+
+
+def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept():
+    """The second is what host functions of 4.3 give through TVM FFI."""
+    runtime = object.__new__(nvidia_hook._Runtime)
+    runtime.loaded = [("first", 1), ("second", 2)]
+    slot = ctypes.c_size_t(2)
+    assert runtime._loaded(1) == ("first", 1)
+    assert runtime._loaded(ctypes.addressof(slot)) == runtime._loaded(2) == ("second", 2)
