@@ -49,24 +49,27 @@ def _adapt_line(line: str, contract: bool) -> str:
 # --- bfloat and half ----------------------------------------------------------------------------------------------
 
 _TO_HALF = re.compile(r"\bfptrunc .* to (?:half|<\d+ x half>)")
-_BFLOAT_EXTENSION = re.compile(r"^( *)(%[\w.]+) = fpext (bfloat|<(\d+) x bfloat>) (\S+) to ((?:<\d+ x )?(?:float|double)>?)(, !.*)?$")
+_BFLOAT_EXTENSION = re.compile(r"^( *)(%[\w.]+) = fpext (bfloat|<(\d+) x bfloat>) (\S+) to "
+                               r"((?:<\d+ x )?(?:float|double)>?)(, !.*)?$")
 
 
 def _by_bits(found: re.Match) -> str:
     """An extension of bfloat as a shift of its bits.
 
-    instcombine computes the half of `fptrunc (frem (fpext bfloat %x to float), 5.0) to half` in half, and of fadd, fsub and
-    fmul too: it takes bfloat, with fewer bits of fraction, for a narrower type. But half has fewer bits of exponent, so
+    instcombine computes the half of `fptrunc (frem (fpext bfloat %x to float), 5.0) to half` in half, and of fadd, fsub
+    and fmul too: it takes bfloat, with fewer bits of fraction, for a narrower type. But half has fewer bits of exponent, so
     that numbers past 65504 become infinities. It does not look through a shift.
     """
     indent, name, source, count, value, target, place = found.groups(default="")
     short, word, single = (f"<{count} x {type_}>" if count else type_ for type_ in ("i16", "i32", "float"))
     sixteen = "<" + ", ".join(["i32 16"] * int(count)) + ">" if count else "16"
     part = "%bf." + name[1:]
-    steps = [f"{part}.short = bitcast {source} {value} to {short}", f"{part}.word = zext {short} {part}.short to {word}",
+    steps = [f"{part}.short = bitcast {source} {value} to {short}",
+             f"{part}.word = zext {short} {part}.short to {word}",
              f"{part}.bits = shl {word} {part}.word, {sixteen}"]
     if "double" in target:
-        steps += [f"{part}.single = bitcast {word} {part}.bits to {single}", f"{name} = fpext {single} {part}.single to {target}"]
+        steps += [f"{part}.single = bitcast {word} {part}.bits to {single}",
+                  f"{name} = fpext {single} {part}.single to {target}"]
     else:
         steps.append(f"{name} = bitcast {word} {part}.bits to {target}")
     return "\n".join(indent + step + place for step in steps)

@@ -1,4 +1,4 @@
-"""The fuzzer itself: a short run of a fixed seed is clean, and it finds, shrinks and writes what a broken compiler does."""
+"""The fuzzer: a short run of a fixed seed is clean, and it tells what is wrong with a program."""
 
 import subprocess
 import sys
