@@ -393,6 +393,9 @@ def test_it_prints_without_what_only_a_screen_can_use(opened):
     assert browser.ask("['.filter', '.theme', '.skip'].every((one) => !document.querySelector(one).checkVisibility())")
     whole = "(({scrollHeight, clientHeight}) => scrollHeight <= clientHeight)(document.querySelector('.scroll'))"
     assert browser.ask(whole)
+    browser.call("Emulation.setDeviceMetricsOverride", width=1030, height=730, deviceScaleFactor=1, mobile=False)
+    assert browser.ask("document.documentElement.scrollWidth") == 1030  # A4 on its side
+    browser.call("Emulation.clearDeviceMetricsOverride")
     pdf = base64.b64decode(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"])
     assert pdf.startswith(b"%PDF")
 
