@@ -28,166 +28,37 @@ import hashlib
 import json
 import os
 import secrets
-import shlex
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from harness import store
-from harness.states import Event, Now, Summary, combined, state, summarise
+from harness.cells import CELL, Cell, NoRecord, Record, as_table, column, combine, facts, line_is_hardware, provenance
+from harness.cells import row as row_of
+from harness.states import Event, Now, Summary, state, summarise
 
-SCHEMA = "1"
+__all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]
+
+SCHEMA = "2"
 FILE = "index.sqlite"
 TAIL = 64
 CHUNK = 500  # names in one query
-CELL = ("claim", "case_name", "arch", "compiler", "host")
 _TABLES = """
 create table meta (key text primary key, value text);
 create table file (path text primary key, size int, mtime_ns int, offset int, tail text);
 create table damage (path text, offset int);
 create table record (id text primary key, path text, offset int, length int, claim text, case_name text, arch text,
     compiler text, host text, hardware int, verdict text, reason text, date text, digest text, title text);
-create index record_cell on record (claim, case_name, arch, compiler, host, date);
-create index record_date on record (date);
 create table cell (claim text, case_name text, arch text, compiler text, host text, hardware int, title text,
     summary text, primary key (claim, case_name, arch, compiler, host));
 create table source (path text primary key, size int, mtime_ns int, sha256 text);
 """
 
 
-class NoRecord(Exception):
-    """No record, or more than one, is called so; the text says which there are."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One claim's case on one arch, by one compiler, on one host."""
-
-    claim: str
-    case: str
-    title: str
-    arch: str
-    compiler: str
-    host: str
-    hardware: bool
-    state: str
-    reason: str
-    last_validated: str | None
-    last: str | None
-    last_good: str | None
-    first_bad: str | None
-    passes: int
-    fails: int
-    ticks: str
-
-
-@dataclass(frozen=True)
-class Record:
-    """One line of the record."""
-
-    id: str
-    date: str
-    claim: str
-    case: str
-    title: str
-    arch: str
-    compiler: str
-    host: str
-    hardware: bool
-    verdict: str
-    verdict_reason: str
-    outcome: str
-    digest: str
-    provenance: dict[str, Any]
-    outputs: dict[str, dict[str, Any]]
-    differences: list[dict[str, Any]]
-    histogram: list[dict[str, Any]] | None
-    durations: dict[str, float]
-    detail: dict[str, Any]
-    line: dict[str, Any] = field(repr=False, default_factory=dict)
-    folders: tuple[Path, ...] = field(repr=False, default=())
-
-    def ptx(self) -> dict[str, str]:
-        return self._texts("ptx", self.line.get("kernels"))
-
-    def sass(self) -> dict[str, str]:
-        return self._texts("sass", self.line.get("sass"))
-
-    def _texts(self, kind: str, hashes: dict[str, str] | None) -> dict[str, str]:
-        found = {k: store.kept_text(list(self.folders), f"{h}.{kind}") for k, h in (hashes or {}).items()}
-        return {kernel: text for kernel, text in found.items() if text is not None}
-
-    @property
-    def rerun(self) -> str:
-        argv = ["uv", "run", "repro", "run", self.claim]
-        argv += [part for one in self.case.split(",") if one for part in ("-p", one)]
-        argv += ["--host", self.host] if self.host not in ("embedded", "replay") else []
-        argv += ["--compiler", self.compiler] if self.compiler != "embedded" else []
-        return shlex.join(argv)
-
-
-def combine(cells: Iterable[Cell]) -> str:
-    """The state of a group of cells: the worst; a prediction adds nothing where hardware answered the same case."""
-    cases: dict[tuple[str, str, str, str], list[tuple[str, bool]]] = {}
-    for cell in cells:
-        cases.setdefault((cell.claim, cell.case, cell.arch, cell.compiler), []).append((cell.state, cell.hardware))
-    return combined((combined(group), False) for group in cases.values())
-
-
 def open_index(root: Path) -> Index:
     """The index of a project's records, up to date."""
     return Index(root)
-
-
-# --- what a line of the record says ----------------------------------------------------------------------------------
-
-
-def column(line: dict[str, Any]) -> dict[str, Any]:
-    """The cell that a line belongs to."""
-    device = line.get("device") or {}
-    arch = str(device.get("arch") or "any")
-    return {
-        "claim": str(line["repro"]),
-        "case_name": str(line.get("case") or ""),
-        "arch": arch.rstrip("af") if arch.startswith("sm_") else arch,
-        "compiler": str(line.get("asked") or (line.get("compiler") or {}).get("name") or "embedded"),
-        "host": str(line.get("host") or "embedded"),
-    }
-
-
-def provenance(line: dict[str, Any]) -> dict[str, Any]:
-    """Everything that could explain a verdict, flat."""
-    device, compiler = line.get("device") or {}, line.get("compiler") or {}
-    found = {
-        "repro_sha256": (line.get("key") or {}).get("repro_sha256"),
-        "golden_sha256": line.get("golden_sha256"),
-        "bundle_sha256": line.get("bundle_sha256"),
-        "lock_sha256": line.get("lock_sha256"),
-        "compiler": compiler.get("name"),
-        "compiler_version": compiler.get("version"),
-        **{f"compiler.{k}": v for k, v in sorted(compiler.items()) if k not in ("name", "version")},
-        **{str(k): v for k, v in sorted((line.get("versions") or {}).items())},
-        "device": device.get("kind"),
-        "gpu": device.get("name") if line_is_hardware(line) else None,
-        "gpu_uuid": device.get("uuid"),
-        "arch": device.get("arch"),
-        "driver": device.get("driver"),
-        "host": line.get("host"),
-        "seed": line.get("seed"),
-        **{f"ptx.{k}": v for k, v in sorted((line.get("kernels") or {}).items())},
-        **{f"sass.{k}": v for k, v in sorted((line.get("sass") or {}).items())},
-    }
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def line_is_hardware(line: dict[str, Any]) -> bool:
-    return bool(line.get("hardware", (line.get("device") or {}).get("kind") == "cuda"))
-
-
-def _facts(line: dict[str, Any]) -> dict[str, Any]:
-    return provenance(line) | {"kernels": line.get("kernels") or {}, "case": line.get("case") or ""}
 
 
 # --- the index -------------------------------------------------------------------------------------------------------
@@ -438,28 +309,21 @@ class Index:
     def _take(self, grown: dict[str, tuple[int, int, int]]) -> None:
         touched = set()
         for path, (offset, size, mtime_ns) in grown.items():
-            end = offset
+            end, rows = offset, []
             for at, length, line in store.read_lines(self.root / path, offset):
                 end = at + length
                 try:
-                    touched.add(self._insert(path, at, length, line))
+                    rows.append(row_of(path, at, length, line))
                 except (KeyError, TypeError, ValueError, AttributeError):
                     self._db.execute("insert into damage values (?, ?)", [path, at])
             row = [path, max(size, end), mtime_ns, end, self._tail(path, end)]
             self._db.execute("insert or replace into file values (?, ?, ?, ?, ?)", row)
+            self._db.executemany(f"insert or ignore into record values ({', '.join('?' * 15)})", rows)
+            touched |= {row[4:9] for row in rows}
+        self._db.execute("create index if not exists record_cell on record (" + ", ".join(CELL) + ", date)")
+        self._db.execute("create index if not exists record_date on record (date)")
         for place in touched:
             self._summarise(place)
-
-    def _insert(self, path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[str, ...]:
-        if line is None:
-            raise ValueError("no object")
-        place = column(line)
-        cell = tuple(place[key] for key in CELL)
-        row = [store.line_id(line), path, at, length, *cell, line_is_hardware(line), str(line["verdict"]),
-               str(line.get("reason") or ""), str(line["date"]), str(line.get("digest") or ""),
-               str(line.get("title") or "")]  # fmt: skip
-        self._db.execute(f"insert or ignore into record values ({', '.join('?' * len(row))})", row)
-        return cell
 
     def _summarise(self, place: tuple[str, ...]) -> None:
         where = " and ".join(f"{key} = ?" for key in CELL)
@@ -467,10 +331,13 @@ class Index:
         sql = f"select {names} from record where {where}"
         rows = {row[0]: row for row in self._db.execute(sql, place)}
         summary = summarise(Event(*row[:5], bool(row[5])) for row in rows.values())
-        table = asdict(summary)
+        table: dict[str, Any] = {**vars(summary), "silent": summary.silent and vars(summary.silent)}
         for key in ("last", "last_good", "first_bad"):
-            if table[key]:
-                table[key]["facts"] = _facts(self._line(*rows[table[key]["id"]][6:9]))
+            event = table[key]
+            if key != "last" and event is not None and event == summary.last:
+                table[key] = True  # the same as the last
+            elif event is not None:
+                table[key] = vars(event) | {"facts": facts(self._line(*rows[event.id][6:9]))}
         newest = max(rows.values(), key=lambda row: (row[1], row[0]))
         row = [*place, newest[5], newest[9], json.dumps(table)]
         self._db.execute("insert or replace into cell values (?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -523,7 +390,7 @@ def _text_sha256(data: bytes) -> str:
 def _summary(text: str) -> Summary:
     table = json.loads(text)
     for key in ("last", "last_good", "first_bad", "silent"):
-        table[key] = Event(**table[key]) if table[key] else None
+        table[key] = table["last"] if table[key] is True else Event(**table[key]) if table[key] else None
     return Summary(**table)
 
 
@@ -541,9 +408,4 @@ def _newest(rows: list[tuple], group: Any, value: Any) -> dict[Any, Any]:
 def _id(event: Event | None) -> str | None:
     return event.id if event else None
 
-
-def as_table(one: Cell | Record) -> dict[str, Any]:
-    """A cell or a record as plain data, for JSON."""
-    left_out = ("line", "folders")
-    return {f.name: getattr(one, f.name) for f in fields(one) if f.name not in left_out}
 
