@@ -86,6 +86,11 @@ def escape(text: str) -> str:
     return html.escape(visible(text))
 
 
+def prose(text: str) -> str:
+    """A sentence, escaped, with what stands between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def age(date: str, newest: str) -> str:
     """How old a date is on the day of the newest run: `today`, `3 d`, `5 wk`, `7 mo`, `2 y`; '' where unknown."""
     try:
@@ -165,8 +170,8 @@ def _wrong(report: Report, cell: Cell, link: str) -> str:
     claim, column = report.claims[cell.claim], report.columns[cell.column]
     where = escape(" · ".join((column.arch, column.host, column.compiler)))
     return (
-        f'<li>{_badge(cell.state)} <a href="#{link}"><bdi>{escape(claim.text)}</bdi> {_case(claim)}</a>'
-        f'<span class="where">{where}</span> <span class="why"><bdi>{escape(cell.reason)}</bdi></span></li>\n'
+        f'<li>{_badge(cell.state)} <a href="#{link}"><bdi>{prose(claim.text)}</bdi> {_case(claim)}</a>'
+        f'<span class="where">{where}</span> <span class="why"><bdi>{prose(cell.reason)}</bdi></span></li>\n'
     )
 
 
@@ -212,7 +217,7 @@ def _head(columns: tuple[Column, ...]) -> str:
 
 def _row_header(claim: Claim) -> str:
     return (
-        f"<th scope=row><bdi class=claim>{escape(claim.text)}</bdi>"
+        f"<th scope=row><bdi class=claim>{prose(claim.text)}</bdi>"
         f"<span class=file>{escape(claim.repro)}</span> {_case(claim)}</th>"
     )
 

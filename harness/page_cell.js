@@ -26,6 +26,9 @@ function ranges(numbers) {
 function drawCell(report, columns, cell, say) {
   const T = (number) => report.texts[number];
   const bdi = (text) => make("bdi", {}, text);
+  // A sentence, with what stands between backticks as code.
+  const prose = (text) => make("bdi", {},
+    ...text.split(/`([^`]+)`/).map((part, at) => (at % 2 ? make("code", {}, part) : part)));
   const heading = (...parts) => make("h3", {}, ...parts);
   const moment = (date) => make("time", {datetime: date}, date.slice(0, 19).replace("T", " "));
 
@@ -47,7 +50,7 @@ function drawCell(report, columns, cell, say) {
     const [symbol, meaning] = report.states[cell.state];
     return make("div", {class: `verdict ${cell.state}`},
       make("span", {class: `state ${cell.state}`}, make("span", {"aria-hidden": "true"}, symbol), ` ${cell.state}`),
-      ": ", bdi(T(cell.reason) || meaning),
+      ": ", prose(T(cell.reason) || meaning),
       make("p", {class: "sub"}, ...validated), cell.hardware ? null : make("p", {}, only));
   }
 
@@ -99,7 +102,7 @@ function drawCell(report, columns, cell, say) {
 
   function cause() {
     if (!cell.cause) return [];
-    const made = [heading("Cause"), make("p", {}, bdi(cell.cause))];
+    const made = [heading("Cause"), make("p", {}, prose(cell.cause))];
     if (cell.known) made.push(make("ul", {}, ...cell.known.map((text) => make("li", {}, bdi(text)))));
     if (cell.tell) {
       const told = "The cheapest runs that would tell, in this order; stop at the first whose verdict changes:";
@@ -129,7 +132,7 @@ function drawCell(report, columns, cell, say) {
   function outputs() {
     const made = cell.outputs ? [heading("What differs")] : [];
     for (const [name, message, lanes, values] of cell.outputs || []) {
-      made.push(make("p", {}, make("code", {}, name), ": ", bdi(message)));
+      made.push(make("p", {}, make("code", {}, name), ": ", prose(message)));
       if (lanes.some(Boolean)) made.push(...strip(lanes));
       if (values.length) {
         const row = ([index, where, expected, got]) => make("tr", {}, make("th", {scope: "row", class: "mono"}, index),
@@ -218,7 +221,7 @@ function drawCell(report, columns, cell, say) {
   const [claim, repro, name] = report.claims[cell.claim];
   const where = columns[cell.column].join(" · ");
   return [
-    make("h2", {id: "cell-title", tabindex: "-1"}, bdi(claim)),
+    make("h2", {id: "cell-title", tabindex: "-1"}, prose(claim)),
     make("p", {class: "sub"}, make("span", {class: "mono"}, repro), " ", make("code", {}, name), " · ", bdi(where)),
     verdict(),
     ...(cell.rerun ? [heading("Run it again"), command(cell.rerun)] : []),

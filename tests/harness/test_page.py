@@ -111,6 +111,12 @@ def test_any_text_is_seen_and_none_is_markup(text):
     assert "".join(seen.texts) == page.visible(text)
 
 
+def test_backticks_make_code_of_what_is_escaped():
+    assert page.prose("`a < b` is `<i>`, not ` alone") == (
+        "<code>a &lt; b</code> is <code>&lt;i&gt;</code>, not ` alone"
+    )
+
+
 def test_the_same_report_gives_the_same_bytes_and_another_order_of_facts_does_not_hide():
     assert page.render(report()) == page.render(report())
     assert page.render(report()) != page.render(report("It is not so."))
