@@ -52,13 +52,19 @@ DONE:
 }
 """
 
-BARRIER = """.visible .entry barrier(.param .u32 rounds)
+# Threads exchange numbers between two barriers, a loop over threads each. A branch that one thread takes alone makes
+# coroutines of them.
+ALONE = "@%q bra PAST; add.u32 %v, %v, 1;\nPAST:"
+EXCHANGE = """.visible .entry exchange(.param .u32 rounds, .param .u64 out)
 {
-  .reg .b32 %k, %n; .reg .pred %p;
-  ld.param.u32 %n, [rounds]; mov.u32 %k, 0;
+  .shared .align 16 .b8 cells[4096];
+  .reg .b32 %k, %n, %t, %i, %j, %v, %s; .reg .b64 %o, %off; .reg .pred %p, %q;
+  ld.param.u32 %n, [rounds]; mov.u32 %k, 0; mov.u32 %t, %tid.x; mov.u32 %v, cells; mad.lo.u32 %i, %t, 4, %v;
+  sub.u32 %j, 1023, %t; mad.lo.u32 %j, %j, 4, %v; setp.ne.u32 %q, %t, 3; mov.u32 %s, 0;
 NEXT:
-  bar.sync 0;
-  add.u32 %k, %k, 1; setp.lt.u32 %p, %k, %n; @%p bra NEXT;
+  add.u32 %v, %t, %k; st.shared.u32 [%i], %v; bar.sync 0; ld.shared.u32 %v, [%j]; {alone} add.u32 %s, %s, %v;
+  add.u32 %k, %k, 2; setp.lt.u32 %p, %k, %n; bar.sync 0; @%p bra NEXT;
+  ld.param.u64 %o, [out]; mul.wide.u32 %off, %t, 4; add.s64 %o, %o, %off; st.global.u32 [%o], %s;
   ret;
 }
 """
@@ -122,7 +128,7 @@ def loop(x, y, out, rounds):
     out[t] = s
 """ + SAMPLES + """
 out = np.zeros(256, np.float32)
-for rounds in 16, 256:
+for rounds in 16, 256, 4096:
     sample(lambda rounds: loop[1, 256](x, y, out, rounds), rounds)
     assert out[255] == rounds
 """
@@ -141,7 +147,7 @@ def loop(x, y, out, rounds):
     tl.store(out + lane, s)
 """ + SAMPLES + """
 x, y, out = torch.from_numpy(x), torch.from_numpy(y), torch.zeros(256)
-for rounds in 16, 256:
+for rounds in 16, 256, 4096:
     sample(lambda rounds: loop[(1,)](x, y, out, rounds), rounds)
     assert out[255] == rounds
 """
@@ -211,8 +217,8 @@ def loop(samples: int, np) -> None:
     several = max(samples // 2, 1)
     peers = {"numba CUDA simulator": peer(NUMBA, several, python=NUMBA_PYTHON)}
     peers["Triton interpreter"] = peer(TRITON, several)
-    for i, rounds in enumerate((16, 256, 100_000)):
-        repeat = max(2000 // rounds, 1)
+    for i, rounds in enumerate((16, 256, 4096, 100_000)):
+        repeat = max(20_000 // rounds, 1)
 
         def run() -> None:
             for _ in range(repeat):
@@ -250,10 +256,13 @@ def saxpy(samples: int, np) -> None:
 
 
 def barrier(samples: int, np) -> None:
-    kernel = Kernel(BARRIER)
-    rows = [least(samples, lambda: kernel((1, 1, 1), (1024, 1, 1), np.uint32(n))) for n in (1000, 4000)]
-    print("a barrier of 1024 threads")
-    show("emulator", *((b - a) / 3000 for a, b in zip(*rows)), 1e-6, "µs")
+    for label, alone in (("threads as loops", ""), ("threads as coroutines", ALONE)):
+        kernel, out, rows = Kernel(EXCHANGE.replace("{alone}", alone)), np.zeros(1024, np.uint32), []
+        for n in (10_000, 40_000):
+            rows.append(least(samples, lambda: kernel((1, 1, 1), (1024, 1, 1), np.uint32(n), out)))
+        each = [(b - a) / 30_000 for a, b in zip(*rows)]
+        print(f"a barrier of 1024 threads, {label}")
+        show("emulator", *each, 1e-6, "µs")
 
 
 def sgemm(samples: int, np) -> None:

@@ -35,6 +35,11 @@ def _back_edges(function: Function):
                     yield name, positions[name], i
 
 
+def loops(function: Function) -> list[tuple[int, int]]:
+    """The positions of the first and the last item of each loop."""
+    return [(start, end) for _, start, end in _back_edges(function)]
+
+
 def has_loops(function: Function) -> bool:
     """Whether a thread may run an instruction twice."""
     return next(_back_edges(function), None) is not None

@@ -34,6 +34,7 @@ class Thread(Body):
         self.spinning: set[str] = set()
         self.position = 0
         self.pending: list[tuple] = []
+        self.cold_text = ""  # a second module, of functions that this one seldom calls
 
     # ** leaving and waiting
 

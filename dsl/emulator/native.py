@@ -9,7 +9,7 @@ import threading
 
 import llvmlite.binding as llvm
 
-from . import barriers, blocks, meetings, queue, rounding, schedule, starting
+from . import barriers, blocks, leaving, meetings, queue, rounding, schedule, starting
 from .check import bounds
 
 _lock = threading.Lock()
@@ -36,6 +36,7 @@ _PARTS = {
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((meetings, barriers, starting), ("blocks",), False),
     "queues": ((queue,), (), False),
+    "leaving": ((leaving,), (), False),
 }
 
 
@@ -122,11 +123,13 @@ def _quick_passes():
 _libraries = 0
 
 
-def link(code: bytes, exports: list[str], imports: dict[str, int]):
+def link(objects: list[bytes], exports: list[str], imports: dict[str, int]):
     """Load machine code; returns an object that maps each exported name to its address and keeps the code alive."""
     global _libraries
     with _lock:
-        builder = llvm.JITLibraryBuilder().add_object_img(code)
+        builder = llvm.JITLibraryBuilder()
+        for code in objects:
+            builder.add_object_img(code)
         for name, address in imports.items():
             builder.import_symbol(name, address)
         for name in exports:
@@ -147,7 +150,7 @@ def runtime(part: str) -> dict[str, int]:
         files, needs, _ = _PARTS.get(part, ((rounding,), (), False))
         imports = {name: address for each in needs for name, address in runtime(each).items()}
         names = [name for each in files for name in each.SIGNATURES]
-        tracker = link(runtime_object(part), names, imports)
+        tracker = link([runtime_object(part)], names, imports)
         _trackers.append(tracker)
         _addresses[part] = {name: tracker[name] for name in names}
     return _addresses[part]

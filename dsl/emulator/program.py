@@ -12,16 +12,19 @@ from dataclasses import dataclass
 
 from ..span import Span
 from . import context, isa, native, objects
-from .analysis import has_loops, order_matters, reachable
+from .analysis import has_loops, loops, order_matters, reachable
 from .coroutine import Thread
 from .emit.body import Places
+from .lanes import Lanes
 from .memory import Allocation
 from .parse import parse
 from .syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
+from .uniform import plan_of
 
 LARGE_INSTRUCTIONS = 20_000  # beyond this O1 is used: compile time grows faster than it pays
 MAX_LOCAL_BYTES = 512 * 1024  # a thread; CUDA guide, compute capabilities
 QUICK_THREADS = 1 << 14  # launches of fewer threads are compiled quickly, a fifth of the time, and run slower
+QUICK_WORK = 1 << 23  # and without loops launches of fewer PTX instructions in all
 OPTIMISE_AFTER = 4  # times the seconds that quick compiling took
 
 
@@ -49,6 +52,7 @@ class Code:
     """The machine code of one entry, and by site number its instructions. `block` is 0 until it is linked."""
 
     object: bytes
+    cold: bytes  # what `object` seldom calls, or nothing
     parts: list[str]  # of the runtime, which it calls
     sites: list[Instr]
     uses: list[str]
@@ -67,7 +71,7 @@ class Code:
         imports = dict(native.libm())
         for part in self.parts:
             imports.update(native.runtime(part))
-        self.tracker = native.link(self.object, ["block"], imports)
+        self.tracker = native.link([self.object, self.cold] if self.cold else [self.object], ["block"], imports)
         self.block = self.tracker["block"]
 
 
@@ -93,7 +97,7 @@ class Program:
         self.ptx, self.sha256 = ptx, hashlib.sha256(ptx.encode()).hexdigest()
         self._code: dict[tuple[str, bool], Code] = {}
         self._lock = threading.Lock()
-        self._sources: dict[str, tuple[Thread, str]] = {}
+        self._sources: dict[tuple[str, bool], tuple[Thread, str]] = {}
 
     @functools.cached_property
     def module(self) -> Module:
@@ -109,7 +113,7 @@ class Program:
         """
         for name in self.entries:
             if (name, True) not in self._code:
-                self.code(name, QUICK_THREADS)
+                self.code(name, QUICK_WORK)
         codes = dict(self._code)
         header = {
             "ptx": self.ptx,
@@ -126,6 +130,7 @@ class Program:
             ],
         }  # fmt: skip
         blobs = {f"code:{i}": code.object for i, code in enumerate(codes.values())}
+        blobs |= {f"cold:{i}": code.cold for i, code in enumerate(codes.values())}
         for part in dict.fromkeys(part for code in codes.values() for part in code.parts):
             blobs[f"runtime:{part}"] = native.runtime_object(part)
         return objects.pack(header, blobs)
@@ -145,7 +150,7 @@ class Program:
         }
         for i, (name, quick, stored, sites, places) in enumerate(header["codes"]):
             made = {"sites": [objects.site_of(row) for row in sites], "places": objects.places_of(places)}
-            self._code[name, quick] = Code(blobs[f"code:{i}"], **made, **stored)
+            self._code[name, quick] = Code(blobs[f"code:{i}"], blobs[f"cold:{i}"], **made, **stored)
         return self
 
     @property
@@ -177,7 +182,8 @@ class Program:
         """
         with self._lock:
             quick = self._code.get((entry_name, True))
-            small = threads < QUICK_THREADS and (quick is None or quick.ran_s < OPTIMISE_AFTER * quick.compile_s)
+            small = self._few(entry_name, quick, threads)
+            small = small and (quick is None or quick.ran_s < OPTIMISE_AFTER * quick.compile_s)
             code = self._code.get((entry_name, False)) or (quick if small else None)
             if code is None:
                 code = self._code[entry_name, small] = self._compile(entry_name, small)
@@ -185,9 +191,20 @@ class Program:
                 code.link()
             return code
 
-    def llvm_ir(self, entry_name: str) -> str:
+    def _few(self, entry_name: str, quick: Code | None, threads: int) -> bool:
+        """Whether a launch is so small that quick code is worth it."""
+        if threads < QUICK_THREADS:
+            return True
+        if quick is not None:
+            size, repeats = quick.size, quick.loops
+        else:
+            functions = reachable(self.module, self.module.functions[entry_name])
+            size, repeats = sum(len(f.items) for f in functions), any(map(has_loops, functions))
+        return not repeats and size * threads < QUICK_WORK
+
+    def llvm_ir(self, entry_name: str, quick: bool = True) -> str:
         """The LLVM IR text of an entry, before optimisation."""
-        return self._source(entry_name)[1]
+        return self._source(entry_name, quick)[1]
 
     # ** making it
 
@@ -204,29 +221,41 @@ class Program:
         params = tuple(Param(p.name, p.size, p.align) for p in function.params)
         return Entry(function.name, params, places.smem_static, function.reqntid)
 
-    def _source(self, entry_name: str) -> tuple[Thread, str]:
-        if entry_name not in self._sources:
+    def _source(self, entry_name: str, quick: bool = True) -> tuple[Thread, str]:
+        """The entry as IR: regions, where they are faster and may be compiled with care, else threads."""
+        found = self._sources.get((entry_name, quick))
+        if found is None:
             function = self.module.functions[entry_name]
             places = _places(self.module, function, self._variables)
-            thread = Thread(self.module, function, places, self.place_of)
-            self._sources[entry_name] = thread, thread.module_text()
-        return self._sources[entry_name]
+            plan = None
+            if not quick:
+                thread, _ = self._source(entry_name)
+                plan = plan_of(function, loops(function), thread.coroutine)
+            if plan is not None:
+                thread = Lanes(self.module, function, places, self.place_of, plan)
+            elif quick:
+                thread = Thread(self.module, function, places, self.place_of)
+            found = (thread, thread.module_text()) if quick or plan else self._source(entry_name)
+            self._sources[entry_name, quick] = found
+        return found
 
     def _compile(self, entry_name: str, quick: bool) -> Code:
-        thread, text = self._source(entry_name)
+        thread, text = self._source(entry_name, quick)
         functions = reachable(self.module, thread.entry)
         size = sum(len(f.items) for f in functions)
         level = native.QUICK if quick else 1 if size > LARGE_INSTRUCTIONS else 2
         start = time.perf_counter()
         try:
             code = native.object_code(text, level)
+            cold = native.object_code(thread.cold_text, native.QUICK) if thread.cold_text else b""
         except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
             raise PtxError(f"`{entry_name}` has an instruction whose operand types do not fit: {error}") from error
         parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
         parts += ["queues"] if "cp.async" in thread.uses else []
         parts += ["rounding"] if thread.directed else []
+        parts += ["leaving"] if "emu_leave" in thread.uses else []
         return Code(
-            code, parts, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),
+            code, cold, parts, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),
             thread.spins, any(map(order_matters, functions)), time.perf_counter() - start,
         )  # fmt: skip
 

@@ -13,13 +13,14 @@ from ..builder import Builder
 SIGNATURES = {
     "emu_fault": "void (ptr, i32, i32, i32, i64, i64, i64)",
     "emu_slow": "{ i64, i64 } (ptr, i64, i64, i32, i32, i32)",
+    "emu_fits": "i1 (ptr, i64, i64, i64, i32, i32)",
     "emu_range": "i1 (ptr, i64, i64, i64, i32, i32, i32)",
 }
 
 
 def functions() -> list[str]:
     """The IR text of the native slow path."""
-    return [_fault(), _find(), _slow(), _range()]
+    return [_fault(), _find(), _slow(), _fits(), _range()]
 
 
 def _fault() -> str:
@@ -69,21 +70,34 @@ def _report(f: Builder, status: str) -> None:
     f.do(f"call void @emu_fault(ptr %ctx, i32 {status}, i32 %site, i32 %thread, i64 %address, i64 %size, i64 0)")
 
 
-def _slow() -> str:
-    """(lo, limit) for the inline test of an access of `size` (a power of two) bytes; (0, 0) and a fault if bad."""
-    f = Builder()
-    pair = f.op("call { i64, i64 } @find(ptr %ctx, i64 %address, i32 %kinds)")
+def _elements(f: Builder, address: str) -> tuple[str, str]:
+    """(lo, limit) of the inline test for the interval that holds an address."""
+    pair = f.op(f"call {{ i64, i64 }} @find(ptr %ctx, i64 {address}, i32 %kinds)")
     lo = f.op(f"extractvalue {{ i64, i64 }} {pair}, 0")
     hi = f.op(f"extractvalue {{ i64, i64 }} {pair}, 1")
     less = f.sub("%size", 1, "i64")
     aligned = f.and_(f.add(lo, less, "i64"), f.xor(less, -1, "i64"), "i64")
     room = f.sub(hi, aligned, "i64")
     room = f.select(f.cmp("ugt", aligned, hi, "i64"), 0, room, "i64")
-    shift = f.op("call i64 @llvm.cttz.i64(i64 %size, i1 false)")
-    limit = f.lshr(room, f.and_(shift, 63, "i64"), "i64")
-    bad_alignment = f.cmp("ne", f.and_("%address", less, "i64"), 0, "i64")
-    position = f.lshr(f.sub("%address", aligned, "i64"), f.and_(shift, 63, "i64"), "i64")
-    outside = f.cmp("uge", position, limit, "i64")
+    return aligned, f.lshr(room, _log2_size(f), "i64")
+
+
+def _log2_size(f: Builder) -> str:
+    return f.and_(f.op("call i64 @llvm.cttz.i64(i64 %size, i1 false)"), 63, "i64")
+
+
+def _misfit(f: Builder, address: str, aligned: str, limit: str) -> tuple[str, str]:
+    """Whether an address is misaligned, and whether it is outside."""
+    crooked = f.cmp("ne", f.and_(address, f.sub("%size", 1, "i64"), "i64"), 0, "i64")
+    position = f.lshr(f.sub(address, aligned, "i64"), _log2_size(f), "i64")
+    return crooked, f.cmp("uge", position, limit, "i64")
+
+
+def _slow() -> str:
+    """(lo, limit) for the inline test of an access of `size` (a power of two) bytes; (0, 0) and a fault if bad."""
+    f = Builder()
+    aligned, limit = _elements(f, "%address")
+    bad_alignment, outside = _misfit(f, "%address", aligned, limit)
     bad = f.or_(bad_alignment, outside, "i1")
     with f.if_(bad):
         kind = f.select(bad_alignment, context.MISALIGNED, context.OUT_OF_BOUNDS)
@@ -94,6 +108,23 @@ def _slow() -> str:
     f.do(f"ret {{ i64, i64 }} {result}")
     arguments = "i64 %address, i64 %size, i32 %kinds, i32 %site, i32 %thread"
     return f.function(f"define {{ i64, i64 }} @emu_slow(ptr %ctx, {arguments}) noinline cold")
+
+
+def _fits() -> str:
+    """Whether accesses of `size` (a power of two) bytes from `first` to `last` lie in one interval. Then the site's
+    last hit is that interval."""
+    f = Builder()
+    aligned, limit = _elements(f, "%first")
+    for address in ("%first", "%last"):
+        bad = f.or_(*_misfit(f, address, aligned, limit), "i1")
+        f.return_if(bad, "i1 false")
+    base = f.cast("inttoptr", f.load("sites"), "i64", "ptr")
+    cell = f.shl(f.cast("zext", "%site", "i32", "i64"), 1, "i64")
+    for i, value in enumerate((aligned, limit)):
+        f.put(f.op(f"getelementptr i64, ptr {base}, i64 {f.add(cell, i, 'i64')}"), value, "i64")
+    f.do("ret i1 true")
+    arguments = "i64 %first, i64 %last, i64 %size, i32 %kinds, i32 %site"
+    return f.function(f"define i1 @emu_fits(ptr %ctx, {arguments}) noinline cold")
 
 
 def _range() -> str:

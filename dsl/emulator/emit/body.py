@@ -61,6 +61,7 @@ class Body(Builder):
         super().__init__()
         self.module, self.entry, self.places, self.coroutine = module, entry, places, coroutine
         self.place_of = place_of
+        self.hits_in_memory = coroutine
         self.sites: list[Instr] = []
         self.frames: list[Frame] = []
         self.frame_count = 0
@@ -203,6 +204,10 @@ class Body(Builder):
                 return self.resize(narrow, 32, 64)
             return self.add(value, operand.offset, "i64")
         return value
+
+    def linear_pointer(self, instr: Instr, operand: Addr, space: str, size_bytes: int) -> str | None:
+        """A pointer for an access that has been checked for all threads at once; None where each must check."""
+        return None
 
     # ** predefined registers: PTX ISA chapter 10
 

@@ -6,7 +6,7 @@ from .. import context
 from ..syntax import Sym
 
 
-def _target(body, instr, name: str) -> str:
+def target(body, instr, name: str) -> str:
     """The block to branch to; a backward branch goes through a poll of the stop flag."""
     label = body.label(name)
     if name not in body.label_positions:
@@ -37,10 +37,10 @@ def emit_polls(body) -> None:
 
 def branch(body, instr):
     """bra: with a guard, a conditional branch; without, what follows is reached by label only."""
-    target = instr.operands[0]
-    if not isinstance(target, Sym):
+    place = instr.operands[0]
+    if not isinstance(place, Sym):
         raise body.refuse(instr, "its target is not a label")
-    label = _target(body, instr, target.name)
+    label = target(body, instr, place.name)
     if instr.guard is not None:
         after = body.fresh("else")
         body.do(f"br i1 {body.read(instr.guard, 1)}, label %{label}, label %{after}")
@@ -63,7 +63,7 @@ def branch_indexed(body, instr):
         raise body.refuse(instr, f"there is no .branchtargets list `{table.name}`")
     value = body.read(index, 32)
     bad = body.fresh("bad")
-    rows = " ".join(f"i32 {i}, label %{_target(body, instr, name)}" for i, name in enumerate(targets))
+    rows = " ".join(f"i32 {i}, label %{target(body, instr, name)}" for i, name in enumerate(targets))
     body.do(f"switch i32 {value}, label %{bad} [{rows}]")
     emit_polls(body)
     body.start(bad)

@@ -164,6 +164,9 @@ def _element(body, instr, operation: str, bits: list[str], kind: str) -> str:
     if "relu" in instr.mods:
         negative = body.op(f"fcmp olt {llvm} {result}, 0.0")
         result = body.op(f"select i1 {negative}, {llvm} 0.0, {llvm} {result}")
+    if operation == "sqrt" and kind == "f32":  # LLVM takes select(x < 0, NaN, sqrt x) for sqrt x: choose integers
+        nan = body.op(f"fcmp uno float {result}, 0.0")
+        return body.select(nan, 0x7FFFFFFF, body.op(f"bitcast float {result} to i32"))
     return narrow(body, result, kind)
 
 

@@ -24,6 +24,9 @@ def space_of(instr) -> str:
 
 def host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
     """A checked pointer for an access of `size_bytes` (a power of two)."""
+    pointer = body.linear_pointer(instr, operand, space, size_bytes)
+    if pointer is not None:
+        return pointer
     address = body.address(operand)
     in_register = isinstance(operand.base, Reg)
     base = (body.read_reg(operand.base), operand.offset) if in_register else address
@@ -66,7 +69,7 @@ def checked(body, instr, address: str, space: str, size_bytes: int) -> str:
 
 def _cache(body, site: int) -> tuple[str, ...]:
     """Where this instruction's last hit is kept (lo, limit): memory; in a loop over threads stack slots before it."""
-    if body.coroutine or len(body.cached_sites) >= CACHED_SITES:
+    if body.hits_in_memory or len(body.cached_sites) >= CACHED_SITES:
         base = body.cast("inttoptr", body.load("sites", constant=True), "i64", "ptr")
         return tuple(body.op(f"getelementptr i64, ptr {base}, i64 {2 * site + i}") for i in range(2))
     slots = body.alloca("i64"), body.alloca("i64")
