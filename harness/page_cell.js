@@ -205,9 +205,10 @@ function drawCell(report, columns, cell, say) {
     if (!cell.history) return [];
     const rows = cell.history.map(([id, date, said, reason, digest, first, runs], at, all) => {
       const days = [T(first), T(date)].map((text) => text.slice(0, 10));
+      const when = runs === 1 ? T(date).slice(0, 16).replace("T", " ") : [...new Set(days)].join(" to ");
       const question = at && all[at - 1][4] !== digest ? "changed" : "";
       return make("tr", {},
-        make("td", {class: "dates"}, make("time", {datetime: T(date)}, [...new Set(days)].join(" to "))),
+        make("td", {class: "dates"}, make("time", {datetime: T(date)}, when)),
         make("td", {class: "count"}, counted(runs, "run")), make("td", {}, T(said)), make("td", {}, bdi(T(reason))),
         make("td", {}, make("code", {}, T(digest)), " ", question), make("td", {class: "mono"}, bdi(T(id))));
     });
