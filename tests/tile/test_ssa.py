@@ -189,7 +189,7 @@ def test_a_run_does_not_cross_what_a_swizzle_moves(run):
 
 
 ERRORS = [
-    (lambda x, t: x + t, "`+` of a TensorSSA and Tensor has no meaning", "load it first: `t.load()`"),
+    (lambda x, t: x + t, "`+` of a TensorSSA and Tensor of Float32 (2,3):(3,1) has no meaning", "load it first: `t.load()`"),
     (lambda x, t: x & 1, "`&` needs integers, and the elements are Float32", None),
     (lambda x, t: bool(x), "a TensorSSA of 6 elements is neither true nor false", None),
     (lambda x, t: [e for e in x], "a TensorSSA has no iteration", None),
