@@ -264,7 +264,7 @@ def _accept(
     if verdict.status in ("pass", "skip") or verdict.reason in may_differ:
         verdict = judge.judge(case, host, outcome, root, update=True)
     if verdict.status != "infra":
-        history.append(history.folder(case.repro.path, True, root), verdict.record)
+        history.append(history.folder(case.repro.path, True, root), verdict.record, history.blobs(outcome))
     if verdict.pending:
         golden.write(verdict.pending)
     if verdict.status in ("pass", "skip"):

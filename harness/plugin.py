@@ -237,8 +237,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
-    if items:
-        items[0].config.stash[_SESSION].narrowed = True
+    for item in items:
+        if isinstance(item, ReproItem):
+            item.config.stash[_SESSION].narrowed.add(item.path)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -259,7 +260,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     config, run = session.config, session.config.stash[_SESSION]
     run.close()
     interrupted = exitstatus not in (0, 1, 5)
-    unused = [] if interrupted or config.option.collectonly else run.find_unused(_whole_folders(config))
+    unused = [] if interrupted or config.option.collectonly else run.find_unused(_whole(config))
     if hasattr(config, "workeroutput"):
         config.workeroutput["gpu_repro_unused"] = [str(path) for path in unused]
         return
@@ -271,11 +272,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = 1
 
 
-def _whole_folders(config: pytest.Config) -> list[Path]:
-    """The folders of which every file was collected."""
+def _whole(config: pytest.Config) -> list[Path]:
+    """The files and folders that were asked for whole; these options leave files out without a word."""
     if any(config.getoption(name, default=None) for name in ("lf", "ignore", "ignore_glob")):
         return []
-    return [path for path in (config.invocation_params.dir / arg for arg in config.args) if path.is_dir()]
+    return [path for path in (config.invocation_params.dir / arg for arg in config.args) if path.exists()]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -217,5 +217,11 @@ def properties(host: Host, verdict: Verdict) -> list[tuple[str, object]]:
         ("verdict", record["verdict"]),
         ("outcome", record["outcome"]),
     ]
+    about = ("repro_sha256", "platform", "toolchain")
+    found += [(name, record["key"][name]) for name in about if record["key"].get(name)]
+    about = ("asked", "golden_sha256", "bundle_sha256", "lock_sha256", "seed", "digest", "reason", "date")
+    found += [(name, record[name]) for name in about if record.get(name) not in (None, "")]
+    found += [(f"version.{name}", version) for name, version in record["versions"].items()]
+    found += [(f"sass_sha256.{name}", sha256) for name, sha256 in record["sass"].items()]
     found += [(f"ptx_sha256.{name}", sha256) for name, sha256 in record["kernels"].items()]
     return found + [(f"duration.{name}", seconds) for name, seconds in record["durations"].items()]

@@ -45,7 +45,7 @@ class Session:
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
-        self.narrowed = False  # whether some cases were deselected
+        self.narrowed: set[Path] = set()  # repro files some of whose cases were deselected
         self.unused: set[Path] = set()
         self.errors: list[str] = []
         self.reports: list[dict[str, Any]] = []
@@ -184,19 +184,26 @@ class Session:
         elif data["record"]["verdict"] == "pass" and data["record"]["asked"] == EMBEDDED:
             pending.withdraw(self.root, data)
 
-    def find_unused(self, whole_folders: Iterable[Path]) -> list[Path]:
-        """Goldens of no case, beside the repros of folders that were collected whole."""
-        folders = [folder.resolve() for folder in whole_folders]
-        if self.narrowed or not self.repros or not folders:
+    def find_unused(self, whole: Iterable[Path]) -> list[Path]:
+        """Goldens of no case, of the repro files that were collected whole: these files, or all in these folders.
+
+        Goldens of a file that is gone are found where a whole folder was collected.
+        """
+        paths = [path.resolve() for path in whole]
+        if not self.repros or not paths:
             return []
         from harness import golden
 
-        inside = {
-            p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(folder) for folder in folders)
-        }
-        left_out = {file for parent in {p.parent for p in inside} for file in parent.glob("*.py")} - inside.keys()
-        broken = [path for path, repro in inside.items() if repro is None]
-        return golden.unused([repro for repro in inside.values() if repro], [*broken, *left_out])
+        inside = {p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(path) for path in paths)}
+        complete = {p: r for p, r in inside.items() if r and p not in self.narrowed}
+        left_out = {file for parent in {p.parent for p in inside} for file in parent.glob("*.py")} - complete.keys()
+        found = golden.unused(complete.values(), left_out)
+        folders = [path for path in paths if path.is_dir()]
+        mine = {golden.folder(path) for path in complete}
+        return [
+            path for path in found
+            if path.parent in mine or any(path.resolve().is_relative_to(folder) for folder in folders)
+        ]  # fmt: skip
 
     def finish(self, interrupted: bool) -> None:
         """Write the accepted goldens, all of them or, after an interruption, none."""

@@ -189,7 +189,7 @@ def test_corrupt_golden_fails_alone(pytester, accepted):
     )
 
 
-def test_unused_goldens_fail_unless_the_run_was_narrowed(pytester, accepted):
+def test_unused_goldens_fail_unless_their_file_was_narrowed(pytester, accepted):
     folder = accepted(one=(TWICE, WIDTHS), two=give("np.zeros(1)"))
     stale = folder / "goldens/one/width=9.json"
     stale.write_text("{}")
@@ -199,8 +199,18 @@ def test_unused_goldens_fail_unless_the_run_was_narrowed(pytester, accepted):
     result.stdout.fnmatch_lines(
         ["*unused goldens*", "    repros/goldens/one/width=9.json", "fix: rm repros/goldens/one/width=9.json"]
     )
-    for narrowed in (["-k", "one"], ["--lf"], ["repros/one.py"], ["--deselect", "repros/two.py"]):
-        assert pytester.runpytest("repros" if "repros/one.py" not in narrowed else "-q", *narrowed).ret == 0
+    one, item = "repros/one.py", "repros/one.py::embedded::width=8"
+    for narrowed in (["repros", "-k", "width=8"], ["repros", "--lf"], ["repros/two.py"], [item],
+                     ["repros", "--deselect", item], [one, "-k", "width=8"], ["repros", "--ignore", "repros/two.py"]):
+        assert pytester.runpytest(*narrowed).ret == 0, narrowed
+    for whole in ([one], ["repros", "-k", "one"], ["repros", "--deselect", "repros/two.py"], [item, "repros"]):
+        result = pytester.runpytest(*whole)
+        result.stdout.fnmatch_lines(["    repros/goldens/one/width=9.json"])
+        assert result.ret == 1, whole
+    (folder / "two.py").unlink()
+    stale.unlink()
+    pytester.runpytest("repros").stdout.fnmatch_lines(["    repros/goldens/two/default.json"])
+    assert pytester.runpytest(one).ret == 0
 
 
 def test_a_validated_golden_is_never_overwritten_by_the_emulator(pytester, accepted, repros):
@@ -267,8 +277,10 @@ def test_records_and_junit(pytester, accepted):
         and lines[0]["key"]["platform"] == "emulator"
     )
     xml = (pytester.path / "junit.xml").read_text()
-    for name, value in {"host": "embedded", "device": "emulator", "verdict": "pass"}.items():
+    for name, value in {"host": "embedded", "device": "emulator", "verdict": "pass", "asked": "embedded"}.items():
         assert f'<property name="{name}" value="{value}" />' in xml
+    for name in ("repro_sha256", "golden_sha256", "bundle_sha256", "digest", "seed", "date", "version.numpy"):
+        assert f'name="{name}"' in xml
     assert 'name="duration.call_s"' in xml
 
 
