@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .syntax import FLOATS, SINK, Addr, Function, Instr, Label, Module, Not, Reg, Vec
+from .syntax import FLOATS, SINK, Addr, FloatImm, Function, Instr, Label, Module, Not, Pair, Reg, Vec
 
 _SPINS = frozenset({"volatile", "relaxed", "acquire", "cas", "exch"})
 _FLOATS = FLOATS | {"f16x2", "bf16x2"}
@@ -76,6 +76,41 @@ def order_matters(function: Function) -> bool:
             if getattr(item.operands[0], "name", None) in read:
                 return True
     return False
+
+
+_ZERO = FloatImm(0, 32)
+CHAINED = frozenset({"add", "sub", "mul", "fma", "mad"})
+
+
+def is_chained(instr: Instr) -> bool:
+    """Whether it is f32 arithmetic for which one NaN is as good as another."""
+    return instr.opcode in CHAINED and "f32" in instr.mods
+
+
+def any_nan_registers(entry: Function) -> frozenset[str]:
+    """Registers that only f32 arithmetic and moves of zero set: what they hold may be any NaN where only f32
+    arithmetic reads it, if everything else that reads it makes it the canonical one."""
+    found, others = set(), set()
+    for item in entry.items:
+        if not isinstance(item, Instr) or not item.operands:
+            continue
+        if item.opcode == "call":
+            return frozenset()
+        first = item.operands[0]
+        if is_chained(item) and isinstance(first, Reg) and first.bits == 32:
+            found.add(first.name)
+        elif not (item.opcode == "mov" and item.operands[1:] == [_ZERO]):
+            others.update(_set_by(item))
+    return frozenset(found - others)
+
+
+def _set_by(instr: Instr):
+    first = instr.operands[0]
+    if isinstance(first, Pair):
+        yield from _names(first.first)
+        yield from _names(first.second)
+    else:
+        yield from _names(first)
 
 
 def _registers_read(function: Function) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import isa, native
-from .analysis import reachable, spin_labels
+from .analysis import any_nan_registers, reachable, spin_labels
 from .builder import Builder
 from .emit import control
 from .emit.body import Body, Frame, Places
@@ -30,6 +30,7 @@ class Thread(Body):
             if isinstance(item, Instr)
         )
         super().__init__(module, entry, places, meets, place_of)
+        self.any_nan = any_nan_registers(entry)
         self.label_positions: dict[str, int] = {}
         self.spinning: set[str] = set()
         self.position = 0

@@ -326,3 +326,26 @@ def test_ptxas_accepts_what_is_tested_here(machine, ptxas):
         dtype = np.dtype(np.float32)
         texts.append(machine.each_ptx(f"{name} %d, %a;", [dtype], dtype, name=f"k{len(texts)}"))
     ptxas("\n".join(texts))
+
+
+def test_every_nan_that_shows_is_the_canonical_one(machine):
+    """A sum in a loop, copied, stored, compared, negated and moved to another type on its way."""
+    ptx = """.visible .entry k(.param .u64 out, .param .u64 data)
+{
+  .reg .f32 %s, %x, %y; .reg .b32 %t, %k, %r; .reg .b64 %o, %d, %off; .reg .pred %p, %q;
+  mov.u32 %t, %tid.x; ld.param.u64 %o, [out]; ld.param.u64 %d, [data]; mul.wide.u32 %off, %t, 4; add.s64 %d, %d, %off;
+  mul.wide.u32 %off, %t, 16; add.s64 %o, %o, %off; ld.global.f32 %x, [%d]; mov.f32 %s, 0f00000000; mov.u32 %k, 0;
+NEXT:
+  setp.gt.u32 %q, %t, 100; @%q bra PAST;
+  fma.rn.f32 %s, %x, %x, %s;
+PAST:
+  add.u32 %k, %k, 1; setp.lt.u32 %p, %k, 3; @%p bra NEXT;
+  mov.b32 %r, %s; st.global.b32 [%o], %r; st.global.f32 [%o+4], %s; neg.f32 %y, %s; st.global.f32 [%o+8], %y;
+  add.f32 %y, %s, %s; st.global.f32 [%o+12], %y; ret;
+}"""
+    data = np.array([0x7FC00001, 0xFFC00000, 0x7F800001, 0xFF812345, 0x3F800000, 0x7F800000], np.uint32)
+    out = np.zeros((6, 4), np.uint32)
+    machine.run(ptx, block=6, out=out, data=data)
+    np.testing.assert_array_equal(out[:4], np.array([[0x7FFFFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFF]] * 4, np.uint32))
+    three = np.float32(3).view(np.uint32)
+    np.testing.assert_array_equal(out[4], [three, three, three | 1 << 31, np.float32(6).view(np.uint32)])

@@ -62,6 +62,8 @@ class Body(Builder):
         self.module, self.entry, self.places, self.coroutine = module, entry, places, coroutine
         self.place_of = place_of
         self.hits_in_memory = coroutine
+        self.any_nan = frozenset()  # registers that may hold a NaN that is not the canonical one
+        self.takes_any_nan = False  # whether what is emitted now may read such a NaN
         self.sites: list[Instr] = []
         self.frames: list[Frame] = []
         self.frame_count = 0
@@ -117,6 +119,9 @@ class Body(Builder):
         value = self.values.get(slot)
         if value is None:
             value = self.values[slot] = self.op(f"load i{reg.bits}, ptr {slot}")
+        if reg.name in self.any_nan and not self.takes_any_nan:
+            number = self.op(f"bitcast i32 {value} to float")
+            return self.select(self.op(f"fcmp uno float {number}, 0.0"), 0x7FFFFFFF, value)
         return value
 
     def read(self, operand, bits: int, signed: bool = False) -> str:

@@ -2,11 +2,13 @@
 
 f16 and bf16 are computed wider and rounded once (innocuous: 24 >= 2*11+2 bits; fma goes through f64 rounded to odd).
 A NaN result of f32, f16 and bf16 is the canonical 0x7fffffff or 0x7fff; f64 keeps its payload.
+Where only f32 arithmetic reads an f32 result, its NaN becomes canonical later: analysis.any_nan_registers.
 """
 
 from __future__ import annotations
 
 from .. import rounding
+from ..analysis import is_chained
 from ..syntax import TYPE_BITS, Pair
 from .integer import type_of
 
@@ -167,6 +169,8 @@ def _element(body, instr, operation: str, bits: list[str], kind: str) -> str:
     if operation == "sqrt" and kind == "f32":  # LLVM takes select(x < 0, NaN, sqrt x) for sqrt x: choose integers
         nan = body.op(f"fcmp uno float {result}, 0.0")
         return body.select(nan, 0x7FFFFFFF, body.op(f"bitcast float {result} to i32"))
+    if is_chained(instr) and getattr(instr.operands[0], "name", None) in body.any_nan:
+        return body.op(f"bitcast float {result} to i32")
     return narrow(body, result, kind)
 
 
@@ -192,9 +196,11 @@ def arithmetic(operation: str):
 
     def emit(body, instr):
         kind = type_of(instr)
+        body.takes_any_nan = is_chained(instr)
         per_element(
             body, instr, kind, instr.operands[1:], lambda bits, each: _element(body, instr, operation, bits, each)
         )
+        body.takes_any_nan = False
 
     return emit
 
