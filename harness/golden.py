@@ -250,6 +250,11 @@ def _referenced(directory: Path) -> set[Path]:
     return names
 
 
+def is_referenced(path: Path) -> bool:
+    """Whether a golden beside this sidecar names it."""
+    return path.suffix == ".npy" and path in _referenced(path.parent)
+
+
 def unused(repros: Iterable[Repro], broken: Iterable[Path] = ()) -> list[Path]:
     """Golden files beside these repros that belong to no case; those of `broken` repro files are left alone."""
     used: set[Path] = set()

@@ -220,6 +220,7 @@ class Session:
                 golden.write(golden.Pending(path, text, raw))
             except OSError as error:
                 self.errors.append(f"the golden {short(path)} could not be written: {error}")
+        self.unused = {path for path in self.unused if path.exists() and not golden.is_referenced(path)}
 
     def write_table(self, path: Path) -> None:
         """Write what each compiler of this run makes of each claim, as Markdown."""

@@ -31,6 +31,10 @@ def table(rows: Sequence[Sequence[str]], indent: str = "    ") -> list[str]:
     return [line if len(line) <= WIDTH else line[: WIDTH - 3] + "..." for line in lines]
 
 
+def _count(number: int, things: str) -> str:
+    return f"{number} {things if number != 1 else things[:-1]}"
+
+
 def name(claim: str, case: str) -> str:
     return f"{Path(claim).stem} {case}".rstrip()
 
@@ -48,8 +52,9 @@ def status(found: dict[str, Any], limit: int) -> str:
     if not found["cells"]:
         return "\n".join(["there are no records yet: run something, e.g. `uv run pytest repros`", *found["damaged"]])
     counts = ", ".join(f"{count} {state}" for state, count in found["states"].items())
-    lines = [f"{found['claims']} claims in {found['cells']} cells (case x arch x compiler x host): {counts}"]
-    lines.append(f"hardware last validated one {age(found['last_validated'])}; {found['records']} records")
+    claims, cells, records = (_count(found[key], key) for key in ("claims", "cells", "records"))
+    lines = [f"{claims} in {cells} (case x arch x compiler x host): {counts}"]
+    lines.append(f"hardware last validated one {age(found['last_validated'])}; {records}")
     rows = [
         (c["state"], name(c["claim"], c["case"]), c["arch"], c["compiler"], c["host"], c["reason"])
         for c in found["attention"]

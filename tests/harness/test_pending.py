@@ -49,7 +49,7 @@ def test_from_a_new_result_to_a_golden(write, project, said):
     assert golden_of(project)["outputs"]["out"]["values"] == [1.0, 2.0, 3.0]
     assert said("review")[0] == 0 and not any((project / ".repro/pending").iterdir())
     assert said("run", "repros/one.py")[0] == 0
-    assert said("status")[1].startswith("1 claims in 1 cells (case x arch x compiler x host): 1 predicted\n")
+    assert said("status")[1].startswith("1 claim in 1 cell (case x arch x compiler x host): 1 predicted\n")
     assert (project / ".repro/.gitignore").read_text() == "*\n"
 
 

@@ -295,6 +295,13 @@ def test_xdist_writes_in_the_controller_alone(pytester, repros):
     (records,) = (pytester.path / ".repro/records").iterdir()
     assert len(records.read_text().splitlines()) == 8
     assert '<property name="verdict" value="fail" />' in (pytester.path / "junit.xml").read_text()
+    assert not (pytester.path / ".repro/pending").exists()
+    (goldens / "big/default.json").unlink()
+    result = pytester.runpytest_subprocess("repros", "-n2", "-q")
+    result.stdout.fnmatch_lines(["1 result waits for you: `repro review`, then `repro accept` or `repro reject`"])
+    assert [path.name for path in (pytester.path / ".repro/pending").rglob("*.json")] == ["default.json"]
+    assert pytester.runpytest_subprocess("repros", "-n2", "--update-goldens", "-q", "-k", "big").ret == 0
+    assert not list((pytester.path / ".repro/pending").rglob("*.json"))
     (goldens / "r1/width=9.json").write_text("{}")
     (pytester.path / "repros/fails.py").unlink()
     result = pytester.runpytest_subprocess("repros", "-n2")

@@ -1,0 +1,207 @@
+"""What the record answers: status, history, diff, regressions, matrix, as text and as data."""
+
+import datetime
+import hashlib
+import json
+
+import pytest
+
+from harness import store
+from harness.cli import main
+
+TEXT = b"# a repro\n"
+PTX = ".version 8.0\n.target sm_90\nld.global.u32 %r1;\nadd.s32 %r2, %r1, 1;\nst.global.u32 %r2;\n"
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "repros").mkdir()
+    for name in ("shfl_width", "zfill", "vote"):
+        (tmp_path / f"repros/{name}.py").write_bytes(TEXT)
+    return tmp_path
+
+
+@pytest.fixture
+def put(root):
+    """`put("shfl_width", "pass", day, ...)`: append a record; returns its id."""
+    run = store.Run()
+
+    def put(name: str, verdict: str, day: int, hardware: bool = False, ptx: str = PTX, **more) -> str:
+        device = {"kind": "cuda", "name": "NVIDIA H100", "arch": "sm_90", "driver": more.pop("driver", "570")}
+        compiler = {"name": more.get("asked", "embedded"), "version": more.pop("version", "0.1.0")}
+        versions = {"numpy": more.pop("numpy", "2.4.6"), "python": "3.11.7"}
+        line = {
+            "schema": 2, "key": {"repro_sha256": hashlib.sha256(TEXT).hexdigest()}, "repro": f"repros/{name}.py",
+            "case": "", "host": "p1" if hardware else "embedded", "hardware": hardware, "asked": "embedded",
+            "device": device if hardware else {"kind": "emulator", "arch": "sm_90a"}, "compiler": compiler,
+            "versions": versions, "verdict": verdict, "reason": "" if verdict == "pass" else "differs from the golden",
+            "outcome": "outputs", "outputs": {"out": "a" * 64 if verdict == "pass" else "b" * 64},
+            "kernels": {"k": store.sha256(ptx)}, "differences": [], "title": "It is so.", "digest": f"{name}{day}{more}",
+            "date": f"2026-11-{day:02}T12:00:00.000000Z",
+        } | more  # fmt: skip
+        folder = store.folder(root / line["repro"], hardware, root)
+        store.keep_text(folder, store.sha256(ptx) + ".ptx", ptx)
+        return run.append(folder, line)["id"]
+
+    return put
+
+
+@pytest.fixture
+def said(capsys):
+    def said(*argv: str) -> tuple[int, str]:
+        status = main(argv)
+        found = capsys.readouterr()
+        return status, found.out + found.err
+
+    return said
+
+
+def data(said, *argv):
+    status, text = said(*argv, "--json")
+    return json.loads(text)
+
+
+def test_nothing_was_run(said):
+    assert said("status") == (0, "there are no records yet: run something, e.g. `uv run pytest repros`\n")
+    assert said("matrix")[0] == 0 and said("regressions") == (0, "no regression\n")
+    assert said("history", "shfl_width")[0] == 2
+
+
+def test_status(put, said, root):
+    put("shfl_width", "pass", 1)
+    put("zfill", "pass", 1, hardware=True)
+    put("vote", "pass", 1)
+    assert said("status")[0] == 0
+    put("vote", "fail", 2)
+    status, text = said("status")
+    assert status == 1
+    lines = text.splitlines()
+    assert lines[0] == "3 claims in 3 cells (case x arch x compiler x host): 1 regressed, 1 predicted, 1 validated"
+    assert lines[1].startswith("hardware last validated one ") and lines[1].endswith(" ago; 4 records")
+    assert lines[3:] == [
+        "    state      claim  arch   compiler  host      why",
+        "    regressed  vote   sm_90  embedded  embedded  differs from the golden since 2026-11-02; nothing recorded...",
+    ]  # fmt: skip
+    assert said("status", "shfl_width", "repros/zfill.py")[0] == 0
+    found = data(said, "status")
+    assert found["states"] == {"regressed": 1, "predicted": 1, "validated": 1} and found["damaged"] == []
+    assert found["attention"][0]["claim"] == "repros/vote.py"
+    (file,) = (root / ".repro/records").glob("*.jsonl")
+    file.write_bytes(b"torn\n" + file.read_bytes())
+    assert f"    {file.relative_to(root)}: the line at byte 0 is damaged" in said("status")[1]
+
+
+def test_unknown_claims_get_a_hint(put, said):
+    put("shfl_width", "pass", 1)
+    assert said("status", "shfl_widht") == (2, "no record is of a claim 'shfl_widht': did you mean shfl_width?\n")
+
+
+def test_history_says_what_changed(put, said):
+    put("zfill", "pass", 1, hardware=True)
+    put("zfill", "pass", 2)
+    put("zfill", "fail", 3, hardware=True, driver="580")
+    status, text = said("history", "zfill")
+    rows = [line.split("  ")[-1].strip() for line in text.splitlines() if "2026-11-0" in line and "    " == line[:4]]
+    assert rows == ["differs from the golden; driver", "first", "first"]
+    found = data(said, "history", "zfill", "--host", "p1", "-n", "1")
+    assert [(r["verdict"], r["changed"]) for r in found["records"]] == [("fail", ["driver"])] and found["total"] == 2
+
+
+def test_diff_of_one_field_names_the_cause(put, said):
+    a, b = put("zfill", "pass", 1, hardware=True), put("zfill", "fail", 3, hardware=True, driver="580")
+    status, text = said("diff", a, b)
+    assert status == 0
+    assert "    field   A    B\n    driver  570  580\n" in text
+    assert "    out  aaaaaaaaaaaa  bbbbbbbbbbbb\n" in text
+    assert "cause: only the driver differs\n" in text and "PTX of" not in text
+    assert said("diff", "zfill")[1] == text
+    assert [run["command"] for run in data(said, "diff", a, b)["runs"]] == [
+        "uv run repro run repros/zfill.py --host p1"
+    ]
+
+
+def test_diff_of_ptx(put, said):
+    other = PTX.replace("add.s32", "sub.s32")
+    a, b = put("zfill", "pass", 1), put("zfill", "fail", 2, ptx=other, version="0.2.0")
+    text = said("diff", a, b)[1]
+    assert "--- PTX of k\n" in text and "-add.s32 %r2, %r1, 1;\n+sub.s32 %r2, %r1, 1;\n" in text
+    assert "cause: only the compiler differs" in text
+
+
+def test_equal_ptx_clears_the_compiler(put, said):
+    a = put("zfill", "pass", 1, hardware=True)
+    b = put("zfill", "fail", 2, hardware=True, version="0.2.0", driver="580", numpy="2.5.0")
+    found = data(said, "diff", a, b)
+    assert found["suspects"] == ["driver"]
+    assert found["cause"] == "the PTX is the same, so it is not packages or compiler; only the driver differs"
+
+
+def test_several_suspects_and_the_cheapest_runs(put, said):
+    other = PTX + "ret;\n"
+    a = put("zfill", "pass", 1, hardware=True)
+    b = put("zfill", "fail", 2, hardware=True, ptx=other, version="0.2.0", driver="580", numpy="2.5.0")
+    found = data(said, "diff", a, b)
+    assert found["suspects"] == ["packages", "compiler", "driver"] and found["known"] == []
+    commands = [run["command"] for run in found["runs"]]
+    assert commands[0] == "uv run repro run repros/zfill.py --host p1"
+    assert commands[1] == "uv run --with numpy==2.4.6 repro run repros/zfill.py --host p1"
+    assert commands[2].startswith("git worktree add ") and len(commands) == 3
+    mixed = put("zfill", "pass", 3, hardware=True, driver="580")
+    assert data(said, "diff", a, b)["known"] == [f"{mixed} with B's driver ends as A: so it is not that alone"]
+    put("zfill", "fail", 4, hardware=True, ptx=other, version="0.2.0")
+    assert any("B's compiler ends as B: so that is enough" in text for text in data(said, "diff", a, b)["known"])
+
+
+def test_a_golden_that_changed_is_the_cause_where_outputs_are_the_same(put, said):
+    same = {"outputs": {"out": "a" * 64}}
+    a, b = put("zfill", "pass", 1, golden_sha256="g1", **same), put("zfill", "fail", 2, golden_sha256="g2", **same)
+    found = data(said, "diff", a, b)
+    assert found["suspects"] == ["golden"] and "the golden changed, not the program" in found["cause"]
+
+
+def test_diff_refuses_what_it_cannot_find(put, said):
+    put("zfill", "pass", 1)
+    assert said("diff", "zfill") == (
+        2, "zfill did not pass and then fail; give two records: `repro history zfill`\n")  # fmt: skip
+    assert said("diff", "nope", "nope")[0] == 2
+
+
+def test_regressions_since(put, said):
+    today = datetime.datetime.now(datetime.UTC)
+    old = put("vote", "pass", 1)
+    first = put("vote", "fail", 3)
+    put("vote", "fail", 5)
+    fresh = (today - datetime.timedelta(hours=3)).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+    put("zfill", "pass", 1)
+    put("zfill", "fail", 2, date=fresh, digest="other")
+    status, text = said("regressions", "--since", "2026-11-03")
+    assert status == 1 and f"    look: repro diff {old} {first}\n" in text
+    assert {one["claim"] for one in data(said, "regressions")} == {"repros/zfill.py", "repros/vote.py"}
+    assert [one["claim"] for one in data(said, "regressions", "--since", "6h")] == ["repros/zfill.py"]
+    assert said("regressions", "--since", "1h") == (0, "no regression\n")
+    assert said("regressions", "--since", "yesterday")[1].startswith("--since yesterday: write a date (2026-11-20)")
+
+
+def test_matrix(put, said):
+    put("zfill", "pass", 1)
+    put("zfill", "pass", 1, hardware=True)
+    put("vote", "fail", 1, asked="nvidia")
+    text = said("matrix")[1]
+    assert text.startswith(
+        "columns\n    1  sm_90 embedded embedded\n    2  sm_90 embedded p1\n    3  sm_90 nvidia embedded\n\n"
+        "claim  1  2  3  state\nvote   .  .  F  failing\nzfill  p  V  .  validated\n\nV validated  p predicted"
+    )
+    found = data(said, "matrix", "zfill")
+    assert [column["host"] for column in found["columns"]] == ["embedded", "p1"]
+
+
+@pytest.mark.parametrize("command", ["review", "accept", "reject", "unused", "status", "history", "diff",
+                                     "regressions", "matrix"])  # fmt: skip
+def test_help_teaches(capsys, command):
+    with pytest.raises(SystemExit) as left:
+        main([command, "--help"])
+    text = capsys.readouterr().out
+    assert left.value.code == 0 and text.count(f"\n  repro {command}") >= 2
