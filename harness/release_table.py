@@ -1,8 +1,8 @@
 """The table claim x compiler of one run, as Markdown: what each release makes of each claim, and what changed when.
 
 A cell says how the program ended: `pass`; `differs` from expected() or the golden; `CHECK-PTX`, a line that the PTX
-lacks; `rejected` with the diagnostic's id; or another outcome by its name. Bold is what the verdict calls a failure;
-what `nvidia = {...}` announces is none.
+lacks; `rejected` with the diagnostic's id; `accepted` where the claim is that it is rejected; or another outcome by its
+name. Bold is what the verdict calls a failure; what `nvidia = {...}` announces is none.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 BEGIN, END = "<!-- release table -->", "<!-- end of the release table -->"
 NOT_RUN = "not run"
 _SHOWN_NOTES = 120  # characters
+_ENDINGS = {name: name for name in ("CHECK-PTX", "CHECK-SASS")} | {"not rejected": "accepted"}
 
 
 def write(path: Path, compilers: Sequence[str], reports: Iterable[dict[str, Any]]) -> None:
@@ -57,7 +58,7 @@ def ending(data: dict[str, Any]) -> str:
     if kind == "rejected":
         text = f"rejected {detail.get('id') or detail.get('class') or ''}".rstrip()
     elif kind == "outputs" and record["verdict"] not in ("pass", "skip"):
-        text = record["reason"] if record["reason"].startswith("CHECK") else "differs"
+        text = _ENDINGS.get(record["reason"], "differs")
     elif kind == "outputs":
         text = "pass" if record["verdict"] == "pass" else "skipped"
     elif kind == "error":
@@ -113,19 +114,20 @@ def _changes(names: Sequence[str], rows: dict[str, list[str]]) -> list[str]:
 
 
 def _why(cells: dict[str, Any], compilers: Sequence[str]) -> list[str]:
-    """What errors and failures to run said, each text once, with where."""
-    said: dict[str, list[str]] = {}
+    """What errors and failures to run said, each text once, with the claims and the releases."""
+    said: dict[str, dict[str, list[str]]] = {}
     for claim, by in cells.items():
         for name in compilers:
             for text, brief in by.get(name, []):
-                if text == NOT_RUN or "**" in text:
-                    place = f"{claim} {name.replace('nvidia==', '')}"
-                    places = said.setdefault(f"{text}: {_escaped(brief)}", [])
-                    if place not in places:
-                        places.append(place)
+                if (text == NOT_RUN or "**" in text) and brief != "outputs":
+                    places = said.setdefault(f"{text}: {_escaped(brief)}", {}).setdefault(claim, [])
+                    places += [short] if (short := name.replace("nvidia==", "")) not in places else []
     if not said:
         return []
-    return ["What they said:", "", *(f"- {text} ({', '.join(places)})" for text, places in sorted(said.items()))]
+    lines = ["What they said:", ""]
+    for text, claims in sorted(said.items()):
+        lines.append(f"- {text}: " + "; ".join(f"{claim} ({', '.join(places)})" for claim, places in claims.items()))
+    return lines
 
 
 def _escaped(text: str) -> str:

@@ -23,6 +23,7 @@ from harness.transport import Job, LinkDown, Local, Start
 
 PACKAGE = "nvidia-cutlass-dsl"
 _FFI = "apache-tvm-ffi"  # for --enable-tvm-ffi; no release requires it
+_TOOLS = ("nvidia-cuda-nvdisasm",)  # for CHECK-SASS, where this process has it
 _NO_UV = (
     "an environment for a release of NVIDIA's compiler is made by uv, which is not here\n"
     "fix: install uv as its page says (https://docs.astral.sh/uv)"
@@ -56,7 +57,8 @@ class Released:
         self._refusals: dict[tuple[str, ...], str] = {}
 
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
-        needs = tuple(_beside([*package.needs(), _FFI, *job.needs]))
+        tools = [name for name in _TOOLS if _version(name)]
+        needs = tuple(_beside([*package.needs(), _FFI, *tools, *job.needs]))
         if needs in self._refusals:
             raise LinkDown(self._refusals[needs])
         if needs not in self._locals:

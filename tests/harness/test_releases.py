@@ -171,18 +171,20 @@ def test_the_table_says_how_each_ends_and_what_changed():
         *(report("cases", release, "outputs", "pass") for release in (old, new)),
         report("cases", old, "outputs", "fail", reason="CHECK-PTX"),
         report("cases", new, "outputs", "fail", reason="differs from the golden"),
+        report("late", old, "outputs", "fail", reason="not rejected"), report("late", new, "rejected", "pass", id="A"),
         report("gone", old, "error", "fail", "error: AttributeError: no | `x`"),
         report("gone", new, "infra", "infra", "no uv"),
     ])  # fmt: skip
     assert "| claim | 4.3.5 | 4.4.2 |" in text
     assert "| early | **rejected DSLRuntimeError** | pass |" in text
     assert "| cases | **CHECK-PTX** 1, pass 1 | **differs** 1, pass 1 |" in text
+    assert "| late | **accepted** | rejected A |" in text
     assert "| gone | **error AttributeError** | not run |" in text
     assert "`rejected UNSUP_X` under every release, 1 claims: named." in text
-    assert "| as the claim and its header say | 2 | 3 |" in text and "| not run | 0 | 1 |" in text
+    assert "| as the claim and its header say | 2 | 4 |" in text and "| not run | 0 | 1 |" in text
     assert "**rejected DSLRuntimeError** became pass: early" in text
-    assert "- **error AttributeError**: `error: AttributeError: no \\| 'x'` (gone 4.3.5)" in text
-    assert "- not run: `no uv` (gone 4.4.2)" in text
+    assert "- **error AttributeError**: `error: AttributeError: no \\| 'x'`: gone (4.3.5)" in text
+    assert "- not run: `no uv`: gone (4.4.2)" in text
 
 
 def test_a_release_really_runs(write, tmp_path, needs):
