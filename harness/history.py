@@ -84,7 +84,7 @@ def record(
     about = {
         "repro": relative(case.repro.path, root),
         "case": case.name,
-        "asked": outcome.compiler,
+        "asked": host.compiler if host.compiler != EMBEDDED else outcome.compiler,
         "versions": outcome.versions,
         "bundle_sha256": bundle_sha256() if outcome.compiler == EMBEDDED else None,
         "lock_sha256": _lock_sha256(root),

@@ -202,7 +202,6 @@ def _call(module: ModuleType, job: dict[str, Any], header: dict[str, Any], buffe
     if job["runs"] > 1:
         first = (returned, header["outputs"], buffers[: len(header["outputs"])])
         header |= repeat.others(module, job, first, buffers, _arrays)
-    header["durations"]["total_s"] = round(time.monotonic() - started, 4)
 
 
 def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes: int) -> list[dict[str, Any]]:

@@ -194,7 +194,7 @@ def test_what_came_back_becomes_validated_goldens(project, results):
     assert made["host"] == "replay" and made["compiler"]["name"] == "embedded" and made["ptx_sha256"]
     assert list(known.outputs["first"].values()) == [2.0 * i for i in range(32)]
     assert known.outputs["sum"].values()[0] == 4 * (sum(range(32)) - 5) + 200
-    records = [json.loads(line) for file in (project / "repros" / "records").iterdir() for line in open(file)]
+    records = [json.loads(line) for file in (project / "repros" / "records").glob("*.jsonl") for line in open(file)]
     assert {record["verdict"] for record in records} == {"pass"} and len(records) == 5
     assert golden.read(project / "repros/goldens/outside/default.json").identity == {"kind": "out_of_bounds"}
 
