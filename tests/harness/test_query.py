@@ -205,3 +205,25 @@ def test_help_teaches(capsys, command):
         main([command, "--help"])
     text = capsys.readouterr().out
     assert left.value.code == 0 and text.count(f"\n  repro {command}") >= 2
+
+
+def test_from_a_kernel_to_the_lanes_and_the_ptx_that_changed(root, said):
+    """What a real run leaves: PTX as text, the differing lanes, the question; and the way back to a pass."""
+    for name in ("shfl_width", "zfill", "vote"):
+        (root / f"repros/{name}.py").unlink()
+    assert main(["new", "mine"]) == 0
+    path = root / "repros/mine.py"
+    good = path.read_text()
+    kernel = good[: good.index("def expected")]
+    path.write_text(kernel.replace("a[i] * 3.0", "a[i] * 5.0"))
+    assert main(["run", "repros/mine.py", "-p", "n=40"]) == 1
+    said("status")
+    status, text = said("diff", "mine::n=40")
+    assert "--- PTX of " in text and "\n@@ " in text and "repro_sha256" in text
+    found = data(said, "diff", "mine::n=40")
+    (difference,) = found["differences"]
+    assert difference["letter"] == "B" and difference["count"] and sum(difference["lanes"]) == difference["count"]
+    assert difference["first"][0][1].startswith("block 0 warp 0 lane ")
+    path.write_text(good)
+    assert main(["run", "repros/mine.py", "-p", "n=40"]) == 0
+    assert "1 predicted" in said("status", "mine::n=40")[1]
