@@ -24,11 +24,13 @@ ptx() and sass() (kernel -> text, without those that were not kept), rerun (the 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,7 @@ SCHEMA = "2"
 FILE = "index.sqlite"
 TAIL = 64
 CHUNK = 500  # names in one query
+PATIENCE_S = 20.0  # for other processes to close the file
 _TABLES = """
 create table meta (key text primary key, value text);
 create table file (path text primary key, size int, mtime_ns int, offset int, tail text);
@@ -72,14 +75,9 @@ class Index:
         self.path = self.root / store.LOCAL / FILE
         self._folders = store.record_folders(self.root)
         self._db: sqlite3.Connection | None = None
-        files = self._files()
-        try:
-            self._db = self._connect(self.path) if self.path.exists() else None
-            fresh = self._db is not None and self._update(files)
-        except (sqlite3.Error, OSError, KeyError, ValueError, TypeError):
-            fresh = False
-        if not fresh:
-            self.rebuild(files)
+        self._lock: int | None = None
+        if not (self._hold(fcntl.LOCK_SH) and self._take_up()):
+            self.rebuild()
 
     def __enter__(self) -> Index:
         return self
@@ -88,6 +86,12 @@ class Index:
         self.close()
 
     def close(self) -> None:
+        self._disconnect()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _disconnect(self) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
@@ -211,34 +215,71 @@ class Index:
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):
                 raise
-        self.rebuild(self._files())
+        self.rebuild()
         return self._db.execute(sql, values).fetchall()
 
     # --- writing ---
 
-    def rebuild(self, files: dict[str, tuple[int, int]] | None = None) -> None:
-        """Make the index anew beside the old one and put it in its place; in memory where it cannot be written."""
-        files = self._files() if files is None else files
-        self.close()
+    def rebuild(self) -> None:
+        """Make the index anew, beside the old one and then in its place; in memory where it cannot be written."""
+        self._disconnect()
+        if self._hold(fcntl.LOCK_EX) and self._replace():
+            return
+        self._disconnect()
+        self._db = self._connect(":memory:")
+        self._fill(self._files())
+
+    def _replace(self) -> bool:
+        """Put a new file in the place of the old one; no other process has it open. Whether that could be done."""
         part = self.path.with_name(f".{FILE}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
         try:
-            store.make_folder(self.path.parent)
             store.sweep(self.path.parent)
             self._db = self._connect(part, sync=False)
-            self._fill(files)
-            self.close()
+            self._fill(self._files())
+            self._disconnect()
             with open(part, "rb") as file:
                 os.fsync(file.fileno())
+            for old in (self.path, self.path.with_name(FILE + "-journal")):  # a journal must not meet another file
+                old.unlink(missing_ok=True)
             os.replace(part, self.path)
             self._db = self._connect(self.path)
+            return self._hold(fcntl.LOCK_SH)
         except (OSError, sqlite3.Error):
-            self.close()
-            self._db = self._connect(":memory:")
-            self._fill(files)
+            self._disconnect()
+            return False
         finally:
-            for left in (part, part.with_name(part.name + "-journal")):
-                with contextlib.suppress(OSError):
-                    left.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+    def _hold(self, how: int) -> bool:
+        """Hold the lock that says who has the file open: shared, or exclusive to replace it. False after a while."""
+        try:
+            if self._lock is None:
+                store.make_folder(self.path.parent)
+                self._lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            end = time.monotonic() + PATIENCE_S
+            while True:
+                try:
+                    fcntl.flock(self._lock, how | fcntl.LOCK_NB)
+                    return True
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        return False
+                    time.sleep(0.01)
+        except OSError:
+            return False
+
+    def _take_up(self) -> bool:
+        """Open the file and take what was appended since; False where it must be made anew."""
+        for _ in range(2):  # another process may have read what was appended after we looked
+            try:
+                files = self._files()
+                self._db = self._db or (self._connect(self.path) if self.path.exists() else None)
+                if self._db is not None and self._update(files):
+                    return True
+            except (sqlite3.Error, OSError, KeyError, ValueError, TypeError):
+                return False
+        return False
 
     def _connect(self, path: Path | str, sync: bool = True) -> sqlite3.Connection:
         db = sqlite3.connect(path, timeout=30, isolation_level=None)

@@ -90,6 +90,9 @@ for n in range(40):
         with open_index(root) as records:
             mine = [cell for cell in records.cells(gone=True) if cell.case == f"w={{me}}"]
             assert mine[0].passes == n + 1, (mine, n)
+            if n % 16 == me:
+                records.rebuild()
+                assert records.count() > n
 """
 
 
