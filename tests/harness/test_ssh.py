@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -224,8 +225,13 @@ def test_a_gpu_there(on_host, write, fake_driver, tmp_path):
     host = on_host(env=f"LD_LIBRARY_PATH={fake_driver}")
     repro = write(ARRAY, 'arch = "sm_90a"')
     lock = gpu_lock.take("07" * 16, print, lambda: None)
-    timer = threading.Timer(1.0, os.close, [lock])
-    timer.start()
+
+    def release_when_waited_for():
+        end = time.monotonic() + 60
+        while not host.notes and time.monotonic() < end:
+            time.sleep(0.05)
+        os.close(lock)
+    threading.Thread(target=release_when_waited_for).start()
     outcome = host.run(repro)
     assert outcome.kind == "outputs", outcome.text
     assert host.notes == [f"p1: waiting for the GPU: process {os.getpid()} has it"]
