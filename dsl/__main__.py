@@ -67,7 +67,8 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
     from dsl.core.errors import PortabilityWarning
     from dsl.core.source import keep_executed_texts
     from dsl.launch.device import DeviceMissing
-    warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
+    if options.portable or not sys.warnoptions:           # python -W decides where it is given
+        warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
     if options.compiler == "nvidia" and (ours := {"mlir", "llvm"}.intersection(options.show)):
         print(f"dsl: --show {min(ours)}: NVIDIA's compiler shows ptx and sass", file=sys.stderr)
         return 2

@@ -239,7 +239,7 @@ host(from_dlpack(np.zeros(4, np.int32)))
     assert (running.returncode, errors) == (130, "dsl: stopped\n")
 
 
-def test_what_upstream_rejects_is_warned_of_or_refused(tmp_path):
+def test_what_upstream_rejects_is_warned_of_or_refused(tmp_path, monkeypatch):
     (tmp_path / "author.py").write_text(HEAD + """\
 @cute.jit
 def host(n: cutlass.Int32):
@@ -257,6 +257,9 @@ host(5)
                                           "NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)")
     strict = dsl("author.py", "--device", "emulator", "--portable", folder=tmp_path)
     assert strict.returncode == 1 and strict.stderr.startswith("author.py:10:13: UNSUP_EARLY_EXIT\n    break\n    ^^^^^ ")
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    quiet = dsl("author.py", "--device", "emulator", folder=tmp_path)
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "0\n1\n", "")
 
 
 EXECUTED = """\

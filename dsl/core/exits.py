@@ -88,11 +88,12 @@ class Exits:
         made: list[ast.stmt] = []
         flags: set[str] = set()
         for position, statement in enumerate(statements):
+            leaves = _leaves(statement)
             lowered, set_here = self._statement(statement)
             made += lowered
             flags |= set_here
             rest = statements[position + 1:]
-            if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
+            if leaves:
                 break                                               # the rest is unreachable
             if set_here and rest:
                 self.depth.append(len(self.loops))                  # the guard will be a closure
@@ -236,6 +237,15 @@ def _parts(statement: ast.stmt) -> list[list[ast.stmt]]:
         return []
     parts = [getattr(statement, name, None) or [] for name in ("body", "orelse", "finalbody")]
     return parts + [handler.body for handler in getattr(statement, "handlers", ())]
+
+
+def _leaves(statement: ast.stmt) -> bool:
+    """Whether every path through `statement` ends in an exit, so that what follows it is never reached."""
+    if isinstance(statement, ast.If):
+        return any(map(_leaves, statement.body)) and any(map(_leaves, statement.orelse))
+    if isinstance(statement, (ast.For, ast.While)):
+        return any(map(_leaves, statement.orelse)) and not _breaks(statement.body)
+    return isinstance(statement, (ast.Return, ast.Break, ast.Continue))
 
 
 def _falls_through(statements: list[ast.stmt]) -> bool:

@@ -271,3 +271,28 @@ def test_a_loop_variable_that_is_not_read_after_its_loop_is_no_state_of_the_loop
         warnings.simplefilter("ignore")
         program(3, from_dlpack(out))
     assert out.tolist() == [2, 1, -1]
+
+
+def test_what_no_path_reaches_is_not_compiled():
+    """Nothing in it is checked: `last` is no variable of a path that gets there."""
+    @cute.jit
+    def program(n: Int32, out: cute.Tensor):
+        k = 0
+        while k < n:
+            k += 1
+        else:
+            if n > 2:
+                out[0] = k
+                return
+            for last in range(n):
+                out[1] = last
+            return
+        out[2] = last
+    results = []
+    for n in (5, 2):
+        out = np.full(3, -1, np.int32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program(n, from_dlpack(out))
+        results.append(out.tolist())
+    assert results == [[5, -1, -1], [-1, 1, -1]]
