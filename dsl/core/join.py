@@ -407,9 +407,11 @@ class Join:
 
     def _partial(self, name: Name, path: str, a: object, b: object):
         """A variable that an arm, or a path in it, has not assigned."""
-        for value in (a, b):
-            if isinstance(value, Conflict) or value is UNUSED:
+        for value, other, side in ((a, b, 1), (b, a, 0)):
+            if isinstance(value, Conflict):
                 return Same(value)
+            if value is UNUSED:                         # where that arm leads, nothing reads it
+                return Same(other) if isinstance(other, Unbound) else self._alone(other, side)
         missing = [missing_of(value) or (arm.missing,) if isinstance(value, Unbound) else ()
                    for arm, value in zip(self.arms, (a, b))]
         bare = [type(value) is Unbound for value in (a, b)]

@@ -296,3 +296,22 @@ def test_what_no_path_reaches_is_not_compiled():
             program(n, from_dlpack(out))
         results.append(out.tolist())
     assert results == [[5, -1, -1], [-1, 1, -1]]
+
+
+def test_a_loop_variable_before_a_return_keeps_its_value_on_the_other_path():
+    @cute.jit
+    def program(n: Int32, out: cute.Tensor):
+        v = n * 2
+        if n > 3:
+            for v in range(3):
+                out[1] = v
+            return
+        out[0] = v
+    results = []
+    for n in (5, 2):
+        out = np.full(2, -1, np.int32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program(n, from_dlpack(out))
+        results.append(out.tolist())
+    assert results == [[-1, 2], [4, -1]]
