@@ -136,7 +136,11 @@ def shift(name: str, a: Value, amount: Value, signed: bool, static_amount: int |
     if name == "shr" and signed:
         clamped = select(inside, amount, _constant_like(amount, width - 1))
         return mlir.result(spelled, a.type, a, clamped)
-    shifted = mlir.result(spelled, a.type, a, select(inside, amount, _constant_like(amount, 0)))
+    if width == 64:         # LLVM 22 makes a PTX shift of the same amount, cut to 32 bits, of a select between the two
+        safe = binary("and", amount, _constant_like(amount, width - 1), False)
+    else:
+        safe = select(inside, amount, _constant_like(amount, 0))
+    shifted = mlir.result(spelled, a.type, a, safe)
     return select(inside, shifted, _constant_like(a, 0))
 
 
