@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.metadata
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -167,7 +168,7 @@ def bundle_sha256() -> str | None:
         from harness import package
 
         return sha256(json.dumps({n: hashlib.sha256(d).hexdigest() for n, d in sorted(package.ours().files.items())}))
-    except Exception:
+    except importlib.metadata.PackageNotFoundError:
         return None
 
 

@@ -17,7 +17,6 @@ from harness.index import Cell, Index, Record, as_table, combine
 from harness.session import UsageError
 
 BAD = (states.CONTRADICTED, states.REGRESSED, states.FLAKY, states.FAILING)
-EFFECTS = ("golden_sha256", "ptx.", "sass.")  # what follows from other fields
 _AGO = re.compile(r"(\d+)([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 

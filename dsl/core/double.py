@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from dsl.core import arith, mlir
-from dsl.core.dtypes import Boolean, Float64, Int32, Int64, Int128, Uint64
+from dsl.core.dtypes import Boolean, Float64, Int32, Int64, Uint64
 from dsl.core.power import loop
 
 _LN2_HIGH, _LN2_LOW = 0.6931471804855391, 7.440617109802979e-11 + 2.0941744292700725e-21      # high: 33 bits

@@ -8,10 +8,9 @@ measured of release 4.8.1 of NVIDIA's compiler (docs/types.md).
 from __future__ import annotations
 
 import math
-import struct
 
-from dsl.core import arith, conversion, mlir
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
+from dsl.core import conversion, mlir
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.formats import FORMATS, round_to
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import mlir, trace
-from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric, of_python
+from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.heap import MISSING, Change, Heap, inherited, is_plain, kind_of, put, same, slot_name, slots_of
 from dsl.core.pointer import Pointer

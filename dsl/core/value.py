@@ -11,7 +11,7 @@ import operator
 from dsl.core import arith, elementary, mlir, power
 from dsl.core.conversion import is_bits
 from dsl.core.dtypes import Boolean, Float32, Int32, Numeric, TFloat32, is_dynamic, numeric, of_python, promote
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.unbound import Unbound
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dsl.core.errors import DSLUserCodeError
 from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import cache, limits, options, session
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch

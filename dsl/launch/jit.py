@@ -13,7 +13,7 @@ import linecache
 import types
 from collections.abc import Callable
 
-from dsl.core import control, rewrite, trace
+from dsl.core import rewrite, trace
 from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar

@@ -27,7 +27,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from dsl.core.trace import COOPERATIVE, PROGRAMMATIC

@@ -8,7 +8,6 @@ as `make_ptr` makes one. What lives in the function's own memory (a tensor, a fr
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dsl.core import mlir, trace, tree

@@ -15,7 +15,7 @@ from dsl.core.dtypes import Boolean, Float32, Numeric, NumericMeta, is_dynamic, 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.value import type_name
 from dsl.layout import LayoutError
-from dsl.layout.int_tuple import text, wrap
+from dsl.layout.int_tuple import text
 from dsl.layout.layout import check_coord
 from dsl.tile import broadcast
 from dsl.tile.index import as_index

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from dsl.core.dtypes import Int32, Numeric
 from dsl.core.errors import DSLUserCodeError

@@ -273,6 +273,15 @@ def test_a_loop_variable_that_is_not_read_after_its_loop_is_no_state_of_the_loop
     assert out.tolist() == [2, 1, -1]
 
 
+def _written(program, n: int, count: int) -> list[int]:
+    """What `program(n, out)` leaves in `out`, `count` numbers that start as -1."""
+    out = np.full(count, -1, np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program(n, from_dlpack(out))
+    return out.tolist()
+
+
 def test_what_no_path_reaches_is_not_compiled():
     """Nothing in it is checked: `last` is no variable of a path that gets there."""
     @cute.jit
@@ -288,14 +297,7 @@ def test_what_no_path_reaches_is_not_compiled():
                 out[1] = last
             return
         out[2] = last
-    results = []
-    for n in (5, 2):
-        out = np.full(3, -1, np.int32)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program(n, from_dlpack(out))
-        results.append(out.tolist())
-    assert results == [[5, -1, -1], [-1, 1, -1]]
+    assert [_written(program, n, 3) for n in (5, 2)] == [[5, -1, -1], [-1, 1, -1]]
 
 
 def test_a_loop_variable_before_a_return_keeps_its_value_on_the_other_path():
@@ -307,11 +309,4 @@ def test_a_loop_variable_before_a_return_keeps_its_value_on_the_other_path():
                 out[1] = v
             return
         out[0] = v
-    results = []
-    for n in (5, 2):
-        out = np.full(2, -1, np.int32)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program(n, from_dlpack(out))
-        results.append(out.tolist())
-    assert results == [[-1, 2], [4, -1]]
+    assert [_written(program, n, 2) for n in (5, 2)] == [[-1, 2], [4, -1]]

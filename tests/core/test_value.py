@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.core import dtypes, mlir, value
+from dsl.core import dtypes, value
 from dsl.core.dtypes import Boolean, Float16, Float32, Int8, Int32, Int64, Uint8, Uint32
 
 

@@ -198,7 +198,7 @@ def test_a_release_really_runs(write, tmp_path, needs):
     finally:
         run.close()
     if "has no environment here" in outcome.text:
-        pytest.skip(outcome.text)
+        (pytest.fail if judge.in_ci() else pytest.skip)(outcome.text)
     assert outcome.kind == "outputs", outcome.text
     assert outcome.outputs["out"].values().tolist() == [2 * n for n in range(32)]
     assert outcome.facts["compiler"] == {"name": "nvidia", "version": installed or "4.8.1"}

@@ -76,11 +76,6 @@ def _smem_total(body):
     return body.cast("trunc", body.load("smem_bytes", constant=True), "i64", "i32"), 32
 
 
-def _linear_block(body) -> str:
-    row = body.add(body.mul(body.threads["block_z"], _grid(body, 1)), body.threads["block_y"])
-    return body.add(body.mul(row, _grid(body, 0)), body.threads["block_x"])
-
-
 _SCALARS = {
     "laneid": lambda body: (_lane(body), 32),
     "warpid": lambda body: (body.lshr(body.threads["linear"], 5), 32),
