@@ -80,8 +80,8 @@ def _server(compiler: str) -> subprocess.Popen:
 
 
 def _end(process: subprocess.Popen) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.close()
+    """Kill it: a fork of this process may hold the other end of its stdin, and then it never sees the end of that."""
+    process.kill()
     process.wait()
 
 
