@@ -157,10 +157,13 @@ def _serve(request_reader: int, reply_writer: int, words: int) -> None:
     """The child: answer until the parent is gone, running nothing of the parent's on the way out."""
     try:
         faulthandler.disable()
+        _keep_open(0, 1, 2, request_reader, reply_writer, words)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGABRT, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(words, 1)
         os.dup2(words, 2)
         with os.fdopen(request_reader, "rb") as requests, os.fdopen(reply_writer, "wb") as replies:
             while True:
@@ -175,3 +178,11 @@ def _serve(request_reader: int, reply_writer: int, words: int) -> None:
                 replies.flush()
     finally:
         os._exit(0)
+
+
+def _keep_open(*kept: int) -> None:
+    """Close every other file: who waits for the end of a pipe of the parent's must not wait for this child."""
+    edges = [-1, *sorted(kept), os.sysconf("SC_OPEN_MAX")]
+    for below, above in zip(edges, edges[1:]):
+        if below + 1 < above:                    # closerange(0, 0) closes them all
+            os.closerange(below + 1, above)

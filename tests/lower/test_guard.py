@@ -87,6 +87,19 @@ def test_fork_of_this_process_gets_a_child_of_its_own():
     assert guard._child.pid == mine
 
 
+def test_the_child_holds_no_file_of_its_parent():
+    """A process that waits for the end of a pipe from here would wait for the child too."""
+    guard.end()
+    reader, writer = os.pipe()
+    guarded(len, "abc", subject="text")
+    os.close(writer)
+    os.set_blocking(reader, False)
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+    held = {os.readlink(f"/proc/{guard._child.pid}/fd/{number}") for number in range(3)}
+    assert held.isdisjoint(os.readlink(f"/proc/self/fd/{number}") for number in (1, 2))
+
+
 def test_work_that_spends_its_child_is_the_last_there():
     first = guarded(os.getpid, subject="pid")
     assert guarded(os.getpid, subject="pid", spends=True) == first
