@@ -126,6 +126,21 @@ def divide_floor(a: Value, b: Value, signed: bool, static_divisor: int | None = 
     return select(binary("and", inexact, opposite, True), lower, quotient)
 
 
+def modulo_floor(a: Value, b: Value, signed: bool, static_divisor: int | None = None) -> Value:
+    """`a - b * floor(a / b)`: it has the sign of `b`. x % 0 is x for integers, NaN for floats."""
+    if is_float(a):
+        quotient = divide_floor(a, b, signed)
+        return binary("sub", a, binary("mul", b, quotient, True), True)
+    remainder = divide_truncating(a, b, signed, static_divisor)[1]
+    if not signed:
+        return remainder
+    other_sign = compare("lt", binary("xor", remainder, b, True), _constant_like(a, 0), True)
+    wanted = binary("and", other_sign, compare("ne", remainder, _constant_like(a, 0), True), True)
+    if static_divisor is None or static_divisor == 0:
+        wanted = binary("and", wanted, compare("ne", b, _constant_like(b, 0), True), True)
+    return select(wanted, binary("add", remainder, b, True), remainder)
+
+
 def shift(name: str, a: Value, amount: Value, signed: bool, static_amount: int | None = None) -> Value:
     """`shl`, or `shr` (arithmetic where `signed`); amounts at or past the width shift everything out."""
     width = element(a.type).width

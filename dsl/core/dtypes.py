@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from dsl.core import conversion, mlir
+from dsl.core import conversion, mlir, rules
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.formats import FORMATS, round_to
 
@@ -155,8 +155,8 @@ class Numeric(metaclass=NumericMeta):
             if to.is_integer and to._exact_range is None:       # such a type has no static values
                 return mlir.constant(int(self.value), to.carrier)
             return to.wrapped(self.value) if to.is_integer and type(self).is_integer else to.wrap(self.value)
-        mlir.check_owner(self.owner)
-        return self.value if to is type(self) else conversion.convert(self.value, type(self), to)
+        value = mlir.owned(self.value, self.owner)
+        return value if to is type(self) else conversion.convert(value, type(self), to)
 
     def to(self, dtype: type[Numeric]):
         """This number as `dtype`; `to(int)` and `to(float)` give a Python number and need a static one."""
@@ -187,8 +187,7 @@ class Numeric(metaclass=NumericMeta):
     def ir(self) -> mlir.Value:
         """The SSA value; a static number becomes a constant."""
         if isinstance(self.value, mlir.Value):
-            mlir.check_owner(self.owner)
-            return self.value
+            return mlir.owned(self.value, self.owner)
         return mlir.constant(type(self).constant_of(self.value), self.carrier)
 
     @classmethod
@@ -371,6 +370,8 @@ def numeric(value: object) -> Numeric | None:
     """`value` as a Numeric, or None where it is no number."""
     if isinstance(value, Numeric):
         return value
+    if (own := rules.current().number) is not None:
+        return own(value)
     dtype = of_python(value)
     return dtype(value) if dtype else None
 
@@ -388,6 +389,8 @@ def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
     """The type in which `a op b` is computed. Raises DSLUserCodeTypeError where the two have none."""
     if a is b:
         return a
+    if (own := rules.current().promote) is not None:
+        return own(a, b)
     if a.is_float and b.is_float:
         return _promote_floats(a, b)
     if a.is_float or b.is_float:

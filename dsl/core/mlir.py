@@ -180,6 +180,19 @@ def check_owner(owner: object) -> None:
                                fix="pass it to this function as an argument", id="VALUE_OF_ANOTHER_FUNCTION")
 
 
+def owned(value: Value, owner: object) -> Value:
+    """`value` where the function being traced can use it: itself, or what that function adopts it as.
+
+    Raises DSLUserCodeError for a value of a function that this one cannot reach.
+    """
+    if owner is not _functions[-1]:
+        adopt = getattr(_functions[-1], "adopt", None)
+        if adopt is not None:
+            return adopt(value, owner)
+        check_owner(owner)
+    return value
+
+
 def op(name: str, results: Sequence[Type] = (), operands: Sequence[Value] = (),
        attributes: dict | None = None, regions: int = 0) -> Operation:
     """Append op `name` to the current block, located at the author's expression."""
@@ -249,6 +262,12 @@ def store(value: Value, address: Value, alignment_bytes: int) -> None:
     op("llvm.store", [], [value, address], {"alignment": int_attr(alignment_bytes)})
 
 
+def set_inputs(function: Operation, inputs: Sequence[Type]) -> None:
+    """Let an `llvm.func` without a result take `inputs`, as its entry block does."""
+    with context, unknown:
+        function.attributes["function_type"] = type_attr(_llvm.FunctionType.get(Type.parse("!llvm.void"), list(inputs)))
+
+
 class Module:
     """A module being built: functions as ops, declarations as text."""
 
@@ -268,14 +287,18 @@ class Module:
         return symbol
 
     def function(self, name: str, inputs: Sequence[Type], result: Type | None = None,
-                 attributes: dict | None = None) -> tuple[Operation, Block]:
-        """An `llvm.func` and its entry block, whose terminator (llvm.return) the caller appends."""
+                 attributes: dict | None = None, attached: bool = True) -> tuple[Operation, Block]:
+        """An `llvm.func` and its entry block, whose terminator (llvm.return) the caller appends.
+
+        One that is not `attached` comes into the module when the caller appends it to `body`.
+        """
         with context, unknown:
             type_ = _llvm.FunctionType.get(result or Type.parse("!llvm.void"), list(inputs))
             made = Operation.create("llvm.func", regions=1, loc=location(),
                                     attributes={"sym_name": string_attr(name), "function_type": type_attr(type_),
                                                 **(attributes or {})})
-            self.body.append(made)
+            if attached:
+                self.body.append(made)
             return made, made.regions[0].blocks.append(*inputs, arg_locs=[made.location] * len(inputs))
 
     def text(self) -> str:

@@ -43,8 +43,7 @@ class Pointer:
     @property
     def address(self) -> mlir.Value:
         """The SSA value. Raises DSLUserCodeError in another function than the pointer was made in."""
-        mlir.check_owner(self._owner)
-        return self._address
+        return mlir.owned(self._address, self._owner)
 
     @property
     def value_type(self) -> type[Numeric]:

@@ -33,7 +33,7 @@ def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionTyp
 def rewritten_code(function: types.FunctionType, grammar: Grammar) -> types.CodeType:
     """The code object of `function` rewritten. Raises DSLUserCodeError where there is no source to read."""
     definition = copy.deepcopy(find_definition(function))       # the file's tree is shared
-    rewriter = _Rewriter(function.__code__.co_filename, grammar, Resolver(function))
+    rewriter = (grammar.rewriter or Rewriter)(function.__code__.co_filename, grammar, Resolver(function))
     if isinstance(definition, ast.Lambda):
         rewritten = rewriter.visit(definition)
         rewritten.args = rewriter.without_defaults(rewritten.args)
@@ -150,7 +150,7 @@ def _mark_last(statements: list[ast.stmt]) -> None:
         _mark_last(made[-1].body)
 
 
-class _Rewriter(Expressions):
+class Rewriter(Expressions):
     """Rewrites statements."""
 
     around: tuple[str, ...] = ()     # the tests that decide whether the statement runs, the innermost last

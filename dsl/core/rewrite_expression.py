@@ -21,7 +21,8 @@ class Grammar:
     and calls the hook of that name for its bounds.
     `calls`: builtins (or other functions) replaced by hooks of that name; `named`: those that are also given the texts of
     their arguments. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
-    undecorated functions, whose statements are Python's own where they are static.
+    undecorated functions, whose statements are Python's own where they are static. `rewriter`: a subclass of
+    core.rewrite.Rewriter for statements that only this surface has.
     """
 
     hooks: Any
@@ -31,6 +32,7 @@ class Grammar:
     named: dict = field(default_factory=dict)
     warns_of_exits: bool = False
     by_value: bool = False
+    rewriter: type | None = None
 
     def is_static(self, callee: object) -> bool:
         return any(callee is marker for marker in self.static)

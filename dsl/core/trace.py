@@ -202,7 +202,7 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_failed))       # not when the inter
 
 
 @contextlib.contextmanager
-def _tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
+def tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
     """Trace into `state`. A function that fails is never freed: its half-made ops still use each other's values, and
     MLIR does not survive destroying them in any order."""
     _stack.append(state)
@@ -212,6 +212,17 @@ def _tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
     except BaseException:
         _failed.extend(_stack)
         raise
+    finally:
+        _stack.pop()
+
+
+@contextlib.contextmanager
+def within(state: HostTrace | KernelTrace, block: mlir.Block) -> Iterator[None]:
+    """Go on in `block` of a function whose tracing has begun, in this `with`."""
+    _stack.append(state)
+    try:
+        with mlir.function_of(state), mlir.inside(block):
+            yield
     finally:
         _stack.pop()
 
@@ -238,11 +249,11 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
     operation, state.entry = state.module.function("host", [mlir.ptr()], mlir.i32)
     state.module.declare("dsl_launch", "llvm.func @dsl_launch(i64, i32, !llvm.ptr, !llvm.ptr) -> i32")
     slots = state.slots
-    with _tracing(state), mlir.inside(state.entry):
+    with tracing(state), mlir.inside(state.entry):
         block = state.entry.arguments[0]
         state.handle = mlir.load(block, mlir.i64, 8)
-        values = [_load_argument(argument, block, slots) for argument in arguments]
-        named = {key: _load_argument(argument, block, slots) for key, argument in (keywords or {}).items()}
+        values = [load_argument(argument, block, slots) for argument in arguments]
+        named = {key: load_argument(argument, block, slots) for key, argument in (keywords or {}).items()}
         try:
             returned = function(*values, **named)
         except LayoutError as error:
@@ -251,7 +262,7 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
             raise error if isinstance(error, DSLUserCodeError) else endless(error) from None
         _refuse_unlaunched(state)
         mlir.op("llvm.return", [], [mlir.constant(0, mlir.i32)])
-        _finish(operation, state)
+        finish(operation, state)
     device = state.device.text() if state.kernels else ""
     text = state.module.text()
     for entry, scratch in state.buried:
@@ -264,7 +275,8 @@ def symbol(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]", "_", name)
 
 
-def _load_argument(argument, block: mlir.Value, slots: list[str]):
+def load_argument(argument, block: mlir.Value, slots: list[str]):
+    """The value of an argument, read from the argument block into new slots where a call brings it."""
     if not hasattr(argument, "slot_formats"):
         return argument
     values = []
@@ -283,7 +295,7 @@ def _refuse_unlaunched(state: HostTrace) -> None:
                                       id="LAUNCH_NEVER_ISSUED")
 
 
-def _finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
+def finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
     """Verify a traced function, and simplify its loops."""
     try:
         operation.verify()
@@ -307,7 +319,7 @@ def _place_in(diagnostic: str) -> Span | None:
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
 
-def _param(leaf) -> tuple[str, int, mlir.Type]:
+def param_of(leaf) -> tuple[str, int, mlir.Type]:
     """Kind, size in bytes and MLIR type of the kernel parameter that carries `leaf`."""
     if isinstance(leaf, Pointer):
         return "ptr", 8, leaf.ir_type()
@@ -322,17 +334,17 @@ def _param(leaf) -> tuple[str, int, mlir.Type]:
     return kind, size_bytes, mlir.i8 if str(leaf.value.type) == "i1" else leaf.value.type
 
 
-def _to_param(leaf) -> mlir.Value:
+def to_param(leaf) -> mlir.Value:
     return mlir.result("arith.extui", mlir.i8, leaf.ir()) if leaf.ir_type() == mlir.i1 else leaf.ir()
 
 
-def _from_param(leaf, argument: mlir.Value):
+def from_param(leaf, argument: mlir.Value):
     if leaf.ir_type() == mlir.i1:
         argument = mlir.result("arith.trunci", mlir.i1, argument)
     return leaf.with_ir(argument)
 
 
-def _triple(value, what: str) -> list[Numeric]:
+def triple(value, what: str) -> list[Numeric]:
     """Three Int32 extents from an int, a dynamic value or a sequence of up to three."""
     values = list(value) if isinstance(value, (tuple, list)) else [value]
     if not 1 <= len(values) <= 3 or any(numeric(v) is None for v in values):
@@ -364,34 +376,39 @@ def launch(name: str, function: Callable, arguments: Sequence, config: Launch,
     """
     state = host()
     leaves, node = tree.flatten(tuple(arguments), promote=False)
-    block = _triple(config.block, "block")
+    block = triple(config.block, "block")
     made = _trace_kernel(state, name, function, arguments, leaves, node, block)
+    emit_launch(state, dataclasses.replace(made, asked_bytes=asked(made.smem_bytes)), config, block, leaves)
+
+
+def emit_launch(state: HostTrace, made: Kernel, config: Launch, block: list[Numeric], leaves: Sequence) -> None:
+    """Append `made` to the kernels of `state`, and its launch with parameters `leaves` to the host function."""
     index = len(state.kernels)
-    state.kernels.append(dataclasses.replace(made, asked_bytes=asked(made.smem_bytes)))
+    state.kernels.append(made)
     record = _launch_record(config, block, made)
     params = entry_alloca(mlir.ptr(), max(len(leaves), 1), 8)
     for position, leaf in enumerate(leaves):
-        _, size_bytes, type_ = _param(leaf)
+        _, size_bytes, type_ = param_of(leaf)
         cell = entry_alloca(type_, 1, 8)
-        mlir.store(_to_param(leaf), cell, size_bytes)
+        mlir.store(to_param(leaf), cell, size_bytes)
         mlir.store(cell, mlir.gep(params, mlir.ptr(), position), 8)
     mlir.call("dsl_launch", mlir.i32, state.handle, mlir.constant(index, mlir.i32), record, params)
 
 
 def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Sequence, leaves: list, node: tree.Node,
                   block: list[Numeric]) -> Kernel:
-    params = [_param(leaf) for leaf in leaves]
+    params = [param_of(leaf) for leaf in leaves]
     unique = f"kernel_{symbol(name)}_{len(state.kernels)}"
     attributes = {"nvvm.kernel": mlir.unit_attr()}
     if not any(is_dynamic(extent) for extent in block):
         attributes["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
     operation, entry = state.device.function(unique, [type_ for _, _, type_ in params], None, attributes)
     traced = KernelTrace(unique, state.device, entry=entry)
-    with _tracing(traced), mlir.inside(entry):
-        inner = iter([_from_param(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
+    with tracing(traced), mlir.inside(entry):
+        inner = iter([from_param(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
         function(*tree.unflatten(node, inner, tuple(arguments)))
         mlir.op("llvm.return")
-        _finish(operation, traced)
+        finish(operation, traced)
     return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes,
                   tuple(traced.allocations), here())
 
@@ -399,7 +416,7 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
 def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.Value:
     smem = Int32(made.smem_bytes if config.smem is None else config.smem)
     record = entry_alloca(mlir.i8, _RECORD_BYTES, 8)
-    words = [*_triple(config.grid, "grid"), *block, *_triple(config.cluster, "cluster"), smem]
+    words = [*triple(config.grid, "grid"), *block, *triple(config.cluster, "cluster"), smem]
     for position, word in enumerate(words):
         mlir.store(word.ir(), mlir.gep(record, mlir.i32, position), 4)
     stream = Int64(config.stream if config.stream is not None else 0)

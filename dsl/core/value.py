@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 
-from dsl.core import arith, elementary, mlir, power
+from dsl.core import arith, elementary, mlir, power, rules
 from dsl.core.conversion import is_bits
 from dsl.core.dtypes import Boolean, Float32, Int32, Numeric, TFloat32, is_dynamic, numeric, of_python, promote
 from dsl.core.errors import DSLUserCodeTypeError
@@ -29,6 +29,8 @@ _INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
 
 def _operation_type(name: str, a: object, b: object) -> type[Numeric]:
     """The type `a name b` is computed in."""
+    if (own := rules.current().operation) is not None:
+        return own(name, type(numeric(a)), type(numeric(b)))
     dtype = promote(type(numeric(a)), type(numeric(b)))
     if name == "truediv" and dtype.is_integer:
         return Float32
@@ -52,7 +54,7 @@ def operate(name: str, a: object, b: object):
     if name in _INTEGER_ONLY and not dtype.is_integer:
         raise DSLUserCodeTypeError(f"`{_SIGNS[name]}` needs integers, and one side is {dtype}",
                                    fix="convert it first, for example `Int32(x)`")
-    if name == "truediv" and dtype is Float32:              # of integers: their common type comes first
+    if name == "truediv" and dtype is Float32 and rules.current() is rules.CUTE:              # of integers: their common type comes first
         common = promote(type(left), type(right))
         left, right = common(left), common(right)
     a, b = dtype(left), dtype(right)
@@ -84,7 +86,7 @@ def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
 
 
 def _emit(name: str, dtype: type[Numeric], a: Numeric, b: Numeric) -> mlir.Value:
-    if dtype is Boolean and name == "add":                  # True + True is True
+    if dtype is Boolean and name == "add" and not rules.current().modular_bool:         # True + True is True
         name = "or"
     static = None if is_dynamic(b) else b.value
     if name == "pow":
@@ -94,6 +96,8 @@ def _emit(name: str, dtype: type[Numeric], a: Numeric, b: Numeric) -> mlir.Value
         return arith.binary("div", x, y, True)
     if name == "floordiv":
         return arith.divide_floor(x, y, dtype.signed, static)
+    if name == "mod" and rules.current().floor_mod:
+        return arith.modulo_floor(x, y, dtype.signed, static)
     if name == "mod":
         return elementary.call("fmod", x, y) if dtype.is_float else \
             arith.divide_truncating(x, y, dtype.signed, static)[1]

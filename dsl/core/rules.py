@@ -1,0 +1,45 @@
+"""A surface's rules for numbers, as data: what Python's numbers become, and the type an operator computes in.
+
+The arithmetic itself is core's for every surface. Without rules in force it is CuTe DSL's (docs/types.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What differs between surfaces; None and False leave what CuTe DSL does.
+
+    `number(value)`: a Python number as a Numeric, None where it is none. `promote(type, type)`: their common type.
+    `operation(name, type, type)`: the type `a name b` is computed in. `floor_mod`: `%` follows the divisor's sign, also
+    of floats. `modular_bool`: Booleans are numbers of one bit, whose sum wraps.
+    """
+
+    number: Callable | None = None
+    promote: Callable | None = None
+    operation: Callable | None = None
+    floor_mod: bool = False
+    modular_bool: bool = False
+
+
+CUTE = Rules()
+_current = [CUTE]
+
+
+def current() -> Rules:
+    """The rules in force."""
+    return _current[-1]
+
+
+@contextlib.contextmanager
+def using(rules: Rules) -> Iterator[None]:
+    """Compute by `rules` in this `with`."""
+    _current.append(rules)
+    try:
+        yield
+    finally:
+        _current.pop()
