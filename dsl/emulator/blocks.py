@@ -1,4 +1,4 @@
-"""The native loop of one worker: it takes blocks from the grid and runs each in a slot.
+"""The native loop of one worker: it takes blocks from the grid, in order or as a seed says, and runs each in a slot.
 
 A worker has one slot, and begins a second block only when the first does nothing but poll memory: then some other
 block must move, as it does on hardware where both are resident. The lowest block that ends badly is the launch's
@@ -35,8 +35,15 @@ def _take() -> str:
         end = f.add(taken, chunk, "i64")
         f.store("chunk_end", f.select(f.cmp("ult", end, blocks, "i64"), end, blocks, "i64"))
         f.put(place, taken, "i64")
-    block = f.get(place, "i64")
-    f.store("chunk_next", f.add(block, 1, "i64"))
+    number = f.get(place, "i64")
+    f.store("chunk_next", f.add(number, 1, "i64"))
+    block = f.alloca("i64")
+    f.put(block, number, "i64")
+    step = f.load("block_step", of=grid)
+    with f.if_(f.cmp("ne", step, 0, "i64")):
+        place_of = f.add(f.mul(number, step, "i64"), f.load("block_start", of=grid), "i64")
+        f.put(block, f.op(f"urem i64 {place_of}, {f.load('blocks', of=grid)}"), "i64")
+    block = f.get(block, "i64")
     late = f.cmp("uge", block, f.load_shared("first_fault", grid, "seq_cst"), "i64")
     halted = f.cmp("ne", f.load_shared("halt", grid), 0)
     f.do(f"ret i64 {f.select(f.or_(late, halted, 'i1'), -1, block, 'i64')}")

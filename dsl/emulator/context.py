@@ -42,6 +42,8 @@ class Grid(ctypes.Structure):
         ("first_fault", _u64),  # the lowest block that ended badly, or NO_FAULT
         ("blocks", _u64),
         ("chunk", _u64),  # blocks taken at a time
+        ("block_step", _u64),  # the n-th block taken is (block_start + n * block_step) % blocks
+        ("block_start", _u64),
         ("slots", _u64),  # every Context of the launch, linked by `every`
         ("more", _u64),  # callback(a worker's first Context) -> another one for it, or 0
         ("halt", _u32),
@@ -57,6 +59,8 @@ class Context(ctypes.Structure):
         # where its launch and its worker keep it
         ("state", _u32),
         ("spins", _u32),  # rounds in which this block did nothing but poll memory
+        ("order", _u32),  # state of the random numbers that choose who runs next; 0: in order
+        ("unused", _u32),
         ("shared_grid", _u64),
         ("next", _u64),  # the ring of its worker's slots
         ("every", _u64),

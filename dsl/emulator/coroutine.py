@@ -14,15 +14,17 @@ _METADATA = """
 !1 = !{!"branch_weights", i32 2000, i32 1}
 !2 = !{!"branch_weights", i32 1, i32 2000}
 """
+SEEN = frozenset({"ld", "ldu", "st", "atom", "red"})  # what other threads may see
+PRIVATE = frozenset({"param", "const", "local"})
 
 
 class Thread(Body):
-    """The IR of one entry's threads."""
+    """The IR of one entry's threads. `seeded` ones give way before each access to memory that others see."""
 
-    def __init__(self, module: Module, entry: Function, places: Places, place_of):
+    def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded: bool = False):
         functions = reachable(module, entry)
         self.spinning_by_function = {f.name: spin_labels(f) for f in functions}
-        self.spins = any(self.spinning_by_function.values())
+        self.seeded, self.spins = seeded, seeded or any(self.spinning_by_function.values())
         meets = self.spins or any(
             (row := isa.find(item)) is not None and row.meets
             for f in functions
@@ -77,6 +79,8 @@ class Thread(Body):
         if row is None:
             known = isa.ROWS.get(instr.opcode)
             raise self.refuse(instr, "the emulator has no such form of it" if known else "")
+        if self.seeded and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
+            self.suspend()
         try:
             if instr.guard is None or row.emit is control.branch:
                 row.emit(self, instr)

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import itertools
 import math
+import random
 import sys
 import threading
 import time
@@ -33,16 +34,18 @@ def launch(
     smem_bytes: int = 0,
     cluster: tuple[int, int, int] = (1, 1, 1),
     write=None,
+    seed: int = 0,
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
-    `write(str)` gets printf text (default: standard output). Raises Fault; ValueError for a launch that no GPU would
+    `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
+    that it chooses, the same each time, and give way to one another before they touch shared or global memory. Raises Fault; ValueError for a launch that no GPU would
     accept; KeyboardInterrupt at once on SIGINT.
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
     _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
-    _Launch(program, entry_name, grid, block, params, memory, smem_bytes, write or sys.stdout.write).run()
+    _Launch(program, entry_name, grid, block, params, memory, smem_bytes, write or sys.stdout.write, seed).run()
 
 
 def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
@@ -72,12 +75,22 @@ def resident_blocks(block: tuple[int, int, int], smem_bytes: int) -> int:
     return SMS * per_sm
 
 
+def _permutation(blocks: int, chosen: random.Random) -> tuple[int, int]:
+    """A step and a start that visit every block once: the step has no factor in common with their number."""
+    while math.gcd(step := chosen.randrange(blocks) + 1, blocks) > 1:
+        pass
+    return step, chosen.randrange(blocks)
+
+
 class _Launch:
-    def __init__(self, program, entry_name, grid, block, params, memory, smem_bytes, write):
+    def __init__(self, program, entry_name, grid, block, params, memory, smem_bytes, write, seed):
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block = grid, block
         self.blocks, self.threads = math.prod(grid), math.prod(block)
-        self.code: Code = program.code(entry_name, self.blocks * self.threads)
+        self.random = random.Random(seed) if seed else None
+        self.code: Code = (
+            program.seeded_code(entry_name) if seed else program.code(entry_name, self.blocks * self.threads)
+        )
         places = self.code.places
         self.smem_static, self.smem_dynamic = places.smem_static, smem_bytes
         self.allocations = memory.allocations() + program.allocations()
@@ -85,12 +98,14 @@ class _Launch:
         self.param_address = self._params.of(max(places.param_bytes, 1))
         for offset, data in zip(places.param_offsets, params):
             ctypes.memmove(self.param_address + offset, data, len(data))
-        self.workers = 1 if self.code.in_turn else min(workers.count(), self.blocks)
+        self.workers = 1 if self.code.in_turn or seed else min(workers.count(), self.blocks)
         self.slots: list[slots.Slot] = []
         self.slot: slots.Slot | None = None  # the one a report is about
         self.shared = context.Grid()
         self.shared.blocks, self.shared.first_fault = self.blocks, context.NO_FAULT
         self.shared.chunk = min(max(self.blocks // (self.workers * 32), 1), 256)
+        if self.random:
+            self.shared.block_step, self.shared.block_start = _permutation(self.blocks, self.random)
         if self.code.spins:
             self._more = _MORE_SIGNATURE(self._another_slot)
             self.shared.more = ctypes.cast(self._more, ctypes.c_void_p).value
@@ -126,6 +141,7 @@ class _Launch:
     def _add_slot(self) -> slots.Slot:
         slot = slots.take()
         slot.prepare(self)
+        slot.ctx.order = self.random.randrange(1, 1 << 32) if self.random else 0
         slot.ctx.every, self.shared.slots = self.shared.slots, slot.address
         self.slots.append(slot)
         slot.ctx.stop = self.shared.halt

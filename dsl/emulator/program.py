@@ -96,6 +96,7 @@ class Program:
     def _begin(self, ptx: str) -> None:
         self.ptx, self.sha256 = ptx, hashlib.sha256(ptx.encode()).hexdigest()
         self._code: dict[tuple[str, bool], Code] = {}
+        self._seeded: dict[str, Code] = {}
         self._lock = threading.Lock()
         self._sources: dict[tuple[str, bool], tuple[Thread, str]] = {}
 
@@ -191,6 +192,18 @@ class Program:
                 code.link()
             return code
 
+    def seeded_code(self, entry_name: str) -> Code:
+        """Machine code of an entry for launches with a seed, compiled on first use. Raises PtxError."""
+        with self._lock:
+            code = self._seeded.get(entry_name)
+            if code is None:
+                function = self.module.functions[entry_name]
+                places = _places(self.module, function, self._variables)
+                thread = Thread(self.module, function, places, self.place_of, seeded=True)
+                code = self._seeded[entry_name] = self._made(thread, thread.module_text(), True)
+                code.link()
+            return code
+
     def _few(self, entry_name: str, quick: Code | None, threads: int) -> bool:
         """Whether a launch is so small that quick code is worth it."""
         if threads < QUICK_THREADS:
@@ -240,7 +253,9 @@ class Program:
         return found
 
     def _compile(self, entry_name: str, quick: bool) -> Code:
-        thread, text = self._source(entry_name, quick)
+        return self._made(*self._source(entry_name, quick), quick)
+
+    def _made(self, thread: Thread, text: str, quick: bool) -> Code:
         functions = reachable(self.module, thread.entry)
         size = sum(len(f.items) for f in functions)
         level = native.QUICK if quick else 1 if size > LARGE_INSTRUCTIONS else 2
@@ -249,7 +264,7 @@ class Program:
             code = native.object_code(text, level)
             cold = native.object_code(thread.cold_text, native.QUICK) if thread.cold_text else b""
         except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
-            raise PtxError(f"`{entry_name}` has an instruction whose operand types do not fit: {error}") from error
+            raise PtxError(f"`{thread.entry.name}` has an instruction whose operand types do not fit: {error}") from error
         parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
         parts += ["queues"] if "cp.async" in thread.uses else []
         parts += ["rounding"] if thread.directed else []

@@ -2,6 +2,9 @@
 
 A warp runs until all its lanes wait or have exited; then its warp-level meetings resolve; then the block's barriers.
 When nothing can move the launch stops as a deadlock.
+
+Warps and lanes run in order, or, where a launch has a seed, as random numbers choose in each round: which warp is
+first, which of its lanes run. Threads of such a launch also give way before each access to memory that others see.
 """
 
 from __future__ import annotations
@@ -17,12 +20,13 @@ SIGNATURES = {
 }
 # A block that does nothing but poll memory gives way to other blocks after so many rounds, and when it comes back.
 PATIENCE, PATIENCE_AGAIN = 256, 2
+SEEDED_PATIENCE = 7  # the most rounds that a block of a seeded launch runs while others could; a bit mask
 RAN, MOVED = 1, 2  # a lane ran; a lane did more than poll memory
 
 
 def functions() -> list[str]:
     """The IR text of what runs for every thread at every meeting; it is compiled with more care than the rest."""
-    return [_wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _run_warp(), _run_block()]
+    return [_wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _random(), _run_warp(), _run_block()]
 
 
 def _wait_warp() -> str:
@@ -66,6 +70,18 @@ def _run_lane() -> str:
     return f.function("define internal i1 @run_lane(ptr %ctx, ptr %start, i32 %tid) alwaysinline")
 
 
+def _random() -> str:
+    """The next of this slot's random numbers (Marsaglia's xorshift); 0 of a launch without a seed."""
+    f = Builder()
+    x = f.load("order")
+    x = f.xor(x, f.shl(x, 13))
+    x = f.xor(x, f.lshr(x, 17))
+    x = f.xor(x, f.shl(x, 5))
+    f.store("order", x)
+    f.do(f"ret i32 {x}")
+    return f.function("define internal i32 @random(ptr %ctx) alwaysinline")
+
+
 def _run_warp() -> str:
     """Run a warp until its lanes wait, have exited or have yielded: RAN, MOVED; -1 when the launch must end."""
     f = Builder()
@@ -74,7 +90,10 @@ def _run_warp() -> str:
     base = f.shl("%warp", 5)
     with f.loop() as done:
         ready = f.load("ready", "%warp")
-        with f.for_bits(ready) as lane:
+        random = f.op("call i32 @random(ptr %ctx)")
+        some = f.and_(ready, random)
+        chosen = f.select(f.cmp("eq", some, 0), ready, some)
+        with f.for_bits(chosen) as lane:
             well = f.op(f"call i1 @run_lane(ptr %ctx, ptr %start, i32 {f.add(base, lane)})")
             f.return_if(f.xor(well, "true", "i1"), "i32 -1")
         polling = f.load("ready", "%warp")
@@ -94,7 +113,8 @@ def _run_block() -> str:
     """All threads of one block, from `start(ctx, tid)` until they have exited, or until they only poll memory."""
     f = Builder()
     fresh = f.cmp("ne", f.load("state"), context.WAITING)
-    f.store("spins", f.select(fresh, 0, PATIENCE - PATIENCE_AGAIN))
+    seeded = f.cmp("ne", f.load("order"), 0)
+    f.store("spins", f.select(f.or_(fresh, seeded, "i1"), 0, PATIENCE - PATIENCE_AGAIN))
     with f.if_(fresh):
         f.do("call void @emu_begin_block(ptr %ctx)")
     f.store("state", str(context.RUNNING))
@@ -102,7 +122,11 @@ def _run_block() -> str:
     with f.loop() as done:
         f.put(progress, 0)
         f.put(left, 0)
-        with f.for_range(f.load("warps")) as warp:
+        warps, random = f.load("warps"), f.op("call i32 @random(ptr %ctx)")
+        first = f.op(f"urem i32 {random}, {warps}")
+        with f.for_range(warps) as place:
+            warp = f.add(place, first)
+            warp = f.select(f.cmp("uge", warp, warps), f.sub(warp, warps), warp)
             ran = f.op(f"call i32 @run_warp(ptr %ctx, ptr %start, i32 {warp})")
             f.return_if(f.cmp("slt", ran, 0), "void")
             f.put(progress, f.or_(f.get(progress), ran))
@@ -120,7 +144,7 @@ def _run_block() -> str:
         moves = f.or_(moved, f.and_(f.get(progress), MOVED))
         spins = f.select(f.cmp("eq", moves, 0), f.add(f.load("spins"), 1), 0)
         f.store("spins", spins)
-        waits = f.cmp("ugt", spins, PATIENCE)
+        waits = f.cmp("ugt", spins, f.select(seeded, f.and_(random, SEEDED_PATIENCE), PATIENCE))
         with f.if_(waits):
             f.store("state", str(context.WAITING))
         f.break_if(waits, done)

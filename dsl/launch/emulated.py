@@ -24,6 +24,7 @@ class Emulated:
 
     def __init__(self):
         self._undo_torch = None
+        self._seed = self._launches = 0
         self._kept: dict[str, frozenset] = {}    # by program: what of its machine code the disk cache has
 
     @functools.cached_property
@@ -44,6 +45,10 @@ class Emulated:
         if self._undo_torch is not None:
             self._undo_torch()
             self._undo_torch = None
+
+    def schedule(self, seed: int) -> None:
+        """Run blocks, warps and lanes of later launches in an order that the seed chooses; 0: as is fastest."""
+        self._seed, self._launches = seed, 0
 
     def alloc(self, nbytes: int, label: str) -> int:
         return self.memory.alloc(nbytes, label)
@@ -93,9 +98,11 @@ class Emulated:
             if blocks > most:
                 raise DeviceError("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", f"launch of `{entry}`: {blocks} blocks "
                                   f"are to run at once; of this shape the device holds {most}", INVALID_LAUNCH)
+        self._launches += 1
+        seed = self._seed * 1_000_003 + self._launches if self._seed else 0
         try:
             emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
-                            smem_bytes=launch.smem_bytes, cluster=launch.cluster)
+                            smem_bytes=launch.smem_bytes, cluster=launch.cluster, seed=seed)
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
         self._keep(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,13 @@ class KernelRecord:
     mlir: str
     llvm: str
     ptx: str
-    launches: list[dict] = field(default_factory=list)
+    noted: list[dict] = field(default_factory=list)     # of the launches that Python knows of
+
+    @property
+    def launches(self) -> list[dict]:
+        """Grid, block and shared memory of each launch, in order."""
+        settle()
+        return self.noted
 
     @property
     def sass(self) -> str:
@@ -28,7 +35,7 @@ class KernelRecord:
 
     def launched(self, grid: tuple, block: tuple, smem_bytes: int) -> None:
         """Note a launch of `grid` blocks of `block` threads."""
-        self.launches.append({"grid": list(grid), "block": list(block), "smem_bytes": smem_bytes})
+        self.noted.append({"grid": list(grid), "block": list(block), "smem_bytes": smem_bytes})
 
 
 @dataclass
@@ -50,6 +57,11 @@ class Session:
     def cause(self, error: BaseException) -> BaseException:
         """What is behind an exception that left the program: here the exception itself."""
         return error
+
+    def schedule(self, seed: int) -> None:
+        """Let threads run in an order that the seed chooses, where the device can; 0: as is fastest."""
+        if hasattr(self.device, "schedule"):
+            self.device.schedule(seed)
 
     def check(self) -> None:
         """Raises what a launch raised and the program did not let through: here nothing."""
@@ -100,6 +112,19 @@ def compiler_facts() -> dict:
 
 
 _current: list[Session] = []
+with_machine_code = weakref.WeakSet()            # functions that launch without Python: launch.ffi_function
+
+
+def settle() -> None:
+    """Note the launches that machine code made since anybody looked."""
+    for function in list(with_machine_code):
+        function.settle()
+
+
+def _retire() -> None:
+    """What machine code knows of the running session's device ends with it."""
+    for function in list(with_machine_code):
+        function.retire()
 
 
 def start(device: str | None = None) -> Session:
@@ -114,6 +139,7 @@ def start(device: str | None = None) -> Session:
 
 def begin(run: Session) -> Session:
     """Observe with this session, whose device's mappings hold until `stop`."""
+    _retire()
     _current.append(run)
     run.device.install()
     return run
@@ -121,6 +147,7 @@ def begin(run: Session) -> Session:
 
 def stop() -> None:
     """End the session, if there is one, and undo the device's mappings."""
+    _retire()
     while _current:
         _current.pop().close()
 
