@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import golden, history, hosts, judge, replay, report
+from harness import findings, golden, history, hosts, judge, observed, replay, report
 from harness.repro import Case, Repro, is_repro, read, short
 from harness.result import Outcome
 from harness.session import UsageError
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from harness.transport import Transport
 
 DEFAULT_ARCH = "sm_80"
-RECORDED = ("outputs", "trap", "deadlock", "fault")
+RECORDED = ("outputs", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
 KEPT_CAPSULE = "replayed.capsule"
+AGAIN = "--again"  # behind the name of a case's second recording, over other contents of new memory
 _DATE = (1980, 1, 1, 0, 0, 0)  # zip members carry none: equal recordings are equal files
 
 
@@ -124,11 +125,15 @@ def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], 
     about: dict[str, Any] = {"date": history.now()}
     try:
         for number, case in enumerate(cases, 1):
-            with tempfile.TemporaryDirectory(prefix="capsule-") as folder:
-                entry, why = _record(case, host, transport, arch or case.repro.arch or DEFAULT_ARCH, Path(folder))
-                if entry:
+            count = 0
+            for fill in observed.POISON if case.repro.poison else (None,):
+                with tempfile.TemporaryDirectory(prefix="capsule-") as folder:
+                    chosen = arch or case.repro.arch or DEFAULT_ARCH
+                    entry, why = _record(case, host, transport, chosen, Path(folder), fill)
+                    if entry is None:
+                        break
                     writer.add(entry, Path(folder))
-            count = len(entry["launches"]) if entry else 0
+                    count += len(entry["launches"])
             said = f"recorded, {count} launch{'es' * (count != 1)}" if entry else why
             say(f"[{number}/{len(cases)}] {names[number - 1]}: {said}")
         if writer.cases:
@@ -141,11 +146,11 @@ def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], 
 
 
 def _record(
-    case: Case, host: hosts.Host, transport: Transport, arch: str, folder: Path
+    case: Case, host: hosts.Host, transport: Transport, arch: str, folder: Path, fill: int | None
 ) -> tuple[dict[str, Any] | None, str]:
-    """The case as a capsule holds it, or None and why it cannot."""
+    """The case as a capsule holds it, over new memory full of one byte where `fill` names one; or None and why not."""
     recording = dataclasses.replace(host, device=f"recording:{arch}:{folder}")
-    outcome = judge.run(transport, case, recording)
+    outcome = judge.run(transport, case, recording, fill=fill)
     if outcome.kind == "rejected":
         return None, "skipped: the compiler rejects it, so there is nothing to replay"
     if outcome.kind not in RECORDED:
@@ -156,7 +161,7 @@ def _record(
         return None, "skipped: it launches no kernel"
     kernels = [{k: v for k, v in kernel.items() if k not in ("ptx", "sass")} for kernel in outcome.kernels]
     return {
-        "name": name_of(case),
+        "name": name_of(case) + (AGAIN if fill == observed.POISON[1] else ""),
         "repro": history.relative(case.repro.path, history.root_of(case.repro.path)),
         "case": case.name,
         "claim": case.repro.claim,
@@ -227,8 +232,12 @@ def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str],
     sorted_by: dict[str, list[str]] = {}
     transport = hosts.resolve("embedded").connect()
     try:
+        again = {one.case["name"].removesuffix(AGAIN): one for one in found if one.case["name"].endswith(AGAIN)}
         for one in found:
-            status, text = _accept(capsule, one, root, transport, accept_differences)
+            if one.case["name"].endswith(AGAIN):
+                continue
+            both = [one, again.get(one.case["name"])]
+            status, text = _accept(capsule, both, root, transport, accept_differences)
             sorted_by.setdefault(status, []).append(one.case["name"])
             say(f"{one.case['name']}: {text}")
     finally:
@@ -237,8 +246,10 @@ def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str],
 
 
 def _accept(
-    capsule: replay.Capsule, one: Result, root: Path, transport: Transport, accept_differences: bool
+    capsule: replay.Capsule, both: list[Result | None], root: Path, transport: Transport, accept_differences: bool
 ) -> tuple[str, str]:
+    """`both`: a case's result, and that over other contents of new memory where it has one."""
+    one = both[0]
     path = root / one.case["repro"]
     if not path.exists():
         return "stale", f"stale: {one.case['repro']} is gone"
@@ -246,15 +257,23 @@ def _accept(
     case = next((case for case in repro.cases() if case.name == one.case["case"]), None)
     if repro.sha256 != one.case["repro_sha256"] or case is None:
         return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it anew"
-    if one.result["outcome"] in ("skipped", "error", "crash"):
-        return "skipped", f"not replayed: {one.result.get('text')}"
+    for each in both[: 1 + repro.poison]:
+        if each is None:
+            return "skipped", "not replayed: its second run, over other contents of new memory, is not there"
+        if each.result["outcome"] in ("skipped", "error", "crash"):
+            return "skipped", f"not replayed: {each.result.get('text')}"
     host = hosts.Host("replay", "cuda", device_facts=one.device)
-    with tempfile.TemporaryDirectory(prefix="playback-") as folder:
-        try:
-            _unpack(capsule, one, Path(folder))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise Refused(f"{one.case['name']}.json is no result of a replay: {error!r}") from None
-        outcome = judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"))
+
+    def played(fill: int | None) -> Outcome:
+        each = both[fill == observed.POISON[1]]
+        with tempfile.TemporaryDirectory(prefix="playback-") as folder:
+            try:
+                _unpack(capsule, each, Path(folder))
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise Refused(f"{each.case['name']}.json is no result of a replay: {error!r}") from None
+            return judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"), fill=fill)
+
+    outcome = observed.settle(case, played)
     diverged = outcome.text.partition("REPLAY_DIVERGED: ")[2] if outcome.kind == "error" else ""
     if diverged:
         return "diverged", f"diverged: {diverged.partition('(raised inside')[0].strip()}"

@@ -11,6 +11,7 @@ from typing import Any
 from harness import store
 from harness.states import combined
 
+UNTOLD = ("crash", "timeout", "error")  # what was compiled until then is not known
 CELL = ("claim", "case_name", "arch", "compiler", "host")
 
 
@@ -77,12 +78,27 @@ class Record:
         return {kernel: text for kernel, text in found.items() if text is not None}
 
     @property
+    def seen(self) -> list[tuple[int, str]]:
+        """How often each outcome was seen of a case that was run often; what is allowed and was not seen comes last."""
+        rows = [(int(one["count"]), _outcome(one["outputs"])) for one in self.histogram or ()]
+        for name, values in (self.line.get("allowed") or {}).items() if rows else ():
+            had = [(one["outputs"] or {}).get(name) for one in self.histogram]
+            rows += [(0, f"{_outcome({name: value})}  (allowed)") for value in values if value not in had]
+        return rows
+
+    @property
     def rerun(self) -> str:
         argv = ["uv", "run", "repro", "run", self.claim]
         argv += [part for one in self.case.split(",") if one for part in ("-p", one)]
         argv += ["--host", self.host] if self.host not in ("embedded", "replay") else []
         argv += ["--compiler", self.compiler] if self.compiler != "embedded" else []
+        seed = self.provenance.get("seed")
+        argv += ["--seed", str(seed)] if seed else []
         return shlex.join(argv)
+
+
+def _outcome(outputs: dict[str, Any] | None) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in outputs.items()) if outputs else "yet other outcomes"
 
 
 def combine(cells: Iterable[Cell]) -> str:
@@ -156,4 +172,5 @@ def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[A
 
 
 def facts(line: dict[str, Any]) -> dict[str, Any]:
-    return provenance(line) | {"kernels": line.get("kernels") or {}, "case": line.get("case") or ""}
+    untold = line.get("outcome") in UNTOLD
+    return provenance(line) | {"kernels": line.get("kernels") or (None if untold else {}), "case": line.get("case") or ""}

@@ -128,6 +128,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
     run.add_argument("--fresh", action="store_true", help="a new interpreter, instead of a fork of a warm one")
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own")
+    run.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of random numbers, and of the emulator's order of threads"
+    )
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
     run.set_defaults(command=_run)
@@ -229,7 +232,8 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     from harness import history, judge
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
-    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, arguments.compiler or ())
+    compilers, seed = arguments.compiler or (), arguments.seed
+    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, compilers, seed)
     worst = HOLDS
     try:
         for host, case in itertools.product(session.hosts(), cases):

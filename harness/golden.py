@@ -2,7 +2,8 @@
 
 `goldens/<stem>/<case>.json` beside the repro, `default` where it has no parameters:
 
-    outcome      outputs | rejected | trap | deadlock | fault, and what identifies it (class, id, line_text; kind)
+    outcome      outputs | rejected | trap | deadlock | out_of_bounds ... (findings.py), and what identifies it
+                 (class, id, line_text; kind)
     outputs      name -> dtype, shape, compare, and
                    values (to be read), hex (floats: what counts), or
                    file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or
@@ -25,13 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from harness import store
+from harness import findings, store
 from harness.repro import Case, Repro, Rule, short
 from harness.result import DTYPES, RAW, Array, Outcome
 from harness.store import write_atomically
 
 INLINE_LIMIT_BYTES = 4096
 IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
+IDENTITY |= {finding: () for finding in findings.MEANINGS}
 
 
 class CorruptGolden(Exception):
@@ -99,7 +101,7 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
     """The golden that these bytes are; `sidecar(name)` gives those of a file beside it. Raises CorruptGolden."""
     try:
         table = json.loads(data)
-        outcome = table["outcome"]
+        outcome = findings.name(table["outcome"], table.get("kind"))
         if outcome != "outputs" and outcome not in IDENTITY:
             raise ValueError(f"unknown outcome {outcome!r}")
         described = {name: one for name, one in table.get("outputs", {}).items() if not _is_free(one["compare"])}

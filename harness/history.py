@@ -12,6 +12,7 @@
     outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
     kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
     differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often
+    allowed     output -> the values that the repro allows it, or null
     durations   seconds of each phase                              date      UTC, ISO 8601, to the microsecond
 """
 
@@ -111,6 +112,7 @@ def record(
         "kernels": made["ptx_sha256"],
         "sass": {k["name"]: sha256(normalised_sass(k["sass"])) for k in outcome.kernels if k.get("sass")},
         "histogram": observed.histogram(outcome),
+        "allowed": dict(case.repro.allowed) or None,
         "durations": outcome.durations,
         "date": outcome.facts.get("date") or moment(),
     }

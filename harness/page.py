@@ -303,6 +303,7 @@ def _page(cell: Cell, report: Report, pools: _Pools) -> dict[str, Any]:
             for code in cell.code
             if code.base is None or code.newest is None or code.base != code.newest
         ],
+        "seen": [[count, visible(text)] for count, text in cell.seen],
         "rerun": visible(cell.rerun),
         "cause": visible(cell.cause),
         "known": [visible(text) for text in cell.known],

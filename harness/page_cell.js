@@ -144,6 +144,19 @@ function drawCell(report, columns, cell, say) {
     return made;
   }
 
+  // --- outcomes of a program that was run often ---------------------------------------------------------------------
+  function seen() {
+    if (!cell.seen) return [];
+    const runs = cell.seen.reduce((sum, [count]) => sum + count, 0);
+    const row = ([count, text]) => make("tr", {class: count ? null : "never"},
+      make("td", {class: "count"}, count ? String(count) : "never"),
+      make("td", {}, make("meter", {min: 0, max: runs, value: count, "aria-hidden": "true"})),
+      make("th", {scope: "row", class: "mono"}, bdi(text)));
+    const caption = `How often each outcome was seen in ${counted(runs, "run")}`;
+    return [heading(`Outcomes seen in ${counted(runs, "run")}`),
+      table("seen", caption, ["seen", "", "outcome"], cell.seen.map(row))];
+  }
+
   // --- code: two columns, only hunks that changed -------------------------------------------------------------------
   // What differs in a pair of lines: whole words between their common beginning and end.
   function sides(good, now) {
@@ -226,6 +239,6 @@ function drawCell(report, columns, cell, say) {
     make("p", {class: "sub"}, make("span", {class: "mono"}, repro), " ", make("code", {}, name), " · ", bdi(where)),
     verdict(),
     ...(cell.rerun ? [heading("Run it again"), command(cell.rerun)] : []),
-    ...outputs(), ...cause(), ...provenance(), ...code(), ...past(),
+    ...outputs(), ...seen(), ...cause(), ...provenance(), ...code(), ...past(),
   ];
 }

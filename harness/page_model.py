@@ -93,6 +93,7 @@ class Cell:
     validated: the date of the last run that passed on hardware here, or ''.
     cause: what may have changed the verdict, in a sentence. known: what records already say of it.
     tell: (command, what it tells) of the cheapest runs that would tell more.
+    seen: (count, outcome) of the newest run, where it called run() often.
     """
 
     claim: int
@@ -112,6 +113,7 @@ class Cell:
     cause: str = ""
     known: tuple[str, ...] = ()
     tell: tuple[tuple[str, str], ...] = ()
+    seen: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,7 @@ def _cell(
         bad=bad and _run(bad),
         validated=(cell.last_validated or "") if cell.hardware else "",
         rerun=newest.rerun if newest else "",
+        seen=tuple(newest.seen) if newest else (),
     )  # fmt: skip
     if newest is None or cell.state not in ATTENTION:
         return shown

@@ -56,6 +56,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpu-timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own timeout"
     )
     group.addoption(
+        "--gpu-seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of random numbers, and of the order in which the emulator runs threads (0: as is fastest)",
+    )
+    group.addoption(
         "--update-goldens", action="store_true", help="accept what the repros of this run give as their goldens"
     )
     group.addoption(
@@ -65,13 +72,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     from harness.session import Session, UsageError
+    from harness.store import root_of
 
     option = config.option
     option.keyword = _keyword(option.keyword or "")
     try:
         settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
         update, note = option.update_goldens, _notes(config)
-        session = Session(config.rootpath, option.gpu_host or (), update, settings, note, option.compiler or ())
+        root = root_of(config.rootpath / "_")  # pytest's own is the folder that was named, where nothing configures it
+        compilers, seed = option.compiler or (), option.gpu_seed
+        session = Session(root, option.gpu_host or (), update, settings, note, compilers, seed)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_SESSION] = session
@@ -184,11 +194,11 @@ class ReproItem(pytest.Item):
         self.extra_keyword_matches |= {_keyword(part) for part in case.name.split(",") if part}
 
     def runtest(self) -> None:
-        from harness import judge, report
+        from harness import judge, report, store
 
         option, session = self.config.option, self.config.stash[_SESSION]
         self.host, outcome = session.run(self.case, self.host, option.gpu_timeout, option.fresh)
-        verdict = judge.judge(self.case, self.host, outcome, self.config.rootpath, option.update_goldens)
+        verdict = judge.judge(self.case, self.host, outcome, store.root_of(self.path), option.update_goldens)
         self.verdict = verdict
         self.user_properties += report.properties(self.host, verdict)
         if outcome.stdout:

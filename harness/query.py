@@ -85,7 +85,7 @@ def history(
     for number, record in enumerate(found[:limit]):
         before = next((one for one in found[number + 1 :] if _cell(one) == _cell(record)), None)
         changed = changes(before, record) if before else None
-        rows.append(as_table(record) | {"changed": changed})
+        rows.append(as_table(record) | {"changed": changed, "seen": record.seen})
     shown = [as_table(c) for c in cells]
     return {"claims": sorted({c.claim for c in cells}), "cells": shown, "records": rows, "total": len(found)}
 

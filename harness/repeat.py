@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 MOST_OTHERS = 32  # different outcomes that are kept
+SEEDS = 1 << 20  # more than there are runs of one job
 
 
 def judged(
@@ -39,16 +40,23 @@ def judged(
 
 
 def others(
-    module: ModuleType, job: dict[str, Any], first: tuple[Any, list, list], buffers: list[np.ndarray], arrays: Callable
+    module: ModuleType,
+    job: dict[str, Any],
+    first: tuple[Any, list, list],
+    buffers: list[np.ndarray],
+    arrays: Callable,
+    schedule: Callable[[int], None],
 ) -> dict[str, Any]:
     """Call run() again, and count: how often it gave what it gave first, and each other outcome.
 
-    `arrays` is runner._arrays. The buffers of each other outcome follow: its outputs, then its predicates' answers.
+    Before each call `schedule(seed)` is told another seed, the same ones for the same job. `arrays` is runner._arrays.
+    The buffers of each other outcome follow: its outputs, then its predicates' answers.
     """
     counts = {_key(first[1], first[2]): 1}
     kept: list[tuple[bytes, dict[str, Any]]] = []
     uncounted = 0
-    for _ in range(job["runs"] - 1):
+    for number in range(1, job["runs"]):
+        schedule(job["seed"] * SEEDS + number)
         mine: list[np.ndarray] = []
         returned = module.run(**job["params"])
         described = arrays(module.run, returned, mine, job["limit_bytes"])

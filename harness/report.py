@@ -76,20 +76,24 @@ def case_options(case: Case) -> list[str]:
     return [part for key, value in case.params.items() for part in ("-p", f"{key}={label(value)}")]
 
 
-def rerun(case: Case, host: Host, compiler: str = EMBEDDED) -> str:
+def rerun(case: Case, host: Host, compiler: str = EMBEDDED, seed: int = 0) -> str:
     """The command that runs this case alone."""
     argv = ["uv", "run", "repro", "run", short(case.repro.path), *case_options(case)]
     if host.name != "embedded":
         argv += ["--host", host.name]
     if compiler != EMBEDDED:
         argv += ["--compiler", compiler]
+    if seed:
+        argv += ["--seed", str(seed)]
     return shlex.join(argv)
 
 
 def failure(case: Case, host: Host, verdict: Verdict) -> str:
     """The text of a failed item: verdict, claim, host, what is wrong, how to run it again."""
     head = "\n".join([f"{verdict.status}: {verdict.reason}", *_about(case, host, verdict)])
-    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {rerun(case, host, _asked(host, verdict.outcome))}"
+    outcome = verdict.outcome
+    again = rerun(case, host, _asked(host, outcome), outcome.facts.get("seed") or 0)
+    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {again}"
 
 
 def _asked(host: Host, outcome: Outcome) -> str:
@@ -128,8 +132,9 @@ def brief(outcome: Outcome) -> str:
     return f"{outcome.kind}: {line.strip()}"[:SHOWN_BRIEF].rstrip(": ")
 
 
-def accept_command(case: Case) -> str:
-    return f"pytest {shlex.quote(short(case.repro.path))} --update-goldens"
+def accept_advice(case: Case) -> str:
+    name = short(case.repro.path) + (f"::{case.name}" if case.name else "")
+    return f"accept it with `repro accept {shlex.quote(name)}`, or run again with --update-goldens"
 
 
 def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
@@ -138,7 +143,7 @@ def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
     lines += [f"    {name}: {preview(array)}" for name, array in outcome.outputs.items()]
     if outcome.kind != "outputs":
         lines += ["    " + line for line in f"{outcome.kind}: {outcome.text}".split("\n")]
-    lines.append(f"fix: if that is what the claim says, accept it with `{accept_command(case)}`")
+    lines.append(f"fix: if that is what the claim says, {accept_advice(case)}")
     return "\n".join(lines)
 
 
@@ -171,7 +176,7 @@ def differs_from_golden(
         return "\n".join(lines)
     if is_hardware and not known.validated:
         lines.append("the golden is the emulator's prediction, and hardware contradicts it")
-    lines.append(f"fix: if the new result is right, accept it with `{accept_command(case)}`")
+    lines.append(f"fix: if the new result is right, {accept_advice(case)}")
     return "\n".join(lines)
 
 

@@ -11,7 +11,8 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # mask = { out = "valid" }        compare out only where the boolean array `valid`, of expected() or run(), is true
     # runs = 1000                     call run() that often, and keep how often each outcome was seen
     # poison = true                   run it twice over different contents of new memory: what differs was not written
-    # outcome = "rejected"            the claim is an outcome without arrays: rejected | trap | deadlock | fault
+    # outcome = "rejected"            the claim is an outcome without arrays: rejected | trap | deadlock, or what a
+    #                                 checker finds: out_of_bounds | misaligned | race ... (findings.py); fault: any
     # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { outputs = { out = [1] } }: differs
     # timeout = 20                    seconds for one case (default 60)
     # ///
@@ -34,7 +35,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness import rules
+from harness import findings, rules
 
 KNOWN_KEYS = {
     "allowed": 'values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }',
@@ -42,13 +43,14 @@ KNOWN_KEYS = {
     "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }',
     "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
     "nvidia": 'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }',
-    "outcome": 'what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault"',
+    "outcome": 'what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", '
+    'or a fault by its name, as in "misaligned"',
     "params": "a table of parameter name to list of values: { width = [8, 16, 32] }",
     "poison": "true: run it twice over different contents of new memory, to see what was not written",
     "runs": "how often run() is called; each outcome is counted",
     "timeout": "seconds one case may run (default 60)",
 }
-OUTCOMES = ("outputs", "rejected", "trap", "deadlock", "fault")
+OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
 DEFAULT_TIMEOUT_S = 60.0
 EMBEDDED = "embedded"  # this project's compiler
 NVIDIA = "nvidia"
@@ -358,7 +360,9 @@ class _Source:
     def outcome(self, table: dict[str, Any]) -> str:
         outcome = table.get("outcome", "outputs")
         if outcome not in OUTCOMES:
-            self.key_error("outcome", "BAD_OUTCOME", f"is {outcome!r}", f"write {KNOWN_KEYS['outcome']}")
+            faults = ", ".join(findings.MEANINGS)
+            fix = f"write {KNOWN_KEYS['outcome']}; the faults are {faults}"
+            self.key_error("outcome", "BAD_OUTCOME", f"is {outcome!r}", fix)
         return outcome
 
     def nvidia(self, table: dict[str, Any]) -> Otherwise | None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.repro import EMBEDDED
+from harness import findings
+from harness.repro import EMBEDDED, OUTCOMES
 
 RAW = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
@@ -100,9 +101,9 @@ class Other:
 class Outcome:
     """One run of one case.
 
-    kind: outputs | rejected | trap | deadlock | fault | error | timeout | crash | infra | skipped. The first five are
-    what a claim may say; error, timeout and crash are failures of the repro; infra (it could not be run) and skipped
-    (the host has no such feature) say nothing about the claim.
+    kind: outputs | rejected | trap | deadlock | fault, or the fault's own name (findings.py); error | timeout | crash |
+    infra | skipped. Those before the semicolon are what a claim may say; error, timeout and crash are failures of the
+    repro; infra (it could not be run) and skipped (the host has no such feature) say nothing about the claim.
     """
 
     kind: str
@@ -147,6 +148,7 @@ def from_reply(header: dict[str, Any], buffers: list[bytes]) -> Outcome:
         return infra(printable(str(header.get("text"))))
     try:
         outcome = _from_status(header) or _from_result(header["result"], buffers)
+        outcome.facts = outcome.facts or _clean((header.get("begun") or {}).get("facts") or {})
         outcome.stdout, outcome.stderr = printable(header["stdout"]), printable(header["stderr"])
         outcome.durations |= {k: float(v) for k, v in header["durations"].items()}
     except (BadReply, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -171,8 +173,8 @@ def _from_status(header: dict[str, Any]) -> Outcome | None:
 
 
 def _from_result(result: dict[str, Any], buffers: list[bytes]) -> Outcome:
-    kind = result["outcome"]
-    if kind not in ("outputs", "rejected", "trap", "deadlock", "fault", "error", "infra"):
+    kind = findings.name(result["outcome"], result.get("kind"))
+    if kind not in (*OUTCOMES, "error", "infra"):
         raise BadReply(f"unknown outcome {kind!r}")
     outcome = Outcome(kind, printable(result.get("text") or ""), printable(result.get("full_text") or ""))
     outcome.detail = {k: _clean(result[k]) for k in ("class", "id", "file", "line", "kind", "no_sass") if k in result}

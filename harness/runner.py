@@ -5,9 +5,10 @@ The header of the frame holds `outcome` and what belongs to it:
 
     outputs     outputs, expected, preds: lists of {name, dtype, shape}, whose bytes are the buffers, in that order;
                 count, others, uncounted: how often run() gave these, and what else it gave (see repeat.py)
-    rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says
+    rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says; `kind` names the fault
     error       text: what the author reads;  full_text: the same with the frames inside the compiler
     infra       text: the repro could not be run at all
+    begun       of a frame before that one: the device and the compiler, known also of a repro that does not come back
 
 and always `facts` (kernels, device, compiler; see dsl.alias), `versions` and `durations`.
 """
@@ -23,6 +24,7 @@ import random
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -111,7 +113,7 @@ def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
     """Run the job, write its frame to `result_fd` and end the process. A crash or a hang is told on `fault_fd`."""
     faulthandler.enable(fault_fd)
     faulthandler.register(supervisor.DUMP_SIGNAL, fault_fd, chain=False)
-    header, buffers = _run(job)
+    header, buffers = _run(job, result_fd)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -121,7 +123,7 @@ def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
     os._exit(0)
 
 
-def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
+def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.ndarray]]:
     header: dict[str, Any] = {"outcome": "outputs", "facts": None, "durations": {}}
     buffers: list[np.ndarray] = []
     session = None
@@ -129,14 +131,17 @@ def _run(job: dict[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
     try:
         if _compilers(job["warm"]):
             session = install_alias(job["device"], job["compiler"])
+            supervisor.write_frame(result_fd, {"outcome": "begun", "facts": session.facts()})
         _seed(job["seed"])
+        schedule = session.schedule if session is not None else lambda seed: None
+        schedule(job["seed"])
         if job["fill"] is not None:
             if job["warm"]:
                 _import("torch")
             repeat.fill_new_memory(job["fill"])
         module = _load(job["path"], job["source"])
         header["durations"]["load_s"] = round(time.monotonic() - started, 4)
-        _call(module, job, header, buffers)
+        _call(module, job, header, buffers, schedule)
         if session is not None:
             session.check()
     except Refused as error:
@@ -190,7 +195,13 @@ def _load(path: str, source: str) -> ModuleType:
     return module
 
 
-def _call(module: ModuleType, job: dict[str, Any], header: dict[str, Any], buffers: list[np.ndarray]) -> None:
+def _call(
+    module: ModuleType,
+    job: dict[str, Any],
+    header: dict[str, Any],
+    buffers: list[np.ndarray],
+    schedule: Callable[[int], None],
+) -> None:
     started = time.monotonic()
     returned = module.run(**job["params"])
     header["durations"]["call_s"] = round(time.monotonic() - started, 4)
@@ -201,7 +212,7 @@ def _call(module: ModuleType, job: dict[str, Any], header: dict[str, Any], buffe
     header["preds"] = repeat.judged(module, job["preds"], returned, header["outputs"], buffers)
     if job["runs"] > 1:
         first = (returned, header["outputs"], buffers[: len(header["outputs"])])
-        header |= repeat.others(module, job, first, buffers, _arrays)
+        header |= repeat.others(module, job, first, buffers, _arrays, schedule)
 
 
 def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes: int) -> list[dict[str, Any]]:

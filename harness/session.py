@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.repro import EMBEDDED, NVIDIA, Repro, short
-from harness.store import Run
+from harness.store import Run, root_of
 
 if TYPE_CHECKING:
     from harness.hosts import Host
@@ -40,8 +40,9 @@ class Session:
         host_settings: Sequence[str] = (),
         note: Callable[[str], None] | None = None,
         compiler: str | Sequence[str] = EMBEDDED,
+        seed: int = 0,
     ) -> None:
-        self.root, self.update, self.note = root, update, note
+        self.root, self.update, self.note, self.seed = root, update, note, seed
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
@@ -148,7 +149,7 @@ class Session:
             return host, result.infra(str(error))
         probed = self._probed[host.name]
         host = replace(host, device=probed.device, device_facts=probed.device_facts)
-        return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler)
+        return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler, self.seed)
 
     def _told(self, text: str) -> None:
         if self.note:
@@ -164,7 +165,8 @@ class Session:
         from harness import history
 
         self.reports.append(data)
-        directory = history.folder(Path(data["repro"]), data["is_hardware"], self.root)
+        repro = Path(data["repro"])
+        directory = history.folder(repro, data["is_hardware"], root_of(repro))
         try:
             line = history.append(directory, data["record"], data["blobs"], self.record_run)
             self.wait(data, line["id"])
@@ -178,11 +180,12 @@ class Session:
 
         if in_ci():
             return
+        root = root_of(Path(data["repro"]))
         if data["proposal"]:
-            pending.propose(self.root, data, record)
+            pending.propose(root, data, record)
             self.waiting += 1
         elif data["record"]["verdict"] == "pass" and data["record"]["asked"] == EMBEDDED:
-            pending.withdraw(self.root, data)
+            pending.withdraw(root, data)
 
     def find_unused(self, whole: Iterable[Path]) -> list[Path]:
         """Goldens of no case, of the repro files that were collected whole: these files, or all in these folders.

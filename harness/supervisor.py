@@ -342,7 +342,11 @@ class Supervisor:
         header["durations"] = {"run_s": round(run_s, 4)}
         buffers: list[bytes] = []
         try:
-            frame = read_frame(read_from(bytes(result.head + result.tail)), job["limit_bytes"])
+            read = read_from(bytes(result.head + result.tail))
+            frame = read_frame(read, job["limit_bytes"])
+            if frame and frame[0].get("outcome") == "begun":
+                header["begun"] = frame[0]
+                frame = read_frame(read, job["limit_bytes"])
             if frame and "timeout" not in status and "signal" not in status:
                 header["result"], buffers = frame
         except BadFrame as error:

@@ -84,7 +84,23 @@ def history(found: dict[str, Any]) -> str:
     lines += ["", *table(rows)]
     if found["total"] > len(found["records"]):
         lines.append("    ... and older ones: -n")
+    told = set()
+    for record in found["records"]:
+        place = (record["case"], record["arch"], record["compiler"], record["host"])
+        if record["seen"] and place not in told:
+            told.add(place)
+            lines += ["", *_seen(record)]
     return "\n".join(lines)
+
+
+def _seen(record: dict[str, Any]) -> list[str]:
+    """The histogram of a record."""
+    runs = sum(count for count, _ in record["seen"])
+    place = (record["case"], "on", record["arch"], record["compiler"], record["host"])
+    about = " ".join(filter(None, place))
+    seed = record["provenance"].get("seed", 0)
+    lines = [f"seen in {runs} runs of {record['id']} {about}, seed {seed}"]
+    return lines + table([(f"{count:8}", text) for count, text in record["seen"]], "")
 
 
 def regressions(found: list[dict[str, Any]]) -> str:

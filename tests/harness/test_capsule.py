@@ -77,11 +77,14 @@ def run():
     return {"x": x}
 """
 
+POISON = "poison = true"
 REPROS = {
     "two_launches": (TWO_LAUNCHES, "params = { by = [2, 3] }"),
     "outside": (OUTSIDE, 'outcome = "fault"'),
     "adds": (ADDS, ""),
     "hangs": (ADDS.replace("adds", "hangs"), 'outcome = "deadlock"'),
+    "often": (ADDS.replace("adds", "often"), f"runs = 3\nallowed = {{ x = [{[1.0] * 32}] }}"),
+    "poisoned": (ADDS.replace("adds", "poisoned").replace("zeros", "empty").replace("x[i] + 1.0", "1.0"), POISON),
     "refused": (ADDS.replace("x[i] = x[i] + 1.0", "x[i] = no_such_name"), ""),
     "raises": ("def run():\n    raise ValueError('so')", ""),
     "no_kernel": ("def run():\n    return {'x': np.zeros(3)}", ""),
@@ -103,7 +106,7 @@ def recorded(tmp_path_factory):
         (root / "repros" / f"{name}.py").write_text(text_of(body, table))
     said = []
     cases = capsule.find([root / "repros"])
-    assert capsule.record(cases, root / "all.capsule", None, said.append) == 5
+    assert capsule.record(cases, root / "all.capsule", None, said.append) == 8
     return root, said
 
 
@@ -147,14 +150,16 @@ def accepted(root: Path, out: Path, accept_differences: bool = False) -> tuple[d
 
 def test_every_case_is_recorded_or_says_why_not(recorded):
     assert recorded[1] == [
-        "[1/8] adds: recorded, 1 launch",
-        "[2/8] hangs: recorded, 1 launch",
-        "[3/8] no_kernel: skipped: it launches no kernel",
-        "[4/8] outside: recorded, 1 launch",
-        "[5/8] raises: skipped: error: ValueError: so",
-        "[6/8] refused: skipped: error: NameError: name 'no_such_name' is not defined",
-        "[7/8] two_launches--by=2: recorded, 2 launches",
-        "[8/8] two_launches--by=3: recorded, 2 launches",
+        "[1/10] adds: recorded, 1 launch",
+        "[2/10] hangs: recorded, 1 launch",
+        "[3/10] no_kernel: skipped: it launches no kernel",
+        "[4/10] often: recorded, 3 launches",
+        "[5/10] outside: recorded, 1 launch",
+        "[6/10] poisoned: recorded, 2 launches",
+        "[7/10] raises: skipped: error: ValueError: so",
+        "[8/10] refused: skipped: error: NameError: name 'no_such_name' is not defined",
+        "[9/10] two_launches--by=2: recorded, 2 launches",
+        "[10/10] two_launches--by=3: recorded, 2 launches",
     ]
 
 
@@ -173,8 +178,9 @@ def test_a_capsule_names_no_folder_of_this_machine(recorded):
 def test_replay_runs_every_case_whatever_became_of_the_others(results):
     out, status, lines = results
     assert (status, lines) == (0, [
-        "[1] adds: ran", "[2] hangs: deadlock", "[3] outside: fault", "[4] two_launches--by=2: ran",
-        "[5] two_launches--by=3: ran", "1 deadlock, 1 fault, 3 ran on Stand-in GPU: OUT"])
+        "[1] adds: ran", "[2] hangs: deadlock", "[3] often: ran", "[4] outside: fault", "[5] poisoned: ran",
+        "[6] poisoned--again: ran", "[7] two_launches--by=2: ran", "[8] two_launches--by=3: ran",
+        "1 deadlock, 1 fault, 6 ran on Stand-in GPU: OUT"])
     table = json.loads((out / "two_launches--by=2.json").read_text())
     assert table["device"] == {"kind": "cuda", "name": "Stand-in GPU", "driver": "CUDA 13.0", "cuda": "13.0",
                                "arch": "sm_90"}
@@ -184,7 +190,9 @@ def test_replay_runs_every_case_whatever_became_of_the_others(results):
 
 def test_what_came_back_becomes_validated_goldens(project, results):
     found, said = accepted(project, results[0])
-    assert found == {"validated": ["adds", "hangs", "outside", "two_launches--by=2", "two_launches--by=3"]}
+    assert found == {
+        "validated": ["adds", "hangs", "often", "outside", "poisoned", "two_launches--by=2", "two_launches--by=3"]
+    }
     assert said["adds"] == "validated by replay (Stand-in GPU, sm_90, driver CUDA 13.0)"
     case = next(read(project / "repros" / "two_launches.py").cases())
     known = golden.read(golden.path_of(case))
@@ -195,8 +203,23 @@ def test_what_came_back_becomes_validated_goldens(project, results):
     assert list(known.outputs["first"].values()) == [2.0 * i for i in range(32)]
     assert known.outputs["sum"].values()[0] == 4 * (sum(range(32)) - 5) + 200
     records = [json.loads(line) for file in (project / "repros" / "records").glob("*.jsonl") for line in open(file)]
-    assert {record["verdict"] for record in records} == {"pass"} and len(records) == 5
-    assert golden.read(project / "repros/goldens/outside/default.json").identity == {"kind": "out_of_bounds"}
+    assert {record["verdict"] for record in records} == {"pass"} and len(records) == 7
+    assert golden.read(project / "repros/goldens/outside/default.json").outcome == "out_of_bounds"
+    often = next(record for record in records if record["repro"] == "repros/often.py")
+    assert often["histogram"] == [{"count": 3, "outputs": {"x": [1.0] * 32}}]
+
+
+def test_a_gpu_that_leaves_an_element_as_it_was_shows_it_by_the_second_recording(project, recorded, stand_in, tmp_path):
+    path = project / "repros/poisoned.py"
+    path.write_text(path.read_text().replace("x[i] = 1.0", "x[i // 2] = 1.0"))
+    assert capsule.record(capsule.find([path]), project / "one.capsule", None, print) == 2
+    out = tmp_path / "out"
+    assert replayed(stand_in, project / "one.capsule", out)[0] == 0
+    found, said = accepted(project, out)
+    assert found == {"failed": ["poisoned"]}
+    assert said["poisoned"].startswith("failed: not written\n    `x` differs from a run over other contents of new mem")
+    (out / "poisoned--again.json").unlink()
+    assert accepted(project, out)[1]["poisoned"].startswith("not replayed: its second run, over other contents of")
 
 
 def test_a_gpu_that_disagrees_is_listed_and_believed_only_when_asked(project, recorded, stand_in, tmp_path):

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from harness import findings, golden, judge, result
 from harness.cli import main
+from harness.hosts import Host
 from harness.repro import ReproError, read
 
 
@@ -162,3 +164,73 @@ def test_what_the_keys_say(write):
     repro = write("def run(): return {}", 'allowed = { r = [1] }\nmask = { s = "v" }\nruns = 5')
     assert (repro.runs, dict(repro.mask), dict(repro.allowed), repro.poison) == (5, {"s": "v"}, {"r": [1]}, False)
     assert str(repro.compare["r"]) == "set" and read(repro.path) == repro
+
+
+FOUND = """
+class Found(Exception):
+    repro_outcome = {{"outcome": "fault", "kind": "{kind}", "file": None, "line": None, "text": "one.py:8:1: {kind}"}}
+def run():
+    raise Found
+"""
+
+
+@pytest.mark.parametrize("kind", findings.MEANINGS)
+def test_what_a_checker_finds_is_an_outcome_of_its_own(said, project, kind):
+    status, text, line = said(FOUND.format(kind=kind))
+    assert status == 1 and line["outcome"] == kind and line["detail"]["kind"] == kind
+    assert f'if that is what the claim says, write `outcome = "{kind}"`' in text
+    for declared in (kind, "fault"):
+        status, text, line = said(FOUND.format(kind=kind), f'outcome = "{declared}"')
+        assert (status, line["verdict"]) == (0, "pass")
+        known = json.loads((project / "repros/goldens/one/default.json").read_text())
+        assert known["outcome"] == kind and "kind" not in known
+    other = "race" if kind != "race" else "misaligned"
+    status, text, line = said(FOUND.format(kind=kind), f'outcome = "{other}"')
+    assert status == 1 and f'the claim says `outcome = "{other}"`, but it was {kind}:' in text
+
+
+def test_a_golden_of_one_fault_is_not_that_of_another(said, capsys):
+    assert said(FOUND.format(kind="race"), 'outcome = "fault"')[0] == 0
+    path = "repros/one.py"
+    text = open(path).read().replace("race", "misaligned")
+    open(path, "w").write(text)
+    assert main(["run", path]) == 1
+    assert "the golden holds race; this run gave misaligned" in capsys.readouterr().out
+
+
+def test_goldens_that_say_fault_and_a_kind_are_read_as_the_kind(project):
+    table = {"outcome": "fault", "kind": "out_of_bounds", "provenance": {}, "validated": False}
+    known = golden.parse(project / "x.json", json.dumps(table).encode(), lambda name: b"")
+    assert (known.outcome, known.identity) == ("out_of_bounds", {})
+
+
+def test_a_gpu_that_checks_nothing_is_not_asked(write):
+    repro = write(FOUND.format(kind="race"), 'outcome = "race"')
+    case = next(repro.cases())
+    gpu = Host("p1", "cuda", device_facts={"name": "H100", "arch": "sm_90", "driver": "570"})
+    outcome = judge.run(None, case, gpu)
+    verdict = judge.judge(case, gpu, outcome, repro.path.parent)
+    assert (verdict.status, verdict.reason) == ("skip", "no checker") and "a GPU goes on without a word" in verdict.text
+
+
+def test_the_seed_reaches_random_numbers_and_the_record(write, capsys, project):
+    write("import random\nimport numpy as np\ndef run():\n    return {'r': np.int32([random.randrange(10**6)])}")
+    drawn = {}
+    for seed in (0, 7, 7):
+        main(["run", "repros/one.py", "--seed", str(seed)])
+        text = capsys.readouterr().out
+        drawn.setdefault(seed, set()).add(text.partition("this run gave")[2].splitlines()[1])
+        assert f"repros/one.py{' --seed 7' if seed else ''}\n" in text
+    assert len(drawn[7]) == 1 and drawn[0] != drawn[7]
+    texts = [path.read_text() for path in (project / ".repro/records").glob("*.jsonl")]
+    assert sorted(json.loads(line)["seed"] for text in texts for line in text.splitlines()) == [0, 7, 7]
+    assert main(["history", "one", "--json"]) == 0
+    assert "--seed" not in capsys.readouterr().err
+
+
+def test_what_a_process_that_died_had_begun_with_is_kept():
+    begun = {"facts": {"device": {"kind": "emulator", "arch": "sm_90a"}, "compiler": {"name": "embedded"}, "kernels": []}}
+    header = {"status": {"signal": "SIGSEGV"}, "result": None, "fault": "", "stdout": "", "stderr": "", "timeout_s": 5,
+              "durations": {}, "begun": begun}  # fmt: skip
+    outcome = result.from_reply(header, [])
+    assert outcome.kind == "crash" and outcome.device["arch"] == "sm_90a"

@@ -75,7 +75,10 @@ class Browser:
 
     def close(self):
         os.close(self.to)
-        self.process.wait(timeout=20)
+        try:
+            self.process.wait(timeout=20)
+        finally:
+            self.process.kill()
         os.close(self.back)
 
     def open(self, address):
@@ -147,6 +150,7 @@ REGRESSED = Cell(
      Code("SASS", "k", "IADD R1, R2\nEXIT", "IADD R3, R2\nEXIT")),
     "uv run repro run repros/shuffle.py -p 'width=8' --host p1", "only the driver differs", ("77-1 passed",),
     (("uv run repro run repros/shuffle.py --host p2", "whether the driver is the cause"),),
+    ((150, f"r = [0, 1] {HOSTILE}"), (50, "r = [1, 0]"), (0, "r = [1, 1]  (allowed)")),
 )  # fmt: skip
 
 
@@ -218,7 +222,7 @@ def test_a_cell_page_as_a_screen_reader_hears_it(opened):
     browser.until("document.querySelector('#cell-title')")
     heard = nodes(browser)
     assert [name for role, name in heard if role == "heading"][1:] == [
-        page.visible(made().claims[0].text), "Run it again", "What differs", "Cause",
+        page.visible(made().claims[0].text), "Run it again", "What differs", "Outcomes seen in 200 runs", "Cause",
         "What is not as in the last good run", "PTX of k", "SASS of k", "History: 2 runs",
     ]  # fmt: skip
     assert ("image", "Lanes that differ: 8-31") in heard

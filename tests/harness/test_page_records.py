@@ -84,6 +84,13 @@ def test_a_contradiction_is_held_against_the_other_side(root, put):
     assert by_host["p1"].code[0].base == PTX["good"] and by_host["embedded"].code[0].base == PTX["bad"]
 
 
+def test_a_racy_claim_shows_what_was_seen_and_what_never_was(root, put):
+    counted = [{"count": 75, "outputs": {"r": [0, 1]}}, {"count": 25, "outputs": {"r": [1, 0]}}]
+    put(1, histogram=counted, allowed={"r": [[0, 1], [1, 0], [1, 1]]})
+    (cell,) = collected(root).cells
+    assert cell.seen == ((75, "r = [0, 1]"), (25, "r = [1, 0]"), (0, "r = [1, 1]  (allowed)"))
+
+
 def test_what_other_cells_tell_of_a_cause_is_known(root, put):
     put(1, versions={"numpy": "1"})
     elsewhere = put(2, host="p2", driver="580", versions={"numpy": "1"})

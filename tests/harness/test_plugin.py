@@ -50,7 +50,7 @@ def test_a_missing_golden_fails_and_says_how_to_accept_it(pytester, repros):
             "",
             "there is no golden repros/goldens/one/width=8.json; this run gave",
             "    out: float32 (8) 0.0 2.0 4.0 6.0 8.0 10.0 12.0 14.0",
-            "fix: if that is what the claim says, accept it with `pytest repros/one.py --update-goldens`",
+            "fix: if that is what the claim says, accept it with `repro accept repros/one.py::width=8`, or run *",
             "",
             "again: uv run repro run repros/one.py -p width=8",
             "FAILED repros/one.py::embedded::width=8 - fail: no golden",
@@ -130,7 +130,7 @@ def test_a_difference_fails(pytester, accepted, repros):
     result.assert_outcomes(failed=len(DIFFERING))
     for name in sorted(names, key=names.get):
         golden = f"golden: repros/goldens/{names[name]}/default.json, made by embedded (emulator) on 20??-??-??, *"
-        fix = f"fix: if the new result is right, accept it with `pytest repros/{names[name]}.py --update-goldens`"
+        fix = f"fix: if the new result is right, accept it with `repro accept repros/{names[name]}.py`, or run again *"
         result.stdout.fnmatch_lines(["fail: differs from the golden", *DIFFERING[name][2], golden, fix])
 
 

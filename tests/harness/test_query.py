@@ -64,6 +64,22 @@ def data(said, *argv):
     return json.loads(text)
 
 
+def test_history_shows_the_outcomes_of_the_newest_run_of_a_racy_claim(said, put):
+    put("vote", "pass", 1, histogram=[{"count": 200, "outputs": {"r": [0, 1]}}], allowed={"r": [[0, 1], [1, 0]]})
+    counted = [{"count": 150, "outputs": {"r": [0, 1]}}, {"count": 48, "outputs": {"r": [1, 0]}}]
+    newest = put("vote", "pass", 2, histogram=[*counted, {"count": 2, "outputs": None}], seed=7,
+                 allowed={"r": [[0, 1], [1, 0], [1, 1]]})  # fmt: skip
+    text = said("history", "vote")[1]
+    assert text.endswith(f"""
+seen in 200 runs of {newest} on sm_90 embedded embedded, seed 7
+     150  r = [0, 1]
+      48  r = [1, 0]
+       2  yet other outcomes
+       0  r = [1, 1]  (allowed)
+""")
+    assert data(said, "history", "vote")["records"][0]["seen"][3] == [0, "r = [1, 1]  (allowed)"]
+
+
 def test_nothing_was_run(said):
     assert said("status") == (0, "there are no records yet: run something, e.g. `uv run pytest repros`\n")
     assert said("matrix")[0] == 0 and said("regressions") == (0, "no regression\n")

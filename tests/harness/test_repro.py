@@ -102,7 +102,8 @@ fix: write `arch`; the keys of [tool.repro] are
     compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }
     mask     a table of output name to the boolean array that says where it counts: { out = "valid" }
     nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }
-    outcome  what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault"
+    outcome  what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \
+fault by its name, as in "misaligned"
     params   a table of parameter name to list of values: { width = [8, 16, 32] }
     poison   true: run it twice over different contents of new memory, to see what was not written
     runs     how often run() is called; each outcome is counted
@@ -155,7 +156,9 @@ fix: write seconds, more than 0 and at most 86400""",
         """q.py:7:3: BAD_OUTCOME
     # outcome = "crash"
       ^^^^^^^ is 'crash'
-fix: write what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault\"""",
+fix: write what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \
+fault by its name, as in "misaligned"; the faults are out_of_bounds, misaligned, illegal, invalid_launch, race, \
+undefined_read, divergent_barrier""",
     ),
     "bad nvidia": (
         ("timeout = 2", 'nvidia = "rejected"'),
