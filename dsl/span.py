@@ -107,13 +107,16 @@ def is_between(code: CodeType) -> bool:
 def author_frame() -> FrameType | None:
     """The innermost frame that is neither of this package nor of Python's library; the innermost that is not of this
     package where there is none; or None."""
-    innermost: FrameType | None = None
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_between(frame.f_code):
-        if innermost is None and not is_ours(frame.f_code):
-            innermost = frame
+    innermost = frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        between = _between.get(code.co_filename)
+        if not (is_between(code) if between is None else between):
+            return frame
         frame = frame.f_back
-    return frame or innermost
+    while innermost is not None and is_ours(innermost.f_code):
+        innermost = innermost.f_back
+    return innermost
 
 
 def here() -> Span:

@@ -11,7 +11,6 @@ A `Grammar` says what a surface's words mean; the callee of a call is judged by 
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import types
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from dsl.core.errors import warn_not_portable
 from dsl.core.flow import Analysis, Flow
 from dsl.core.exits import Exits, Guard, put_at
 from dsl.core.rewrite_expression import Expressions, Grammar
-from dsl.core.source import Resolver, arguments_named, compile_definition, find_definition
+from dsl.core.source import Resolver, arguments_named, compile_definition, copy_of, find_definition
 
 
 def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionType:
@@ -32,7 +31,7 @@ def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionTyp
 @deep()
 def rewritten_code(function: types.FunctionType, grammar: Grammar) -> types.CodeType:
     """The code object of `function` rewritten. Raises DSLUserCodeError where there is no source to read."""
-    definition = copy.deepcopy(find_definition(function))       # the file's tree is shared
+    definition = copy_of(find_definition(function))       # the file's tree is shared
     rewriter = (grammar.rewriter or Rewriter)(function.__code__.co_filename, grammar, Resolver(function))
     if isinstance(definition, ast.Lambda):
         rewritten = rewriter.visit(definition)
@@ -319,7 +318,7 @@ class Rewriter(Expressions):
         for mark in ("stops", "flow"):
             if hasattr(node, mark):
                 setattr(made, mark, getattr(node, mark))
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        return put_at(made, node)
 
     def visit_Raise(self, node: ast.Raise):
         """Python's own, unless a dynamic statement decides whether it runs; then the device or the host function stops."""

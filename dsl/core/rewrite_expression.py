@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.exits import put_at
 from dsl.core.source import Resolver, arguments_named
 from dsl.span import Span, is_ours
 
@@ -143,8 +144,7 @@ class Expressions(ast.NodeTransformer):
         return ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
 
     def _hook(self, hook: str, at: ast.AST, *arguments: ast.expr) -> ast.Call:
-        made = ast.Call(self._attribute(hook, at), list(arguments), [])
-        return ast.fix_missing_locations(ast.copy_location(made, at))
+        return put_at(ast.Call(self._attribute(hook, at), list(arguments), []), at)
 
     def _thunk(self, node: ast.expr) -> ast.Lambda:
         return self._made_thunk(self.visit(node))

@@ -33,6 +33,18 @@ def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambd
                            place=Span(code.co_filename, code.co_firstlineno))
 
 
+def copy_of(node):
+    """A copy of an AST, or of what stands in a field of one: new nodes and lists, the same constants and words."""
+    if isinstance(node, list):
+        return [copy_of(item) for item in node]
+    if not getattr(node, "_fields", ()):                        # a constant, `Load()`, `Add()`
+        return node
+    made = type(node)()
+    for name, value in vars(node).items():
+        setattr(made, name, copy_of(value) if isinstance(value, (ast.AST, list)) else value)
+    return made
+
+
 def _why(file: str, found: list) -> str:
     if found:
         return "several functions of one line look alike"

@@ -90,6 +90,7 @@ def _stored(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
 def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     """LLVM IR and PTX of the kernels, and the host function's machine code."""
     _, device_mlir, arch, opt_level, jump = source
+    limits.check_collectives(device_mlir)
     llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
     ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
     host_llvm = to_llvm_ir(return_after_failed_launch(convert_to_llvm(host_mlir, debug_lines=False)))

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dsl.core import mlir
 from dsl.core.dtypes import Numeric, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.trace import Allocation, Kernel, Traced
+from dsl.lower import uniformity
 from dsl.span import Span
 from dsl.tile.memory import CAPACITY_BYTES
 
@@ -124,3 +126,20 @@ def check_asked(kernel: str, asked: object, allocated_bytes: int) -> int | None:
         warn(f"`{kernel}` allocates {allocated_bytes} bytes of shared memory and is launched with smem={number.value}",
              "SMEM_TOO_SMALL")
     return int(number.value)
+
+
+class DivergentCollective(DSLUserCodeError):
+    """A barrier, shuffle or vote that provably not all of its threads reach."""
+
+
+def check_collectives(device_mlir: str, block: Sequence[int] | None = None) -> None:
+    """Raise DivergentCollective with the places of the collective and of the condition round it (lower.uniformity)."""
+    found = uniformity.check(device_mlir, block)
+    if found is not None:
+        raise DivergentCollective(found.message, fix=found.fix, id="DIVERGENT_COLLECTIVE", place=_whole(found.place),
+                                  also=((_whole(found.condition), found.at_condition),))
+
+
+def _whole(place: Span) -> Span:
+    """The author's expression that starts at `place`."""
+    return mlir.place_of(mlir.location(place)) or place

@@ -30,12 +30,13 @@ class Value:
 
 @dataclass(frozen=True)
 class Variable:
-    """A name in scope. `kind`: scalar, list, tuple, dict, object, data, or index (a Python integer)."""
+    """A name in scope. `kind`: scalar, list, tuple, nest (a tuple in one), dict, object, data, or index (a Python integer)."""
 
     kind: str
     type: str = ""
     fields: tuple = ()
-    static: bool = False                    # may hold a static value: never the only dynamic side of an operator
+    static: bool = False                    # may hold a static value: never the only dynamic side of an operator;
+                                            # of a list: a loop is over it, so that no other takes its name
     fixed: bool = False                     # counters: never assigned
     methods: tuple = ()
 
@@ -93,6 +94,8 @@ class Expressions:
                 found.append(Value(f"{name}[{self.pick(range(len(it.fields)))}]", it.type))
             elif it.kind == "tuple":
                 found += [Value(f"{name}[{k}]", type_) for k, type_ in enumerate(it.fields)]
+            elif it.kind == "nest":
+                found += [Value(f"{name}{place}", type_) for place, type_ in zip(("[0][0]", "[0][1]", "[1]"), it.fields)]
             elif it.kind == "dict":
                 found += [Value(f'{name}["{key}"]', type_) for key, type_ in it.fields]
             else:
@@ -170,8 +173,8 @@ class Expressions:
         return self._binary(a, b, sign, DIVISIONS[sign])
 
     def _quotient(self, a, depth):
-        return self._binary(a, Value(self.pick(["2", "3", "0.5", "-7"]), "int"), "/", "truediv") \
-            if a.type in INTEGERS else None
+        b = self.pick(["2", "3", "0.5", "-7"])
+        return self._binary(a, Value(b, "float" if "." in b else "int"), "/", "truediv") if a.type in INTEGERS else None
 
     def _shift(self, a, depth):
         sign = self.pick(SHIFTS)

@@ -12,6 +12,8 @@ loop (they are local to the trip), and a name in two types in one function.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from expressions import BITS, SUMS, Expressions, Helper, Value, Variable
@@ -55,7 +57,7 @@ class Program(Expressions):
     def statement(self, depth: int, loop: bool, result: str | None) -> list[str]:
         self.budget -= 1
         simple = ["assign", "assign", "update", "update", "part", "store", "new", "swap", "method"]
-        nested = ["if_", "if_", "for_", "for_", "while_", "leave", "constexpr", "forever", "both", "const_if"]
+        nested = ["if_", "if_", "for_", "for_", "while_", "leave", "constexpr", "forever", "both", "const_if", "each"]
         if depth <= 0 or self.budget <= 0 or self.chance(30):
             form = self.pick(simple)
         else:
@@ -90,19 +92,22 @@ class Program(Expressions):
 
     def part(self, *_) -> list[str]:
         """A slot of a container or object."""
-        names = self.assignable("list", "tuple", "dict", "object", "data")
+        names = self.assignable("list", "tuple", "dict", "object", "data", "nest")
         if not names:
             return self.assign()
         name = self.pick(names)
         it = self.scope[name]
         if it.kind == "list":
-            if self.chance(20):
+            if not it.static and self.chance(20):
                 return [f"{name} = [{', '.join(self.of(it.type, 1) for _ in it.fields)}]"]
             dynamic = not self.portable and self.chance(30)
             index = self.position(len(it.fields)) if dynamic else self.pick(range(len(it.fields)))
             return [f"{name}[{index}] = {self.of(it.type, 2)}"]
         if it.kind == "tuple":
             return [f"{name} = ({', '.join(self.of(type_, 1) for type_ in it.fields)},)"]
+        if it.kind == "nest":
+            a, b, c = (self.of(type_, 1) for type_ in it.fields)
+            return [f"{name} = {self.pick([f'(({a}, {b}), {c})', f'({name}[0], {c})', f'(({a}, {b}), {name}[1])'])}"]
         if it.kind == "data" and self.chance(20):
             return [f"{name} = {it.type}({', '.join(self.of(type_, 1) for _, type_ in it.fields)})"]
         key, type_ = self.pick(it.fields)
@@ -252,6 +257,24 @@ class Program(Expressions):
         return [f"for {name} in cutlass.range_constexpr({1 + self.number(2)}):", *indented(body),
                 *self.otherwise(depth, loop, result)]
 
+    def each(self, depth, loop, result) -> list[str]:
+        """A loop over a list: static, with whatever inside."""
+        lists = [name for name, it in self.scope.items() if it.kind == "list"]
+        if self.loops >= 2 or self.portable or not lists:
+            return self.constexpr(depth, loop, result)
+        outer, over = dict(self.scope), self.pick(lists)
+        type_, self.scope[over] = self.scope[over].type, replace(self.scope[over], static=True)
+        name, head = f"x{type_}{self.loops}", over
+        if self.chance(30):
+            self.scope[f"c{self.loops}"] = Variable("index")
+            name, head = f"c{self.loops}, {name}", f"enumerate({over})"
+        self.scope[name.split()[-1]] = Variable("scalar", type_, fixed=True)
+        self.loops += 1
+        body = self.block(depth - 1, True, result)
+        self.loops -= 1
+        self.scope = outer
+        return [f"for {name} in {head}:", *indented(body), *self.otherwise(depth, loop, result)]
+
     def counter(self) -> str:
         self.counters += 1
         return f"k{self.counters}"
@@ -266,8 +289,11 @@ class Program(Expressions):
         body = self.block(depth - 1, True, result)
         self.loops -= 1
         self.scope = outer
-        test = f"{k} < {1 + self.number(4)}" + (f" and ({condition})" if self.chance(50) else "")
-        return [f"{k} = 0", f"while {test}:", f"    {k} += 1", *indented(body), *self.otherwise(depth, loop, result)]
+        end, also = 1 + self.number(4), f" and ({condition})" if self.chance(50) else ""
+        head = [f"while {k} < {end}{also}:", f"    {k} += 1"]
+        if not self.portable and self.chance(20):
+            head = [f"while ({k} := {k} + 1) <= {end}{also}:"]
+        return [f"{k} = 0", *head, *indented(body), *self.otherwise(depth, loop, result)]
 
     def forever(self, depth, loop, result) -> list[str]:
         """`while True`, left by `break`."""
@@ -335,6 +361,17 @@ class Program(Expressions):
             made = f"{name}({', '.join(self.of(type_, 1) for _, type_ in fields)})"
             lines.append(f"{name.lower()} = {made}")
             self.scope[name.lower()] = Variable(kind, name, fields, methods=methods)
+        held = [name for name, kind, *_ in self.classes if kind == "object"]
+        if held and not self.portable and self.chance(30):             # an object in an object
+            name, kind, fields, methods = self.pick(self.classes)
+            place = f"{self.pick(held).lower()}.held"
+            lines.append(f"{place} = {name}({', '.join(self.of(type_, 1) for _, type_ in fields)})")
+            self.scope[place] = Variable(kind, name, fields, methods=methods)
+        if not self.portable and self.chance(20):
+            types = [self.type() for _ in range(3)]
+            a, b, c = (self.of(type_, 1) for type_ in types)
+            lines.append(f"the_nest = (({a}, {b}), {c})")
+            self.scope["the_nest"] = Variable("nest", fields=tuple(types))
         for kind in ("list", "tuple", "dict"):
             if not self.chance(30):
                 continue
