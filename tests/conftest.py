@@ -90,3 +90,12 @@ def every_ptx_assembles(request):
         refusals = list(filter(None, pool.map(refused, request.config.stash[_PTX].items())))
     if refusals:
         pytest.fail("\n".join(refusals), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def needs_module():
+    """`needs_module(module, group)`: skips the test, or fails it in CI, without what a group of pyproject.toml brings."""
+    def find(module: str, group: str) -> None:
+        if importlib.util.find_spec(module) is None:
+            missing(f"this test needs the package {module}: uv sync --group {group}")
+    return find

@@ -1,0 +1,9 @@
+"""What a case of cases/ is run with."""
+
+
+def options(**given):
+    """`qd.init` gets these options before the case."""
+    def mark(function):
+        function.options = given
+        return function
+    return mark

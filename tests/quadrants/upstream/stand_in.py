@@ -1,0 +1,97 @@
+"""What Quadrants' test files use of their `tests.test_utils` and conftest, for the architecture cpu alone.
+
+Written from how those files use it: `test(arch, exclude, require, **options)` parametrises a case over the
+architectures it names and gives it a fresh `qd.init(arch, **options)`; `approx` and `allclose` compare.
+"""
+
+import copy
+import sys
+
+import pytest
+
+import quadrants as qd
+
+
+def _flat(archs) -> list:
+    if archs is None:
+        return []
+    return list(archs) if isinstance(archs, (list, tuple, set)) else [archs]
+
+
+def _excluded(exclude) -> bool:
+    """Does a list of architectures, systems and (architecture, system) pairs name cpu on this system?"""
+    for entry in _flat(exclude):
+        arch, system = (*entry, None)[:2] if isinstance(entry, (list, tuple)) else (entry, None)
+        if arch == qd.cpu and system in (None, sys.platform.capitalize()):
+            return True
+    return False
+
+
+def test(arch=None, exclude=None, require=None, **options):
+    """A case that runs after qd.init(arch=qd.cpu, **options), or is skipped where it names other architectures."""
+    runs = (not _flat(arch) or qd.cpu in _flat(arch)) and not _excluded(exclude)
+
+    def decorate(function):
+        function.__qd_test__ = True
+        if not runs:
+            return pytest.mark.skip(reason="No supported archs")(function)
+        return pytest.mark.parametrize("req_arch,req_options", [(qd.cpu, copy.deepcopy(options))],
+                                       ids=["arch=cpu"])(function)
+    return decorate
+
+
+test.__test__ = False
+
+
+class _Truth:
+    """Equal to whatever has the same truth: a kernel gives 1 where Python has True."""
+
+    def __init__(self, value: bool):
+        self.value = value
+
+    def __eq__(self, other):
+        return bool(other) == self.value
+
+
+def approx(expected, **tolerance):
+    """pytest.approx, with a relative tolerance of at least 1e-6; of a bool, its truth."""
+    if isinstance(expected, bool):
+        return _Truth(expected)
+    return pytest.approx(expected, **tolerance | {"rel": max(tolerance.get("rel", 0.0), get_rel_eps())})
+
+
+def allclose(x, y, **tolerance) -> bool:
+    return x == approx(y, **tolerance)
+
+
+def get_rel_eps() -> float:
+    return 1e-6
+
+
+def expected_archs() -> list:
+    return [qd.cpu]
+
+
+def skip_if_f64_unsupported(dtype) -> None:
+    """cpu has f64."""
+
+
+def torch_op(**_):
+    pytest.skip("autograd is not part of the subset")
+
+
+# ** as a plugin: what their conftest does
+
+
+@pytest.fixture(autouse=True)
+def wanted_arch(req_arch, req_options):
+    if req_arch is not None:
+        qd.init(arch=req_arch, enable_fallback=False, **{"print_full_traceback": True} | req_options)
+    yield
+    if req_arch is not None:
+        qd.reset()
+
+
+def pytest_generate_tests(metafunc):
+    if not getattr(metafunc.function, "__qd_test__", False):
+        metafunc.parametrize("req_arch,req_options", [(None, None)], ids=["none"])
