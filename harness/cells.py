@@ -147,6 +147,8 @@ def provenance(line: dict[str, Any]) -> dict[str, Any]:
         "driver": device.get("driver"),
         "host": line.get("host"),
         "seed": line.get("seed"),
+        "ptxas": line.get("ptxas"),
+        "no_sass": line.get("no_sass"),
         **{f"ptx.{k}": v for k, v in sorted((line.get("kernels") or {}).items())},
         **{f"sass.{k}": v for k, v in sorted((line.get("sass") or {}).items())},
     }
@@ -173,4 +175,5 @@ def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[A
 
 def facts(line: dict[str, Any]) -> dict[str, Any]:
     untold = line.get("outcome") in UNTOLD
-    return provenance(line) | {"kernels": line.get("kernels") or (None if untold else {}), "case": line.get("case") or ""}
+    kernels = line.get("kernels") or (None if untold else {})
+    return provenance(line) | {"kernels": kernels, "case": line.get("case") or ""}

@@ -126,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         help="embedded (this project's, default), nvidia, or a release of it: nvidia==4.6.3; repeatable",
     )
     run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
+    run.add_argument("--sass", action="store_true", help="print the machine code of every kernel, and record it")
     run.add_argument("--fresh", action="store_true", help="a new interpreter, instead of a fork of a warm one")
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own")
     run.add_argument(
@@ -232,8 +233,8 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     from harness import history, judge
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
-    compilers, seed = arguments.compiler or (), arguments.seed
-    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, compilers, seed)
+    compilers, seed, sass = arguments.compiler or (), arguments.seed, arguments.sass
+    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, compilers, seed, sass)
     worst = HOLDS
     try:
         for host, case in itertools.product(session.hosts(), cases):
@@ -263,6 +264,10 @@ def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespa
     if arguments.ptx:
         for kernel in outcome.kernels:
             print(f"--- PTX of {kernel['name']} ({kernel['arch']})\n{kernel['ptx'].rstrip()}")
+    if arguments.sass:
+        for kernel in outcome.kernels:
+            text = kernel["sass"] or f"none: {outcome.detail.get('no_sass', {}).get('text', 'not asked for')}"
+            print(f"--- SASS of {kernel['name']} ({kernel['arch']})\n{text.rstrip()}")
     sys.stdout.flush()
 
 

@@ -21,6 +21,7 @@ GROUPS = {  # group: the fields in it; cheapest to change first
     "packages": ("lock_sha256", "python", "numpy", "torch"),
     "repro": ("repro_sha256",),
     "compiler": ("compiler", "compiler_version", "bundle_sha256", "compiler."),
+    "ptxas": ("ptxas",),
     "machine": ("host", "gpu", "gpu_uuid", "device", "arch"),
     "driver": ("driver",),
 }
@@ -59,7 +60,10 @@ def differing_fields(a: Record, b: Record) -> list[dict[str, Any]]:
 
 def differing_groups(a: Record, b: Record) -> list[str]:
     """The groups of fields in which two records differ."""
-    return [group for group in GROUPS if _values(a, group) != _values(b, group)]
+    found = [group for group in GROUPS if _values(a, group) != _values(b, group)]
+    if "ptxas" in found and not (_values(a, "ptxas") and _values(b, "ptxas")):
+        found.remove("ptxas")  # one run did not ask for machine code
+    return found
 
 
 def _values(record: Record, group: str) -> dict[str, Any]:
@@ -74,14 +78,18 @@ def _belongs(name: str, group: str) -> bool:
 def _suspects(a: Record, b: Record, groups: list[str]) -> tuple[list[str], str]:
     """The groups that may be the cause, and a sentence."""
     if (a.verdict == "pass") == (b.verdict == "pass"):
-        return [], "none to look for: both verdicts are alike" if a.verdict == b.verdict else "see the verdicts"
+        return [], f"none to look for: {'both passed' if a.verdict == 'pass' else 'neither passed'}"
     left, notes = list(groups), []
     kernels = a.line.get("kernels"), b.line.get("kernels")
     if kernels[0] and kernels[0] == kernels[1] and "repro" not in groups:
         cleared = [group for group in left if group in THROUGH_PTX]
         left = [group for group in left if group not in THROUGH_PTX]
         if cleared:
-            notes.append(f"the PTX is the same, so it is not {' or '.join(cleared)}")
+            notes.append(f"the PTX is the same, so it is not the {' or the '.join(cleared)}")
+    machine_code = a.line.get("sass"), b.line.get("sass")
+    if "ptxas" in left and machine_code[0] and machine_code[0] == machine_code[1]:
+        left.remove("ptxas")
+        notes.append("the SASS is the same, so it is not ptxas")
     if "golden" in left and a.line.get("outputs") == b.line.get("outputs"):
         return ["golden"], "; ".join([*notes, "the outputs are the same: the golden changed, not the program"])
     if "golden" in left and len(left) > 1 and "repro" not in left:
@@ -89,7 +97,7 @@ def _suspects(a: Record, b: Record, groups: list[str]) -> tuple[list[str], str]:
     if not left:
         return [], "; ".join([*notes, "nothing that was recorded differs: run it again, it may be flaky"])
     if len(left) == 1:
-        return left, "; ".join([*notes, f"only the {left[0]} differs"])
+        return left, "; ".join([*notes, f"only {_the(left[0])} differ{'' if left[0] == 'packages' else 's'}"])
     return left, "; ".join([*notes, f"one of {', '.join(left)}, or several together"])
 
 
@@ -126,7 +134,8 @@ def _runs(a: Record, b: Record, suspects: list[str]) -> list[dict[str, str]]:
 
 def _run(group: str, a: Record, b: Record) -> dict[str, str]:
     old, new = _values(a, group), _values(b, group)
-    tells = f"B with A's {group}: if it passes, the {group} is the cause"
+    verb = "are" if group == "packages" else "is"
+    tells = f"B with A's {group}: if it passes, {_the(group)} {verb} the cause"
     if group == "packages":
         pinned = [f"{n}=={old[n]}" for n in ("numpy", "torch") if old.get(n) != new.get(n) and n in old]
         options = "".join(f" --with {shlex.quote(one.split('+')[0])}" for one in pinned)
@@ -150,9 +159,17 @@ def _run(group: str, a: Record, b: Record) -> dict[str, str]:
     if group in ("machine", "driver") and a.host != b.host:
         return {"command": a.rerun, "tells": f"now on A's {group}: if it passes, the {group} is the cause"}
     if group == "seed":
-        return {"command": b.rerun, "tells": "whether another seed gives another verdict"}
+        again = b.rerun.partition(" --seed ")[0]
+        return {"command": f"{again} --seed {old.get('seed', 0)}", "tells": tells}
+    if group == "ptxas":
+        need = shlex.quote(f"nvidia-cuda-nvcc=={'.'.join(str(old.get('ptxas')).split('.')[:2])}.*")
+        return {"command": b.rerun.replace("uv run", f"uv run --with {need}", 1), "tells": tells}
     where = f"driver {old.get('driver')}" if group == "driver" else str(old.get("gpu") or group)
     return {"command": f"{b.rerun}    # on {b.host} with {where}", "tells": tells}
+
+
+def _the(group: str) -> str:
+    return group if group == "ptxas" else f"the {group}"
 
 
 def _outputs(a: Record, b: Record) -> list[dict[str, Any]]:
@@ -166,16 +183,35 @@ def _texts(kind: str, a: dict, b: dict, a_hashes: dict | None, b_hashes: dict | 
     """A unified diff of each kernel whose text is not the same."""
     found = []
     a_hashes, b_hashes = a_hashes or {}, b_hashes or {}
-    for kernel in dict.fromkeys([*a_hashes, *b_hashes]):
-        if a_hashes.get(kernel) == b_hashes.get(kernel):
+    if kind == "sass" and not (a_hashes and b_hashes):
+        return []  # one run did not ask for it
+    for one, other in kernel_pairs(a_hashes, b_hashes):
+        if one and other and a_hashes[one] == b_hashes[other]:
             continue
-        if kernel not in a or kernel not in b:
-            absent = [letter for letter, texts in (("A", a), ("B", b)) if kernel not in texts]
-            note = f"    the text of {' and '.join(absent)} was not kept"
+        kernel = one if one == other else f"{one} (A) and {other} (B)" if one and other else one or other
+        if not (one and other):
+            note = f"    only {'A' if one else 'B'} has this kernel"
+        else:
+            absent = [letter for letter, there in (("A", one in a), ("B", other in b)) if not there]
+            note = f"    the text of {' and '.join(absent)} was not kept" if absent else ""
+        if note:
             found.append({"kind": kind, "kernel": kernel, "diff": "", "note": note})
             continue
-        pair = a[kernel].splitlines(), b[kernel].splitlines()
+        pair = a[one].splitlines(), b[other].splitlines()
         lines = list(difflib.unified_diff(*pair, "A", "B", n=2, lineterm=""))
         more = [f"... and {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
         found.append({"kind": kind, "kernel": kernel, "diff": "\n".join(lines[:SHOWN_LINES] + more), "note": ""})
     return found
+
+
+def kernel_pairs(a: Iterable[str], b: Iterable[str]) -> list[tuple[str | None, str | None]]:
+    """Kernels of two records side by side: by name, and where each has one that the other has not, those two.
+
+    Compilers name a kernel after its arguments, each in its own way.
+    """
+    a, b = list(a), list(b)
+    only = [name for name in a if name not in b], [name for name in b if name not in a]
+    pairs = [(name, name) for name in a if name in b]
+    if len(only[0]) == len(only[1]) == 1:
+        return [*pairs, (only[0][0], only[1][0])]
+    return [*pairs, *((name, None) for name in only[0]), *((None, name) for name in only[1])]

@@ -11,6 +11,7 @@
     outcome     see result.Outcome                                 detail    class, id, line; kind
     outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
     kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
+    ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
     differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often
     allowed     output -> the values that the repro allows it, or null
     durations   seconds of each phase                              date      UTC, ISO 8601, to the microsecond
@@ -111,6 +112,8 @@ def record(
         "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
         "kernels": made["ptx_sha256"],
         "sass": {k["name"]: sha256(normalised_sass(k["sass"])) for k in outcome.kernels if k.get("sass")},
+        "ptxas": outcome.facts.get("ptxas"),
+        "no_sass": (outcome.detail.get("no_sass") or {}).get("text"),
         "histogram": observed.histogram(outcome),
         "allowed": dict(case.repro.allowed) or None,
         "durations": outcome.durations,

@@ -163,8 +163,9 @@ def _code(base: Record, newest: Record) -> tuple[Code, ...]:
     found = []
     for kind, key, texts in (("PTX", "kernels", Record.ptx), ("SASS", "sass", Record.sass)):
         hashes = [one.line.get(key) or {} for one in (base, newest)]
-        names = [name for name in hashes[0] if name in hashes[1] and hashes[0][name] != hashes[1][name]]
-        if names:
+        both = [(one, other) for one, other in differ.kernel_pairs(*hashes) if one and other]
+        changed = [(one, other) for one, other in both if hashes[0][one] != hashes[1][other]]
+        if changed:
             before, after = texts(base), texts(newest)
-            found += [Code(kind, name, before.get(name), after.get(name)) for name in names]
+            found += [Code(kind, other, before.get(one), after.get(other)) for one, other in changed]
     return tuple(found)

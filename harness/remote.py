@@ -40,6 +40,7 @@ ENVIRONMENT_S = 3600.0  # to fetch several gigabytes
 CLOSE_S = 10.0
 NOISE_BYTES = 64 << 10  # of what a shell's start-up files may print before the agent speaks
 MAGIC = b"\0GPU-REPRO\n"
+SASS_TOOLS = ["nvidia-cuda-nvcc>=13.0", "nvidia-cuda-nvdisasm>=13.0"]  # in an environment that we make
 SENT = ("supervisor", "remote_env", "agent")  # in the order in which they need one another
 
 # What the shell there is told: find a Python, and let it read its program. Data never goes this way.
@@ -278,6 +279,7 @@ class Remote:
             link.call(put, [ours.wheel], timeout_s=ENVIRONMENT_S)
             link.hello["packages"].append(ours.sha256)
         needs = (package.needs() if job.compiles else ["numpy"]) + list(job.needs)
+        needs += SASS_TOOLS if job.sass and job.compiles else []
         environment = self.settings.environment(needs, job.requires_python)
         if self.settings.bootstrap and environment["kind"] != "python":
             self._bring_uv(link)

@@ -41,8 +41,9 @@ class Session:
         note: Callable[[str], None] | None = None,
         compiler: str | Sequence[str] = EMBEDDED,
         seed: int = 0,
+        sass: bool = False,
     ) -> None:
-        self.root, self.update, self.note, self.seed = root, update, note, seed
+        self.root, self.update, self.note, self.seed, self.sass = root, update, note, seed, sass
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
@@ -149,7 +150,7 @@ class Session:
             return host, result.infra(str(error))
         probed = self._probed[host.name]
         host = replace(host, device=probed.device, device_facts=probed.device_facts)
-        return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler, self.seed)
+        return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass)
 
     def _told(self, text: str) -> None:
         if self.note:

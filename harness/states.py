@@ -149,8 +149,11 @@ def out_of_date(good: Event, now: Now) -> str:
 
 
 def differing(good: Mapping[str, Any], bad: Mapping[str, Any]) -> list[str]:
-    """The names of facts that are not the same in both."""
-    return sorted(key for key in good.keys() | bad.keys() if key != "date" and good.get(key) != bad.get(key))
+    """The names of facts that are not the same in both; machine code only where both have some."""
+    names = good.keys() | bad.keys()
+    if not all(any(key.startswith("sass.") for key in facts) for facts in (good, bad)):
+        names = {key for key in names if not key.startswith("sass.") and key not in ("ptxas", "no_sass")}
+    return sorted(key for key in names if key != "date" and good.get(key) != bad.get(key))
 
 
 def _changed(names: list[str]) -> str:

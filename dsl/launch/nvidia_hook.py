@@ -229,6 +229,9 @@ class NvidiaSession(session.Session):
         self.collect()
         return super().facts(sass)
 
+    def ptxas(self) -> str:
+        return f"of nvidia-cutlass-dsl {version()}"
+
     def show(self, stage: str) -> str:
         """Text of `stage`, ptx or sass, of every module."""
         self.collect()

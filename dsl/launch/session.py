@@ -50,9 +50,18 @@ class Session:
         return compiler_facts()
 
     def facts(self, sass: bool = False) -> dict:
-        """What a harness records: device, compiler and kernels, as JSON-able data. `sass` needs ptxas and nvdisasm."""
-        return {"device": self.device.facts(), "compiler": self.compiler_facts(),
-                "kernels": [_kernel_facts(kernel, sass) for kernel in self.kernels]}
+        """What a harness records: device, compiler and kernels, as JSON-able data.
+
+        With `sass` also their machine code, and the version of the ptxas that made it; needs ptxas and nvdisasm.
+        """
+        found = {"device": self.device.facts(), "compiler": self.compiler_facts(),
+                 "kernels": [_kernel_facts(kernel, sass) for kernel in self.kernels]}
+        return found | {"ptxas": self.ptxas()} if sass and self.kernels else found
+
+    def ptxas(self) -> str:
+        """The version of what makes machine code of our PTX. Raises ToolMissing."""
+        from dsl.lower import sass
+        return sass.version("ptxas")
 
     def cause(self, error: BaseException) -> BaseException:
         """What is behind an exception that left the program: here the exception itself."""

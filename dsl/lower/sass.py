@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -41,6 +42,14 @@ def find(tool: str) -> str:
     if on_path is None:
         raise ToolMissing(tool)
     return on_path
+
+
+@functools.cache
+def version(tool: str) -> str:
+    """`13.0.88`. Raises ToolMissing."""
+    done = subprocess.run([find(tool), "--version"], capture_output=True, text=True)
+    found = re.search(r"\bV(\d[\d.]*)", done.stdout)
+    return found[1] if found else "unknown"
 
 
 def assemble(ptx: str, arch: str = "sm_90a") -> bytes:

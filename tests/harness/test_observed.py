@@ -229,7 +229,8 @@ def test_the_seed_reaches_random_numbers_and_the_record(write, capsys, project):
 
 
 def test_what_a_process_that_died_had_begun_with_is_kept():
-    begun = {"facts": {"device": {"kind": "emulator", "arch": "sm_90a"}, "compiler": {"name": "embedded"}, "kernels": []}}
+    device = {"kind": "emulator", "arch": "sm_90a"}
+    begun = {"facts": {"device": device, "compiler": {"name": "embedded"}, "kernels": []}}
     header = {"status": {"signal": "SIGSEGV"}, "result": None, "fault": "", "stdout": "", "stderr": "", "timeout_s": 5,
               "durations": {}, "begun": begun}  # fmt: skip
     outcome = result.from_reply(header, [])

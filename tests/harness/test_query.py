@@ -152,7 +152,45 @@ def test_equal_ptx_clears_the_compiler(put, said):
     b = put("zfill", "fail", 2, hardware=True, version="0.2.0", driver="580", numpy="2.5.0")
     found = data(said, "diff", a, b)
     assert found["suspects"] == ["driver"]
-    assert found["cause"] == "the PTX is the same, so it is not packages or compiler; only the driver differs"
+    assert found["cause"] == "the PTX is the same, so it is not the packages or the compiler; only the driver differs"
+
+
+def test_machine_code_tells_of_ptxas(put, said):
+    both = {"hardware": True, "version": "0.1.0"}
+    a = put("zfill", "pass", 1, **both, ptxas="13.0.88", sass={"k": "1" * 64})
+    b = put("zfill", "fail", 2, **both, ptxas="13.5.37", sass={"k": "2" * 64})
+    found = data(said, "diff", a, b)
+    assert (found["suspects"], found["cause"]) == (["ptxas"], "only ptxas differs")
+    c = put("zfill", "fail", 3, **both, ptxas="13.5.37", sass={"k": "1" * 64}, driver="580")
+    found = data(said, "diff", a, c)
+    assert found["suspects"] == ["driver"] and "the SASS is the same, so it is not ptxas" in found["cause"]
+    commands = {run["command"] for run in data(said, "diff", a, put("zfill", "fail", 4, **both, ptxas="13.5.37",
+                sass={"k": "2" * 64}, driver="580"))["runs"]}  # fmt: skip
+    assert "uv run --with 'nvidia-cuda-nvcc==13.0.*' repro run repros/zfill.py --host p1" in commands
+    without = put("zfill", "fail", 5, **both, no_sass="`ptxas` is not on PATH", driver="580")
+    found = data(said, "diff", a, without)
+    assert found["suspects"] == ["driver"] and not [text for text in found["texts"] if text["kind"] == "sass"]
+    assert {"field": "no_sass", "a": None, "b": "`ptxas` is not on PATH"} in found["fields"]
+    assert "sass.k" not in json.dumps(data(said, "history", "zfill")["records"][0]["changed"])
+
+
+def test_kernels_that_two_compilers_name_otherwise_are_compared(put, said, root):
+    a = put("zfill", "pass", 1)
+    other = PTX.replace("add", "sub")
+    b = put("zfill", "pass", 2, ptx=other, kernels={"kernel_cutlass_k": store.sha256(other)}, asked="nvidia")
+    (text,) = data(said, "diff", a, b)["texts"]
+    assert text["kernel"] == "k (A) and kernel_cutlass_k (B)" and "-add.s32" in text["diff"]
+    c = put("zfill", "pass", 3, kernels={"k": store.sha256(PTX), "more": "3" * 64})
+    assert [(t["kernel"], t["note"].strip()) for t in data(said, "diff", a, c)["texts"]] == [
+        ("more", "only B has this kernel")]  # fmt: skip
+
+
+def test_another_seed_is_asked_for_by_its_number(put, said):
+    a, b = put("zfill", "pass", 1, seed=3), put("zfill", "fail", 2, seed=4)
+    found = data(said, "diff", a, b)
+    assert found["suspects"] == ["seed"] and found["cause"] == "only the seed differs"
+    assert [run["command"] for run in found["runs"]] == [
+        "uv run repro run repros/zfill.py --seed 4", "uv run repro run repros/zfill.py --seed 3"]  # fmt: skip
 
 
 def test_several_suspects_and_the_cheapest_runs(put, said):
