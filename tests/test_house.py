@@ -21,6 +21,8 @@ FLOORS = {
     "dsl/tile": (("dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/launch": (("dsl.launch", "dsl.lower", "dsl.tile", "dsl.core", "dsl.layout", "dsl.span"), ("numpy", "torch")),
     "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"), ()),
+    "dsl/tirx": (("dsl.tirx", "dsl.launch", "dsl.lower.cuda_text", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"),
+                 ("numpy",)),
     "harness": (("harness",), ("pytest", "_pytest", "fabric", "paramiko", "numpy", "filecheck")),
     "harness/runner.py": (("harness", "dsl.alias"), ("numpy", "torch")),
     "harness/replay.py": ((), ("numpy", "cuda")),
@@ -28,12 +30,13 @@ FLOORS = {
     "harness/gpu_lock.py": ((), ()),
     "harness/agent.py": (("harness.supervisor", "harness.remote_env"), ()),
     "harness/remote_env.py": ((), ()),
-    "repros": ((), ("cutlass", "cuda", "torch", "numpy")),
+    "repros": ((), ("cutlass", "tvm", "cuda", "torch", "numpy")),
 }
 # One file of a package may do more.
 EXCEPTIONS = {
     "dsl/launch/emulated.py": (("dsl.emulator",), ()),
     "dsl/launch/cuda.py": ((), ("cuda",)),
+    "dsl/launch/ffi_function.py": ((), ("tvm_ffi",)),
     "dsl/launch/nvidia_hook.py": ((), ("cuda", "cutlass", "tvm_ffi")),
     "dsl/core/mlir.py": ((), tuple(BINDINGS)),
 }

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import builtins
-import dataclasses
 from collections.abc import Callable
 
 from dsl import span
-from dsl.core import control, mlir, trace
+from dsl.core import control, loop, mlir, trace
 from dsl.core.attempt import Attempt
 from dsl.core.dtypes import is_dynamic
 from dsl.core.errors import warn_not_portable
@@ -70,22 +69,7 @@ class ByValue:
         if isinstance(domain, control.Range):
             self._met()
             return self.hooks.for_(domain, body, state, names, target, stop)
-        return self._unrolled(domain, body, state, names, target, stop)
-
-    def _unrolled(self, domain: range, body: Callable, state: tuple, names: tuple, target: object,
-                  stop: Callable | None) -> tuple:
-        """Trip by trip; after a dynamic early exit the later trips are guarded by its flag."""
-        for i in domain:
-            flags = stop(*state) if stop is not None else ()
-            if control.surely(flags):
-                break
-            if any(map(is_dynamic, flags)):
-                place = dataclasses.astuple(span.here())
-                target, *state = control.guard(flags, lambda _target, *inner, i=i: (i, *body(i, *inner)),
-                                               (target, *state), (("the loop variable", *place), *names))
-            else:
-                state, target = body(i, *state), i
-        return (*state, target)
+        return loop.unrolled(domain, body, state, names, stop, target)
 
     def while_(self, test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
         while True:

@@ -244,7 +244,7 @@ def _leaves(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.If):
         return any(map(_leaves, statement.body)) and any(map(_leaves, statement.orelse))
     if isinstance(statement, (ast.For, ast.While)):
-        return any(map(_leaves, statement.orelse)) and not _breaks(statement.body)
+        return any(map(_leaves, statement.orelse)) and not breaks(statement.body)
     return isinstance(statement, (ast.Return, ast.Break, ast.Continue))
 
 
@@ -256,19 +256,19 @@ def _falls_through(statements: list[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return not last.orelse or _falls_through(last.body) or _falls_through(last.orelse)
     if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
-        return _breaks(last.body)
+        return breaks(last.body)
     if isinstance(last, (ast.With, ast.Try)):
         return _falls_through(last.body)
     return True
 
 
-def _breaks(statements: list[ast.stmt]) -> bool:
+def breaks(statements: list[ast.stmt]) -> bool:
     """Whether a `break` of the loop these are the body of stands in them."""
     for statement in statements:
         if isinstance(statement, ast.Break):
             return True
         inner = [statement.orelse] if isinstance(statement, (ast.For, ast.While)) else _parts(statement)
-        if any(map(_breaks, inner)):
+        if any(map(breaks, inner)):
             return True
     return False
 

@@ -7,11 +7,11 @@ only seen by tracing the body: where an attempt finds more than was guessed, it 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from dsl.core import mlir, trace
 from dsl.core.attempt import Attempt, Record, record_of
-from dsl.core.branch import condition, state_changes, unless, warn_of_state
+from dsl.core.branch import condition, guard, state_changes, surely, unless, warn_of_state
 from dsl.core.carried import Carried, Late
 from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
@@ -133,6 +133,25 @@ def _loop_attributes(domain: Range) -> dict:
         return {}
     with mlir.context:
         return {"llvm.loop_annotation": mlir.ir.Attribute.parse(f"#llvm.loop_annotation<{text}>")}
+
+
+def unrolled(domain: Iterable, body: Callable, state: tuple, names: tuple, stop: Callable | None = None,
+             target: object = UNUSED) -> tuple:
+    """A loop over Python's values, trip by trip; after a dynamic early exit the later trips are guarded by its flag.
+
+    Returns the state after it and the loop variable's last value.
+    """
+    for i in domain:
+        flags = stop(*state) if stop is not None else ()
+        if surely(flags):
+            break
+        if any(map(is_dynamic, flags)):
+            place = dataclasses.astuple(here())
+            target, *state = guard(flags, lambda _target, *inner, i=i: (i, *body(i, *inner)),
+                                   (target, *state), (("the loop variable", *place), *names))
+        else:
+            state, target = body(i, *state), i
+    return (*state, target)
 
 
 def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:

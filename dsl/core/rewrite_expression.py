@@ -94,7 +94,7 @@ class Expressions(ast.NodeTransformer):
             made.args.insert(0, ast.copy_location(ast.Constant(tuple(names)), node))
         elif any(callee is function for function in _TAKE_FUNCTIONS) and node.args:
             made.args[0] = self._hook("callee", node.args[0], made.args[0])
-        elif not _stays(callee) and not _is_hook(node.func):
+        elif not _stays(callee) and not is_hook(node.func):
             made.func = self._hook("callee", node.func, node.func)
         return made
 
@@ -157,7 +157,7 @@ class Expressions(ast.NodeTransformer):
 _TAKE_FUNCTIONS = (map, filter, functools.reduce)          # their first argument is called
 
 
-def _is_hook(function: ast.expr) -> bool:
+def is_hook(function: ast.expr) -> bool:
     """Whether rewriting itself made this callee."""
     return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "__dsl__"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import builtins
 
-from dsl.core import control, failure, item, output
 from dsl.core import expression as core_expression
 from dsl.core.control import Range
 from dsl.core.dtypes import is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, tell
 from dsl.core.helper import Helpers
+from dsl.core.hooks import Hooks
 from dsl.core.rewrite import Grammar
 from dsl.span import author_frame, here, of_frame
 
@@ -57,13 +57,8 @@ def range_constexpr(*bounds):
     return builtins.range(*map(int, bounds))
 
 
-class _Hooks:
-    """core's hooks under the names that rewritten code calls, with this surface's range."""
-
-    def __getattr__(self, name: str):
-        value = next(getattr(module, name) for module in _MODULES if hasattr(module, name))
-        setattr(self, name, value)
-        return value
+class _Hooks(Hooks):
+    """core's hooks with this surface's range."""
 
     @staticmethod
     def Range(*bounds, unroll=-1, unroll_full=False, prefetch_stages=None, pipelining=None, vectorize=None) -> Range:
@@ -86,7 +81,6 @@ def _deprecated(text: str) -> None:
     tell(text, DeprecationWarning, place, module=frame.f_globals.get("__name__", "<unknown>"))
 
 
-_MODULES = (control, core_expression, failure, item, output)
 _HOOKS = _Hooks()
 _WORDS = {
     "hooks": _HOOKS, "static": (const_expr,), "ranges": {builtins.range: "Range", range: "Range", range_dynamic: "range_dynamic"},

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from dsl.core.errors import DSLUserCodeError
+from collections.abc import Callable
+
+from dsl.core import unsupported
 
 
-class UnsupportedName(DSLUserCodeError, AttributeError):
-    """A name of upstream's that this compiler does not have."""
-
-
-def module_getattr(module: str):
+def module_getattr(module: str) -> Callable:
     """A module's `__getattr__` that refuses names by their upstream spelling."""
-    def missing(name: str):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise UnsupportedName(f"{module}.{name} is not part of this compiler yet", id="UNSUPPORTED_NAME",
-                              fix="see docs/cute.md for what is, or run the file with NVIDIA's compiler")
-    return missing
+    return unsupported.refuser(module, "see docs/cute.md for what is, or run the file with NVIDIA's compiler")

@@ -1,0 +1,244 @@
+"""Buffers: memory of a dtype with a shape, indexed by as many numbers as it has modes, the last mode contiguous."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dsl.core import mlir
+from dsl.core.dtypes import Boolean, Int32, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
+from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.value import type_name
+from dsl.tile.ssa import TensorSSA, from_memory, in_memory
+from dsl.tirx import dtypes
+from dsl.tirx.dtypes import DType
+from dsl.tirx.signature import row_major
+
+MOST_BYTES = 16                  # of one access
+
+
+class Buffer:
+    """`A[i, j]` loads, `A[i, j] = x` stores `x` converted to the dtype.
+
+    `pointer` points at its first element, `strides` count elements. An index that is known while compiling is checked.
+    """
+
+    __hash__ = None
+
+    def __init__(self, pointer: Pointer, dtype: DType, shape: Sequence, strides: Sequence | None = None, scope: str = "global",
+                 name: str = "the buffer"):
+        self.pointer, self._dtype, self.shape, self._scope, self.name = pointer, dtype, tuple(shape), scope, name
+        self.strides = tuple(row_major(self.shape) if strides is None else strides)
+
+    # --- what it is ---
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def data(self) -> Pointer:
+        return self.pointer
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def elem_offset(self) -> int:
+        return 0
+
+    def scope(self) -> str:
+        """The memory: global, shared, shared.dyn or local."""
+        return self._scope
+
+    def __flatten__(self) -> tuple[tuple, object]:
+        extents = [numeric(extent) for extent in (*self.shape, *self.strides)]
+        return ((self.pointer, *(extent for extent in extents if is_dynamic(extent))),
+                (self._dtype, tuple(None if is_dynamic(extent) else int(extent.value) for extent in extents), self._scope,
+                 self.name))
+
+    @classmethod
+    def __unflatten__(cls, key: tuple, children: Sequence) -> Buffer:
+        dtype, extents, scope, name = key
+        pointer, *dynamic = children
+        remaining = iter(dynamic)
+        every = [next(remaining) if extent is None else extent for extent in extents]
+        return cls(pointer, dtype, every[:len(every) // 2], every[len(every) // 2:], scope, name)
+
+    @property
+    def type_text(self) -> str:
+        return f"buffer of {self._dtype} {self._shape_text()}"
+
+    def _shape_text(self) -> str:
+        return "(" + ", ".join("?" if is_dynamic(extent) else str(extent) for extent in self.shape) + ")"
+
+    def __repr__(self) -> str:
+        return f"{self.name}: Buffer({self._shape_text()}, {str(self._dtype)!r})"
+
+    # --- elements ---
+
+    def __getitem__(self, index: object) -> object:
+        return self.load(*self._place(index))
+
+    def __setitem__(self, index: object, value: object) -> None:
+        self.store(value, *self._place(index))
+
+    def _place(self, index: object) -> tuple[object, int]:
+        """The offset, in elements, of an index, and how many elements a slice in its last place takes."""
+        index = index if isinstance(index, tuple) else (index,)
+        if len(index) != len(self.shape):
+            raise DSLUserCodeError(f"`{self.name}` has {len(self.shape)} dimension{'s' * (len(self.shape) != 1)}, and this "
+                                   f"indexes {len(index)}", id="INDEX_RANK", fix=f"its shape is {self._shape_text()}")
+        count, places = 1, []
+        for mode, (one, extent) in enumerate(zip(index, self.shape)):
+            if isinstance(one, slice):
+                if mode != len(self.shape) - 1:
+                    raise DSLUserCodeError("a slice stands in the last place of an index", id="INDEX_SLICE",
+                                           fix="loop over the places before it")
+                one, count = self._slice(one, extent)
+            places.append(self._checked(one, extent, mode, count))
+        return self._offset(places), count
+
+    def _slice(self, one: slice, extent: object) -> tuple[object, int]:
+        start, stop = one.start or 0, extent if one.stop is None else one.stop
+        count = numeric(stop - start)
+        if is_dynamic(count) or one.step not in (None, 1):
+            raise DSLUserCodeError("a slice has a length known while compiling, and step 1", id="INDEX_SLICE",
+                                   fix="loop over its elements: `for i in T.serial(n)`")
+        return start, int(count.value)
+
+    def _checked(self, index: object, extent: object, mode: int, count: int = 1) -> object:
+        """`index` as an int or an integer. Raises DSLUserCodeError where it is known to be outside."""
+        number = numeric(index)
+        if number is None or not number.is_integer:
+            raise DSLUserCodeTypeError(f"an index is an integer, and this is {type_name(index)}", id="INDEX_TYPE",
+                                       fix="convert it: `T.int32(x)`")
+        if is_dynamic(number):
+            return Int32(number) if number.width < 32 else number
+        known = int(number.value)
+        size = None if is_dynamic(extent) else int(extent)
+        if known < 0 or size is not None and known + count > size:
+            raise DSLUserCodeError(f"index {known if count == 1 else f'{known} to {known + count - 1}'} is outside "
+                                   f"`{self.name}`, which has {size if size is not None else 'a run-time number of'} "
+                                   f"elements in dimension {mode}", id="INDEX_OUT_OF_RANGE", fix=self._range_text(size))
+        return known
+
+    @staticmethod
+    def _range_text(size: int | None) -> str:
+        return "indices begin at 0" if size is None else f"an index from 0 to {size - 1}"
+
+    def _offset(self, places: Sequence) -> object:
+        total: object = 0
+        for place, stride in zip(places, self.strides):
+            term = place if isinstance(stride, int) and stride == 1 else place * stride
+            total = term if isinstance(total, int) and total == 0 else total + term
+        return total
+
+    def at(self, offset: object) -> Pointer:
+        """The address of the element `offset` elements from the first."""
+        offset = offset * self._dtype.lanes if self._dtype.lanes != 1 else offset
+        return self.pointer if isinstance(offset, int) and offset == 0 else self.pointer + offset
+
+    def load(self, offset: object, count: int = 1) -> object:
+        """The element at `offset`, or a vector of `count` of them."""
+        lanes = self._dtype.lanes * count
+        if lanes == 1:
+            return self.at(offset).load()
+        return load_vector(self.at(offset), lanes, self._known_alignment(offset))
+
+    def store(self, value: object, offset: object, count: int = 1) -> None:
+        lanes = self._dtype.lanes * count
+        dtype = self._dtype if count == 1 else dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{lanes}")
+        if not isinstance(value, TensorSSA) and numeric(value) is None:
+            raise DSLUserCodeTypeError(f"`{self.name}` holds {self._dtype}, and this is {type_name(value)}",
+                                       id="STORE_TYPE", fix="store a number")
+        if dtypes.loses_fraction(value, dtype):
+            warn(f"a float is stored as {dtype} and loses its fraction: write `T.{dtype}(...)` where that is meant",
+                 "STORE_TRUNCATES")
+        made = dtypes.cast(value, dtype)
+        if lanes == 1:
+            self.at(offset).store(made)
+        else:
+            store_vector(made, self.at(offset), self._known_alignment(offset))
+
+    def _known_alignment(self, offset: object) -> int:
+        """What is known of the address of an element: its bytes, or more where the offset is static."""
+        number = numeric(offset)
+        size_bytes = self._dtype.bytes
+        known = 0 if is_dynamic(number) else int(number.value) * size_bytes
+        return math.gcd(self.pointer.alignment_bytes, known or self.pointer.alignment_bytes) if not is_dynamic(number) \
+            else math.gcd(self.pointer.alignment_bytes, size_bytes)
+
+    # --- pointers and vectors ---
+
+    def ptr_to(self, indices: Sequence) -> Pointer:
+        """The address of an element."""
+        return self.at(self._place(tuple(indices))[0])
+
+    def access_ptr(self, access_mask: object = "rw", ptr_type: object = None, content_lanes: int = 1, offset: object = 0,
+                   extent: object = None) -> Pointer:
+        """The address `offset` elements from the first."""
+        return self.at(offset)
+
+    def vload(self, indices: Sequence, dtype: object = None) -> object:
+        """The elements from an index on, as a value of the vector type `dtype`."""
+        indices = tuple(indices) if isinstance(indices, (tuple, list)) else (indices,)
+        offset = self._place(indices)[0]
+        wanted = self._dtype if dtype is None else dtypes.find(dtype)
+        self._refuse_other_scalar(wanted)
+        if wanted.lanes == 1:
+            return self.load(offset)
+        self._refuse_outside(indices, wanted.lanes)
+        return load_vector(self.at(offset), wanted.lanes, vector_alignment(self, offset, wanted.lanes))
+
+    def vstore(self, indices: Sequence, value: object) -> None:
+        """Store a vector to the elements from an index on."""
+        indices = tuple(indices) if isinstance(indices, (tuple, list)) else (indices,)
+        offset = self._place(indices)[0]
+        if not isinstance(value, TensorSSA):
+            return self.store(value, offset)
+        self._refuse_outside(indices, value.size)
+        made = dtypes.cast(value, dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{value.size}"))
+        store_vector(made, self.at(offset), vector_alignment(self, offset, value.size))
+
+    def _refuse_other_scalar(self, wanted: DType) -> None:
+        if wanted.scalar is not self._dtype.scalar:
+            raise DSLUserCodeTypeError(f"`{self.name}` holds {self._dtype}, and this loads {wanted}", id="VECTOR_TYPE",
+                                       fix=f'dtype="{self._dtype}x{wanted.lanes}"')
+
+    def _refuse_outside(self, indices: Sequence, lanes: int) -> None:
+        self._checked(indices[-1], self.shape[-1], len(self.shape) - 1, lanes // self._dtype.lanes)
+
+
+def load_vector(pointer: Pointer, lanes: int, alignment_bytes: int) -> TensorSSA:
+    """`lanes` elements from `pointer` on."""
+    scalar = pointer.dtype
+    value = mlir.load(pointer.address, mlir.vector(scalar.storage_type(), lanes), alignment_bytes)
+    return from_memory(value, lanes, scalar)
+
+
+def store_vector(value: TensorSSA, pointer: Pointer, alignment_bytes: int) -> None:
+    mlir.store(in_memory(value), pointer.address, alignment_bytes)
+
+
+def vector_alignment(buffer: Buffer, offset: object, lanes: int) -> int:
+    """The alignment of a vector access, which the hardware needs: its bytes, 16 at most.
+
+    Raises DSLUserCodeError where the offset is known to break it.
+    """
+    scalar_bytes = buffer.dtype.scalar.storage_width // 8
+    wanted = min(lanes * scalar_bytes & -(lanes * scalar_bytes), MOST_BYTES)
+    number = numeric(offset)
+    known = None if is_dynamic(number) else int(number.value) * buffer.dtype.bytes
+    if known is not None and known % wanted:
+        raise DSLUserCodeError(f"an access of {lanes} lanes lies on a multiple of {wanted} bytes, and this begins at byte "
+                               f"{known} of `{buffer.name}`", id="VECTOR_UNALIGNED",
+                               fix=f"begin at a multiple of {wanted // scalar_bytes} elements, or access them one by one")
+    if buffer.pointer.alignment_bytes % wanted:
+        return math.gcd(buffer.pointer.alignment_bytes, wanted)
+    return wanted
+
+
+__all__ = ["AddressSpace", "Boolean", "Buffer", "Numeric"]

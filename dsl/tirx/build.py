@@ -1,0 +1,121 @@
+"""tvm.compile: traced functions to an object that runs them, and shows the CUDA of their kernels."""
+
+from __future__ import annotations
+
+import functools
+
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.value import type_name
+from dsl.launch import compile as code
+from dsl.tirx.function import JitFunction, PrimFunc
+from dsl.tirx.target import Target
+
+
+class IRModule:
+    """Functions by name."""
+
+    def __init__(self, functions: dict | None = None, attrs: dict | None = None):
+        self.functions = {str(name): _prim_func(function) for name, function in (functions or {}).items()}
+        self.attrs = attrs or {}
+
+    def __getitem__(self, name: object) -> PrimFunc:
+        return self.functions[str(name)]
+
+    def __setitem__(self, name: object, function: PrimFunc) -> None:
+        self.functions[str(name)] = _prim_func(function)
+
+    @staticmethod
+    def from_expr(function: PrimFunc) -> IRModule:
+        """A module of one function, under its name."""
+        return IRModule({function.attrs["global_symbol"]: function})
+
+
+def _prim_func(function: object) -> PrimFunc:
+    if isinstance(function, JitFunction):
+        raise DSLUserCodeTypeError(f"`{function.__name__}` is a T.jit function, which has constants to be given first",
+                                   fix=f"{function.__name__}.specialize(...)", id="COMPILE_JIT")
+    if not isinstance(function, PrimFunc):
+        raise DSLUserCodeTypeError(f"a module holds T.prim_func functions, and this is {type_name(function)}",
+                                   fix='tvm.IRModule({"main": f})', id="COMPILE_TYPE")
+    return function
+
+
+def compile(mod: object, target: object = None, *, relax_pipeline: object = "default", tir_pipeline: object = "default",
+            **_options: object) -> Executable:
+    """Compile a function or an IRModule for `target`. Its kernels run on the device that programs run on."""
+    if isinstance(mod, (PrimFunc, JitFunction)):
+        mod = IRModule.from_expr(_prim_func(mod))
+    if not isinstance(mod, IRModule):
+        raise DSLUserCodeTypeError(f"tvm.compile takes a T.prim_func or an IRModule, and this is {type_name(mod)}",
+                                   fix='tvm.compile(tvm.IRModule({"main": f}), target="cuda")', id="COMPILE_TYPE")
+    chosen = Target.current() if target is None else Target.of(target)
+    return Executable({name: _Entry(function, chosen) for name, function in mod.functions.items()})
+
+
+build = compile
+
+
+class _Entry:
+    """One compiled function."""
+
+    def __init__(self, function: PrimFunc, target: Target | None):
+        self.function = function
+        kernels = function.traced.kernels
+        if kernels and target is not None and target.kind != "cuda":
+            raise DSLUserCodeError(f"`{function.__name__}` has a device part, and the target is {target.kind}",
+                                   fix='tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})', id="COMPILE_TARGET")
+        self.options = code.Options(gpu_arch=target.arch if target is not None and kernels else None)
+        self.compiled = code.compile(function.traced, self.options)
+
+    def __call__(self, *arguments: object) -> None:
+        """Run it. Raises TypeError or ValueError for arguments of other types, shapes or alignment."""
+        slots, binding = self.function.signature.bind(arguments)
+        self.compiled.call(slots, binding.storages)
+
+
+class Executable:
+    """Compiled functions: call it (of one function, or "main"), or `exe["name"](...)`."""
+
+    def __init__(self, entries: dict[str, _Entry]):
+        self.entries = entries
+
+    def __getitem__(self, name: str) -> _Entry:
+        return self.entries[name]
+
+    def __call__(self, *arguments: object) -> None:
+        name = "main" if "main" in self.entries else next(iter(self.entries))
+        self.entries[name](*arguments)
+
+    @property
+    def mod(self) -> Executable:
+        return self
+
+    @functools.cached_property
+    def imports(self) -> list[DeviceModule]:
+        """The device code: one module where there are kernels."""
+        with_kernels = [entry for entry in self.entries.values() if entry.function.traced.kernels]
+        return [DeviceModule(with_kernels)] if with_kernels else []
+
+    @property
+    def cuda_source(self) -> str:
+        """The kernels as readable CUDA C++."""
+        return "\n".join(module.inspect_source() for module in self.imports)
+
+    def jit(self, *_arguments: object, **_options: object) -> Executable:
+        return self
+
+
+class DeviceModule:
+    """The kernels of an Executable."""
+
+    kind = "cuda"
+
+    def __init__(self, entries: list[_Entry]):
+        self.entries = entries
+
+    def inspect_source(self, fmt: str = "cuda") -> str:
+        """Their text: "cuda" (readable CUDA C++) or "ptx"."""
+        if fmt == "ptx":
+            return "\n".join(entry.compiled.ptx for entry in self.entries)
+        from dsl.lower import cuda_text
+        return "\n".join(cuda_text.to_cuda(entry.function.traced.device_mlir) for entry in self.entries)

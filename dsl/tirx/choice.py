@@ -1,0 +1,124 @@
+"""Choices: `a if c else b`, T.if_then_else, T.Select, `and`, `or`, `not`. What is not chosen is not loaded."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from dsl.core import control, mlir
+from dsl.core.attempt import Attempt
+from dsl.core.control import Name
+from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.join import Scratch
+from dsl.core.value import operate, select as select_number, type_name
+from dsl.span import here
+from dsl.tile.ssa import TensorSSA
+from dsl.tirx import dtypes, effects
+from dsl.tirx.rules import promote
+
+
+def truth(test: Numeric, word: str) -> Boolean:
+    """The test of a statement. Raises DSLUserCodeTypeError for a float."""
+    if test.is_float:
+        raise DSLUserCodeTypeError(f"`{word}` is decided by a bool or an integer, and this is {type_name(test)}",
+                                   fix="compare it: `x != T.float32(0)`", id="BRANCH_FLOAT")
+    return Boolean(test)
+
+
+def _tried(*thunks: Callable) -> tuple[list[object], bool]:
+    """What thunks give, and whether finding it does more than arithmetic. What they make is thrown away."""
+    with Attempt() as attempt:
+        scratch, before = Scratch(), effects.count()
+        with mlir.inside(scratch.block):
+            found = [thunk() for thunk in thunks]
+        does = effects.count() != before
+        attempt.discard([scratch.holder])
+    return found, does
+
+
+def if_then_else(test: object, then: Callable, orelse: Callable) -> object:
+    """`then()` where `test`, else `orelse()`, in their common dtype; only the one that is chosen is evaluated."""
+    if isinstance(test, (bool, int)) or isinstance(test, Numeric) and not is_dynamic(test):
+        return then() if test else orelse()
+    if not isinstance(test, Numeric):
+        raise DSLUserCodeTypeError(f"T.if_then_else is decided by a bool, and this is {type_name(test)}", id="BRANCH_TYPE",
+                                   fix="compare: `x > 0`")
+    values, _ = _tried(then, orelse)
+    dtype = _common(*values)
+    if dtype is None:
+        raise DSLUserCodeTypeError(f"a choice is between two numbers, and this is between {type_name(values[0])} and "
+                                   f"{type_name(values[1])}", id="CHOICE_TYPE", fix="use an `if` statement")
+    name = Name("the choice", *dataclasses.astuple(here()))
+    return control.if_(truth(test, "T.if_then_else"), lambda _: (dtypes.cast(then(), dtype),),
+                       lambda _: (dtypes.cast(orelse(), dtype),), (dtype.scalar(0),), (name,))[0]
+
+
+def ifexp(test: object, then: Callable, orelse: Callable) -> object:
+    """`a if test else b`: Python's where Python decides `test`."""
+    return if_then_else(test, then, orelse) if isinstance(test, Numeric) else then() if test else orelse()
+
+
+def _common(a: object, b: object) -> dtypes.DType | None:
+    if isinstance(a, TensorSSA) or isinstance(b, TensorSSA):
+        vector, other = (a, b) if isinstance(a, TensorSSA) else (b, a)
+        scalar = other.dtype if isinstance(other, TensorSSA) else type(numeric(other))
+        return dtypes.find(f"{dtypes.find(promote(vector.dtype, scalar))}x{vector.size}")
+    left, right = numeric(a), numeric(b)
+    return None if left is None or right is None else dtypes.find(promote(type(left), type(right)))
+
+
+def select(condition: object, true_value: object, false_value: object) -> object:
+    """`true_value` where `condition`, else `false_value`; both are evaluated."""
+    if isinstance(condition, TensorSSA):
+        from dsl.tile.creation import where
+        return where(condition, true_value, false_value)
+    dtype = _common(true_value, false_value)
+    if dtype is None:
+        raise DSLUserCodeTypeError(f"T.Select chooses between numbers, and got {type_name(true_value)} and "
+                                   f"{type_name(false_value)}", id="CHOICE_TYPE", fix="use an `if` statement")
+    return select_number(condition, dtypes.cast(true_value, dtype), dtypes.cast(false_value, dtype))
+
+
+# --- and, or, not ----------------------------------------------------------------------------------------------------
+
+
+def and_(left: object, right: Callable) -> object:
+    """`left and right`: the right side is evaluated only where the left one is true."""
+    if not isinstance(left, Numeric):
+        return left and right()
+    return _short(left, right, "and")
+
+
+def or_(left: object, right: Callable) -> object:
+    """`left or right`: the right side is evaluated only where the left one is false."""
+    if not isinstance(left, Numeric):
+        return left or right()
+    return _short(left, right, "or")
+
+
+def _short(left: Numeric, right: Callable, word: str) -> Boolean:
+    flag = truth(left, word)
+    if not is_dynamic(flag):
+        decides = flag.value == (word == "or")
+        return flag if decides else _flag(right(), word)
+    _, does = _tried(right)
+    if not does:
+        return operate(word, flag, _flag(right(), word))
+    name = Name(f"the `{word}`", *dataclasses.astuple(here()))
+    arms = [lambda _: (_flag(right(), word),), lambda _: (Boolean(word == "or"),)]
+    return control.if_(flag, *(arms if word == "and" else arms[::-1]), (Boolean(False),), (name,))[0]
+
+
+def _flag(value: object, word: str) -> Boolean:
+    number = numeric(value)
+    if number is None:
+        raise DSLUserCodeTypeError(f"`{word}` of a value known at run time needs bools, and got {type_name(value)}",
+                                   fix="use an `if` statement", id="BRANCH_TYPE")
+    return truth(number, word)
+
+
+def not_(value: object) -> object:
+    if not isinstance(value, Numeric):
+        return not value
+    return operate("xor", truth(value, "not"), Boolean(True))

@@ -1,0 +1,95 @@
+"""What stands behind T.device_entry(): a kernel whose parameters are the host values it uses, and its launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from dsl.core import mlir, trace, tree
+from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError
+from dsl.launch import limits
+from dsl.span import here
+from dsl.tirx import ids
+
+
+@dataclass
+class DevicePart(trace.KernelTrace):
+    """A kernel being traced inside its host function: `adopt` makes a host value a parameter."""
+
+    host: trace.HostTrace | None = None
+    adopted: list[tuple[mlir.Value, mlir.Value]] = field(default_factory=list)      # of the host, in the kernel
+
+    def adopt(self, value: mlir.Value, owner: object) -> mlir.Value:
+        if owner is not self.host:
+            mlir.check_owner(owner)
+        for outside, inside in self.adopted:
+            if outside == value:
+                return inside
+        type_ = mlir.i8 if value.type == mlir.i1 else value.type
+        made = self.entry.add_argument(type_, mlir.location())
+        if type_ != value.type:
+            made = self._as_boolean(made)
+        self.adopted.append((value, made))
+        return made
+
+    def _as_boolean(self, byte: mlir.Value) -> mlir.Value:
+        with mlir.context, mlir.location():
+            op = mlir.Operation.create("arith.trunci", results=[mlir.i1], operands=[byte])
+            mlir.ir.InsertionPoint.at_block_begin(self.entry).insert(op)
+        return op.results[0]
+
+    def leaves(self) -> list[tree.RawValue]:
+        """The host values that are its parameters, in their order."""
+        return [tree.RawValue(outside) for outside, _ in self.adopted]
+
+    def outside(self, extent: object) -> object:
+        """An extent that the kernel computed, computed in the host function."""
+        number = numeric(extent)
+        if number is None or not is_dynamic(number):
+            return extent
+        return type(number)(self._computed(number.value))
+
+    def _computed(self, value: mlir.Value) -> mlir.Value:
+        for outside, inside in self.adopted:
+            if value in (outside, inside):
+                return outside
+        op = value.owner
+        if not isinstance(op, mlir.ir.Operation) and hasattr(op, "operation"):
+            op = op.operation
+        if not hasattr(op, "name") or not op.name.startswith("arith."):
+            raise DSLUserCodeError("an extent of the launch is known before the kernel runs, and this is computed from what "
+                                   "the kernel loads", id="LAUNCH_EXTENT", fix="compute it before T.device_entry()")
+        operands = [self._computed(operand) for operand in op.operands]
+        attributes = {name.name: name.attr for name in op.attributes}
+        return mlir.op(op.name, [result.type for result in op.results], operands, attributes).results[0]
+
+
+def run(function: Callable, *arguments: object) -> None:
+    """Trace `function` as a kernel of the current host function, and launch it there."""
+    state = trace.host()
+    place = here()
+    unique = f"{state.name}_kernel" if not state.kernels else f"{state.name}_kernel_{len(state.kernels)}"
+    operation, entry = state.device.function(unique, [], None, {"nvvm.kernel": mlir.unit_attr()})
+    made = DevicePart(unique, state.device, entry=entry, host=state)
+    with trace.tracing(made), mlir.inside(entry), ids.Collecting() as extents:
+        function(*arguments)
+        mlir.op("llvm.return")
+        types = ", ".join(str(argument.type) for argument in entry.arguments)
+        operation.attributes["function_type"] = mlir.type_attr(mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context))
+        launch = extents.launch()
+        block = launch.block
+        if not any(map(is_dynamic, block)):
+            operation.attributes["nvvm.reqntid"] = mlir.i32_array_attr([int(extent) for extent in block])
+        trace.finish(operation, made)
+    launch.grid, launch.block, launch.cluster = (tuple(map(made.outside, extents)) for extents in
+                                                 (launch.grid, launch.block, launch.cluster))
+    limits.check_launch(state.name, launch.grid, launch.block, launch.cluster)
+    leaves = made.leaves()
+    params = tuple(trace.param_of(leaf)[:2] for leaf in leaves)
+    kernel = trace.Kernel(unique, params, made.smem_bytes, tuple(made.allocations), place)
+    trace.emit_launch(state, kernel, launch, [_extent(extent) for extent in launch.block], leaves)
+
+
+def _extent(extent: object) -> Numeric:
+    return Int32(extent)

@@ -1,0 +1,138 @@
+"""Data types by TIRx's names: `T.int32`, `T.f16`, `T.float32x4`; each is a cast, an annotation and the name of a dtype.
+
+`T.int32(x)` casts, `T.int32()` is an extent that a call brings, `x: T.int32 = 0` declares a register, `x: T.f32[2, 4]` an
+array of them. A vector type has lanes of a scalar one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dsl.core import conversion, dtypes
+from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.value import type_name
+from dsl.tile import ssa
+from dsl.tile.ssa import TensorSSA
+
+_SCALARS = {"bool": Boolean, "bfloat16": dtypes.BFloat16, "float8_e4m3fn": dtypes.Float8E4M3FN,
+            "float8_e5m2": dtypes.Float8E5M2, "float8_e4m3": dtypes.Float8E4M3, "float8_e8m0fnu": dtypes.Float8E8M0FNU,
+            "float8_e4m3b11fnuz": dtypes.Float8E4M3B11FNUZ,
+            **{f"int{width}": getattr(dtypes, f"Int{width}") for width in (8, 16, 32, 64)},
+            **{f"uint{width}": getattr(dtypes, f"Uint{width}") for width in (8, 16, 32, 64)},
+            **{f"float{width}": getattr(dtypes, f"Float{width}") for width in (16, 32, 64)}}
+_NAMES = {dtype: name for name, dtype in _SCALARS.items()}
+_SHORT = {"boolean": "bool", "bf16": "bfloat16", **{f"{kind[0]}{width}": f"{kind}{width}" for kind, widths in
+          (("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)), ("float", (16, 32, 64))) for width in widths}}
+LANES = (2, 4, 8, 16, 32, 64)
+
+
+class DType:
+    """A data type: `lanes` numbers of `scalar`. Compares equal to its name."""
+
+    def __init__(self, name: str, scalar: type[Numeric], lanes: int = 1):
+        self.name, self.scalar, self.lanes = name, scalar, lanes
+
+    @property
+    def bytes(self) -> int:
+        """What one value takes in memory."""
+        return self.scalar.storage_width // 8 * self.lanes
+
+    @property
+    def bits(self) -> int:
+        return self.scalar.width
+
+    def __call__(self, value: object = None, is_size_var: bool = False) -> object:
+        """`value` as this type; without one an extent or number that a call brings."""
+        if value is None:
+            from dsl.tirx import signature
+            return signature.current(f"T.{self}()").symbol(self)
+        return cast(value, self)
+
+    def __getitem__(self, shape: object) -> Declaration:
+        return Declaration(self, shape if isinstance(shape, tuple) else (shape,))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return find(other) is self
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"T.{self.name}"
+
+
+class Declaration:
+    """The annotation `T.f32[2, 4]`: an array of registers."""
+
+    def __init__(self, dtype: DType, shape: tuple):
+        self.dtype, self.shape = dtype, shape
+
+
+def _all() -> dict[str, DType]:
+    found = {name: DType(name, scalar) for name, scalar in _SCALARS.items()}
+    for name, scalar in _SCALARS.items():
+        if scalar is not Boolean:
+            found.update({f"{name}x{lanes}": DType(f"{name}x{lanes}", scalar, lanes) for lanes in LANES})
+    return found
+
+
+DTYPES = _all()
+EXPORTED = {**DTYPES, **{short: DTYPES[name] for short, name in _SHORT.items()}}
+
+
+def find(name: object) -> DType:
+    """The type called `name` (a DType stays itself). Raises DSLUserCodeValueError for others."""
+    if isinstance(name, DType):
+        return name
+    if isinstance(name, type) and issubclass(name, Numeric):
+        return DTYPES[_NAMES[name]]
+    found = EXPORTED.get(str(name))
+    if found is None and (match := re.fullmatch(r"(\w+?)x(\d+)", str(name))) and match[1] in _SCALARS:
+        found = DTYPES[str(name)] = DType(str(name), _SCALARS[match[1]], int(match[2]))
+    if found is None:
+        raise DSLUserCodeValueError(f"{name!r} is no data type here", fix='for example "float32", "int8" or "float32x4"')
+    return found
+
+
+def of(value: object) -> DType:
+    """The type of a number or vector."""
+    if isinstance(value, TensorSSA):
+        return find(f"{_NAMES[value.dtype]}x{value.size}")
+    return DTYPES[_NAMES[type(numeric(value))]]
+
+
+def cast(value: object, dtype: DType) -> object:
+    """`value` converted as C does: integers extend with the sign of their own type, floats are truncated to integers.
+
+    A number becomes a vector with it in every lane.
+    """
+    if isinstance(value, TensorSSA):
+        if value.size != dtype.lanes:
+            raise DSLUserCodeTypeError(f"a vector of {value.size} lanes does not become {dtype}", id="TYPE_LANES",
+                                       fix=f"a type of {value.size} lanes")
+        return value if value.dtype is dtype.scalar else value.to(dtype.scalar)
+    number = numeric(value)
+    if number is None:
+        raise DSLUserCodeTypeError(f"{dtype} holds numbers, and got {type_name(value)}", id="TYPE_CAST")
+    scalar = number if type(number) is dtype.scalar else dtype.scalar(number)
+    return scalar if dtype.lanes == 1 else TensorSSA(ssa.splat(scalar, dtype.lanes), dtype.lanes, dtype.scalar)
+
+
+def loses_fraction(value: object, dtype: DType) -> bool:
+    """Whether storing `value` as `dtype` cuts a fraction off without a cast of the author's."""
+    number = numeric(value)
+    if isinstance(value, TensorSSA):
+        return value.dtype.is_float and dtype.scalar.is_integer
+    if number is None or not number.is_float or not dtype.scalar.is_integer or dtype.scalar is Boolean:
+        return False
+    return is_dynamic(number) or number.value != int(number.value)
+
+
+def is_storage_only(dtype: DType) -> bool:
+    return conversion.is_bits(dtype.scalar)

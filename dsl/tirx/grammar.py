@@ -1,0 +1,147 @@
+"""What the statements of a T program mean: values of T decide at run time, Python's while compiling.
+
+A name is a register of one dtype, or Python's. What a run-time branch or loop binds first ends with it.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+
+from dsl.core import control, expression, trace
+from dsl.core.control import Range, Unbound
+from dsl.core.dtypes import Boolean, Int32, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
+from dsl.core.helper import Helpers
+from dsl.core.hooks import Hooks
+from dsl.core.rewrite import Grammar
+from dsl.core.value import operate, type_name
+from dsl.span import Span, here
+from dsl.tile.ssa import TensorSSA
+from dsl.tirx import choice, device_part, dtypes, loops, registers, words
+from dsl.tirx.buffer import Buffer
+
+
+class Ended(Unbound):
+    """A name that a branch or loop has bound, behind it."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, name: str, place: Span):
+        super().__init__(name)
+        self._place = place
+
+    def _raise(self):
+        raise DSLUserCodeError(f"`{self._name}` is not defined here: what a branch or loop binds first ends with it",
+                               id="SCOPE_UNBOUND_NAME", also=((self._place, "it begins here"),),
+                               fix=f"declare it before: `{self._name}: T.int32 = 0`")
+
+
+def _is_new(value: object) -> bool:
+    return type(value) in (Unbound, Ended)
+
+
+def _scoped(body: Callable, outer: Callable[[tuple], tuple], names: tuple) -> Callable:
+    """`body(...) -> state` with the names it binds first ended. `outer(arguments)` is the state it starts from."""
+    def scoped(*arguments):
+        return tuple(Ended(name[0], Span(*name[1:6])) if _is_new(before) and not name[0].startswith("__dsl_") else after
+                     for name, before, after in zip(names, outer(arguments), body(*arguments)))
+    return scoped
+
+
+class TirxHooks(Hooks):
+    """core's hooks with TIRx's meaning."""
+
+    # --- registers ---
+
+    first, assign, declared, augmented = map(staticmethod, (registers.first, registers.assign, registers.declared,
+                                                            registers.augmented))
+
+    @staticmethod
+    def parts(value: object, count: int) -> tuple:
+        """The values of `a, b = value`."""
+        made = tuple(value) if isinstance(value, (tuple, list)) else ()
+        if len(made) != count:
+            what = f"{len(made)} values" if made else type_name(value)
+            raise DSLUserCodeTypeError(f"{count} names are assigned, and this is {what}", id="ASSIGN_COUNT",
+                                       fix="as many names as extents: `bx, by = T.cta_id([2, 3])`")
+        return made
+
+    # --- parts of a function ---
+
+    @staticmethod
+    def device(function: Callable, *arguments: object) -> None:
+        device_part.run(function, *arguments)
+
+    # --- branches ---
+
+    @staticmethod
+    def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+        if not isinstance(test, Numeric):
+            _refuse_vector(test)
+            return then(*state) if test else orelse(*state)
+        flag = choice.truth(test, "if")
+        arms = [_scoped(arm, lambda arguments: arguments, names) for arm in (then, orelse)]
+        if not is_dynamic(flag):
+            return arms[0 if flag.value else 1](*state)
+        return control.if_(flag, *arms, state, names)
+
+    ifexp = staticmethod(choice.ifexp)
+    if_then_else = staticmethod(choice.if_then_else)
+    and_, or_, not_ = map(staticmethod, (choice.and_, choice.or_, choice.not_))
+
+    @staticmethod
+    def address_of(buffer: object, index: object):
+        if not isinstance(buffer, Buffer):
+            raise DSLUserCodeTypeError(f"T.address_of takes an element of a buffer, and got one of {type_name(buffer)}",
+                                       fix="T.address_of(A[i])", id="ADDRESS_OF")
+        return buffer.ptr_to(index if isinstance(index, tuple) else (index,))
+
+    # --- loops ---
+
+    Range = staticmethod(loops.python_range)
+    Serial, Unroll, Vectorized, Thread = map(staticmethod, (loops.serial, loops.unroll, loops.vectorized, loops.thread))
+    axes, axis = map(staticmethod, (loops.axes, loops.axis))
+
+    @staticmethod
+    def for_(domain: object, body: Callable, state: tuple, names: tuple, target: object = None,
+             stop: Callable | None = None) -> tuple:
+        scoped = _scoped(body, lambda arguments: arguments[1:], names)
+        if isinstance(domain, Range):
+            after = control.for_(domain, scoped, state, names, control.UNUSED, stop)[:-1]
+        else:
+            after = domain.run(scoped, state, names, stop)
+        return (*after, Ended("the loop variable", here()))
+
+    @staticmethod
+    def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
+        def flag(*inner):
+            value = test(*inner)
+            return choice.truth(value, "while") if isinstance(value, Numeric) else Boolean(bool(value))
+        return control.while_(flag, _scoped(body, lambda arguments: arguments, names), state, names)
+
+
+def _refuse_vector(test: object) -> None:
+    if isinstance(test, TensorSSA):
+        raise DSLUserCodeTypeError("a branch is decided by one number, and this is a vector", id="BRANCH_VECTOR",
+                                   fix="T.Select chooses lane by lane")
+
+
+_HOOKS = TirxHooks()
+_WORDS = {
+    "hooks": _HOOKS,
+    "ranges": {builtins.range: "Range", words.serial: "Serial", words.parallel: "Serial", words.unroll: "Unroll",
+               words.vectorized: "Vectorized", words.thread_binding: "Thread", _HOOKS.axis: "axis"},
+    "calls": {builtins.any: "any_", builtins.all: "all_", builtins.bool: "bool_"},
+    "named": {builtins.print: "print_", builtins.str: "str_", builtins.repr: "repr_", builtins.format: "format_"},
+}
+
+
+def grammar(rewriter: type) -> Grammar:
+    """What T.prim_func and T.inline functions mean, rewritten by `rewriter`."""
+    return Grammar(**_WORDS, rewriter=rewriter)
+
+
+UNDECORATED = Grammar(**_WORDS, by_value=True)
+_HOOKS.callee = Helpers(UNDECORATED).callee
+__all__ = ["UNDECORATED", "grammar", "Int32", "dtypes", "expression", "numeric", "operate", "trace", "warn"]

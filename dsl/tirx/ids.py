@@ -1,0 +1,215 @@
+"""Which thread this is: `T.cta_id([grid])`, `T.thread_id([block])`, `T.warp_id([warps])` and the others.
+
+Each takes its extents and thereby sets those of the launch. Several of one block must agree. The first of several names
+is x: `tx, ty = T.thread_id([16, 8])` has 16 threads in x.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.trace import COOPERATIVE, Launch
+from dsl.core.value import type_name
+from dsl.gpu import index
+from dsl.gpu.inline import register
+from dsl.span import Span, here
+
+WARP, WARPGROUP_WARPS = 32, 4
+
+
+@dataclass
+class Extents:
+    """What the ids of one kernel have said: id name -> (extents, place)."""
+
+    said: dict[str, tuple[tuple, Span]] = field(default_factory=dict)
+    cooperative: bool = False
+    attributes: dict[str, int] = field(default_factory=dict)       # T.attr: launch bounds
+
+    def launch(self) -> Launch:
+        """The launch they describe. Raises DSLUserCodeError where the block has no extent or two."""
+        cluster = self._of("cta_id_in_cluster") or (1, 1, 1)
+        clusters = self._of("cluster_id")
+        grid = self._of("cta_id")
+        if clusters is not None:
+            whole = tuple(a * b for a, b in zip(clusters, cluster))
+            if grid is not None and not _differs_never(grid, whole):
+                self._refuse("cta_id", "cluster_id", grid, whole, "blocks")
+            grid = grid or whole
+        return Launch(grid or cluster, self._block(), cluster, flags=COOPERATIVE * self.cooperative)
+
+    def _of(self, name: str) -> tuple | None:
+        found = self.said.get(name)
+        return None if found is None else (*found[0], *(1,) * (3 - len(found[0])))
+
+    def _block(self) -> tuple:
+        counts = [(name, found) for name in ("thread_id", "lane_id", "thread_id_in_wg") if (found := self._threads(name))]
+        if not counts:
+            raise DSLUserCodeError("nothing says how many threads a block has", id="LAUNCH_NO_BLOCK",
+                                   fix="tx = T.thread_id([128]), or T.warp_id([4]) and T.lane_id([32])")
+        first, threads = counts[0]
+        for name, other in counts[1:]:
+            if isinstance(threads, int) and isinstance(other, int) and threads != other:
+                self._refuse(first, "warp_id" if name == "lane_id" else name, threads, other, "threads")
+        return self._of("thread_id") or (threads, 1, 1)
+
+    def _threads(self, name: str) -> object:
+        """How many threads a block has by one way of saying it; None where it is not said."""
+        if name == "thread_id":
+            found = self._of(name)
+            return None if found is None else math.prod(found) if all(isinstance(e, int) for e in found) else found[0]
+        warps = self._product("warp_id")
+        groups = self._product("warpgroup_id")
+        if name == "thread_id_in_wg":
+            return None if name not in self.said and groups is None else (groups or 1) * WARP * WARPGROUP_WARPS
+        if warps is None:
+            return None if "lane_id" not in self.said or self.said.keys() & {"thread_id", "warpgroup_id"} else WARP
+        return warps * WARP
+
+    def _product(self, name: str) -> object:
+        found = self.said.get(name)
+        return None if found is None else math.prod(found[0])
+
+    def _refuse(self, one: str, other: str, first: object, second: object, what: str) -> None:
+        raise DSLUserCodeError(f"T.{one} says {first} {what} a block and T.{other} {second}", id="LAUNCH_EXTENTS_DIFFER",
+                               place=self.said[other if other in self.said else one][1],
+                               also=((self.said[one][1], "said here"),), fix="make them agree")
+
+
+def _differs_never(a: Sequence, b: Sequence) -> bool:
+    return all(not (isinstance(x, int) and isinstance(y, int)) or x == y for x, y in zip(a, b))
+
+
+_open: list[Extents] = []
+
+
+class Collecting:
+    """While a kernel is traced: what its ids say."""
+
+    def __enter__(self) -> Extents:
+        _open.append(Extents())
+        return _open[-1]
+
+    def __exit__(self, *_error) -> None:
+        _open.pop()
+
+
+def current(what: str) -> Extents:
+    """Of the kernel being traced. Raises DSLUserCodeError in the host part."""
+    if not _open:
+        raise DSLUserCodeError(f"T.{what} stands in the device part of a function", id="DEVICE_PART",
+                               fix="write T.device_entry() before it")
+    return _open[-1]
+
+
+def _said(name: str, extents: object, most: int = 3) -> tuple:
+    """Note the extents of an id. Raises DSLUserCodeError for extents that are none, or other than said before."""
+    values = tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
+    if not 1 <= len(values) <= most:
+        raise DSLUserCodeError(f"T.{name} takes {'one extent' if most == 1 else f'1 to {most} extents'}, and got "
+                               f"{len(values)}", fix=f"T.{name}([4])", id="LAUNCH_EXTENT")
+    made = []
+    for value in values:
+        number = numeric(value)
+        if number is None or not number.is_integer:
+            raise DSLUserCodeTypeError(f"an extent of T.{name} is an integer, and this is {type_name(value)}",
+                                       fix=f"T.{name}([4])", id="LAUNCH_EXTENT")
+        made.append(number if is_dynamic(number) else int(number.value))
+    said = current(name).said
+    if name in said and not _differs_never(said[name][0], made):
+        raise DSLUserCodeError(f"T.{name} says {made} here and {list(said[name][0])} before", id="LAUNCH_EXTENTS_DIFFER",
+                               also=((said[name][1], "said here"),), fix="make them agree")
+    said.setdefault(name, (tuple(made), here()))
+    return tuple(made)
+
+
+def _unpacked(values: Sequence[Numeric], extents: tuple) -> Numeric | tuple[Numeric, ...]:
+    return values[0] if len(extents) == 1 else tuple(values[:len(extents)])
+
+
+def _linear() -> Int32:
+    """The thread's number in its block."""
+    x, y, z = index.thread_idx()
+    found = current("thread_id").said.get("thread_id")
+    extents = found[0] if found else ()
+    if len(extents) < 2:
+        return x
+    linear = x + y * extents[0]
+    return linear + z * (extents[0] * extents[1]) if len(extents) == 3 else linear
+
+
+def cta_id(extents: object, preferred: object = None) -> object:
+    """The block's place in the grid of `extents` blocks."""
+    return _unpacked(index.block_idx(), _said("cta_id", extents))
+
+
+def thread_id(extents: object) -> object:
+    """The thread's place in its block of `extents` threads."""
+    return _unpacked(index.thread_idx(), _said("thread_id", extents))
+
+
+def warp_id(extents: object) -> Numeric:
+    """The warp's number among the `extents` warps of its block."""
+    _said("warp_id", extents, 1)
+    return _linear() >> 5
+
+
+def lane_id(extents: object) -> Numeric:
+    """The thread's lane in its warp; the extent is 32."""
+    made = _said("lane_id", extents, 1)
+    if made != (WARP,):
+        raise DSLUserCodeError(f"a warp has 32 lanes, and this says {made[0]}", fix="T.lane_id([32])", id="LAUNCH_EXTENT")
+    return _linear() & 31
+
+
+def warpgroup_id(extents: object) -> Numeric:
+    """The number of the thread's warpgroup (4 warps) among the `extents` of its block."""
+    _said("warpgroup_id", extents, 1)
+    return _linear() >> 7
+
+
+def warp_id_in_wg(extents: object) -> Numeric:
+    """The warp's number in its warpgroup; the extent is 4."""
+    if _said("warp_id_in_wg", extents, 1) != (WARPGROUP_WARPS,):
+        raise DSLUserCodeError("a warpgroup has 4 warps", fix="T.warp_id_in_wg([4])", id="LAUNCH_EXTENT")
+    return (_linear() >> 5) & 3
+
+
+def thread_id_in_wg(extents: object) -> Numeric:
+    """The thread's number in its warpgroup; the extent is 128."""
+    if _said("thread_id_in_wg", extents, 1) != (WARP * WARPGROUP_WARPS,):
+        raise DSLUserCodeError("a warpgroup has 128 threads", fix="T.thread_id_in_wg([128])", id="LAUNCH_EXTENT")
+    return _linear() & 127
+
+
+def cluster_id(extents: object) -> object:
+    """The cluster's place in the grid of `extents` clusters.  PTX ISA: %clusterid."""
+    made = _said("cluster_id", extents)
+    return _unpacked([register(f"clusterid.{axis}") for axis in "xyz"], made)
+
+
+def cta_id_in_cluster(extents: object, preferred: object = None) -> object:
+    """The block's place in its cluster of `extents` blocks.  PTX ISA: %cluster_ctaid."""
+    made = _said("cta_id_in_cluster", extents)
+    return _unpacked([register(f"cluster.ctaid.{axis}") for axis in "xyz"], made)
+
+
+_BOUND = {f"{what}Idx.{axis}": (name, place) for what, name in (("block", "cta_id"), ("thread", "thread_id"))
+          for place, axis in enumerate("xyz")}
+
+
+def bound(thread: str, extent: object) -> Numeric:
+    """The place on one axis by CUDA's name: `bound("threadIdx.x", 128)`."""
+    if thread not in _BOUND:
+        raise DSLUserCodeError(f"{thread!r} is no axis of a launch", fix=f"one of {', '.join(_BOUND)}", id="LAUNCH_AXIS")
+    name, place = _BOUND[thread]
+    said = current(name).said
+    before = list(said[name][0]) if name in said else [1]
+    before += [1] * (place + 1 - len(before))
+    before[place] = extent
+    said.pop(name, None)
+    _said(name, before)
+    return (index.block_idx() if name == "cta_id" else index.thread_idx())[place]

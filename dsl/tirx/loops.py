@@ -1,0 +1,106 @@
+"""The loops of T: `range` and T.serial, T.unroll, T.vectorized, T.grid, T.thread_binding."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+
+from dsl.core.control import Range
+from dsl.core.dtypes import Int32, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.loop import unrolled
+from dsl.core.value import type_name
+from dsl.tirx import ids
+
+
+def python_range(*bounds: object) -> Range:
+    """`range(...)`, a loop at run time."""
+    return Range(*bounds)
+
+
+def serial(start: object, stop: object = None, *, step: object = 1, unroll: bool | int | None = None,
+           annotations: dict | None = None, dtype: object = None) -> Range:
+    """`T.serial(stop)`, `T.serial(start, stop)`: `unroll` True wholly, False never, or so many trips at once."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    if unroll is not None and not isinstance(unroll, int):
+        raise DSLUserCodeTypeError(f"unroll is True, False or a number of trips, and this is {type_name(unroll)}",
+                                   fix="unroll=4", id="LOOP_UNROLL")
+    full = unroll is True
+    return Range(start, stop, 1 if step is None else step, unroll=-1 if unroll is None or full else int(unroll) or 1,
+                 unroll_full=full)
+
+
+class Unrolled:
+    """A loop whose trips are written one after another."""
+
+    def __init__(self, trips: range):
+        self.trips = trips
+
+    def run(self, body: Callable, state: tuple, names: tuple, stop: Callable | None) -> tuple:
+        return unrolled(self.trips, lambda i, *inner: body(Int32(i), *inner), state, names, stop)[:-1]
+
+
+class Vectorized(Unrolled):
+    """A loop whose trips are lanes of vectors, where its body allows it."""
+
+
+def _static(name: str, start: object, stop: object, step: object, lonely: str) -> range:
+    start, stop = (0, start) if stop is None else (start, stop)
+    made = []
+    for bound in (start, stop, 1 if step is None else step):
+        number = numeric(bound)
+        if number is None or not number.is_integer:
+            raise DSLUserCodeTypeError(f"a bound of T.{name} is an integer, and this is {type_name(bound)}",
+                                       fix=f"T.{name}(4)", id="LOOP_BOUND")
+        if is_dynamic(number):
+            raise DSLUserCodeTypeError(f"T.{name} needs bounds known while compiling, and this is known at run time only",
+                                       fix=lonely, id="LOOP_BOUND_DYNAMIC")
+        made.append(int(number.value))
+    if made[2] == 0:
+        raise DSLUserCodeError("a loop step of 0 never ends", fix="use a step other than 0", id="LOOP_STEP")
+    return builtins.range(*made)
+
+
+def unroll(start: object, stop: object = None, *, step: object = None, annotations: dict | None = None) -> Unrolled:
+    return Unrolled(_static("unroll", start, stop, step, "T.serial(n, unroll=4)"))
+
+
+def vectorized(start: object, stop: object = None, *, step: object = None, annotations: dict | None = None) -> Vectorized:
+    return Vectorized(_static("vectorized", start, stop, step, "T.serial(n)"))
+
+
+# --- T.grid ----------------------------------------------------------------------------------------------------------
+
+
+def axes(count: int, *extents: object, annotations: dict | None = None) -> list[Range]:
+    """The loops of T.grid: of each extent, or (start, stop)."""
+    made = []
+    for extent in extents:
+        bounds = extent if isinstance(extent, (tuple, list)) else (extent,)
+        made.append(Range(*bounds))
+    if len(made) != count:
+        raise DSLUserCodeError(f"T.grid has {len(made)} extent{'s' * (len(made) != 1)} for {count} "
+                               f"variable{'s' * (count != 1)}", fix="for i, j in T.grid(m, n)", id="LOOP_TARGETS")
+    return made
+
+
+def axis(made: list[Range], place: int) -> Range:
+    return made[place]
+
+
+# --- T.thread_binding ------------------------------------------------------------------------------------------------
+
+
+class Bound:
+    """A loop whose trips are the threads or blocks of one axis."""
+
+    def __init__(self, extent: object, thread: str):
+        self.extent, self.thread = extent, thread
+
+    def run(self, body: Callable, state: tuple, names: tuple, stop: Callable | None) -> tuple:
+        return tuple(body(ids.bound(self.thread, self.extent), *state))
+
+
+def thread(start: object, stop: object = None, thread: str = "", *, annotations: dict | None = None) -> Bound:
+    """`for tx in T.thread_binding(128, thread="threadIdx.x")`."""
+    return Bound(start if stop is None else stop - start, thread)

@@ -1,0 +1,166 @@
+"""Memory of a kernel: registers and arrays of a thread, shared memory of a block, views over either."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dsl.core import mlir, trace
+from dsl.core.dtypes import is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.value import type_name
+from dsl.span import here
+from dsl.tile.memory import region_start
+from dsl.tirx import dtypes
+from dsl.tirx.buffer import Buffer
+from dsl.tirx.signature import ALIGNMENT_BYTES, Handle, current, row_major
+
+SHARED_ALIGNMENT_BYTES = 128
+STATIC_SHARED_BYTES = 48 * 1024      # a block's, of `__shared__` arrays. CUDA C++ Programming Guide: Shared Memory
+_SCOPES = {"shared": "shared", "shared.static": "shared", "shared.dyn": "shared.dyn", "local": "local", "global": "global"}
+
+
+def match_buffer(param: object, shape: object = None, dtype: object = "float32", data: object = None,
+                 strides: Sequence | None = None, elem_offset: object = 0, scope: str = "global", align: int = -1,
+                 offset_factor: int = 0, buffer_type: str = "", axis_separators: object = None,
+                 layout: object = "default") -> Buffer:
+    """The tensor that a T.handle parameter brings; extents may be T.int32() symbols, which it then gives."""
+    if not isinstance(param, Handle):
+        raise DSLUserCodeTypeError(f"match_buffer binds a T.handle parameter, and this is {type_name(param)}",
+                                   fix="def f(a: T.handle): A = T.match_buffer(a, ...)", id="MATCH_BUFFER")
+    signature = current("T.match_buffer")
+    _refuse_layout(layout)
+    dtype, shape = dtypes.find(dtype), _extents(shape)
+    strides = row_major(shape) if not strides else list(strides)
+    lanes = dtype.lanes
+    stored = (*shape, lanes) if lanes > 1 else shape
+    steps = [*(stride * lanes for stride in strides), 1] if lanes > 1 else strides
+    pointer = signature.match(param, dtype, stored, steps, ALIGNMENT_BYTES if align in (-1, 0) else align)
+    made = Buffer(pointer, dtype, shape, strides, name=param.name)
+    return made if isinstance(elem_offset, int) and elem_offset == 0 else _moved(made, elem_offset)
+
+
+def _extents(shape: object) -> tuple:
+    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    for extent in shape:
+        number = numeric(extent)
+        if number is None or not number.is_integer:
+            raise DSLUserCodeTypeError(f"an extent is an integer, and this is {type_name(extent)}", id="SHAPE",
+                                       fix="a shape is a tuple of integers: (4, 8)")
+    return tuple(extent if is_dynamic(numeric(extent)) else int(numeric(extent).value) for extent in shape)
+
+
+def _refuse_layout(layout: object) -> None:
+    if not (layout is None or layout == "default"):
+        raise DSLUserCodeError(f"a layout of {type_name(layout)} is not compiled here", id="LAYOUT",
+                               fix="leave `layout` out for row-major, or pass `strides`")
+
+
+def _static_shape(shape: object) -> tuple[int, ...]:
+    shape = _extents(shape)
+    for extent in shape:
+        if is_dynamic(numeric(extent)):
+            raise DSLUserCodeError("memory is allocated while compiling, and this extent is known at run time only",
+                                   fix="an extent known while compiling: a T.constexpr of a T.jit function", id="SHAPE")
+    return shape
+
+
+def alloc_buffer(shape: object, dtype: object = "float32", scope: str = "global", *, align: int = 0, layout: object = "default",
+                 **unsupported: object) -> Buffer:
+    """New memory: of the thread ("local") or of its block ("shared", "shared.dyn"), uninitialised."""
+    if unsupported:
+        raise DSLUserCodeError(f"alloc_buffer does not know {min(unsupported)} here", id="ALLOC",
+                               fix="alloc_buffer(shape, dtype, scope=, align=)")
+    _refuse_layout(layout)
+    kind = _SCOPES.get(scope)
+    if kind is None or kind == "global":
+        raise DSLUserCodeError(f"memory of scope {scope!r} is not allocated in a kernel here", id="ALLOC",
+                               fix='scope="local", "shared" or "shared.dyn"')
+    dtype, shape = dtypes.find(dtype), _static_shape(shape)
+    if kind == "local":
+        return alloc_local(shape, dtype)
+    count = max(math.prod(shape), 1)
+    if kind == "shared.dyn":
+        return Buffer(_dynamic_shared(dtype, count, align), dtype, shape, scope=kind)
+    return Buffer(_static_shared(dtype, count, align), dtype, shape, scope=kind)
+
+
+def alloc_shared(shape: object, dtype: object = "float32", **options: object) -> Buffer:
+    """Memory of the block, its size known while compiling: at most 48 KiB a kernel."""
+    return alloc_buffer(shape, dtype, "shared", **options)
+
+
+def alloc_local(shape: object, dtype: object = "float32", **options: object) -> Buffer:
+    """Memory of the thread."""
+    dtype, shape = dtypes.find(dtype), _static_shape(shape)
+    trace.current()
+    count = max(math.prod(shape), 1) * dtype.lanes
+    address = trace.entry_alloca(dtype.scalar.storage_type(), count, ALIGNMENT_BYTES)
+    if not trace.in_kernel():
+        return Buffer(Pointer(dtype.scalar, address, AddressSpace.generic, ALIGNMENT_BYTES), dtype, shape, scope="local")
+    register = mlir.result("llvm.addrspacecast", mlir.ptr(AddressSpace.rmem), address)
+    return Buffer(Pointer(dtype.scalar, register, AddressSpace.rmem, ALIGNMENT_BYTES), dtype, shape, scope="local")
+
+
+def decl_buffer(shape: object, dtype: object = "float32", data: object = None, strides: Sequence | None = None,
+                elem_offset: object = 0, byte_offset: object = None, scope: str = "global", align: int = 0,
+                layout: object = "default", **unsupported: object) -> Buffer:
+    """A view of memory at the pointer `data`, `elem_offset` elements further; without `data` new memory."""
+    if data is None:
+        return alloc_buffer(shape, dtype, scope, align=align)
+    _refuse_layout(layout)
+    if isinstance(data, Buffer):
+        data = data.data
+    if not isinstance(data, Pointer):
+        raise DSLUserCodeTypeError(f"`data` is a pointer, and this is {type_name(data)}", fix="data=A.data", id="DECL_BUFFER")
+    dtype = dtypes.find(dtype)
+    if byte_offset is not None:
+        data = data.recast(dtypes.find("int8").scalar) + byte_offset
+    pointer = data.recast(dtype.scalar)
+    names = {AddressSpace.gmem: "global", AddressSpace.smem: "shared", AddressSpace.rmem: "local"}
+    made = Buffer(pointer, dtype, _extents(shape), strides, names.get(data.space, "global"))
+    return made if isinstance(elem_offset, int) and elem_offset == 0 else _moved(made, elem_offset)
+
+
+def _moved(buffer: Buffer, elem_offset: object) -> Buffer:
+    return Buffer(buffer.at(elem_offset), buffer.dtype, buffer.shape, buffer.strides, buffer.scope(), buffer.name)
+
+
+# --- shared memory ---------------------------------------------------------------------------------------------------
+
+
+def _dynamic_shared(dtype: dtypes.DType, count: int, align: int) -> Pointer:
+    kernel, alignment_bytes = trace.kernel(), max(align, SHARED_ALIGNMENT_BYTES)
+    start = -(-kernel.smem_bytes // alignment_bytes) * alignment_bytes
+    kernel.allocated(start + count * dtype.bytes)
+    return Pointer(dtype.scalar, mlir.gep(region_start(), mlir.i8, start), AddressSpace.smem, alignment_bytes)
+
+
+
+
+def _static_shared(dtype: dtypes.DType, count: int, align: int) -> Pointer:
+    """A `__shared__` array. Raises DSLUserCodeError past 48 KiB a kernel."""
+    kernel = trace.kernel()
+    taken = getattr(kernel, "static_smem", None)
+    if taken is None:
+        taken = kernel.static_smem = []
+    taken.append((count * dtype.bytes, here()))
+    total = sum(size for size, _ in taken)
+    if total > STATIC_SHARED_BYTES:
+        raise DSLUserCodeError(f"shared memory of a fixed size comes to {total} bytes, and a kernel has {STATIC_SHARED_BYTES}",
+                               id="SMEM_TOO_LARGE", fix='scope="shared.dyn", which the launch asks for',
+                               also=((taken[0][1], f"this takes {taken[0][0]} bytes of it"),) if len(taken) > 1 else ())
+    alignment_bytes = max(align, SHARED_ALIGNMENT_BYTES)
+    symbol = f"{kernel.name}_shared_{len(taken)}"
+    kernel.module.declare(symbol, f"llvm.mlir.global internal @{symbol}() {{addr_space = 3 : i32, alignment = "
+                                  f"{alignment_bytes} : i64}} : !llvm.array<{count * dtype.lanes} x "
+                                  f"{dtype.scalar.storage_type()}>")
+    address = mlir.result("llvm.mlir.addressof", mlir.ptr(AddressSpace.smem), global_name=mlir.symbol_attr(symbol))
+    return Pointer(dtype.scalar, address, AddressSpace.smem, alignment_bytes)
+
+
+def name(buffer: Buffer, text: str) -> None:
+    """Call a buffer as the author does, in errors."""
+    if buffer.name == "the buffer":
+        buffer.name = text

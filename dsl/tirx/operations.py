@@ -1,0 +1,324 @@
+"""What T computes with: divisions, extremes, functions of floats, bits, vectors, shuffles by TVM's portable names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from dsl.core import arith
+from dsl.core.dtypes import Numeric, Uint32, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.value import operate, type_name
+from dsl.gpu import bits, functions, sync, warp
+from dsl.tile import ssa
+from dsl.tile.ssa import TensorSSA
+from dsl.tirx import dtypes
+from dsl.tirx.effects import noted
+from dsl.tirx.rules import promote
+
+__all__ = ["Broadcast", "Max", "Min", "Ramp", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "attr",
+           "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "ceil", "ceildiv", "clz", "copysign", "cos",
+           "cosh", "erf", "evaluate", "exp", "exp10", "exp2", "fabs", "floor", "floordiv", "floormod", "fma", "fmod",
+           "func_attr", "hypot", "infinity", "isfinite", "isinf", "isnan", "ldexp", "likely", "log", "log10", "log1p", "log2",
+           "max", "max_value", "min", "min_value", "nearbyint", "popcount", "pow", "ramp", "reinterpret", "round", "rsqrt",
+           "shift_left", "shift_right", "sigmoid", "sin", "sinh", "sqrt", "static_assert", "tan", "tanh", "trunc", "truncdiv",
+           "truncmod", "tvm_storage_sync", "tvm_warp_activemask", "tvm_warp_shuffle", "tvm_warp_shuffle_down",
+           "tvm_warp_shuffle_up", "tvm_warp_shuffle_xor"]
+
+
+def _together(name: str, *operands: object) -> list[Numeric]:
+    """Numbers in their common dtype. Raises DSLUserCodeTypeError for what is none."""
+    numbers = [numeric(operand) for operand in operands]
+    if None in numbers:
+        raise DSLUserCodeTypeError(f"T.{name} takes numbers, and got {', '.join(map(type_name, operands))}", id="OPERAND_TYPE")
+    dtype = type(numbers[0])
+    for number in numbers[1:]:
+        dtype = promote(dtype, type(number))
+    return [dtype(number) for number in numbers]
+
+
+def _elementwise(function: Callable, *operands: object) -> object:
+    """`function` of numbers, or lane by lane."""
+    vectors = [operand for operand in operands if isinstance(operand, TensorSSA)]
+    if not vectors:
+        return function(*operands)
+    lanes = vectors[0].size
+    every = [[ssa_lane(operand, k) if isinstance(operand, TensorSSA) else operand for operand in operands] for k in range(lanes)]
+    made = [numeric(function(*lane)) for lane in every]
+    return TensorSSA(ssa.from_elements([number.ir() for number in made]), lanes, type(made[0]))
+
+
+def ssa_lane(vector: TensorSSA, k: int) -> Numeric:
+    """Lane `k` of a vector."""
+    return vector.dtype(ssa.extract(vector.ir(), k))
+
+
+# --- floats ----------------------------------------------------------------------------------------------------------
+
+
+def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
+    def operation(*operands: object) -> object:
+        def one(*numbers: object) -> object:
+            made = _together(name, *numbers)
+            if not made[0].is_float:
+                raise DSLUserCodeTypeError(f"T.{name} takes floats, and got {type_name(made[0])}", id="OPERAND_TYPE",
+                                           fix="convert it: `T.float32(x)`")
+            return function(*made)
+        return _elementwise(one, *operands)
+    operation.__name__ = operation.__qualname__ = name
+    operation.__doc__ = document or f"`{name}` of floats, of vectors lane by lane."
+    return operation
+
+
+(acos, acosh, asin, asinh, atan, atanh, atan2, ceil, copysign, cos, cosh, erf, exp, exp2, floor, fmod, log, log10, log1p,
+ log2, sin, sinh, sqrt, tan, tanh, trunc, isfinite, isinf, isnan, rsqrt) = (
+    _of_floats(name, getattr(functions, "rem" if name == "fmod" else name)) for name in (
+        "acos", "acosh", "asin", "asinh", "atan", "atanh", "atan2", "ceil", "copysign", "cos", "cosh", "erf", "exp", "exp2",
+        "floor", "fmod", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "isfinite", "isinf",
+        "isnan", "rsqrt"))
+round = _of_floats("round", functions.roundeven, "To the nearest integer, halves to the even one.")
+nearbyint = _of_floats("nearbyint", functions.roundeven, "To the nearest integer, halves to the even one.")
+exp10 = _of_floats("exp10", lambda x: functions.pow(type(x)(10.0), x), "10 to the power of a float.")
+sigmoid = _of_floats("sigmoid", lambda x: 1 / (1 + functions.exp(-x)), "1 / (1 + exp(-x)).")
+hypot = _of_floats("hypot", lambda x, y: functions.sqrt(x * x + y * y), "sqrt(x*x + y*y).")
+ldexp = _of_floats("ldexp", lambda x, y: x * functions.exp2(y), "x * 2**y.")
+
+
+def fma(a: object, b: object, c: object) -> object:
+    """a * b + c, rounded once."""
+    return _elementwise(lambda *operands: functions.fma(*_together("fma", *operands)), a, b, c)
+
+
+def pow(x: object, y: object) -> object:
+    """x to the power of y."""
+    return _elementwise(lambda *operands: functions.pow(*_together("pow", *operands)), x, y)
+
+
+def abs(x: object) -> object:
+    """|x|."""
+    return _elementwise(lambda operand: numeric(operand).__abs__(), x)
+
+
+fabs = abs
+
+
+def max(a: object, b: object) -> object:
+    """The larger of two numbers; a NaN gives way to the other."""
+    return _elementwise(lambda x, y: operate("max", *_together("max", x, y)), a, b)
+
+
+def min(a: object, b: object) -> object:
+    """The smaller of two numbers; a NaN gives way to the other."""
+    return _elementwise(lambda x, y: operate("min", *_together("min", x, y)), a, b)
+
+
+Max, Min = max, min
+
+
+# --- integers --------------------------------------------------------------------------------------------------------
+
+
+def _integers(name: str, *operands: object) -> list[Numeric]:
+    made = _together(name, *operands)
+    if not made[0].is_integer:
+        raise DSLUserCodeTypeError(f"T.{name} takes integers, and got {type_name(made[0])}", id="OPERAND_TYPE",
+                                   fix="convert it: `T.int32(x)`")
+    return made
+
+
+def _of_integers(name: str, sign: str) -> Callable:
+    def operation(a: object, b: object) -> object:
+        return _elementwise(lambda x, y: operate(sign, *_integers(name, x, y)), a, b)
+    operation.__name__ = operation.__qualname__ = name
+    operation.__doc__ = f"`{name}` of two integers."
+    return operation
+
+
+floordiv, floormod, bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right = (
+    _of_integers(name, sign) for name, sign in (
+        ("floordiv", "floordiv"), ("floormod", "mod"), ("bitwise_and", "and"), ("bitwise_or", "or"), ("bitwise_xor", "xor"),
+        ("shift_left", "lshift"), ("shift_right", "rshift")))
+
+
+def _truncated(name: str, part: int) -> Callable:
+    def operation(a: object, b: object) -> object:
+        def one(x: object, y: object) -> object:
+            x, y = _integers(name, x, y)
+            static = None if is_dynamic(y) else y.value
+            if not is_dynamic(x) and static:
+                quotient = int(math.copysign(1, x.value) * math.copysign(1, static)) * (
+                    builtins_abs(x.value) // builtins_abs(static))
+                return type(x)(type(x).wrapped((quotient, x.value - quotient * static)[part]))
+            return type(x)(arith.divide_truncating(x.ir(), y.ir(), type(x).signed, static)[part])
+        return _elementwise(one, a, b)
+    operation.__name__ = operation.__qualname__ = name
+    operation.__doc__ = "The quotient rounded towards zero." if part == 0 else "The remainder of truncdiv; it has the sign of a."
+    return operation
+
+
+builtins_abs = int.__abs__
+truncdiv, truncmod = _truncated("truncdiv", 0), _truncated("truncmod", 1)
+
+
+def ceildiv(a: object, b: object) -> object:
+    """The quotient of two integers rounded up."""
+    a, b = _integers("ceildiv", a, b)
+    return (a + b - 1) // b
+
+
+def bitwise_not(x: object) -> object:
+    """All bits turned."""
+    return ~_integers("bitwise_not", x)[0]
+
+
+def popcount(x: object) -> object:
+    """How many bits are set."""
+    return bits.popc(_integers("popcount", x)[0])
+
+
+def clz(x: object) -> object:
+    """How many leading zeros."""
+    return bits.clz(_integers("clz", x)[0])
+
+
+# --- limits, bits of another type ------------------------------------------------------------------------------------
+
+
+def max_value(dtype: object) -> Numeric:
+    """The greatest value of a dtype."""
+    found = dtypes.find(dtype)
+    return found.scalar(_GREATEST[found.name] if found.scalar.is_float else found.scalar.max)
+
+
+def min_value(dtype: object) -> Numeric:
+    """The least value of a dtype."""
+    found = dtypes.find(dtype)
+    return found.scalar(-_GREATEST[found.name] if found.scalar.is_float else found.scalar.min)
+
+
+_GREATEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
+             "float64": 1.7976931348623157e308, "float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
+
+
+def infinity(dtype: object) -> Numeric:
+    """Positive infinity of a float dtype."""
+    return dtypes.find(dtype).scalar(math.inf)
+
+
+def reinterpret(dtype: object, value: object) -> object:
+    """The same bits as another dtype of the same width."""
+    wanted = dtypes.find(dtype)
+    number = numeric(value)
+    if number is None or wanted.lanes != 1 or type(number).width != wanted.scalar.width:
+        raise DSLUserCodeTypeError(f"the bits of {type_name(value)} are no {wanted}", id="REINTERPRET",
+                                   fix="a dtype of the same width")
+    return number.bitcast(wanted.scalar)
+
+
+# --- vectors ---------------------------------------------------------------------------------------------------------
+
+
+def Broadcast(value: object, lanes: int) -> TensorSSA:
+    """A vector with `value` in every lane."""
+    number = numeric(value)
+    return TensorSSA(ssa.splat(number, int(lanes)), int(lanes), type(number))
+
+
+def Ramp(base: object, stride: object, lanes: int) -> TensorSSA:
+    """The vector base, base + stride, ..."""
+    base, stride = _integers("Ramp", base, stride)
+    made = [base + stride * k for k in range(int(lanes))]
+    return TensorSSA(ssa.from_elements([number.ir() for number in made]), int(lanes), type(base))
+
+
+broadcast, ramp = Broadcast, Ramp
+
+
+# --- statements ------------------------------------------------------------------------------------------------------
+
+
+def evaluate(value: object) -> None:
+    """Compute a value and drop it."""
+
+
+def likely(condition: object) -> object:
+    """`condition`, which is mostly true."""
+    return condition
+
+
+def static_assert(condition: object, message: str = "") -> None:
+    """Raises DSLUserCodeError where a condition known while compiling does not hold."""
+    number = numeric(condition)
+    if number is None or is_dynamic(number):
+        raise DSLUserCodeTypeError("T.static_assert tests what is known while compiling", id="STATIC_ASSERT")
+    if not number.value:
+        raise DSLUserCodeError(message or "does not hold", id="STATIC_ASSERT")
+
+
+def func_attr(attributes: dict) -> None:
+    """Attributes of the function; none changes what is compiled here."""
+
+
+def attr(attributes: object, *_rest: object) -> None:
+    """Attributes of the device part: "tirx.launch_bounds_min_blocks_per_sm"."""
+    from dsl.tirx import ids
+    if isinstance(attributes, dict):
+        ids.current("attr").attributes.update(attributes)
+
+
+# --- threads ---------------------------------------------------------------------------------------------------------
+
+
+@noted
+def tvm_storage_sync(scope: str) -> None:
+    """Wait for all threads of the block ("shared"), or of the warp ("warp")."""
+    if scope not in ("shared", "shared.dyn", "warp"):
+        raise DSLUserCodeValueError(f"no threads meet over {scope!r}", fix='"shared" or "warp"', id="STORAGE_SYNC")
+    (sync.sync_warp if scope == "warp" else sync.sync_threads)()
+
+
+def _segment(width: object) -> int:
+    number = numeric(width)
+    if is_dynamic(number) or int(number.value) not in (1, 2, 4, 8, 16, 32):
+        raise DSLUserCodeValueError("the width of a shuffle is 1, 2, 4, 8, 16 or 32, known while compiling", id="SHUFFLE_WIDTH",
+                                    fix="width=32")
+    return (32 - int(number.value)) << 8
+
+
+def shuffle(kind: str, mask: object, value: object, operand: object, width: object = 32) -> object:
+    """`value` of another lane.  PTX ISA: shfl.sync. CUDA C++ Programming Guide: Warp Shuffle Functions."""
+    clamp = _segment(width) | (0 if kind == "up" else 31)
+    return warp.shuffle_sync_op(value, operand, Uint32(numeric(mask)), clamp, kind)
+
+
+@noted
+def tvm_warp_shuffle(mask: object, value: object, warp_id: object, width: object = 32, warp_size: object = 32) -> object:
+    """`value` of lane `warp_id` of the segment."""
+    return shuffle("idx", mask, value, warp_id, width)
+
+
+@noted
+def tvm_warp_shuffle_up(mask: object, value: object, offset: object, width: object = 32, warp_size: object = 32) -> object:
+    """`value` of the lane `offset` below."""
+    return shuffle("up", mask, value, offset, width)
+
+
+@noted
+def tvm_warp_shuffle_down(mask: object, value: object, offset: object, width: object = 32, warp_size: object = 32) -> object:
+    """`value` of the lane `offset` above."""
+    return shuffle("down", mask, value, offset, width)
+
+
+@noted
+def tvm_warp_shuffle_xor(mask: object, value: object, lane_mask: object, width: object = 32, warp_size: object = 32) -> object:
+    """`value` of the lane whose number is this one's xor `lane_mask`."""
+    return shuffle("bfly", mask, value, lane_mask, width)
+
+
+@noted
+def tvm_warp_activemask() -> Numeric:
+    """The lanes that run together."""
+    from dsl.gpu.registers import activemask
+    return activemask()
+
+

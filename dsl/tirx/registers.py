@@ -1,0 +1,97 @@
+"""Names of a T function: registers of one dtype, and what is no number."""
+
+from __future__ import annotations
+
+from dsl.core.dtypes import Numeric, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
+from dsl.core.unbound import Unbound
+from dsl.core.value import operate, type_name
+from dsl.tile.ssa import TensorSSA
+from dsl.tirx import dtypes, memory
+from dsl.tirx.buffer import Buffer
+from dsl.tirx.dtypes import Declaration, DType
+from dsl.tirx.words import LetOf, let
+
+_MISSING = object()
+_OPERATORS = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod",
+              "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift", "Pow": "pow"}
+
+
+class Meta:
+    """`T.meta_var(value)`: Python's value, and no register."""
+
+    def __init__(self, value: object):
+        self.value = value
+
+
+def first(value: object, name: str) -> object:
+    """What `name = value` binds where nothing has bound it: a register of the value's dtype, or the value."""
+    if isinstance(value, Meta):
+        return value.value
+    if isinstance(value, Buffer):
+        memory.name(value, name)
+        return value
+    number = numeric(value)
+    return value if number is None else number
+
+
+def assign(old: object, value: object, name: str) -> object:
+    """What `name = value` binds where it is `old`: a register keeps its dtype."""
+    if isinstance(old, Unbound) or not isinstance(old, (Numeric, TensorSSA)):
+        return first(value, name)
+    if not isinstance(value, TensorSSA) and numeric(value) is None:
+        raise DSLUserCodeTypeError(f"`{name}` is a register of {dtypes.of(old)}, and this is {type_name(value)}",
+                                   id="ASSIGN_TYPE", fix="use another name")
+    dtype = dtypes.of(old)
+    _warn_of_fraction(value, dtype, name)
+    return dtypes.cast(value, dtype)
+
+
+def _warn_of_fraction(value: object, dtype: DType, name: str) -> None:
+    if dtypes.loses_fraction(value, dtype):
+        warn(f"a float is assigned to `{name}`, a register of {dtype}, and loses its fraction: write `T.{dtype}(...)` "
+             "where that is meant", "STORE_TRUNCATES")
+
+
+def declared(annotation: object, name: str, value: object = _MISSING) -> object:
+    """What `name: annotation = value` binds."""
+    if annotation is let or isinstance(annotation, LetOf):
+        if value is _MISSING:
+            raise DSLUserCodeError(f"`{name}` is a T.let without a value", fix=f"{name}: T.let = ...", id="DECLARATION")
+        made = value.value if isinstance(value, Meta) else value
+        number = numeric(made)
+        made = made if number is None else number
+        return made if annotation is let else dtypes.cast(made, dtypes.find(annotation.dtype))
+    if isinstance(annotation, Declaration):
+        if value is not _MISSING:
+            raise DSLUserCodeError(f"`{name}` is an array, and one value does not fill it", id="DECLARATION",
+                                   fix="assign its elements in a loop")
+        made = memory.alloc_local(annotation.shape, annotation.dtype)
+        memory.name(made, name)
+        return made
+    if not isinstance(annotation, DType):
+        raise DSLUserCodeTypeError(f"`{name}` is declared as {type_name(annotation)}, which is no data type",
+                                   fix=f"{name}: T.int32 = 0, or {name}: T.let = ...", id="DECLARATION")
+    if value is _MISSING:
+        value = 0
+    if not isinstance(value, TensorSSA) and numeric(value) is None:
+        raise DSLUserCodeTypeError(f"`{name}` is a register of {annotation}, and this is {type_name(value)}",
+                                   id="ASSIGN_TYPE", fix="give it a number")
+    _warn_of_fraction(value, annotation, name)
+    return dtypes.cast(value, annotation)
+
+
+def augmented(operator: str, items: object, index: object, value: object) -> None:
+    """`items[index] += value`, its index evaluated once."""
+    items[index] = operate_(operator, items[index], value)
+
+
+def operate_(operator: str, a: object, b: object) -> object:
+    """`a operator b` by the name that Python's syntax tree has for it."""
+    name = _OPERATORS[operator]
+    if isinstance(a, TensorSSA) or isinstance(b, TensorSSA):
+        return getattr(a, f"__{name}__")(b)
+    made = operate(name, a, b)
+    if made is NotImplemented:
+        raise DSLUserCodeTypeError(f"{type_name(a)} and {type_name(b)} have no `{operator}`", id="OPERATOR_TYPE")
+    return made

@@ -1,0 +1,158 @@
+"""tvm.runtime: tensors on the device that programs run on, and device names."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+
+from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.value import type_name
+from dsl.launch import dlpack, session
+from dsl.tirx import dtypes
+
+ALIGNMENT_BYTES = 128
+
+
+class Device:
+    """`tvm.cuda(0)`, `tvm.cpu()`: a place for tensors. There is one device."""
+
+    def __init__(self, kind: str, index: int = 0):
+        self.kind, self.index = kind, index
+
+    @property
+    def exist(self) -> bool:
+        return self.index == 0
+
+    @property
+    def compute_version(self) -> str:
+        """The compute capability, as "9.0"."""
+        digits = session.current().device.arch.removeprefix("sm_").rstrip("af")
+        return f"{digits[:-1]}.{digits[-1]}"
+
+    def sync(self, stream: object = None) -> None:
+        """Wait for every launch."""
+        session.current().device.sync()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and (self.kind, self.index) == (other.kind, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.index))
+
+    def __repr__(self) -> str:
+        return f"device(type={self.kind!r}, index={self.index})"
+
+
+def cuda(index: int = 0) -> Device:
+    return Device("cuda", index)
+
+
+def cpu(index: int = 0) -> Device:
+    return Device("cpu", index)
+
+
+def device(kind: str, index: int = 0) -> Device:
+    """A device by name: "cuda", "cpu", "cuda:0"."""
+    kind, _, number = kind.partition(":")
+    return Device({"gpu": "cuda", "llvm": "cpu"}.get(kind, kind), int(number) if number else index)
+
+
+class Tensor:
+    """Memory with a shape and dtype. `numpy()` copies it to the host; kernels take it as it is."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: dtypes.DType, where: Device):
+        self.shape, self.dtype, self.device = shape, str(dtype), where
+        self._dtype, self._numpy_dtype = dtype, _numpy_dtype(dtype)
+        self.nbytes = math.prod(shape) * dtype.bytes
+        self._on_device = where.kind == "cuda" and session.current().device.kind == "cuda"
+        if self._on_device:
+            running = session.current().device
+            self._address, self._memory = running.alloc(max(self.nbytes, 1), "tensor"), running
+        else:
+            self._memory = np.zeros(self.nbytes + ALIGNMENT_BYTES, np.uint8)
+            self._address = -(-self._memory.ctypes.data // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+
+    def __del__(self) -> None:
+        if getattr(self, "_on_device", False):
+            self._memory.free(self._address)
+
+    @property
+    def view(self) -> dlpack.View:
+        """How launches read it."""
+        strides, step = [], 1
+        for extent in reversed(self.shape):
+            strides.append(step)
+            step *= extent
+        return dlpack.View(self._address, self.shape, tuple(reversed(strides)), self._dtype.scalar,
+                           (self._address, self.nbytes), self)
+
+    def numpy(self) -> Any:
+        """A copy as a numpy array."""
+        made = np.empty(self.shape, self._numpy_dtype)
+        self._copy(made.ctypes.data, self._address)
+        return made
+
+    asnumpy = numpy
+
+    def copyfrom(self, source: object) -> Tensor:
+        """Fill it from an array of its shape; returns self."""
+        source = source.numpy() if isinstance(source, Tensor) else np.asarray(source)
+        if source.shape != self.shape:
+            raise ValueError(f"array shape {source.shape} do not match the shape of Tensor {self.shape}")
+        made = np.ascontiguousarray(source.astype(self._numpy_dtype, copy=False))
+        self._copy(self._address, made.ctypes.data)
+        return self
+
+    def copyto(self, target: Tensor | Device) -> Tensor:
+        """A copy in `target`, a tensor or a device."""
+        made = Tensor(self.shape, self._dtype, target) if isinstance(target, Device) else target
+        return made.copyfrom(self)
+
+    def _copy(self, destination: int, source: int) -> None:
+        if self._on_device:
+            self._memory.copy(destination, source, self.nbytes)
+        else:
+            ctypes.memmove(destination, source, self.nbytes)
+
+    def __dlpack__(self, **options: object) -> object:
+        if self._on_device:
+            raise BufferError("a tensor in GPU memory has no DLPack capsule here: take `.numpy()`")
+        start = self._address - self._memory.ctypes.data
+        array = self._memory[start:start + self.nbytes].view(self._numpy_dtype).reshape(self.shape)
+        return array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __repr__(self) -> str:
+        return f"<tvm.runtime.Tensor shape={self.shape}, {self.device}>\n{self.numpy()!r}"
+
+
+def _numpy_dtype(dtype: dtypes.DType) -> Any:
+    """numpy's dtype of it; bits, where numpy has none."""
+    name = dtype.scalar.numpy_name
+    return np.dtype(name if name is not None else f"uint{dtype.scalar.storage_width}")
+
+
+def tensor(source: object, device: Device | None = None, mem_scope: str | None = None) -> Tensor:
+    """A tensor with the content of an array."""
+    where = device if device is not None else cpu()
+    if isinstance(source, Tensor):
+        return source.copyto(where)
+    array = np.asarray(source)
+    if array.dtype.kind not in "biuf":
+        raise DSLUserCodeTypeError(f"a tensor holds numbers, and this is {type_name(source)} of {array.dtype}",
+                                   id="TENSOR_TYPE", fix="an array of a numeric dtype")
+    return Tensor(array.shape, dtypes.find(str(array.dtype)), where).copyfrom(array)
+
+
+def empty(shape: object, dtype: object = "float32", device: Device | None = None, mem_scope: str | None = None) -> Tensor:
+    """A tensor whose content is to be written; it is 0 here."""
+    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    return Tensor(tuple(map(int, shape)), dtypes.find(dtype), device if device is not None else cpu())
+
+
+NDArray = Tensor

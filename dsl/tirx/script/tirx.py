@@ -1,0 +1,27 @@
+"""`from tvm.script import tirx as T`: TIRx's names."""
+
+from dsl.tirx import cuda, ptx
+from dsl.tirx.buffer import Buffer as _Buffer
+from dsl.tirx.choice import select as Select
+from dsl.tirx.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
+from dsl.tirx.function import BufferType as Buffer, OptionalType as Optional, constexpr, handle, inline, jit, meta_class, prim_func
+from dsl.tirx.ids import (cluster_id, cta_id, cta_id_in_cluster, lane_id, thread_id, thread_id_in_wg, warp_id, warp_id_in_wg,
+                          warpgroup_id)
+from dsl.tirx.memory import alloc_buffer, alloc_local, alloc_shared, decl_buffer, match_buffer
+from dsl.tirx.operations import *          # noqa: F403
+from dsl.tirx.registers import Meta as meta_var
+from dsl.tirx.unsupported import module_getattr as _refuser
+from dsl.tirx.words import (address_of, device_entry, grid, if_then_else, let, parallel, serial, thread_binding,
+                            thread_return, unroll, vectorized)
+
+globals().update(_DTYPES)
+buffer, buffer_decl, macro = Buffer, decl_buffer, inline
+
+
+def cast(value: object, dtype: object) -> object:
+    """`value` as `dtype`, as `T.float32(value)` is."""
+    return _cast(value, _find(dtype))
+
+
+Cast = lambda dtype, value: cast(value, dtype)          # noqa: E731
+__getattr__ = _refuser("T")

@@ -1,0 +1,184 @@
+"""What a call of a T.prim_func brings: tensors, numbers, and the extents found in the shapes of the tensors.
+
+While the function is traced its parameters take slots of the argument block in the order they are met; a call fills them
+in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dsl.core import trace
+from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.launch import dlpack
+from dsl.launch.abi import Binding, PointerType, ScalarType, SymInt, TensorType
+from dsl.span import Span, here
+from dsl.tirx.dtypes import DType
+
+ALIGNMENT_BYTES = 16        # of every tensor: what vector accesses need
+
+
+@dataclass(eq=False)
+class Symbol:
+    """`n = T.int32()`: a number that no argument is, found in the shape or strides of a tensor that one is."""
+
+    leaf: SymInt
+    number: Numeric
+    place: Span
+    is_found: bool = False
+
+
+@dataclass(eq=False)
+class Handle:
+    """A T.handle parameter: an address, until T.match_buffer says what is there."""
+
+    name: str
+    position: int
+    pointer: Pointer | None = None
+    type: TensorType | None = None
+    matched: Span | None = None
+    buffer_name: str = ""              # of the tensor it is matched as
+
+
+@dataclass(eq=False)
+class Signature:
+    """The parameters of one function, and what fills each slot: a Handle, a Symbol or (position, ScalarType)."""
+
+    name: str
+    parameters: list[tuple[str, object]] = field(default_factory=list)      # name, Handle | ScalarType
+    sources: list[object] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)
+
+    # --- while tracing ---
+
+    def handle(self, name: str) -> Handle:
+        """The next parameter, an address."""
+        made = Handle(name, len(self.parameters))
+        self.parameters.append((name, made))
+        return made
+
+    def number(self, name: str, dtype: DType) -> Numeric:
+        """The next parameter, a number."""
+        scalar = ScalarType(dtype.scalar)
+        self.sources.append((len(self.parameters), scalar))
+        self.parameters.append((name, scalar))
+        return _argument(scalar)
+
+    def symbol(self, dtype: DType) -> Numeric:
+        """A number that the shape of a tensor will say."""
+        if dtype.scalar not in (Int32, Int64) or dtype.lanes != 1:
+            raise DSLUserCodeTypeError(f"an extent is int32 or int64, and this is {dtype}", fix="T.int32()", id="SYMBOL_TYPE")
+        made = Symbol(SymInt(dtype.scalar.width), _argument(ScalarType(dtype.scalar)), here())
+        self.symbols.append(made)
+        self.sources.append(made)
+        return made.number
+
+    def match(self, handle: Handle, dtype: DType, shape: Sequence, strides: Sequence, align_bytes: int) -> Pointer:
+        """The address of `handle`, which from now on is a tensor of this type."""
+        handle.type = TensorType(dtype.scalar, tuple(map(self._leaf, shape)), tuple(map(self._leaf, strides)), align_bytes)
+        handle.matched = here()
+        if handle.pointer is None:
+            self.sources.append(handle)
+            handle.pointer = _argument(PointerType(dtype.scalar, AddressSpace.gmem, align_bytes))
+        return handle.pointer
+
+    def _leaf(self, extent: object) -> int | SymInt:
+        """An extent as a call checks it: a number, a symbol, or anything."""
+        number = numeric(extent)
+        if number is not None and not is_dynamic(number):
+            return int(number.value)
+        for symbol in self.symbols:
+            if symbol.number.value is number.value:
+                symbol.is_found = True
+                return symbol.leaf
+        return SymInt(64)
+
+    def finish(self) -> None:
+        """Raise for a symbol that no shape has."""
+        for symbol in self.symbols:
+            if not symbol.is_found:
+                raise DSLUserCodeError("no tensor's shape or strides have this extent, so that no call brings it",
+                                       place=symbol.place, id="SYMBOL_UNBOUND",
+                                       fix="use it in T.match_buffer, or take it as a parameter: `n: T.int32`")
+
+    # --- a call ---
+
+    def bind(self, arguments: Sequence[object]) -> tuple[list[int | float], Binding]:
+        """The slots for `arguments`. Raises TypeError or ValueError as TVM FFI does."""
+        spelt = ", ".join(f"{name}: {_type_text(kind)}" for name, kind in self.parameters)
+        binding = Binding(f"{self.name}({spelt})")
+        if len(arguments) != len(self.parameters):
+            raise TypeError(f"Mismatched number of arguments when calling: `{binding.call}`, "
+                            f"expected {len(self.parameters)}, got {len(arguments)}")
+        values: dict[int, object] = {}
+        for position, ((name, kind), argument) in enumerate(zip(self.parameters, arguments)):
+            binding.position, binding.name = position, name
+            values[position] = self._read(kind, argument, binding)
+        filled = []
+        for source in self.sources:
+            if isinstance(source, Symbol):
+                filled.append(binding.symbols[source.leaf][0])
+            else:
+                filled.append(values[source.position if isinstance(source, Handle) else source[0]])
+        return filled, binding
+
+    def _read(self, kind: Handle | ScalarType, argument: object, binding: Binding) -> object:
+        if isinstance(kind, ScalarType):
+            return kind.read(argument, binding)[0]
+        if kind.type is None:                               # never matched: nothing reads it
+            return 0
+        view = getattr(argument, "view", None)
+        if not isinstance(view, dlpack.View) and not dlpack.is_tensor(argument):
+            raise TypeError(f"Mismatched type on argument #{binding.position} when calling: `{binding.call}`, "
+                            f"expected Tensor, got {type(argument).__name__}")
+        return kind.type.read(argument, binding)[0]
+
+
+def _type_text(kind: Handle | ScalarType) -> str:
+    return str(kind.type or "handle") if isinstance(kind, Handle) else str(kind)
+
+
+def _argument(typed: ScalarType | PointerType) -> Numeric | Pointer:
+    """A new argument of the host function being traced."""
+    host = trace.host()
+    return trace.load_argument(typed, host.entry.arguments[0], host.slots)
+
+
+_open: list[Signature] = []
+
+
+class Describing:
+    """While a function is traced, `current()` is its signature."""
+
+    def __init__(self, signature: Signature):
+        self.signature = signature
+
+    def __enter__(self) -> Signature:
+        _open.append(self.signature)
+        return self.signature
+
+    def __exit__(self, *_error) -> None:
+        _open.pop()
+
+
+def current(what: str) -> Signature:
+    """The signature of the function being traced. Raises DSLUserCodeError behind T.device_entry() and outside."""
+    if not _open or not trace.active() or trace.in_kernel():
+        raise DSLUserCodeError(f"{what} belongs to the host part of a T.prim_func", id="HOST_PART",
+                               fix="write it before T.device_entry()")
+    return _open[-1]
+
+
+def row_major(shape: Sequence) -> list:
+    """The strides, in elements, of a tensor without gaps whose last mode is contiguous."""
+    strides: list = [1] * len(shape)
+    for mode in range(len(shape) - 2, -1, -1):
+        strides[mode] = strides[mode + 1] * shape[mode + 1]
+    return strides
+
+
+def least_alignment(dtype: DType) -> int:
+    return max(ALIGNMENT_BYTES, element_bytes(dtype.scalar))

@@ -1,0 +1,264 @@
+"""The statements that only TIRx has, made Python's: registers, scopes, T.grid, and the parts before and behind
+T.device_entry().
+
+    x = a[i]              x = __dsl__.first(a[i], "x")            a new register, its dtype that of the value
+    x = 1.5               x = __dsl__.assign(x, 1.5, "x")         converted to it
+    x: T.int32 = 0        x = __dsl__.declared(T.int32, "x", 0)
+    for i, j in T.grid(4, 8): ...       for i in __dsl__.axis(axes, 0): for j in __dsl__.axis(axes, 1): ...
+
+What a branch or loop binds first ends with it; an `if` that Python decides while compiling is no scope.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from dsl.core.exits import breaks, put_at
+from dsl.core.rewrite import Rewriter
+from dsl.core.rewrite_expression import is_hook
+from dsl.core.source import arguments_named
+from dsl.tirx import words
+
+REGISTER, MAYBE, FIXED, LOOP = "register", "maybe", "fixed", "loop"
+DEVICE = "__dsl_device"
+
+
+class Statements(Rewriter):
+    """Rewrites a T.prim_func or T.inline function."""
+
+    scopes: list[dict[str, str]] = []        # innermost last: the names bound so far, and what they are
+
+    def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        outer, self.scopes = self.scopes, [{arg.arg: REGISTER for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}]
+        hidden, self.locals = self.locals, self.locals | self._local_names(node)
+        body = self._prepared(node.body)
+        made = ast.copy_location(ast.FunctionDef(node.name, node.args, self._split(node, body), []), node)
+        self.locals = hidden
+        result = super().function(made)
+        self.scopes = outer
+        return result
+
+    def _callee(self, node: ast.Call) -> object:
+        """What a call calls; also of a call that was made here."""
+        own = is_hook(node.func)
+        return getattr(self.grammar.hooks, node.func.attr, None) if own else super()._callee(node)
+
+    # --- host part and device part ---
+
+    def _split(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
+        """What is behind T.device_entry() as a function of its own."""
+        entries = [at for at, statement in enumerate(node.body) if self._is_call(statement, words.device_entry)]
+        every = [inner for inner in ast.walk(node) if isinstance(inner, ast.Expr) and self._is_call(inner, words.device_entry)]
+        if len(every) > 1:
+            self._error(every[1], "T.device_entry() stands twice in this function", "drop one", "DEVICE_ENTRY")
+        if every and not entries:
+            self._error(every[0], "T.device_entry() stands inside another statement", "write it in the function itself",
+                        "DEVICE_ENTRY")
+        if not entries:
+            return body
+        marks = [at for at, statement in enumerate(body) if getattr(statement, "is_entry", False)]
+        before, rest = body[:marks[0]], body[marks[0] + 1:] or [ast.copy_location(ast.Pass(), body[marks[0]])]
+        ours = {name.id for part in before for name in ast.walk(part)
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+        ours |= {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+        anew = sorted({name.id for part in rest for name in ast.walk(part)
+                       if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)} & ours)
+        part = ast.FunctionDef(DEVICE, arguments_named(anew), rest, [])
+        part.is_prepared = True
+        call = ast.Expr(ast.Call(self._hook("device", body[marks[0]]).func, [self._load(name) for name in (DEVICE, *anew)], []))
+        return [*before, *(put_at(made, body[marks[0]]) for made in (part, call))]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        if not hasattr(node, "is_prepared"):
+            return super().visit_FunctionDef(node)
+        return super().function(node)
+
+    def _is_call(self, statement: ast.stmt, callee: object) -> bool:
+        value = getattr(statement, "value", None)
+        return isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and self._callee(value) is callee
+
+    # --- scopes ---
+
+    def _kind(self, name: str) -> str | None:
+        """What `name` is where we are, None where nothing has bound it."""
+        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+
+    def _scoped(self, statements: list[ast.stmt], names: dict[str, str] | None = None) -> tuple[list[ast.stmt], set[str]]:
+        """Statements of a scope of their own; what they bind first."""
+        self.scopes.append(dict(names or {}))
+        made = self._prepared(statements)
+        return made, set(self.scopes.pop()) - set(names or {})
+
+    def _prepared(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in statements:
+            method = getattr(self, f"_prepare_{type(statement).__name__}", None)
+            result = statement if method is None else method(statement)
+            made += result if isinstance(result, list) else [result]
+        return made
+
+    # --- assignments ---
+
+    def _prepare_Assign(self, node: ast.Assign):
+        if len(node.targets) > 1:
+            self._error(node, "several names are assigned at once", "write one assignment for each", "ASSIGN_CHAIN")
+        target = node.targets[0]
+        if isinstance(target, ast.Name):
+            return self._bind(target, node.value, node)
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return self._unpack(target, node)
+        if isinstance(target, ast.Attribute):
+            held = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+            read = ast.Call(self._hook("bound", target).func, [self._thunk_of(held), ast.Constant(target.attr)], [])
+            value = self._hook("assign", node.value, put_at(read, target), node.value, ast.Constant(target.attr))
+            return ast.copy_location(ast.Assign([target], value), node)
+        return node
+
+    def _thunk_of(self, node: ast.expr) -> ast.Lambda:
+        return ast.copy_location(ast.Lambda(arguments_named([]), node), node)
+
+    def _bind(self, target: ast.Name, value: ast.expr, node: ast.stmt) -> ast.stmt:
+        """`target = value` of the author's."""
+        kind, name = self._kind(target.id), target.id
+        if kind in (FIXED, LOOP):
+            what = "is a T.let" if kind == FIXED else "is a loop variable"
+            self._error(target, f"`{name}` {what} and cannot be assigned", f"use another name, or a register: `{name}_: T.int32 = "
+                        f"{name}`", "SCOPE_REASSIGNED")
+        if kind is None:
+            self.scopes[-1][name] = REGISTER
+            made = self._hook("first", value, value, ast.Constant(name))
+        else:
+            old = self._bound(name) if kind == MAYBE else ast.copy_location(self._load(name), target)
+            made = self._hook("assign", value, put_at(old, target), value, ast.Constant(name))
+        return ast.copy_location(ast.Assign([target], made), node)
+
+    def _unpack(self, target: ast.Tuple | ast.List, node: ast.Assign) -> list[ast.stmt]:
+        """`a, b = T.cta_id([2, 3])`."""
+        if isinstance(node.value, (ast.Tuple, ast.List)):
+            self._error(node, "several names are assigned at once", "write one assignment for each", "ASSIGN_CHAIN")
+        whole = self._fresh("parts")
+        count = ast.Constant(len(target.elts))
+        made = [put_at(ast.Assign([ast.Name(whole, ast.Store())], self._hook("parts", node.value, node.value, count)), node)]
+        for place, element in enumerate(target.elts):
+            part = ast.Subscript(self._load(whole), ast.Constant(place), ast.Load())
+            inner = ast.copy_location(ast.Assign([element], put_at(part, element)), node)
+            bound = self._prepare_Assign(inner)
+            made += bound if isinstance(bound, list) else [bound]
+        return made
+
+    def _prepare_AnnAssign(self, node: ast.AnnAssign):
+        if not isinstance(node.target, ast.Name):
+            return self._prepare_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
+        name = node.target.id
+        annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
+        fixed = self.resolve(annotation, self.locals) is words.let
+        if fixed and self._kind(name) is not None or self._kind(name) in (FIXED, LOOP):
+            self._error(node.target, f"`{name}` is defined already", "use another name", "SCOPE_REASSIGNED")
+        self.scopes[-1][name] = FIXED if fixed else REGISTER
+        values = [] if node.value is None else [node.value]
+        made = self._hook("declared", node, node.annotation, ast.Constant(name), *values)
+        return ast.copy_location(ast.Assign([node.target], made), node)
+
+    def _prepare_AugAssign(self, node: ast.AugAssign):
+        target = node.target
+        if isinstance(target, ast.Subscript):
+            name = type(node.op).__name__
+            return ast.copy_location(ast.Expr(self._hook("augmented", node, ast.Constant(name), target.value,
+                                                         _as_expression(target.slice), node.value)), node)
+        read = ast.copy_location(type(target)(**{**dict(ast.iter_fields(target)), "ctx": ast.Load()}), target)
+        value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+        return self._prepare_Assign(ast.copy_location(ast.Assign([target], value), node))
+
+    # --- statements with blocks ---
+
+    def _prepare_If(self, node: ast.If):
+        body, new = self._scoped(node.body)
+        orelse, more = self._scoped(node.orelse)
+        for name in new | more:
+            self.scopes[-1].setdefault(name, MAYBE)
+        return ast.copy_location(ast.If(node.test, body, orelse), node)
+
+    def _prepare_While(self, node: ast.While):
+        body, _ = self._scoped(node.body)
+        orelse, _ = self._scoped(node.orelse)
+        return ast.copy_location(ast.While(node.test, body, orelse), node)
+
+    def _prepare_With(self, node: ast.With):
+        for item in node.items:
+            for name in ast.walk(item.optional_vars) if item.optional_vars else ():
+                if isinstance(name, ast.Name):
+                    self.scopes[-1][name.id] = REGISTER
+        return ast.copy_location(ast.With(node.items, self._prepared(node.body)), node)
+
+    def _prepare_For(self, node: ast.For):
+        callee = self._callee(node.iter) if isinstance(node.iter, ast.Call) else None
+        if callee is words.grid:
+            return self._grid(node)
+        if self.grammar.hook_of(self.grammar.ranges, callee) is None:
+            self._error(node.iter, "a `for` loops over range, T.serial, T.unroll, T.vectorized, T.parallel, T.grid or "
+                        "T.thread_binding", "for i in T.serial(n)", "LOOP_KIND")
+        if not isinstance(node.target, ast.Name):
+            self._error(node.target, "this loop has one variable", "for i in ..., or T.grid for several", "LOOP_TARGETS")
+        body, _ = self._scoped(node.body, {node.target.id: LOOP})
+        orelse, _ = self._scoped(node.orelse)
+        return ast.copy_location(ast.For(node.target, node.iter, body, orelse), node)
+
+    def _grid(self, node: ast.For) -> list[ast.stmt]:
+        """A nest of loops. `break` leaves all of them, `continue` goes on with the next point."""
+        targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
+        for target in targets:
+            if not isinstance(target, ast.Name):
+                self._error(target, "the variables of T.grid are names", "for i, j in T.grid(m, n)", "LOOP_TARGETS")
+        axes = self._fresh("axes")
+        made = ast.Call(self._hook("axes", node.iter).func, [ast.Constant(len(targets)), *node.iter.args], node.iter.keywords)
+        first = put_at(ast.Assign([ast.Name(axes, ast.Store())], made), node.iter)
+        body, _ = self._scoped(node.body, {target.id: LOOP for target in targets})
+        leaves = breaks(node.body)
+        orelse, _ = self._scoped(node.orelse)
+        for place, target in reversed(list(enumerate(targets))):
+            outermost = place == 0
+            iterable = self._hook("axis", node.iter, self._load(axes), ast.Constant(place))
+            after = orelse if outermost else [ast.Continue()] if leaves else []
+            loop = put_at(ast.For(ast.copy_location(target, node.target), iterable, body, after), node)
+            body = [loop] if outermost or not leaves else [loop, put_at(ast.Break(), node)]
+        return [first, *body]
+
+    # --- leaving ---
+
+    def _prepare_Return(self, node: ast.Return):
+        allowed = node.value is None or isinstance(node.value, ast.Constant) and node.value.value in (None, 0)
+        if not allowed:
+            self._error(node, "a kernel returns nothing", "store the value, and `return 0` to leave early", "RETURN_VALUE")
+        return ast.copy_location(ast.Return(None), node)
+
+    def _prepare_Expr(self, node: ast.Expr):
+        if isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
+            self._error(node, "`...` is no statement of T", "write `pass`", "STATEMENT")
+        if self._is_call(node, words.thread_return):
+            return ast.copy_location(ast.Return(None), node)
+        if self._is_call(node, words.device_entry):
+            made = ast.copy_location(ast.Pass(), node)
+            made.is_entry = True
+            return made
+        return node
+
+    # --- expressions whose operands are not evaluated before it is known whether they are needed ---
+
+    def visit_Call(self, node: ast.Call):
+        callee = self._callee(node)
+        if callee is words.if_then_else and len(node.args) >= 3:
+            return self._hook("if_then_else", node, self.visit(node.args[0]), *map(self._thunk, node.args[1:3]))
+        if callee is words.address_of and node.args and isinstance(node.args[0], ast.Subscript):
+            place = node.args[0]
+            return self._hook("address_of", node, self.visit(place.value), self.visit(_as_expression(place.slice)))
+        return super().visit_Call(node)
+
+
+def _as_expression(index: ast.expr) -> ast.expr:
+    """An index as an expression of its own: a slice in it as a call of `slice`."""
+    if isinstance(index, ast.Tuple):
+        return ast.copy_location(ast.Tuple([_as_expression(part) for part in index.elts], ast.Load()), index)
+    if isinstance(index, ast.Slice):
+        parts = [part or ast.Constant(None) for part in (index.lower, index.upper, index.step)]
+        return put_at(ast.Call(ast.Name("slice", ast.Load()), parts, []), index)
+    return index

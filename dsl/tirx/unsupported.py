@@ -1,0 +1,12 @@
+"""Names of upstream that are not here yet: said at once, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dsl.core import unsupported
+
+
+def module_getattr(module: str) -> Callable:
+    """A module's `__getattr__` that refuses names by their upstream spelling."""
+    return unsupported.refuser(module, "docs/tirx.md lists what is")

@@ -1,0 +1,40 @@
+"""The words of T that are statements: what rewriting looks for. Called anywhere else they say where they belong."""
+
+from __future__ import annotations
+
+from dsl.core.errors import DSLUserCodeError
+
+
+def _word(name: str, where: str):
+    def word(*_arguments, **_options):
+        raise DSLUserCodeError(f"T.{name} {where} in a T.prim_func", id="STATEMENT_PLACE",
+                               fix="put it there, in a function decorated with T.prim_func or T.inline")
+    word.__name__ = word.__qualname__ = name
+    word.__doc__ = f"`T.{name}`, which {where} in a T.prim_func."
+    return word
+
+
+device_entry = _word("device_entry", "is a statement of its own")
+thread_return = _word("thread_return", "is a statement of its own")
+serial, parallel, unroll, vectorized, grid, thread_binding = (
+    _word(name, "is the iterable of a `for` statement")
+    for name in ("serial", "parallel", "unroll", "vectorized", "grid", "thread_binding"))
+if_then_else = _word("if_then_else", "is called")
+address_of = _word("address_of", "is called on a buffer's element")
+
+
+class _Let:
+    """The annotation `x: T.let = value`: a name that cannot be assigned again. `T.let[T.int32]` converts the value."""
+
+    def __getitem__(self, dtype: object) -> object:
+        return LetOf(dtype)
+
+
+class LetOf:
+    """The annotation `T.let[dtype]`."""
+
+    def __init__(self, dtype: object):
+        self.dtype = dtype
+
+
+let = _Let()
