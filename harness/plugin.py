@@ -82,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
         update, note = option.update_goldens, _notes(config)
-        root = root_of(config.rootpath / "_")  # pytest's own is the folder that was named where nothing configures it
+        root = root_of(config.rootpath / "_")  # pytest's is the folder that was named where nothing configures it
         compilers, seed, sass = option.compiler or (), option.gpu_seed, option.gpu_sass
         session = Session(root, option.gpu_host or (), update, settings, note, compilers, seed, sass)
     except UsageError as error:
