@@ -112,8 +112,6 @@ def _number(source: _Source, value: str, type_: ScalarType) -> None:
         source.refuse_if(f"type({value}) is not bool")
     elif dtype.is_integer:
         source.refuse_if(f"type({value}) is not int")
-        low, high = dtype.min, dtype.max
-        source.refuse_if(f"not {low} <= {value} <= {high}")
     elif dtype in (Float32, Float64):
         source.refuse_if(f"type({value}) is not float")
         if dtype is Float32:                             # past the greatest it is an infinity, with a warning
@@ -152,9 +150,10 @@ def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages:
         if on_gpu:
             source.add(f"    if not getattr({value}.source, 'is_cuda', False): return None")
         source.add("else: return None")
-    source.refuse_if(f"len({shape}) != {rank} or not {at} or {at} % {size_bytes}")
+    ragged = [f"{at} % {size_bytes}"] if size_bytes > 1 else []
+    source.refuse_if(" or ".join([f"not {at}", *ragged, *[f"len({shape})"] * (not rank)]))
     source.slots.append(at)
-    if rank:
+    if rank:                                             # of another rank it cannot be taken apart
         source.add(f"{', '.join(f'{shape}{mode}' for mode in range(rank))}, = {shape}",
                    f"{', '.join(f'{stride}{mode}' for mode in range(rank))}, = {stride}")
     if exact:
@@ -173,8 +172,6 @@ def _leaf(source: _Source, leaf: int | SymInt, value: str, used: str) -> None:
     source.slots.append(value)
     if leaf.divisibility > 1:
         source.refuse_if(f"{used}{value} % {leaf.divisibility}")
-    if leaf.width == 32:
-        source.refuse_if(f"{used}not -2147483648 <= {value} <= 2147483647")
     if leaf in source.symbols:
         source.refuse_if(f"{used}{value} != {source.symbols[leaf]}")
     elif leaf in source.shared:

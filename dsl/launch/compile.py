@@ -51,7 +51,10 @@ class Code:
     llvm: str
     ptx: str
     host: Any                                    # a ctypes function of the argument block
+    address: int                                 # where it begins
 
+
+DoesNotFit = struct.error                        # a number is too large for its slot in the argument block
 
 _codes: dict[tuple, Code] = {}
 _CALLED = re.compile(r"(?:@|callee = @)([A-Za-z_]\w*)")
@@ -68,7 +71,8 @@ def _code(traced: Traced, arch: str, opt_level: int, cached: bool = True) -> Cod
     if key not in _codes:
         llvm, ptx, host_object = _stored(traced.host_mlir, source) if cached else _compile(traced.host_mlir, source)
         host = link(host_object, {"dsl_launch": entry or _entry_address}, keep_alive=(_entry,))
-        _codes[key] = Code(arch, llvm, ptx, host.function("host", ctypes.c_int32, ctypes.c_void_p))
+        function = host.function("host", ctypes.c_int32, ctypes.c_void_p)
+        _codes[key] = Code(arch, llvm, ptx, function, host.addresses["host"])
     return _codes[key]
 
 
@@ -115,13 +119,13 @@ class Compiled:
         slots = traced.slots.replace("P", "Q")
         self._pack_into = struct.Struct("<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x"
                                                        for letter in slots)).pack_into
-        self._prints = bool(set(_CALLED.findall(traced.host_mlir)) - {"dsl_launch"})
-        self._launches = bool(traced.kernels)
+        self._prints = bool(set(_CALLED.findall(traced.host_mlir)) - {"host", "dsl_launch"})
+        self.launches = bool(traced.kernels)
         self._returns = isinstance(traced.result, Result)
         self._frames: list[_Frame] = []                         # of calls that have ended
         self._noted: dict[bytes, tuple] = {}                    # by the log's bytes: what they say
         self._out_bytes = SLOT_BYTES * out_slot(traced.slots, 0)
-        self._block_bytes = self._out_bytes + SLOT_BYTES * getattr(traced.result, "slots", 0)
+        self.block_bytes = self._out_bytes + SLOT_BYTES * getattr(traced.result, "slots", 0)
         self._loaded: tuple[object, object] | None = None       # device, program
         self._recorded: tuple[object, list] | None = None       # session, its records of these kernels
         self.table = Table(len(traced.kernels))                 # what machine code knows of the loaded program
@@ -139,6 +143,11 @@ class Compiled:
             file.with_name(f"{file.name}.ptx").write_text(self.code.ptx)
         if self.options.keep_cubin:
             file.with_name(f"{file.name}.cubin").write_bytes(sass.assemble(self.code.ptx, self.code.arch))
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a call neither returns nor prints anything on the host."""
+        return self.traced.result is None and not self._prints
 
     @property
     def ptx(self) -> str:
@@ -160,27 +169,31 @@ class Compiled:
             self._recorded = running, found
         return self._recorded[1]
 
-    def call(self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = ()) -> object:
+    def call(self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = (),
+             device: Any = None) -> object:
         """Run the host function; what it returned. `storages` (address, bytes, label) are memory its kernels may touch.
 
-        Raises what a launch raised; the host function ends with the launch that failed.
+        `device` is that of the running session, where the caller knows it. Raises what a launch raised; the host
+        function ends with the launch that failed. Raises DoesNotFit where a number is too large for its slot.
         """
-        device = session.current().device if self._launches else None
-        if not storages:
-            returned = _run(self, device, slots)
-            if device is not None:
-                device.sync()
-            return returned
-        for storage in storages if device is not None else ():
+        if device is None and self.launches:
+            device = session.current().device
+        if not storages or device is None:
+            return _run(self, device, slots)
+        for storage in storages:
             device.register(*storage)
         try:
-            returned = _run(self, device, slots)
-            if device is not None:
-                device.sync()
+            return _run(self, device, slots)
         finally:
-            for address, _, _ in storages if device is not None else ():
+            for address, _, _ in storages:
                 device.unregister(address)
-        return returned
+
+    def settle(self) -> None:
+        """Note the launches of calls that have ended."""
+        for frame in list(self._frames):
+            frame.note()
+
+    retire = settle
 
     def program(self, device: Any) -> Any:
         if self._loaded is None or self._loaded[0] is not device:
@@ -200,38 +213,58 @@ class _Frame:
         self.compiled, self.device, self.table, self.error = compiled, device, compiled.table, None
         self.native = self.table.run(_entry_address)
         self.handle = ctypes.addressof(self.native)
-        self.block = ctypes.create_string_buffer(compiled._block_bytes)
+        self.block = ctypes.create_string_buffer(compiled.block_bytes)
         self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset:]
         self.begin = device.begin if hasattr(device, "launch_entry") else None
+        if self.begin is not None:
+            session.with_machine_code.add(compiled)
 
     def note(self) -> None:
         """Write down what machine code launched."""
-        count = self.native.count
+        native = self.native
+        count = native.count
         if not count:
             return
-        self.native.count = 0
-        compiled, running = self.compiled, session.current()
+        native.count = 0
+        compiled, running, at = self.compiled, session.current(), -native.ended
         if compiled._recorded is None or compiled._recorded[0] is not running:
             compiled._noted.clear()
-        for at in range(0, count * NOTED_BYTES, NOTED_BYTES):
-            one = bytes(self.log[at:at + NOTED_BYTES])
-            note, facts, name, launch = compiled._noted.get(one) or self._row(one, running)
-            note(facts)
-            self.device.launched(name, launch)
+        for begin in range(0, count * NOTED_BYTES, NOTED_BYTES):
+            one = bytes(self.log[begin:begin + Noted.times.offset])
+            noted, facts, name, launch = compiled._noted.get(one) or self._row(one, running)
+            times = 1 if native.launched == count else Noted.from_address(self.handle + Run.log.offset + begin).times
+            at += times
+            noted.extend([facts] * times)
+            for _ in range(min(times, at)):
+                self.device.launched(name, launch)
+        native.launched = native.ended = 0
 
     def _row(self, one: bytes, running: session.Session) -> tuple:
-        """What a launch in the log says: who notes what, and name and launch for the device."""
-        compiled, entry = self.compiled, Noted.from_buffer_copy(one)
+        """What a launch in the log says: where it is noted and as what, and name and launch for the device."""
+        compiled, entry = self.compiled, Noted.from_buffer_copy(one.ljust(NOTED_BYTES))
         if len(compiled._noted) > 1024:
             compiled._noted.clear()
         launch = _launch_of(entry.record)
         facts = {"grid": list(launch.grid), "block": list(launch.block), "smem_bytes": launch.smem_bytes}
-        row = compiled._noted[one] = (compiled.records(running)[entry.index].launches.append, facts,
+        row = compiled._noted[one] = (compiled.records(running)[entry.index].noted, facts,
                                       compiled.traced.kernels[entry.index].name, launch)
         return row
 
 
 _runs: dict[int, _Frame] = {}                    # by handle: a native function may be running in every thread
+
+
+def enter(compiled: Compiled, device: Any) -> _Frame:
+    """A frame for machine code that calls the host function without `Compiled.call`, until `leave`."""
+    frame = _Frame(compiled, device)
+    _runs[frame.handle] = frame
+    return frame
+
+
+def leave(frame: _Frame) -> None:
+    """No machine code runs in this frame any more."""
+    frame.note()
+    _runs.pop(frame.handle, None)
 
 
 def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> object:
@@ -241,25 +274,39 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> objec
     free = compiled._frames
     frame = free.pop() if free else _Frame(compiled, device)
     if frame.device is not device or frame.table is not compiled.table:
+        frame.note()
+        compiled.settle()
         free.clear()
         frame = _Frame(compiled, device)
     if frame.begin is not None:
         frame.begin()
-    compiled._pack_into(frame.block, 0, frame.handle, *slots)
-    _runs[frame.handle] = frame
+        device.unread = frame
+    handle = frame.handle
+    try:
+        compiled._pack_into(frame.block, 0, handle, *slots)
+    except DoesNotFit:
+        free.append(frame)
+        raise
+    _runs[handle] = frame
     if compiled._prints:
         sys.stdout.flush()                       # printf of the host function writes past Python's buffer
     try:
         failed = compiled.code.host(frame.address)
     finally:
-        del _runs[frame.handle]
+        del _runs[handle]
+    if failed or frame.error is not None:
         frame.note()
-    if frame.error is not None:
-        raise frame.error
-    if frame.native.code:
-        raise device.refused(frame.native.code)
-    if failed:
-        raise compiled.traced.failures[failed - 1].error()
+        raise frame.error or (device.refused(frame.native.code) if frame.native.code else
+                              compiled.traced.failures[failed - 1].error())
+    if device is not None:
+        try:
+            device.sync()
+        except BaseException:
+            frame.note()
+            raise
+        if frame.begin is not None:
+            native = frame.native
+            native.ended = native.launched
     result = compiled.traced.result
     if compiled._returns:
         result = result.of_call(memoryview(frame.block)[compiled._out_bytes:])

@@ -76,6 +76,7 @@ class Cuda:
         self._lost: str | None = None                    # why the context is lost
         self._functions: dict[tuple[int, str], Any] = {}
         self._granted_smem_bytes: dict[tuple[int, str], int] = {}
+        self.unread: Any = None                          # the last call's frame: `note` tells of its launches
         self._running: list[tuple[str, Launch]] = []                   # launches whose end nobody has waited for
         try:
             ctypes.CDLL("libcuda.so.1")
@@ -111,6 +112,8 @@ class Cuda:
         message = f"{(text or b'').decode()} ({what})"
         outcome, kind = _OUTCOMES.get(name, (None, None))
         if outcome or name in _BROKEN:
+            if self.unread is not None:
+                self.unread.note()
             if self._running:
                 first, *others = (_describe(*each) for each in reversed(self._running))
                 message += f"\nin kernel {first}" + "".join(f"\nor in {other}" for other in others)
@@ -235,6 +238,13 @@ class Cuda:
         """The address of machine code that launches; see native_launch."""
         self._native = native_launch.entry(ctypes.cast(self._library.cuLaunchKernelEx, ctypes.c_void_p).value)
         return self._native[0]
+
+    @functools.cached_property
+    def native_calls(self) -> tuple[int, int, int]:
+        """What machine code calls for `begin` (address and argument) and for `sync` (address)."""
+        current, wait = (ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+                         for name in ("cuCtxSetCurrent", "cuCtxSynchronize"))
+        return current, int(self.context), wait
 
     def begin(self) -> None:
         """Before machine code launches. Raises DeviceError where the context is lost."""

@@ -20,7 +20,11 @@ class Launch:
 
 
 class Device(Protocol):
-    """A device. Addresses are those kernels see; on the emulator they are host addresses."""
+    """A device. Addresses are those kernels see; on the emulator they are host addresses.
+
+    One that launches by machine code has also `launch_entry` and `native_calls` (addresses, as `cuda.Cuda` says), and
+    `unread`, which it is given: who tells it, by `note()`, of launches it has not heard of.
+    """
 
     kind: str                                    # "emulator" | "cuda"
     arch: str                                    # what kernels are compiled for unless the program says otherwise

@@ -16,7 +16,7 @@ class _DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
-_DTYPES = {
+CODES = {                                    # (type code, bits) of DLDataType
     **{(0, width): getattr(dtypes, f"Int{width}") for width in (8, 16, 32, 64)},
     **{(1, width): getattr(dtypes, f"Uint{width}") for width in (8, 16, 32, 64)},
     **{(2, width): getattr(dtypes, f"Float{width}") for width in (16, 32, 64)},
@@ -28,7 +28,7 @@ _DTYPES = {
     (12, 8): dtypes.Float8E5M2,
     (14, 8): dtypes.Float8E8M0FNU,
 }
-DTYPES = tuple(_DTYPES.values())
+DTYPES = tuple(CODES.values())
 _KINDS = {0: "int", 1: "uint", 2: "float", 3: "opaque", 4: "bfloat", 5: "complex", 6: "bool", 17: "float4_e2m1fn_"}
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype = ctypes.c_void_p
@@ -59,8 +59,16 @@ def view(tensor: object) -> View:
     except BufferError as error:
         fix = "pass `t.detach()`" if getattr(tensor, "requires_grad", False) else "pass a dense tensor of numbers"
         raise DSLUserCodeTypeError(f"a {type(tensor).__module__} tensor cannot be passed: {error}", fix=fix) from None
-    managed = ctypes.cast(_get_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
-    dtype = _DTYPES.get((managed.code, managed.bits))
+    return _view(_DLTensor.from_address(_get_pointer(capsule, b"dltensor")), tensor, (tensor, capsule))
+
+
+def view_at(address: int, owner: object) -> View:
+    """The view that the DLTensor at `address` is. Raises DSLUserCodeTypeError for elements of other types."""
+    return _view(_DLTensor.from_address(address), None, owner)
+
+
+def _view(managed: _DLTensor, tensor: object, owner: object) -> View:
+    dtype = CODES.get((managed.code, managed.bits))
     if dtype is None or managed.lanes != 1:
         kind = f"{_KINDS.get(managed.code, managed.code)}{managed.bits}" + f"x{managed.lanes}" * (managed.lanes != 1)
         raise DSLUserCodeTypeError(f"a tensor of {kind} has no element type here",
@@ -68,7 +76,7 @@ def view(tensor: object) -> View:
     shape = tuple(managed.shape[:managed.ndim])
     strides = tuple(managed.strides[:managed.ndim]) if managed.strides else _row_major(shape)
     address = (managed.data or 0) + managed.byte_offset
-    return View(address, shape, strides, dtype, _storage(tensor, address, shape, strides, dtype), (tensor, capsule))
+    return View(address, shape, strides, dtype, _storage(tensor, address, shape, strides, dtype), owner)
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ helper) can be stale.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 import linecache
 import types
@@ -178,7 +179,10 @@ class JitFunction(_Function):
             return self.rewritten(*bound.args, **bound.kwargs)
         found = self.known.find(args) if not keywords else None
         if found is not None:
-            return found[0].call(*found[1])
+            try:
+                return found[0].call(*found[1])
+            except compile.DoesNotFit:                           # the careful way has the words
+                pass
         with self.known.watching(args, keywords) as noted:
             made = noted.made = CompiledFunction(self, args, keywords, compile.Options())
         return made.call_bound(made.bound)
@@ -331,7 +335,7 @@ class CompiledFunction:
                     if parameter.default is not parameter.empty}
         self.arguments = arguments.Signature(function.__name__, [names[place] for place in later],
                                              [self.typed[place] for place in later], defaults)
-        self._binder: tuple[object, Callable] | None = None      # the session it was made in, and what binds calls
+        self._binder: tuple | None = None        # the session it was made in, what binds calls, and the device
         traced = trace.trace_host(function.symbol, self._body, self.typed)
         self.compiled = compile.compile(traced, options)
 
@@ -349,14 +353,17 @@ class CompiledFunction:
         Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
         """
         if not keywords and self._binder is not None:
-            running, bind = self._binder
-            if running is None or session.current() is running:
+            running, bind, device = self._binder
+            if running is None or session.is_current(running):
                 try:
                     bound = bind(*args)
                 except TypeError:                                # too many or too few
                     bound = None
                 if bound is not None:
-                    return self.compiled.call(*bound)
+                    try:
+                        return self.compiled.call(bound[0], bound[1], device)
+                    except compile.DoesNotFit:                   # the careful way has the words
+                        pass
         slots, binding = self.arguments.bind(args, keywords)
         returned = self.compiled.call(slots, binding.storages)
         self._quicken()
@@ -367,7 +374,7 @@ class CompiledFunction:
         running = session.current() if self.compiled.traced.kernels else None
         if self._binder is None or self._binder[0] is not running:
             made = binder.make(self.arguments.names, self.arguments.types, running and running.device)
-            self._binder = running, made or (lambda *_: None)
+            self._binder = running, made or (lambda *_: None), running and running.device
 
     @property
     def __ptx__(self) -> str:
@@ -388,4 +395,12 @@ def compile_function(function: object, *args, options: compile.Options | None = 
     if not isinstance(function, JitFunction):
         raise DSLUserCodeError(f"{getattr(function, '__name__', type_name(function))} is no @cute.jit function",
                                fix="decorate it with @cute.jit", id="CALL_MISSING_JIT_DECORATOR")
-    return CompiledFunction(function, args, keywords, options or compile.Options())
+    return _compiled_class(options)(function, args, keywords, options or compile.Options())
+
+
+def _compiled_class(options: compile.Options | None) -> type[CompiledFunction]:
+    """With --enable-tvm-ffi, where apache-tvm-ffi is installed, one of functions that are TVM FFI's too."""
+    if options is not None and options.enable_tvm_ffi and importlib.util.find_spec("tvm_ffi"):
+        from dsl.launch import ffi_function
+        return ffi_function.function_class(CompiledFunction)
+    return CompiledFunction

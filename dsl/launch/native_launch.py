@@ -23,19 +23,39 @@ class Record(ctypes.Structure):
 
 
 class Noted(ctypes.Structure):
-    """A launch in the log."""
+    """A launch in the log, and how many times it was made in a row."""
 
-    _fields_ = [("record", Record), ("index", ctypes.c_int64)]
+    _fields_ = [("record", Record), ("index", ctypes.c_int64), ("times", ctypes.c_int64)]
 
 
 class Run(ctypes.Structure):
-    """One call of a host function, as machine code sees it. Its address is the handle that `dsl_launch` gets."""
+    """One call of a host function, as machine code sees it. Its address is the handle that `dsl_launch` gets.
+
+    The log has `count` entries, which are `launched` launches, the first `ended` of them waited for; `code` is the
+    driver's last answer.
+    """
 
     _fields_ = [("python", ctypes.c_void_p), ("functions", ctypes.c_void_p), ("allowed_smem_bytes", ctypes.c_void_p),
-                ("count", ctypes.c_int32), ("code", ctypes.c_int32), ("log", Noted * LOG_LAUNCHES)]
+                ("count", ctypes.c_int32), ("code", ctypes.c_int32), ("launched", ctypes.c_int64),
+                ("ended", ctypes.c_int64), ("log", Noted * LOG_LAUNCHES)]
 
 
 NOTED_BYTES = ctypes.sizeof(Noted)
+
+
+def _same_as_last() -> str:
+    """Lines that compare a launch (%record, %wide) with the log's entry %last: all but the flags, which are 0."""
+    lines = []
+    for word in range(Record.flags.offset // 8):
+        for source in ("record", "last"):
+            lines += [f"%{source}.{word}.at = getelementptr i8, ptr %{source}, i64 {8 * word}",
+                      f"%{source}.{word} = load i64, ptr %{source}.{word}.at, align 4"]
+        lines += [f"%differ.{word} = xor i64 %record.{word}, %last.{word}",
+                  f"%differs.{word} = or i64 %differ.{word}, %differs.{word - 1}" if word else
+                  "%differs.0 = or i64 %differ.0, %index.differs"]
+    return "\n  ".join([f"%last.index.at = getelementptr i8, ptr %last, i64 {Noted.index.offset}",
+                        "%last.index = load i64, ptr %last.index.at", "%index.differs = xor i64 %last.index, %wide",
+                        *lines, f"%again = icmp eq i64 %differs.{Record.flags.offset // 8 - 1}, 0"])
 
 
 class Table:
@@ -46,7 +66,7 @@ class Table:
 
     def run(self, python: int) -> Run:
         """A call that reaches Python at address `python`; keep the table as long."""
-        return Run(python, ctypes.addressof(self.functions), ctypes.addressof(self.allowed_smem_bytes), 0, 0)
+        return Run(python, ctypes.addressof(self.functions), ctypes.addressof(self.allowed_smem_bytes))
 
 
 # CUlaunchConfig (cuda.h): gridDim, blockDim, sharedMemBytes at 24, hStream at 32, attrs at 40, numAttrs at 48.
@@ -98,13 +118,35 @@ through:
   ret i32 %said
 native:
   %log = getelementptr i8, ptr %run, i64 {Run.log.offset}
+  %wide = zext i32 %index to i64
+  %launched.at = getelementptr i8, ptr %run, i64 {Run.launched.offset}
+  %launched = load i64, ptr %launched.at
+  %launched.now = add i64 %launched, 1
+  store i64 %launched.now, ptr %launched.at
+  %none = icmp eq i32 %count, 0
+  br i1 %none, label %other, label %look.back
+look.back:
+  %before = sub i32 %count, 1
+  %last = getelementptr [{NOTED_BYTES} x i8], ptr %log, i32 %before
+  {_same_as_last()}
+  br i1 %again, label %repeat, label %other
+repeat:
+  %times.at = getelementptr i8, ptr %last, i64 {Noted.times.offset}
+  %times = load i64, ptr %times.at
+  %times.now = add i64 %times, 1
+  store i64 %times.now, ptr %times.at
+  br label %go
+other:
   %noted = getelementptr [{NOTED_BYTES} x i8], ptr %log, i32 %count
   call void @llvm.memcpy.p0.p0.i64(ptr %noted, ptr %record, i64 {Record.flags.offset + 4}, i1 false)
   %noted.index = getelementptr i8, ptr %noted, i64 {Noted.index.offset}
-  %wide = zext i32 %index to i64
   store i64 %wide, ptr %noted.index
+  %noted.times = getelementptr i8, ptr %noted, i64 {Noted.times.offset}
+  store i64 1, ptr %noted.times
   %next = add i32 %count, 1
   store i32 %next, ptr %count.at
+  br label %go
+go:
   call void @llvm.memcpy.p0.p0.i64(ptr %config, ptr %record, i64 24, i1 false)
   %smem.to = getelementptr i8, ptr %config, i64 24
   %smem.wide = zext i32 %smem to i64
