@@ -189,7 +189,7 @@ class Agent:
 
     def do_doctor(self, header: dict, buffers: list) -> tuple[dict, list]:
         """What is on this host; with `fix`, what was left over is removed."""
-        return {"kind": "reply", "found": doctor(self.cache, self.run_id, header["fix"])}, []
+        return {"kind": "reply", "found": doctor(self.cache, self.run_id, header["fix"], header["prune_s"])}, []
 
 
 class Supervisor:
@@ -315,12 +315,13 @@ def sweep(cache: str, own: str, older_than_s: float = _SWEEP_AFTER_S) -> None:
         shutil.rmtree(os.path.join(cache, "runs", run), ignore_errors=True)
 
 
-def doctor(cache: str, own: str, fix: bool) -> dict[str, Any]:
-    """What there is, and what was left over."""
+def doctor(cache: str, own: str, fix: bool, prune_s: float | None = None) -> dict[str, Any]:
+    """What there is, and what was left over; environments unused for `prune_s` are removed."""
     runs = left_over(cache, own, 0.0)
     processes = marked(runs) if runs else {}
     if fix:
         sweep(cache, own, 0.0)
+    pruned = [] if prune_s is None else remote_env.prune(cache, prune_s)
     disk = os.statvfs(cache)
     uv = remote_env.find_uv(cache)
     return {
@@ -331,6 +332,7 @@ def doctor(cache: str, own: str, fix: bool) -> dict[str, Any]:
         "free_bytes": disk.f_bavail * disk.f_frsize,
         "packages": len(remote_env.packages(cache)),
         "environments": remote_env.environments(cache),
+        "pruned": pruned,
         "left_runs": runs,
         "left_processes": sorted(processes.items()),
     }

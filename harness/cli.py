@@ -54,7 +54,8 @@ Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be 
 """
 
 _DOCTOR = """\
-Connect to a host, say what is there and what is missing, and what to do about it. Changes nothing without --fix.
+Connect to a host, say what is there and what is missing, and what to do about it. Changes nothing without --fix and
+--prune. `embedded` is this machine, with the environments of compiler releases.
 
 Exit status: 0 repros can run there, 3 they cannot.
 """
@@ -140,6 +141,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     doctor.add_argument("host", metavar="HOST", help="embedded, local or a host of ssh_config")
     doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
+    doctor.add_argument(
+        "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for so many days"
+    )
     _add_settings(doctor)
     doctor.set_defaults(command=_doctor)
     _add_capsules(commands)
@@ -304,7 +308,8 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
     root = history.root_of(Path.cwd() / "pyproject.toml")
     session = Session(root, [arguments.host], False, _settings(arguments), _note)
-    text, is_ready = doctor.report(session.hosts()[0], arguments.fix)
+    prune_s = None if arguments.prune is None else arguments.prune * 86400
+    text, is_ready = doctor.report(session.hosts()[0], arguments.fix, prune_s)
     print(text)
     return HOLDS if is_ready else NOT_RUN
 

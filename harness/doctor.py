@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from harness import hosts, package
+from harness import hosts, package, releases, remote_env
 from harness.hosts import Host
 from harness.result import printable
 from harness.settings import Settings
@@ -14,17 +14,17 @@ from harness.transport import LinkDown
 LITTLE_BYTES = 12 << 30  # torch with its CUDA packages takes 6 GB, and uv's cache as much again
 
 
-def examine(host: Host, fix: bool) -> tuple[list[str], list[str]]:
+def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[str], list[str]]:
     """Lines about the host, and what is wrong with it, each with what to do. Raises LinkDown."""
     transport = host.connect()
     if not hasattr(transport, "doctor"):
         transport.close()
-        return [f"{host.describe()}: on this machine; nothing to connect to"], []
+        return [f"{host.describe()}: on this machine; nothing to connect to", *_here(prune_s)], []
     try:
         started = time.monotonic()
         transport.open()
         connect_s = time.monotonic() - started
-        found = transport.doctor(fix)
+        found = transport.doctor(fix, prune_s)
         facts, why = transport.device(hosts._PROBE, hosts.PROBE_TIMEOUT_S)
     finally:
         transport.close()
@@ -37,16 +37,38 @@ def examine(host: Host, fix: bool) -> tuple[list[str], list[str]]:
         f"  kept in              {printable(found['cache'])}: {len(found['environments'])} environments, "
         f"{found['packages']} packages, {found['free_bytes'] / 1e9:.0f} GB free",
     ]
-    lines += [f"    {one['name']}  {', '.join(one['requires'])}" for one in found["environments"]]
+    lines += _environments(found["environments"], found["pruned"])
     lines.append(f"  left over            {_left(found, fix)}")
     lines += [f"    process {pid}: {printable(line)[:100]}" for pid, line in found["left_processes"]]
     return lines, _wrong(host, found, facts, why, fix)
 
 
-def report(host: Host, fix: bool = False) -> tuple[str, bool]:
+def _here(prune_s: float | None) -> list[str]:
+    """The environments that releases of NVIDIA's compiler have on this machine."""
+    cache = str(releases.cache_folder())
+    pruned = [] if prune_s is None else remote_env.prune(cache, prune_s)
+    kept = remote_env.environments(cache)
+    if not (kept or pruned):
+        return []
+    return [f"  kept in              {cache}: {len(kept)} environments", *_environments(kept, pruned)]
+
+
+def _environments(kept: list[dict[str, Any]], pruned: list[str]) -> list[str]:
+    """When each was used last, and what it holds."""
+    now = time.time()
+    days = {one["name"]: max(int((now - one["used"]) // 86400), 0) for one in kept}
+    lines = [f"    {one['name']}  used {days[one['name']]} days ago: {', '.join(one['requires'])}" for one in kept]
+    lines += [f"    {name}  now removed" for name in pruned]
+    if kept:
+        most, after = remote_env.KEPT_ENVIRONMENTS, int(remote_env.KEEP_UNUSED_S // 86400)
+        lines.append(f"    at most {most} are kept, each {after} days unused; sooner: repro doctor HOST --prune DAYS")
+    return lines
+
+
+def report(host: Host, fix: bool = False, prune_s: float | None = None) -> tuple[str, bool]:
     """The text for a person, and whether the host can run repros."""
     try:
-        lines, wrong = examine(host, fix)
+        lines, wrong = examine(host, fix, prune_s)
     except LinkDown as error:
         text = str(error)
         return text if text.startswith(host.name) else f"{host.name}: {text}", False

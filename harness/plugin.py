@@ -5,6 +5,7 @@ Everything slow (numpy, the judge) is imported when the first repro runs, never 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from harness.hosts import Host
     from harness.judge import Verdict
+    from harness.progress import Live
     from harness.repro import Case, Repro
     from harness.session import Session
 
@@ -89,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     config.stash[_SESSION] = session
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Controller(session), "gpu-repro-controller")
+        config.pluginmanager.register(_Controller(session, config), "gpu-repro-controller")
 
 
 def _notes(config: pytest.Config) -> Callable[[str], None]:
@@ -117,15 +119,45 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 class _Controller:
-    """Takes the reports of every worker: records and goldens have one writer."""
+    """Takes the reports of every worker: records and goldens have one writer. Shows what runs."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, session: Session, config: pytest.Config) -> None:
+        self.session, self.config = session, config
+        self.live: Live | None = None
+
+    @pytest.hookimpl(tryfirst=True)  # before pytest names the file
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if self.session.is_case(nodeid):
+            if self.live is None:
+                self.live = self.session.live = _live(self.config)
+            if self.live:
+                self.live.start(nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        if self.live:
+            self.live.end(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = getattr(report, "gpu_repro", None)
         if data:
             self.session.take(data)
+
+
+def _live(config: pytest.Config) -> Live | None:
+    """The lines of what runs, unless the output is cut short (-q) or is not captured (-s)."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None or config.option.verbose < 0 or config.option.capture == "no":
+        return None
+    from harness.progress import Live, Through
+
+    try:
+        fd = os.dup(terminal._tw._file.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
+    live = Live(fd, os.isatty(fd))
+    terminal._tw._file = Through(terminal._tw._file, live)
+    config.add_cleanup(lambda: (live.close(), os.close(fd)))
+    return live
 
 
 @pytest.hookimpl(wrapper=True)
@@ -271,6 +303,8 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     config, run = session.config, session.config.stash[_SESSION]
+    if run.live:
+        run.live.close()
     run.close()
     interrupted = exitstatus not in (0, 1, 5)
     unused = [] if interrupted or config.option.collectonly else run.find_unused(_whole(config))

@@ -268,9 +268,13 @@ class Remote:
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
         return self._guard(lambda link: self._run(link, job))
 
-    def doctor(self, fix: bool) -> dict[str, Any]:
-        """What is on the host; with `fix`, what runs left there is removed. Raises LinkDown."""
-        return self._guard(lambda link: link.call({"kind": "doctor", "fix": fix}))[0]["found"]
+    def doctor(self, fix: bool, prune_s: float | None = None) -> dict[str, Any]:
+        """What is on the host; with `fix`, what runs left there is removed; environments unused for `prune_s` are too.
+
+        Raises LinkDown.
+        """
+        call = {"kind": "doctor", "fix": fix, "prune_s": prune_s}
+        return self._guard(lambda link: link.call(call))[0]["found"]
 
     def _run(self, link: Link, job: Job) -> tuple[dict[str, Any], list[bytes]]:
         ours = package.ours()

@@ -26,6 +26,9 @@ from typing import Any, NamedTuple
 _KEEP_PACKAGES_S = 7 * 86400.0
 _NOTE_EVERY_S = 10.0
 _SAID_BYTES = 4000
+KEEP_UNUSED_S = 30 * 86400.0
+_KEEP_RECENT_S = 86400.0
+KEPT_ENVIRONMENTS = 16
 _READY = "gpu-repro.json"  # in an environment that is whole
 
 
@@ -197,6 +200,7 @@ def _managed(uv: str, environment: dict, cache: str, variables: dict, note: Call
         _wait_for(lock, note)
         if not os.path.exists(marker):
             shutil.rmtree(path, ignore_errors=True)
+            prune(cache, note=note)
             try:
                 _make(uv, environment, path, python, note)
             except BaseException:
@@ -205,9 +209,41 @@ def _managed(uv: str, environment: dict, cache: str, variables: dict, note: Call
             with open(marker + ".part", "w") as file:
                 json.dump({"requires": environment["requires"], "made": time.time()}, file)
             os.rename(marker + ".part", marker)
+        os.utime(marker)  # when it was used last
     finally:
         os.close(lock)
     return Command([python], None, variables)
+
+
+def prune(cache: str, unused_s: float = KEEP_UNUSED_S, most: int = KEPT_ENVIRONMENTS, note: Any = None) -> list:
+    """Remove environments that nobody used for `unused_s`, and of the others the longest unused beyond `most`.
+
+    One that was used within a day stays in any case but that of an `unused_s` shorter than it. Their names.
+    """
+    now, gone = time.time(), []
+    found = sorted(environments(cache), key=lambda one: one["used"], reverse=True)
+    for place, one in enumerate(found):
+        old_s = now - one["used"]
+        if old_s >= unused_s or (place >= most and old_s >= _KEEP_RECENT_S):
+            if _remove(os.path.join(cache, "envs", one["name"])):
+                gone.append(one["name"])
+                if note:
+                    note("removed the environment %s, last used %d days ago" % (one["name"], old_s // 86400))
+    return gone
+
+
+def _remove(path: str) -> bool:
+    """Take an environment away that nobody is making; it is never seen half gone."""
+    lock = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(os.path.join(path, _READY))
+        shutil.rmtree(path, ignore_errors=True)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
 
 
 def _wait_for(lock: int, note: Callable[[str], None]) -> None:
@@ -276,12 +312,14 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
 
 
 def environments(cache: str) -> list[dict[str, Any]]:
-    """The managed environments that are whole: name and needs."""
+    """The managed environments that are whole: name, needs, and when it was used last (seconds)."""
     top, found = os.path.join(cache, "envs"), []
     for name in sorted(os.listdir(top)) if os.path.isdir(top) else []:
         try:
-            with open(os.path.join(top, name, _READY)) as file:
-                found.append({"name": name, "requires": json.load(file)["requires"]})
+            marker = os.path.join(top, name, _READY)
+            with open(marker) as file:
+                requires = json.load(file)["requires"]
+            found.append({"name": name, "requires": requires, "used": os.stat(marker).st_mtime})
         except (OSError, ValueError, KeyError):
             continue
     return found

@@ -53,6 +53,7 @@ class Session:
         self.reports: list[dict[str, Any]] = []
         self.record_run = Run()
         self.waiting = 0  # results for `repro review`
+        self.live: Any = None  # progress.Live, where there is one to tell
         self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
         self._hosts: list[Host] | None = None
         self._transports: dict[tuple[str, str], Transport] = {}  # by the names of host and compiler
@@ -129,6 +130,10 @@ class Session:
         """What a host is called in the id of a case: with its compiler where there are several."""
         return host.name if len(self.compilers) == 1 else f"{host.name} {host.compiler}"
 
+    def is_case(self, nodeid: str) -> bool:
+        """Whether pytest calls a case so: `repros/one.py::p1`, `repros/one.py::p1 nvidia==4.6.3::width=8`."""
+        return nodeid.partition("::")[2].partition("::")[0].partition(" ")[0] in self._host_names
+
     def transport(self, host: Host) -> Transport:
         place = (host.name, host.compiler)
         if place not in self._transports:
@@ -153,6 +158,8 @@ class Session:
         return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass)
 
     def _told(self, text: str) -> None:
+        if self.live:
+            self.live.phase(text)
         if self.note:
             self.note(text)
 

@@ -114,6 +114,11 @@ def _project_table(path: Path) -> dict[str, Any]:
         table = table.get(key, {})
         if not isinstance(table, dict):
             raise BadSettings(f"{path}: `{key}` of [tool.repro.hosts] is no table")
+        if key == "repro":
+            unknown = sorted(table.keys() - {"hosts"})
+            if unknown:
+                what = f"`{unknown[0]}` is no setting of a project"
+                raise BadSettings(f"{path}: [tool.repro]: {what}\nfix: write a host's as [tool.repro.hosts.NAME]")
     return table
 
 

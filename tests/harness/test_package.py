@@ -1,16 +1,19 @@
 """What is sent to a host: our code as a wheel, and an agent that an old Python can run."""
 
 import ast
+import fcntl
 import hashlib
 import io
+import os
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from harness import package, remote, remote_env
+from harness import cli, package, remote, remote_env
 
 HARNESS = Path(package.__file__).parent
 
@@ -63,6 +66,38 @@ def test_what_is_kept_is_whole_or_not_there(tmp_path):
         env={"PYTHONPATH": str(tmp_path / "packages" / sha256)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert sha256 in found.stdout
+
+
+def test_environments_are_bounded(tmp_path, monkeypatch, capsys):
+    day, now = 86400, time.time()
+
+    def made(name, days):
+        path = tmp_path / "gpu-repro/envs" / name
+        path.mkdir(parents=True)
+        (path / "gpu-repro.json").write_text('{"requires": ["numpy"]}')
+        os.utime(path / "gpu-repro.json", (now - days * day, now - days * day))
+
+    cache = str(tmp_path / "gpu-repro")
+    assert remote_env.prune(cache) == []
+    for number in range(remote_env.KEPT_ENVIRONMENTS + 3):
+        made(f"e{number:02}", number)
+    made("old", 31)
+    made("new", 0)
+    said = []
+    gone = remote_env.prune(cache, note=said.append)
+    assert gone == ["e16", "e17", "e18", "old"] or gone == ["e15", "e16", "e17", "e18", "old"]
+    assert said[-1] == "removed the environment old, last used 31 days ago"
+    assert len(remote_env.environments(cache)) == remote_env.KEPT_ENVIRONMENTS
+    lock = os.open(tmp_path / "gpu-repro/envs/e09.lock", os.O_CREAT | os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # somebody makes it anew
+    assert "e09" not in remote_env.prune(cache, 9 * day) and (tmp_path / "gpu-repro/envs/e09/gpu-repro.json").exists()
+    os.close(lock)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cli.main(["doctor", "embedded", "--prune", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "    e01  used 1 days ago: numpy\n" in text and "    e09  now removed\n" in text
+    assert "at most 16 are kept, each 30 days unused; sooner: repro doctor HOST --prune DAYS" in text
+    assert {one["name"] for one in remote_env.environments(cache)} == {"new", "e00", "e01"}
 
 
 def test_an_environment_that_is_half_made_is_made_anew(tmp_path, monkeypatch):

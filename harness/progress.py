@@ -1,0 +1,143 @@
+"""What runs now, while it runs: on a terminal one live line for each slot, elsewhere a plain line now and then.
+
+A slot is a place where one case runs at a time: this process, or one of its workers. The lines stand below what pytest
+prints, which goes through `Live.write`: it takes them away before and draws them again after.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TextIO
+
+REDRAW_S = 0.25
+PLAIN_S = 30.0
+_UNSEEN = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+
+
+class Live:
+    """The lines of the slots. `fd` is the terminal or file itself, whatever captures standard output."""
+
+    def __init__(self, fd: int, is_terminal: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._fd, self._is_terminal, self._clock = fd, is_terminal, clock
+        self._lock = threading.RLock()
+        self._slots: list[list[Any] | None] = []  # [name, phase, since, told at] of each; None: free
+        self._column = 0  # where the cursor stands in what pytest prints
+        self._drawn = 0  # lines that stand below it
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, name: str) -> None:
+        """A case begins in a free slot."""
+        with self._lock:
+            if None not in self._slots:
+                self._slots.append(None)
+            now = self._clock()
+            self._slots[self._slots.index(None)] = [name, "", now, now]
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
+                self._thread.start()
+            self._draw()
+
+    def phase(self, text: str) -> None:
+        """What the case that began last is at."""
+        with self._lock:
+            running = [slot for slot in self._slots if slot]
+            if running:
+                max(running, key=lambda slot: slot[2])[1] = text
+            self._draw()
+
+    def end(self, name: str) -> None:
+        with self._lock:
+            for number, slot in enumerate(self._slots):
+                if slot and slot[0] == name:
+                    self._slots[number] = None
+                    break
+            self._draw()
+
+    def close(self) -> None:
+        """Take the lines away; nothing is drawn any more."""
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join()
+        with self._lock:
+            self._clear()
+            self._slots.clear()
+
+    def write(self, text: str, file: TextIO) -> None:
+        """Print what is not of this module."""
+        with self._lock:
+            self._clear()
+            file.write(text)
+            file.flush()
+            shown = _UNSEEN.sub("", text)
+            line = shown.rpartition("\n")[2]
+            self._column = len(line.rpartition("\r")[2]) + (self._column if line == shown and "\r" not in line else 0)
+            self._draw()
+
+    def _tick(self) -> None:
+        while not self._end.wait(REDRAW_S):
+            with self._lock:
+                self._draw()
+
+    def _clear(self) -> None:
+        if self._drawn:
+            self._put("\x1b[J")  # all behind the cursor
+            self._drawn = 0
+
+    def _draw(self) -> None:
+        """Lines of the slots below the cursor, which stays where it is."""
+        if not self._is_terminal:
+            self._tell()
+            return
+        self._clear()
+        width, height = self._size()
+        lines = [self._line(slot)[: width - 1] for slot in self._slots if slot][: height - 2]
+        if lines and not self._end.is_set():
+            column = min(self._column % width, self._column and width - 1)
+            back = f"\x1b[{len(lines)}A\r" + (f"\x1b[{column}C" if column else "")
+            self._put("".join(f"\r\n\x1b[2K{line}" for line in lines) + back)
+            self._drawn = len(lines)
+
+    def _tell(self) -> None:
+        """Plain lines, of each slot that has said nothing for long."""
+        now = self._clock()
+        for slot in self._slots:
+            if slot and now - slot[3] >= PLAIN_S:
+                slot[3] = now
+                self._put(("\n" if self._column else "") + self._line(slot) + "\n")
+                self._column = 0
+
+    def _line(self, slot: list[Any]) -> str:
+        name, phase, since, _ = slot
+        return f"{self._clock() - since:6.0f} s  {name}" + (f"  {phase}" if phase else "")
+
+    def _size(self) -> tuple[int, int]:
+        try:
+            found = os.get_terminal_size(self._fd)
+        except OSError:
+            return 80, 24
+        return max(found.columns, 20), max(found.lines, 3)
+
+    def _put(self, text: str) -> None:
+        try:
+            os.write(self._fd, text.encode("utf-8", "replace"))
+        except OSError:
+            self._end.set()  # the terminal is gone
+
+
+class Through:
+    """A text file whose writing goes through a Live."""
+
+    def __init__(self, file: TextIO, live: Live) -> None:
+        self._file, self._live = file, live
+
+    def write(self, text: str) -> int:
+        self._live.write(text, self._file)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)

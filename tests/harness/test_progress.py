@@ -1,0 +1,134 @@
+"""What runs now, as a terminal shows it (a pty, read by a small terminal of the test's own) and as a file holds it."""
+
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+from fcntl import ioctl
+
+import pytest
+
+from harness.progress import PLAIN_S, Live
+
+_PARTS = re.compile(r"\x1b\[([0-?]*)([@-~])|\x1b\][^\x07]*\x07|(\r)|(\n)|([^\x1b\r\n]+)")
+
+
+class Screen:
+    """Rows of text: enough of a terminal for \\r, \\n, CUU, CUF, ED and EL."""
+
+    def __init__(self):
+        self.rows, self.row, self.column = [""], 0, 0
+
+    def feed(self, text):
+        for number, code, back, down, plain in _PARTS.findall(text):
+            count = int(number) if number.isdigit() else 1
+            line = self.rows[self.row]
+            if plain:
+                self.rows[self.row] = line[: self.column].ljust(self.column) + plain + line[self.column + len(plain) :]
+                self.column += len(plain)
+            elif back:
+                self.column = 0
+            elif down:
+                self.row, self.column = self.row + 1, 0
+                self.rows += [""] * (self.row + 1 - len(self.rows))
+            elif code == "A":
+                self.row -= count
+                assert self.row >= 0
+            elif code == "C":
+                self.column += count
+            elif code == "J":
+                self.rows[self.row :] = [line[: self.column]]
+            elif code == "K":
+                self.rows[self.row] = "" if number == "2" else line[: self.column]
+
+    def text(self):
+        return "\n".join(row.rstrip() for row in self.rows)
+
+
+SLOW = "import time\nimport numpy as np\ndef run(n):\n    time.sleep(0.5)\n    return {'out': np.zeros(n)}"
+
+
+def on_terminal(*options):
+    """Every screen that `pytest repros` shows in a terminal of 70 columns."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 70, 0, 0))
+    variables = {**os.environ, "TERM": "xterm", "COLUMNS": ""}
+    del variables["COLUMNS"]
+    argv = [sys.executable, "-m", "pytest", "repros", "-p", "no:cacheprovider", *options]
+    process = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, env=variables)
+    os.close(theirs)
+    screen, shown = Screen(), []
+    try:
+        while select.select([ours], [], [], 60)[0]:
+            try:
+                data = os.read(ours, 1 << 16)
+            except OSError:  # the other end is closed
+                break
+            screen.feed(data.decode())
+            shown.append(screen.text())
+    finally:
+        process.wait(timeout=60)
+        os.close(ours)
+    return shown
+
+
+@pytest.mark.parametrize("options", [[], ["-n2"]])
+def test_a_terminal_has_one_live_line_for_each_slot(pytester, repros, options):
+    repros(one=(SLOW, "params = { n = [1, 2] }"), two=(SLOW, "params = { n = [3, 4] }"))
+    shown = on_terminal(*options)
+    live = [set(re.findall(r"^ +\d+ s  (\S+)$", screen, re.MULTILINE)) for screen in shown]
+    cases = (("one", 1), ("one", 2), ("two", 3), ("two", 4))
+    assert set().union(*live) == {f"repros/{name}.py::embedded::n={n}" for name, n in cases}
+    assert max(map(len, live)) == (2 if options else 1)
+    assert not live[-1] and "4 failed" in shown[-1]
+    if not options:
+        assert re.search(r"^repros/one.py FF +\[ 50%\]\nrepros/two.py FF +\[100%\]\n\n=+ FAILURES =+$", shown[-1], re.M)
+
+
+def test_nothing_live_where_output_is_cut_short_or_not_captured(pytester, repros):
+    repros(one="import numpy as np\ndef run():\n    return {'out': np.zeros(1)}")
+    for option in ("-q", "-s"):
+        assert not any(re.search(r"^ +\d+ s  ", screen, re.M) for screen in on_terminal(option))
+
+
+def test_a_file_has_a_plain_line_for_what_is_silent_for_long(tmp_path):
+    now = [0.0]
+    path = tmp_path / "out"
+    with open(path, "w") as file:
+        live = Live(file.fileno(), False, lambda: now[0])
+        live.start("repros/one.py::p1")
+        live.write("repros/one.py .", file)
+        for now[0] in (PLAIN_S - 1, PLAIN_S + 1, PLAIN_S + 5, 2 * PLAIN_S + 2):
+            live.phase("uv is at work")
+        live.end("repros/one.py::p1")
+        live.close()
+    line = "s  repros/one.py::p1  uv is at work"
+    assert path.read_text() == f"repros/one.py .\n    31 {line}\n    62 {line}\n"
+
+
+def test_lines_fit_the_terminal_and_slots_are_taken_again(tmp_path):
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 4, 30, 0, 0))
+    live, screen = Live(theirs, True, lambda: 0.0), Screen()
+
+    def read():
+        while select.select([ours], [], [], 0.2)[0]:
+            screen.feed(os.read(ours, 1 << 16).decode())
+
+    with open(os.dup(theirs), "w") as file:
+        live.write("dots ..", file)
+    for n in range(5):
+        live.start(f"a case with a name that is longer than the line {n}")
+    live.end("a case with a name that is longer than the line 0")
+    live.start("another")
+    read()
+    assert screen.text() == "dots ..\n     0 s  another\n     0 s  a case with a name"
+    live.close()
+    read()
+    assert screen.text() == "dots .." and live._thread is not None and not live._thread.is_alive()
+    for fd in (ours, theirs):
+        os.close(fd)
