@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 from dsl.core import mlir
-from dsl.core.dtypes import Boolean, Int32, Numeric, is_dynamic, numeric
+from dsl.core.dtypes import Int32, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.pointer import Pointer
 from dsl.core.value import type_name
 from dsl.tile.ssa import TensorSSA, from_memory, in_memory
-from dsl.tirx import dtypes
+from dsl.tirx import dtypes, effects
 from dsl.tirx.dtypes import DType
 from dsl.tirx.signature import row_major
 
@@ -25,6 +25,7 @@ class Buffer:
     """
 
     __hash__ = None
+    handle = None                # the parameter it is, where it is one
 
     def __init__(self, pointer: Pointer, dtype: DType, shape: Sequence, strides: Sequence | None = None, scope: str = "global",
                  name: str = "the buffer"):
@@ -143,12 +144,14 @@ class Buffer:
 
     def load(self, offset: object, count: int = 1) -> object:
         """The element at `offset`, or a vector of `count` of them."""
+        effects.note()
         lanes = self._dtype.lanes * count
         if lanes == 1:
             return self.at(offset).load()
         return load_vector(self.at(offset), lanes, self._known_alignment(offset))
 
     def store(self, value: object, offset: object, count: int = 1) -> None:
+        effects.note()
         lanes = self._dtype.lanes * count
         dtype = self._dtype if count == 1 else dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{lanes}")
         if not isinstance(value, TensorSSA) and numeric(value) is None:
@@ -214,12 +217,14 @@ class Buffer:
 
 def load_vector(pointer: Pointer, lanes: int, alignment_bytes: int) -> TensorSSA:
     """`lanes` elements from `pointer` on."""
+    effects.note()
     scalar = pointer.dtype
     value = mlir.load(pointer.address, mlir.vector(scalar.storage_type(), lanes), alignment_bytes)
     return from_memory(value, lanes, scalar)
 
 
 def store_vector(value: TensorSSA, pointer: Pointer, alignment_bytes: int) -> None:
+    effects.note()
     mlir.store(in_memory(value), pointer.address, alignment_bytes)
 
 
@@ -240,5 +245,3 @@ def vector_alignment(buffer: Buffer, offset: object, lanes: int) -> int:
         return math.gcd(buffer.pointer.alignment_bytes, wanted)
     return wanted
 
-
-__all__ = ["AddressSpace", "Boolean", "Buffer", "Numeric"]

@@ -61,6 +61,8 @@ class _Entry:
     def __init__(self, function: PrimFunc, target: Target | None):
         self.function = function
         kernels = function.traced.kernels
+        if function.signature.unlaunchable is not None:
+            raise function.signature.unlaunchable
         if kernels and target is not None and target.kind != "cuda":
             raise DSLUserCodeError(f"`{function.__name__}` has a device part, and the target is {target.kind}",
                                    fix='tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})', id="COMPILE_TARGET")

@@ -10,7 +10,7 @@ from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import limits
 from dsl.span import here
-from dsl.tirx import ids
+from dsl.tirx import ids, signature
 
 
 @dataclass
@@ -61,7 +61,7 @@ class DevicePart(trace.KernelTrace):
             raise DSLUserCodeError("an extent of the launch is known before the kernel runs, and this is computed from what "
                                    "the kernel loads", id="LAUNCH_EXTENT", fix="compute it before T.device_entry()")
         operands = [self._computed(operand) for operand in op.operands]
-        attributes = {name.name: name.attr for name in op.attributes}
+        attributes = {name: op.attributes[name] for name in op.attributes}
         return mlir.op(op.name, [result.type for result in op.results], operands, attributes).results[0]
 
 
@@ -77,7 +77,7 @@ def run(function: Callable, *arguments: object) -> None:
         mlir.op("llvm.return")
         types = ", ".join(str(argument.type) for argument in entry.arguments)
         operation.attributes["function_type"] = mlir.type_attr(mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context))
-        launch = extents.launch()
+        launch = _launch(extents)
         block = launch.block
         if not any(map(is_dynamic, block)):
             operation.attributes["nvvm.reqntid"] = mlir.i32_array_attr([int(extent) for extent in block])
@@ -89,6 +89,15 @@ def run(function: Callable, *arguments: object) -> None:
     params = tuple(trace.param_of(leaf)[:2] for leaf in leaves)
     kernel = trace.Kernel(unique, params, made.smem_bytes, tuple(made.allocations), place)
     trace.emit_launch(state, kernel, launch, [_extent(extent) for extent in launch.block], leaves)
+
+
+def _launch(extents: ids.Extents) -> trace.Launch:
+    """The launch that the ids describe; a kernel without a block can be traced, and not compiled."""
+    try:
+        return extents.launch()
+    except ids.NoBlock as error:
+        signature.unlaunchable(error)
+        return trace.Launch((1, 1, 1), (1, 1, 1))
 
 
 def _extent(extent: object) -> Numeric:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from dsl.core import rewrite, rules, trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.value import type_name
-from dsl.span import Span
+from dsl.span import Span, is_between, of_traceback
 from dsl.tirx import grammar
 from dsl.tirx.dtypes import DType, find
 from dsl.tirx.memory import match_buffer
@@ -93,14 +94,14 @@ class PrimFunc:
         self.function, self.attrs = function, {"global_symbol": function.__name__}
         annotations = _evaluated(function, names)
         self.signature = Signature(function.__name__)
-        with rules.using(TIRX), Describing(self.signature):
+        with rules.using(TIRX), Describing(self.signature), of_the_author():
             self.traced = trace.trace_host(function.__name__, lambda: self._body(annotations, names, absent, optional), [])
             self.signature.finish()
 
     def _body(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> None:
         values = {}
         for name in inspect.signature(self.function).parameters:
-            values[name] = names[name] if name in names else Absent(name) if name in absent else \
+            values[name] = names[name] if name in names else None if name in absent else \
                 self._parameter(name, annotations.get(name), optional)
         rewrite.rewrite(self.function, GRAMMAR)(**values)
 
@@ -151,11 +152,20 @@ class Parameter:
         return self.name
 
 
-class Absent:
-    """An optional parameter that specializing gave None for; only `is None` may look at it."""
-
-    def __init__(self, name: str):
-        self.name = name
+@contextlib.contextmanager
+def of_the_author() -> Iterator[None]:
+    """What Python raises at an expression of the author's becomes an error that shows it."""
+    try:
+        yield
+    except DSLUserCodeError:
+        raise
+    except (TypeError, AttributeError, NameError, ValueError, IndexError, KeyError) as error:
+        last = error.__traceback__
+        while last.tb_next is not None:
+            last = last.tb_next
+        if is_between(last.tb_frame.f_code):
+            raise
+        raise DSLUserCodeError(f"{type(error).__name__}: {error}", id="PYTHON", place=of_traceback(error.__traceback__)) from error
 
 
 def prim_func(function: Callable | None = None, **_options: object) -> object:

@@ -8,17 +8,17 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 
-from dsl.core import control, expression, trace
+from dsl.core import control
 from dsl.core.control import Range, Unbound
-from dsl.core.dtypes import Boolean, Int32, Numeric, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
+from dsl.core.dtypes import Boolean, Numeric, is_dynamic
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.helper import Helpers
 from dsl.core.hooks import Hooks
 from dsl.core.rewrite import Grammar
-from dsl.core.value import operate, type_name
+from dsl.core.value import type_name
 from dsl.span import Span, here
 from dsl.tile.ssa import TensorSSA
-from dsl.tirx import choice, device_part, dtypes, loops, registers, words
+from dsl.tirx import choice, device_part, loops, registers, words
 from dsl.tirx.buffer import Buffer
 
 
@@ -144,4 +144,3 @@ def grammar(rewriter: type) -> Grammar:
 
 UNDECORATED = Grammar(**_WORDS, by_value=True)
 _HOOKS.callee = Helpers(UNDECORATED).callee
-__all__ = ["UNDECORATED", "grammar", "Int32", "dtypes", "expression", "numeric", "operate", "trace", "warn"]

@@ -21,6 +21,10 @@ from dsl.span import Span, here
 WARP, WARPGROUP_WARPS = 32, 4
 
 
+class NoBlock(DSLUserCodeError):
+    """A kernel none of whose ids says how many threads a block has."""
+
+
 @dataclass
 class Extents:
     """What the ids of one kernel have said: id name -> (extents, place)."""
@@ -48,8 +52,8 @@ class Extents:
     def _block(self) -> tuple:
         counts = [(name, found) for name in ("thread_id", "lane_id", "thread_id_in_wg") if (found := self._threads(name))]
         if not counts:
-            raise DSLUserCodeError("nothing says how many threads a block has", id="LAUNCH_NO_BLOCK",
-                                   fix="tx = T.thread_id([128]), or T.warp_id([4]) and T.lane_id([32])")
+            raise NoBlock("nothing says how many threads a block has", id="LAUNCH_NO_BLOCK",
+                          fix="tx = T.thread_id([128]), or T.warp_id([4]) and T.lane_id([32])")
         first, threads = counts[0]
         for name, other in counts[1:]:
             if isinstance(threads, int) and isinstance(other, int) and threads != other:
@@ -130,7 +134,7 @@ def _unpacked(values: Sequence[Numeric], extents: tuple) -> Numeric | tuple[Nume
     return values[0] if len(extents) == 1 else tuple(values[:len(extents)])
 
 
-def _linear() -> Int32:
+def linear() -> Int32:
     """The thread's number in its block."""
     x, y, z = index.thread_idx()
     found = current("thread_id").said.get("thread_id")
@@ -154,7 +158,7 @@ def thread_id(extents: object) -> object:
 def warp_id(extents: object) -> Numeric:
     """The warp's number among the `extents` warps of its block."""
     _said("warp_id", extents, 1)
-    return _linear() >> 5
+    return linear() >> 5
 
 
 def lane_id(extents: object) -> Numeric:
@@ -162,27 +166,27 @@ def lane_id(extents: object) -> Numeric:
     made = _said("lane_id", extents, 1)
     if made != (WARP,):
         raise DSLUserCodeError(f"a warp has 32 lanes, and this says {made[0]}", fix="T.lane_id([32])", id="LAUNCH_EXTENT")
-    return _linear() & 31
+    return linear() & 31
 
 
 def warpgroup_id(extents: object) -> Numeric:
     """The number of the thread's warpgroup (4 warps) among the `extents` of its block."""
     _said("warpgroup_id", extents, 1)
-    return _linear() >> 7
+    return linear() >> 7
 
 
 def warp_id_in_wg(extents: object) -> Numeric:
     """The warp's number in its warpgroup; the extent is 4."""
     if _said("warp_id_in_wg", extents, 1) != (WARPGROUP_WARPS,):
         raise DSLUserCodeError("a warpgroup has 4 warps", fix="T.warp_id_in_wg([4])", id="LAUNCH_EXTENT")
-    return (_linear() >> 5) & 3
+    return (linear() >> 5) & 3
 
 
 def thread_id_in_wg(extents: object) -> Numeric:
     """The thread's number in its warpgroup; the extent is 128."""
     if _said("thread_id_in_wg", extents, 1) != (WARP * WARPGROUP_WARPS,):
         raise DSLUserCodeError("a warpgroup has 128 threads", fix="T.thread_id_in_wg([128])", id="LAUNCH_EXTENT")
-    return _linear() & 127
+    return linear() & 127
 
 
 def cluster_id(extents: object) -> object:

@@ -38,6 +38,7 @@ def match_buffer(param: object, shape: object = None, dtype: object = "float32",
     steps = [*(stride * lanes for stride in strides), 1] if lanes > 1 else strides
     pointer = signature.match(param, dtype, stored, steps, ALIGNMENT_BYTES if align in (-1, 0) else align)
     made = Buffer(pointer, dtype, shape, strides, name=param.name)
+    made.handle = param
     return made if isinstance(elem_offset, int) and elem_offset == 0 else _moved(made, elem_offset)
 
 
@@ -162,5 +163,7 @@ def _static_shared(dtype: dtypes.DType, count: int, align: int) -> Pointer:
 
 def name(buffer: Buffer, text: str) -> None:
     """Call a buffer as the author does, in errors."""
-    if buffer.name == "the buffer":
+    if buffer.name == "the buffer" or buffer.handle is not None and not buffer.handle.buffer_name:
         buffer.name = text
+    if buffer.handle is not None:
+        buffer.handle.buffer_name = buffer.handle.buffer_name or text

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import trace
-from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.dtypes import Int8, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes
 from dsl.launch import dlpack
@@ -37,7 +37,7 @@ class Handle:
 
     name: str
     position: int
-    pointer: Pointer | None = None
+    pointer: Pointer
     type: TensorType | None = None
     matched: Span | None = None
     buffer_name: str = ""              # of the tensor it is matched as
@@ -51,13 +51,15 @@ class Signature:
     parameters: list[tuple[str, object]] = field(default_factory=list)      # name, Handle | ScalarType
     sources: list[object] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
+    unlaunchable: DSLUserCodeError | None = None         # why its kernel cannot be compiled
 
     # --- while tracing ---
 
     def handle(self, name: str) -> Handle:
         """The next parameter, an address."""
-        made = Handle(name, len(self.parameters))
+        made = Handle(name, len(self.parameters), _argument(PointerType(Int8, AddressSpace.gmem, ALIGNMENT_BYTES)))
         self.parameters.append((name, made))
+        self.sources.append(made)
         return made
 
     def number(self, name: str, dtype: DType) -> Numeric:
@@ -80,10 +82,7 @@ class Signature:
         """The address of `handle`, which from now on is a tensor of this type."""
         handle.type = TensorType(dtype.scalar, tuple(map(self._leaf, shape)), tuple(map(self._leaf, strides)), align_bytes)
         handle.matched = here()
-        if handle.pointer is None:
-            self.sources.append(handle)
-            handle.pointer = _argument(PointerType(dtype.scalar, AddressSpace.gmem, align_bytes))
-        return handle.pointer
+        return Pointer(dtype.scalar, handle.pointer.address, AddressSpace.gmem, align_bytes)
 
     def _leaf(self, extent: object) -> int | SymInt:
         """An extent as a call checks it: a number, a symbol, or anything."""
@@ -162,6 +161,11 @@ class Describing:
 
     def __exit__(self, *_error) -> None:
         _open.pop()
+
+
+def unlaunchable(error: DSLUserCodeError) -> None:
+    """Keep why the kernel being traced cannot be compiled, for who compiles it."""
+    _open[-1].unlaunchable = error
 
 
 def current(what: str) -> Signature:

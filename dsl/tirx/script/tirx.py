@@ -1,7 +1,6 @@
 """`from tvm.script import tirx as T`: TIRx's names."""
 
-from dsl.tirx import cuda, ptx
-from dsl.tirx.buffer import Buffer as _Buffer
+from dsl.tirx import cuda, ptx, tile
 from dsl.tirx.choice import select as Select
 from dsl.tirx.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
 from dsl.tirx.function import BufferType as Buffer, OptionalType as Optional, constexpr, handle, inline, jit, meta_class, prim_func
