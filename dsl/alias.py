@@ -11,7 +11,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-ALIASES = {"cutlass": "dsl.cutlass", "tvm": "dsl.tirx"}
+ALIASES = {"cutlass": "dsl.cutlass", "quadrants": "dsl.quadrants", "tvm": "dsl.tirx"}
 COMPILERS = ("embedded", "nvidia")
 
 

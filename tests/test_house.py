@@ -23,6 +23,7 @@ FLOORS = {
     "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"), ()),
     "dsl/tirx": (("dsl.tirx", "dsl.launch", "dsl.lower.cuda_text", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"),
                  ("numpy",)),
+    "dsl/quadrants": (("dsl.quadrants", "dsl.launch", "dsl.gpu", "dsl.core", "dsl.span"), ("numpy", "torch")),
     "harness": (("harness",), ("pytest", "_pytest", "fabric", "paramiko", "numpy", "filecheck")),
     "harness/runner.py": (("harness", "dsl.alias"), ("numpy", "torch")),
     "harness/replay.py": ((), ("numpy", "cuda")),
@@ -30,7 +31,7 @@ FLOORS = {
     "harness/gpu_lock.py": ((), ()),
     "harness/agent.py": (("harness.supervisor", "harness.remote_env"), ()),
     "harness/remote_env.py": ((), ()),
-    "repros": ((), ("cutlass", "tvm", "cuda", "torch", "numpy")),
+    "repros": ((), ("cutlass", "quadrants", "tvm", "cuda", "torch", "numpy")),
 }
 # One file of a package may do more.
 EXCEPTIONS = {

@@ -7,7 +7,7 @@ truncates and saturates, NaN gives 0. Float8E5M2 and Float8E4M3FN are bits of an
 
 from __future__ import annotations
 
-from dsl.core import arith, mlir
+from dsl.core import arith, mlir, rules
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.formats import FORMATS
 from dsl.core.mlir import Value
@@ -34,7 +34,8 @@ def convert(value: Value, source, target) -> Value:
     if target.__name__ == "Boolean":
         return arith.compare("ne", value, mlir.constant(0, value.type), source.signed)
     signed = source.signed and source.__name__ != "Boolean"
-    return arith.convert(value, target.carrier, signed and (target.signed or not target.is_integer), target.signed)
+    both = target.signed or not target.is_integer or rules.current().extends_by_source
+    return arith.convert(value, target.carrier, signed and both, target.signed)
 
 
 def _to_float8(value: Value, source, target) -> Value:

@@ -194,13 +194,13 @@ def owned(value: Value, owner: object) -> Value:
 
 
 def op(name: str, results: Sequence[Type] = (), operands: Sequence[Value] = (),
-       attributes: dict | None = None, regions: int = 0) -> Operation:
+       attributes: dict | None = None, regions: int = 0, successors: Sequence[Block] | None = None) -> Operation:
     """Append op `name` to the current block, located at the author's expression."""
     if not _insertion:
         raise DSLUserCodeRuntimeError("computes a traced value outside any @cute.jit or @cute.kernel function",
                                       fix="move it into a @cute.jit function", id="CALL_OUTSIDE_JIT")
     made = Operation.create(name, results=results, operands=operands, attributes=attributes, regions=regions,
-                            loc=location())
+                            successors=successors, loc=location())
     _insertion[-1].append(made)
     return made
 

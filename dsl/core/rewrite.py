@@ -107,7 +107,8 @@ class _Assigned(ast.NodeVisitor):
         return
 
 
-def _assigned(statements: list[ast.stmt]) -> dict[str, ast.AST]:
+def assigned_in(statements: list[ast.stmt]) -> dict[str, ast.AST]:
+    """The names that statements assign, each with its last place."""
     visitor = _Assigned()
     for statement in statements:
         visitor.visit(statement)
@@ -187,7 +188,7 @@ class Rewriter(Expressions):
     def _local_names(self, node: ast.FunctionDef) -> set[str]:
         arguments = node.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        return {arg.arg for arg in every if arg} | set(_assigned(node.body))
+        return {arg.arg for arg in every if arg} | set(assigned_in(node.body))
 
     def without_defaults(self, arguments: ast.arguments) -> ast.arguments:
         """`arguments` of a function that gets its defaults from the one it stands for."""
@@ -251,7 +252,7 @@ class Rewriter(Expressions):
             around = _OURS if getattr(node, "is_static", False) else _STATIC
             return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body, around),
                                             self._block(node.orelse, around)), node)
-        assigned = _assigned([*node.body, *node.orelse])
+        assigned = assigned_in([*node.body, *node.orelse])
         names = self._carried(node, assigned)
         then, orelse = self._fresh("then"), self._fresh("else")
         call = self._hook("if_", node.test, self.visit(node.test), self._load(then), self._load(orelse),
@@ -262,7 +263,7 @@ class Rewriter(Expressions):
             self._assign(names, call)])
 
     def visit_Guard(self, node: Guard):
-        assigned = _assigned(node.body)
+        assigned = assigned_in(node.body)
         names = self._carried(node, assigned)
         body = self._fresh("rest")
         flags = ast.Tuple([self._load(flag) for flag in node.flags], ast.Load())
@@ -274,11 +275,11 @@ class Rewriter(Expressions):
     def visit_For(self, node: ast.For):
         if not self._is_dynamic(node):
             return self.generic_visit(node)
-        if self.grammar.by_value and (not isinstance(node.target, ast.Name) or node.target.id in _assigned(node.body)):
+        if self.grammar.by_value and (not isinstance(node.target, ast.Name) or node.target.id in assigned_in(node.body)):
             node = self._with_own_variable(node)
         if not isinstance(node.target, ast.Name):
             self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)
-        assigned = _assigned(node.body)
+        assigned = assigned_in(node.body)
         target = node.target.id
         names = [name for name in self._carried(node, assigned) if name != target]
         body = self._fresh("body")
@@ -300,7 +301,7 @@ class Rewriter(Expressions):
         if not self._is_dynamic(node):
             return ast.copy_location(ast.While(self.visit(node.test), self._block(node.body, _STATIC),
                                                self._block(node.orelse)), node)
-        assigned = _assigned([*node.body, ast.Expr(node.test)])
+        assigned = assigned_in([*node.body, ast.Expr(node.test)])
         names = self._carried(node, assigned)
         test, body = self._fresh("test"), self._fresh("body")
         call = self._hook("while_", node.test, self._load(test), self._load(body), self._state(names),

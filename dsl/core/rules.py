@@ -16,7 +16,8 @@ class Rules:
 
     `number(value)`: a Python number as a Numeric, None where it is none. `promote(type, type)`: their common type.
     `operation(name, type, type)`: the type `a name b` is computed in. `floor_mod`: `%` follows the divisor's sign, also
-    of floats. `modular_bool`: Booleans are numbers of one bit, whose sum wraps.
+    of floats. `modular_bool`: Booleans are numbers of one bit, whose sum wraps. `extends_by_source`: a signed number
+    keeps its sign in a wider unsigned type too.
     """
 
     number: Callable | None = None
@@ -24,6 +25,7 @@ class Rules:
     operation: Callable | None = None
     floor_mod: bool = False
     modular_bool: bool = False
+    extends_by_source: bool = False
 
 
 CUTE = Rules()

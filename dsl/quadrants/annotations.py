@@ -1,0 +1,307 @@
+"""Annotations of kernel and func parameters, and how an argument of each kind is recognised and passed.
+
+A kind has `key(value)`, what of an argument the compiled code depends on, `typed(value)`, how it is traced, and
+`read(value, slots, storages)`, what a call brings.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from dsl.core.dtypes import Numeric
+from dsl.launch import dlpack
+from dsl.launch.abi import ScalarType
+from dsl.quadrants import dtypes as types
+from dsl.quadrants.dense import Dense
+from dsl.quadrants.errors import QuadrantsRuntimeTypeError, QuadrantsSyntaxError
+from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.ndarray import ArrayType, Ndarray, row_major, span_of
+
+
+class Template:
+    """Annotation of an argument that is part of the code: known while compiling, one compilation a value."""
+
+    def __init__(self, *_arguments, **_options):
+        return
+
+    def __class_getitem__(cls, _item):
+        return cls
+
+
+class NdarrayAnnotation:
+    """`qd.types.ndarray(dtype=, ndim=)`: an array of qd.ndarray, numpy or torch."""
+
+    def __init__(self, dtype=None, ndim=None, element_dim=None, element_shape=None, needs_grad=None, boundary="unsafe",
+                 **_options):
+        self.element_shape = tuple(element_shape) if element_shape is not None else None
+        if hasattr(dtype, "element_shape"):
+            self.element_shape, dtype = dtype.element_shape, dtype.dtype
+        self.dtype, self.ndim = types.of(dtype) if dtype is not None else None, ndim
+
+    def __class_getitem__(cls, item):
+        dtype, ndim = item if isinstance(item, tuple) else (item, None)
+        return cls(dtype, ndim)
+
+
+class MatrixAnnotation:
+    """`qd.types.vector(n, dtype)` and `qd.types.matrix(n, m, dtype)`; called, it makes a value of that shape."""
+
+    def __init__(self, element_shape: tuple[int, ...], dtype=None):
+        self.element_shape = element_shape
+        self.dtype = types.of(dtype) if dtype is not None else None
+
+    def __call__(self, *values) -> Matrix:
+        flat: list = []
+        for value in values:
+            value = value.tolist() if hasattr(value, "tolist") else value
+            parts = Matrix(value).entries if isinstance(value, (Matrix, list, tuple)) else [value]
+            flat += parts
+        count = 1
+        for extent in self.element_shape:
+            count *= extent
+        flat = flat * count if len(flat) == 1 else flat
+        if len(flat) != count:
+            raise QuadrantsSyntaxError.at(f"{count} numbers make this {self}, and {len(flat)} are given")
+        return Matrix(flat, self.dtype, shape=self.element_shape)
+
+    def field(self, shape=None, **options):
+        from dsl.quadrants.field import matrix_field
+        return matrix_field(self.element_shape, self.dtype, shape, **options)
+
+    def ndarray(self, shape, **_options):
+        from dsl.quadrants.ndarray import matrix_ndarray
+        return matrix_ndarray(self.element_shape, self.dtype, shape)
+
+    def __str__(self) -> str:
+        return f"{'vector' if len(self.element_shape) == 1 else 'matrix'}{self.element_shape}"
+
+
+def vector(n: int, dtype=None) -> MatrixAnnotation:
+    """The type of vectors of `n` numbers."""
+    return MatrixAnnotation((n,), dtype)
+
+
+def matrix(n: int, m: int, dtype=None) -> MatrixAnnotation:
+    """The type of matrices of `n` rows and `m` columns."""
+    return MatrixAnnotation((n, m), dtype)
+
+
+# --- kinds of kernel arguments ---------------------------------------------------------------------------------------
+
+
+class TemplateKind:
+    """The argument itself is part of the code."""
+
+    def key(self, value: object) -> object:
+        if isinstance(value, Ndarray):
+            raise QuadrantsRuntimeTypeError("a qd.ndarray is no template argument: its memory may change\n"
+                                            "fix: annotate the parameter qd.types.ndarray()")
+        if isinstance(value, float):
+            return float, value.hex()
+        if isinstance(value, tuple):
+            return tuple, tuple(map(self.key, value))
+        if isinstance(value, (list, dict)):
+            raise TypeError(f"cannot create weak reference to '{type(value).__name__}' object")
+        if type(value).__module__ == "numpy" and getattr(value, "shape", ()) != ():
+            raise TypeError(f"unhashable type: 'numpy.{type(value).__name__}'")
+        if isinstance(value, Matrix):
+            return Matrix, value.shape, tuple(map(self.key, value.entries))
+        if isinstance(value, (int, str, bool, type(None))) or not isinstance(value, Dense):
+            return type(value), value
+        value.check()
+        return Dense, id(value), value
+
+    def typed(self, value: object) -> object:
+        return value
+
+    def read(self, value: object, slots: list, storages: list) -> None:
+        return
+
+
+class ScalarKind:
+    """A number."""
+
+    def __init__(self, name: str, position: int, dtype: types.DataType):
+        self.name, self.position, self.dtype = name, position, dtype
+        self.type = ScalarType(dtype.core)
+        core = dtype.core
+        self.is_float, self.low, self.high = core.is_float, 0 if core.is_float else core.min, 0 if core.is_float else core.max
+        self.is_bool = dtype is types.u1
+
+    def key(self, value: object) -> object:
+        return None
+
+    def typed(self, value: object) -> object:
+        return self.type
+
+    def read(self, value: object, slots: list, storages: list) -> None:
+        kind = type(value)
+        if self.is_float:
+            if kind is float and self.dtype is types.f64 or kind is float and -3e38 < value < 3e38:
+                slots.append(value)
+                return
+            number = _item(value)
+            if isinstance(number, (int, float)):
+                slots.append(self.dtype.core.constant_of(float(number)))
+                return
+        elif kind is int and self.low <= value <= self.high:
+            slots.append(bool(value) if self.is_bool else value)
+            return
+        else:
+            number = _item(value)
+            if isinstance(number, int):
+                if number < 0 and not self.dtype.core.signed and not self.is_bool:
+                    raise TypeError(f"argument {self.position} ({self.name}) is {self.dtype}, and {number} is negative")
+                slots.append(bool(number) if self.is_bool else self.dtype.core.wrapped(int(number)))
+                return
+        raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}, type={type(value)}) cannot be converted "
+                                        f"into required type {self.dtype}")
+
+
+def _item(value: object) -> object:
+    if isinstance(value, Numeric):
+        return value.value
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return value.item()
+    return value.item() if hasattr(value, "item") and type(value).__module__ in ("numpy", "torch") else value
+
+
+class MatrixKind:
+    """A vector or matrix, passed number by number."""
+
+    def __init__(self, name: str, position: int, annotation: MatrixAnnotation):
+        self.annotation, self.name = annotation, name
+        self.scalar = ScalarKind(name, position, annotation.dtype or types.Defaults.fp)
+
+    def key(self, value: object) -> object:
+        return None
+
+    def typed(self, value: object) -> object:
+        return _MatrixType(self.annotation.element_shape, self.scalar.type)
+
+    def read(self, value: object, slots: list, storages: list) -> None:
+        made = value if isinstance(value, Matrix) else Matrix(value)
+        if made.shape != self.annotation.element_shape:
+            raise ValueError(f"`{self.name}` is a {self.annotation}, and got one of shape {made.shape}")
+        for entry in made.entries:
+            self.scalar.read(entry, slots, storages)
+
+
+class _MatrixType:
+    def __init__(self, shape: tuple[int, ...], scalar: ScalarType):
+        self.shape, self.scalar = shape, scalar
+
+    def slot_formats(self) -> str:
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return self.scalar.slot_formats() * count
+
+    def rebuild(self, values) -> Matrix:
+        return Matrix([self.scalar.rebuild([value]) for value in values], shape=self.shape)
+
+
+class ArrayKind:
+    """An array of qd.ndarray, numpy or torch, passed where it lies."""
+
+    def __init__(self, name: str, position: int, annotation: NdarrayAnnotation):
+        self.name, self.position, self.annotation = name, position, annotation
+
+    def _described(self, value: object) -> tuple:
+        """(address, dtype, shape, element shape, row major, strides or None, storage)."""
+        if isinstance(value, Dense):
+            shape, inner = value.shape, value.element_shape
+            return value.address(), value.element_type, shape, inner, True, None, None
+        view = self._view(value)
+        dtype = types.of(view.dtype)
+        inner = self.annotation.element_shape or ()
+        rank = len(view.shape) - len(inner)
+        whole = row_major(view.shape, view.strides)
+        if not whole and (inner or not _is_transposed(view.shape, view.strides)):
+            raise ValueError(f"Non contiguous numpy arrays or tensors are not supported: `{self.name}` has shape "
+                             f"{view.shape} and strides {view.strides} (in elements)\nfix: pass a contiguous copy")
+        return view.address, dtype, view.shape[:rank], inner, whole, None if whole else view.strides, view
+
+    def _view(self, value: object):
+        if type(value).__module__ == "torch" and getattr(value, "requires_grad", False):
+            value = value.detach()
+        if not dlpack.is_tensor(value):
+            raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}) is an array, and got "
+                                            f"{type(value).__name__}")
+        return dlpack.view(value)
+
+    def key(self, value: object) -> object:
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and type(value) is numpy.ndarray and value.flags.c_contiguous and \
+                not self.annotation.element_shape:
+            self._check(types.of(value.dtype), value.ndim, ())
+            return value.dtype.char, value.ndim, (), True
+        _, dtype, shape, inner, whole, _, _ = self._described(value)
+        self._check(dtype, len(shape), inner)
+        return dtype.name, len(shape), inner, whole
+
+    def _check(self, dtype: types.DataType | None, rank: int, inner: tuple[int, ...]) -> None:
+        wanted = self.annotation
+        if dtype is None:
+            raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}) has elements of a type that no kernel "
+                                            "knows")
+        if wanted.dtype is not None and wanted.dtype is not dtype:
+            raise ValueError(f"Invalid value for argument {self.name} - required element type: {wanted.dtype}, but "
+                             f"{dtype} is provided")
+        if wanted.ndim is not None and wanted.ndim != rank:
+            raise ValueError(f"Invalid value for argument {self.name} - required ndim={wanted.ndim}, but {rank}d array is "
+                             "provided")
+        if wanted.element_shape is not None and inner != wanted.element_shape:
+            raise ValueError(f"Invalid value for argument {self.name} - required element shape: {wanted.element_shape}, but "
+                             f"{inner} is provided")
+
+    def typed(self, value: object) -> ArrayType:
+        _, dtype, shape, inner, whole, _, _ = self._described(value)
+        return ArrayType(dtype, len(shape), inner, whole)
+
+    def read(self, value: object, slots: list, storages: list) -> None:
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and type(value) is numpy.ndarray and value.flags.c_contiguous and \
+                not self.annotation.element_shape:
+            address = value.ctypes.data
+            slots.append(address)
+            slots.extend(value.shape)
+            storages.append((address, value.nbytes, self.name))
+            return
+        address, dtype, shape, _, whole, strides, view = self._described(value)
+        slots.append(address)
+        slots.extend(shape)
+        if not whole:
+            slots.extend(strides)
+        if view is not None:
+            storages.append((*view.storage, self.name) if getattr(view, "storage", None) else
+                            (address, span_of(view.shape, view.strides) * dtype.bytes, self.name))
+
+
+def _is_transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether the axes in some order are row-major."""
+    order = sorted(range(len(shape)), key=lambda axis: -strides[axis])
+    return row_major(tuple(shape[axis] for axis in order), tuple(strides[axis] for axis in order))
+
+
+def is_template(annotation: object) -> bool:
+    return annotation is Template or isinstance(annotation, Template)
+
+
+def is_array(annotation: object) -> bool:
+    return annotation is NdarrayAnnotation or isinstance(annotation, NdarrayAnnotation)
+
+
+def kind_of(name: str, position: int, annotation: object, where: str):
+    """The kind of a kernel's parameter. Raises QuadrantsSyntaxError for an annotation that is none."""
+    if is_template(annotation):
+        return TemplateKind()
+    if is_array(annotation):
+        return ArrayKind(name, position, annotation() if isinstance(annotation, type) else annotation)
+    if isinstance(annotation, MatrixAnnotation):
+        return MatrixKind(name, position, annotation)
+    dtype = types.of(annotation)
+    if dtype is not None:
+        return ScalarKind(name, position, dtype)
+    raise QuadrantsSyntaxError(f"Invalid type annotation (argument {position}) of {where}: {annotation!r}")

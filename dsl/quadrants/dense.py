@@ -1,0 +1,244 @@
+"""What fields and arrays share: numbers, or vectors and matrices of them, in row-major order on the device."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic
+from dsl.core.pointer import Pointer
+from dsl.core.value import operate
+from dsl.quadrants import runtime, dtypes as types
+from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsTypeError
+from dsl.quadrants.iterate import Domain
+from dsl.quadrants.lvalue import Element, value_of
+from dsl.quadrants.matrix import Matrix, in_memory
+from dsl.quadrants.task import active, program
+
+
+def indices(key: object, rank: int) -> tuple:
+    """The indices of `container[key]`: `[None]` and `[()]` of rank 0, a vector for several. Raises QuadrantsIndexError."""
+    key = value_of(key)
+    if key is None:
+        key = ()
+    parts: list = []
+    for part in key if isinstance(key, (tuple, list)) else (key,):
+        part = value_of(part)
+        parts += [value_of(entry) for entry in part.entries] if isinstance(part, Matrix) else [part]
+    if len(parts) != rank:
+        raise QuadrantsIndexError.at(f"a field of {rank} dimension{'s' * (rank != 1)} is indexed by {len(parts)}",
+                                     fix="x[None]" if rank == 0 else f"x[{', '.join('ijklmnop'[:rank])}]")
+    for part in parts:
+        number = types.number(part)
+        if number is None or number.is_float:
+            raise QuadrantsTypeError.at(f"an index is an integer, and this is {types.name_of(part)}",
+                                        fix="convert it: `int(x)`")
+    return tuple(parts)
+
+
+class Indexed:
+    """Something traced that is indexed by `shape`; extents are ints or Int32."""
+
+    shape: tuple
+    element_shape: tuple[int, ...] = ()
+    strides: tuple | None = None             # in elements, where they are not row-major
+    offset: tuple[int, ...] | None = None
+    element_type: types.DataType
+
+    def base(self) -> Pointer:
+        raise NotImplementedError
+
+    def element(self, key: object) -> object:
+        """The place of one element."""
+        found = indices(key, len(self.shape))
+        if self.offset:
+            found = tuple(operate("sub", types.number(part), Int32(start)) if isinstance(part, Numeric) else part - start
+                          for part, start in zip(found, self.offset))
+        pointer = self.base()
+        flat = self._flat(found)
+        inner = math.prod(self.element_shape)
+        if inner != 1:
+            flat = flat * inner if isinstance(flat, int) else operate("mul", Int64(flat), Int64(inner))
+        pointer = pointer + flat
+        return in_memory(pointer, self.element_shape) if self.element_shape else Element(pointer)
+
+    def _flat(self, found: tuple) -> object:
+        if not any(map(is_dynamic, (*found, *self.shape, *(self.strides or ())))):
+            flat = 0
+            for axis, part in enumerate(found):
+                flat = flat + int(part) * self.strides[axis] if self.strides else flat * self.shape[axis] + int(part)
+            return flat
+        if len(found) == 1 and not self.strides:
+            return types.number(found[0])
+        flat = None
+        for axis, part in enumerate(found):
+            part = Int64(types.number(part))
+            if self.strides:
+                term = operate("mul", part, Int64(self.strides[axis]))
+                flat = term if flat is None else operate("add", flat, term)
+            else:
+                flat = part if flat is None else operate("add", operate("mul", flat, Int64(self.shape[axis])), part)
+        return flat
+
+    def loop_domain(self) -> Domain:
+        starts = self.offset or (0,) * len(self.shape)
+        return Domain([(start, operate("add", types.number(extent), Int32(start)) if is_dynamic(extent) and start else
+                        extent + start if not is_dynamic(extent) else extent)
+                       for start, extent in zip(starts, self.shape)])
+
+
+class Dense(Indexed):
+    """A field or an array that Python holds."""
+
+    label = "field"
+
+    def __init__(self, dtype: object, shape: tuple[int, ...] | None, element_shape: tuple[int, ...] = ()):
+        found = types.of(dtype)
+        if found is None:
+            raise QuadrantsTypeError(f"Invalid dtype {dtype!r}: an element type is one of {', '.join(map(str, types.ALL))}")
+        self.element_type, self.element_shape = found, element_shape
+        self.shape = shape
+        self.generation = runtime.Runtime.generation
+        self._memory: runtime.Memory | None = None
+
+    @property
+    def dtype(self) -> types.DataType:
+        return self.element_type
+
+    @property
+    def memory(self) -> runtime.Memory:
+        """Its memory, made on first use."""
+        if self._memory is None:
+            if self.shape is None:
+                raise runtime.QuadrantsRuntimeError("this field has no place yet\nfix: give it a shape=, or place it: "
+                                                    "qd.root.dense(qd.i, n).place(x)")
+            self.check()
+            self._memory = runtime.Memory(self.size_bytes, self.label)
+        return self._memory
+
+    def check(self) -> None:
+        if self.generation != runtime.Runtime.generation:
+            raise runtime.QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called after it "
+                                                "was made\nfix: make it again after qd.init()")
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.shape) * math.prod(self.element_shape)
+
+    @property
+    def size_bytes(self) -> int:
+        return self.count * self.element_type.bytes
+
+    def address(self) -> int:
+        memory = self.memory
+        memory.check()
+        return memory.address
+
+    def base(self) -> Pointer:
+        if self.shape is None:
+            self.memory
+        return program().pointer(self, self.element_type.core, self.address)
+
+    # --- elements in Python ---
+
+    def _offset_bytes(self, key: object) -> int:
+        found = tuple(operator.index(part) for part in indices(key, len(self.shape)))
+        starts = self.offset or (0,) * len(found)
+        flat = 0
+        for part, start, extent in zip(found, starts, self.shape):
+            if not 0 <= part - start < extent:
+                raise IndexError(f"index {part} is out of bounds of an axis from {start} to {start + extent - 1}")
+            flat = flat * extent + part - start
+        return flat * math.prod(self.element_shape) * self.element_type.bytes
+
+    def __getitem__(self, key: object) -> object:
+        if active():
+            return self.element(key)
+        if self.shape is None:
+            self.memory
+        at, size_bytes = self._offset_bytes(key), self.element_type.bytes
+        count = math.prod(self.element_shape)
+        data = self.memory.read(at, size_bytes * count)
+        values = [runtime.unpack(self.element_type, data[k * size_bytes:(k + 1) * size_bytes]) for k in range(count)]
+        return HostMatrix(self, key, values) if self.element_shape else values[0]
+
+    def __setitem__(self, key: object, value: object) -> None:
+        if self.shape is None:
+            self.memory
+        if not self.element_shape:
+            values = [value]
+        else:
+            values = value.entries if isinstance(value, Matrix) else \
+                Matrix(value).entries if isinstance(value, (list, tuple)) or hasattr(value, "tolist") else \
+                [value] * math.prod(self.element_shape)
+        self.memory.write(self._offset_bytes(key), b"".join(runtime.pack(self.element_type, each) for each in values))
+
+    # --- all at once ---
+
+    def fill(self, value: object) -> None:
+        """Give every element this value."""
+        if active():
+            raise QuadrantsTypeError.at("fill is called from Python", fix="write a loop")
+        if self.element_shape and isinstance(value, (Matrix, list, tuple)):
+            one = b"".join(runtime.pack(self.element_type, each) for each in Matrix(value).entries)
+            self.memory.write(0, one * math.prod(self.shape))
+        else:
+            self.memory.write(0, runtime.pack(self.element_type, value) * self.count)
+
+    def to_numpy(self, dtype=None):
+        """A copy as a numpy array; elements that are vectors or matrices are the last axes."""
+        import numpy
+        made = numpy.empty(self.shape + self.element_shape, self.element_type.numpy_name)
+        if made.size:
+            self.memory.copy_out(made.ctypes.data, self.size_bytes)
+        return made if dtype is None else made.astype(types.of(dtype).numpy_name if types.of(dtype) else dtype)
+
+    def from_numpy(self, array) -> None:
+        """Take over the values of a numpy array of this shape."""
+        import numpy
+        array = numpy.asarray(array)
+        if self.shape is None:
+            self.memory
+        if array.shape != self.shape + self.element_shape:
+            raise ValueError(f"Source array has shape {array.shape}, and the destination {self.shape + self.element_shape}")
+        array = numpy.ascontiguousarray(array, self.element_type.numpy_name)
+        if array.size:
+            self.memory.copy_in(array.ctypes.data, self.size_bytes)
+
+    def to_torch(self, device=None):
+        """A copy as a torch tensor."""
+        import torch
+        made = torch.from_numpy(self.to_numpy())
+        return made if device is None else made.to(device)
+
+    def from_torch(self, tensor) -> None:
+        self.from_numpy(tensor.detach().cpu().numpy())
+
+    def copy_from(self, other: Dense) -> None:
+        self.from_numpy(other.to_numpy())
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other) -> bool:
+        return self is other
+
+    def __str__(self) -> str:
+        return f"<{type(self).__name__} {self.element_type} {self.shape}>"
+
+    __repr__ = __str__
+
+
+class HostMatrix(Matrix):
+    """An element of a field of matrices, in Python: what is assigned to its entries goes to the field."""
+
+    def __init__(self, owner: Dense, key: object, values: list):
+        super().__init__(values, shape=owner.element_shape)
+        object.__setattr__(self, "owner", owner)
+        object.__setattr__(self, "key", key)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        super().__setitem__(key, value)
+        self.owner[self.key] = self

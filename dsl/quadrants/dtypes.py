@@ -1,0 +1,173 @@
+"""Element types under Quadrants' names, and its rules for numbers (promotion, literals), as data for core's arithmetic.
+
+Source: Quadrants user guide, Type System; measured on 1.3.3: float beats int, wider beats narrower, unsigned beats
+signed of one width, u8 + u8 stays u8.
+"""
+
+from __future__ import annotations
+
+import numbers
+
+from dsl.core import dtypes, mlir
+from dsl.core.dtypes import Boolean, Numeric
+from dsl.core.formats import round_to
+from dsl.core.rules import Rules
+from dsl.quadrants.errors import QuadrantsTypeError
+
+
+class DataType:
+    """An element type: `i32`, `f64`... Called in a kernel it converts a value; outside, a Python number."""
+
+    def __init__(self, name: str, core: type[Numeric]):
+        self.name, self.core = name, core
+        self.__name__ = name
+
+    @property
+    def numpy_name(self) -> str:
+        return self.core.numpy_name
+
+    @property
+    def bytes(self) -> int:
+        return self.core.storage_width // 8
+
+    def __call__(self, value):
+        from dsl.quadrants.ops import cast
+        return cast(value, self)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def to_string(self) -> str:
+        return self.name
+
+    def __reduce__(self):
+        return _named, (self.name,)
+
+
+def _named(name: str) -> DataType:
+    return BY_NAME[name]
+
+
+i8, i16, i32, i64 = (DataType(f"i{width}", dtypes.dtype(f"Int{width}")) for width in (8, 16, 32, 64))
+u8, u16, u32, u64 = (DataType(f"u{width}", dtypes.dtype(f"Uint{width}")) for width in (8, 16, 32, 64))
+f16, f32, f64 = (DataType(f"f{width}", dtypes.dtype(f"Float{width}")) for width in (16, 32, 64))
+u1 = DataType("u1", Boolean)
+int8, int16, int32, int64, uint8, uint16, uint32, uint64 = i8, i16, i32, i64, u8, u16, u32, u64
+float16, float32, float64, uint1 = f16, f32, f64, u1
+ALL = (i8, i16, i32, i64, u1, u8, u16, u32, u64, f16, f32, f64)
+BY_NAME = {dtype.name: dtype for dtype in ALL}
+_OF_CORE = {dtype.core: dtype for dtype in ALL}
+_OF_NUMPY = {dtype.numpy_name: dtype for dtype in ALL}
+
+
+class Defaults:
+    """What `int` and `float` mean: set by init."""
+
+    ip, fp = i32, f32
+
+
+def of(annotation: object) -> DataType | None:
+    """The element type that an annotation or argument names: a DataType, int, float, bool, a numpy type; else None."""
+    if isinstance(annotation, DataType):
+        return annotation
+    if annotation is int:
+        return Defaults.ip
+    if annotation is float:
+        return Defaults.fp
+    if annotation is bool:
+        return u1
+    if isinstance(annotation, type) and issubclass(annotation, Numeric):
+        return _OF_CORE.get(annotation)
+    name = getattr(annotation, "__name__", None) or str(annotation).removeprefix("torch.")
+    if type(annotation).__module__.split(".")[0] in ("numpy", "torch") or \
+            getattr(annotation, "__module__", "") == "numpy":
+        return _OF_NUMPY.get(str(annotation).removeprefix("torch.") if not isinstance(annotation, type) else name)
+    return None
+
+
+def of_core(core: type[Numeric]) -> DataType:
+    return _OF_CORE[core]
+
+
+def name_of(value: object) -> str:
+    """The type of a traced or Python value in the author's words."""
+    return str(_OF_CORE.get(type(value), type(value).__name__))
+
+
+def is_integral(dtype: DataType) -> bool:
+    return of(dtype).core.is_integer
+
+
+def is_real(dtype: DataType) -> bool:
+    return of(dtype).core.is_float
+
+
+def is_signed(dtype: DataType) -> bool:
+    return of(dtype).core.signed and of(dtype) is not u1
+
+
+# --- the rules -------------------------------------------------------------------------------------------------------
+
+
+def number(value: object) -> Numeric | None:
+    """A Python or numpy number as the literal it is in a kernel: of the default types. None for what is no number.
+
+    Raises QuadrantsTypeError for an integer that the default integer type cannot hold.
+    """
+    if isinstance(value, Numeric):
+        return value
+    if isinstance(value, bool):
+        return Boolean(value)
+    if isinstance(value, int):
+        core = Defaults.ip.core
+        if not core.min <= value <= core.max:
+            raise QuadrantsTypeError.at(f"the constant {value} has exceeded the range of {Defaults.ip}",
+                                        fix=f"qd.i64({value}), or qd.init(default_ip=qd.i64)")
+        return core(value)
+    if isinstance(value, float):
+        core = Defaults.fp.core
+        return core(round_to(value, core.__name__))
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        found = of(getattr(value, "dtype", None))
+        if found is not None:
+            return found.core(value.item())
+    if isinstance(value, numbers.Number) and not isinstance(value, complex):
+        return number(float(value))
+    return None
+
+
+def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
+    """The type in which `a op b` is computed."""
+    if a is b:
+        return a
+    if a.is_float != b.is_float:
+        return a if a.is_float else b
+    if a.width != b.width:
+        return a if a.width > b.width else b
+    return a if not a.signed else b
+
+
+_OF_INTEGERS = {"and", "or", "xor", "lshift", "rshift"}
+
+
+def operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
+    """The type `a name b` is computed in: `/` of integers in the default float type."""
+    if name in ("lshift", "rshift") and a.is_integer and b.is_integer:
+        return a
+    dtype = promote(a, b)
+    if name == "truediv" and dtype.is_integer:
+        return Defaults.fp.core
+    if name in _OF_INTEGERS and dtype.is_float:
+        sign = {"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"}[name]
+        raise QuadrantsTypeError.at(f"unsupported operand type(s) for '{sign}': '{of_core(a)}' and '{of_core(b)}'",
+                                    fix="convert the floats: `int(x)`")
+    return dtype
+
+
+RULES = Rules(number=number, promote=promote, operation=operation, floor_mod=True, modular_bool=True,
+              extends_by_source=True)
+
+
+def dynamic(value: Numeric) -> Numeric:
+    """A number as an SSA value, so that nothing takes it for known while compiling."""
+    return value if isinstance(value.value, mlir.Value) else type(value)(value.ir())

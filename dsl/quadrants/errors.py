@@ -1,0 +1,98 @@
+"""Quadrants' error classes, with the author's line, a caret and the fix in their text.
+
+The names and their bases are those of quadrants 1.3.3. `at_boundary` turns what core raises while a kernel is traced,
+and what Python itself raises there, into them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from dsl import span
+from dsl.core.errors import DSLUserCodeError
+from dsl.span import Span
+
+
+class QuadrantsCompilationError(Exception):
+    """The kernel cannot be compiled as written. `place` is the author's."""
+
+    place: Span | None = None
+    text = fix = ""
+
+    @classmethod
+    def at(cls, message: str, fix: str = "", place: Span | None = None) -> QuadrantsCompilationError:
+        """An error at `place`, the expression being traced unless given."""
+        place = place or span.here()
+        made = cls(span.render(place, cls.__name__, message, fix))
+        made.place, made.text, made.fix = place, message, fix
+        return made
+
+    @property
+    def repro_outcome(self) -> dict:
+        """What a harness records of this error."""
+        place = self.place or Span("<unknown>", 1)
+        return {"outcome": "rejected", "class": type(self).__name__, "id": None, "file": place.file, "line": place.line,
+                "text": str(self)}
+
+
+class QuadrantsSyntaxError(QuadrantsCompilationError, SyntaxError):
+    """A statement or expression that a kernel cannot have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class QuadrantsNameError(QuadrantsCompilationError, NameError):
+    """A name that nothing in this scope defines."""
+
+
+class QuadrantsIndexError(QuadrantsCompilationError, IndexError):
+    """A wrong number of indices."""
+
+
+class QuadrantsTypeError(QuadrantsCompilationError, TypeError):
+    """An operand or argument of the wrong type."""
+
+
+class QuadrantsRuntimeError(RuntimeError):
+    """A program that runs wrongly: a kernel before init, a field that is no more."""
+
+
+class QuadrantsAssertionError(QuadrantsRuntimeError, AssertionError):
+    """An `assert` of a kernel that did not hold, or an index out of bounds, with debug=True."""
+
+
+class QuadrantsRuntimeTypeError(QuadrantsRuntimeError, TypeError):
+    """An argument of a call with the wrong type."""
+
+    @classmethod
+    def get(cls, position: int, needed: str, provided: object) -> QuadrantsRuntimeTypeError:
+        return cls(f"Argument {position} (type={provided}) cannot be converted into required type {needed}")
+
+
+_KINDS = ((NameError, QuadrantsNameError), (IndexError, QuadrantsIndexError), (TypeError, QuadrantsTypeError),
+          (SyntaxError, QuadrantsSyntaxError))
+
+
+def _kind_of(error: BaseException) -> type[QuadrantsCompilationError]:
+    if isinstance(error, DSLUserCodeError) and error.id == "SCOPE_UNBOUND_NAME":
+        return QuadrantsNameError
+    return next((made for python, made in _KINDS if isinstance(error, python)), QuadrantsCompilationError)
+
+
+@contextlib.contextmanager
+def at_boundary() -> Iterator[None]:
+    """Errors of what is traced in this `with` leave it as Quadrants' own, at the author's place."""
+    try:
+        yield
+    except (QuadrantsCompilationError, QuadrantsRuntimeError):
+        raise
+    except DSLUserCodeError as error:
+        raise _kind_of(error).at(error.message, error.fix, error.place) from None
+    except Exception as error:
+        place = span.of_traceback(error.__traceback__)
+        text = str(error) or type(error).__name__
+        if not isinstance(error, (NameError, TypeError, IndexError, AssertionError, ValueError)):
+            text = f"{type(error).__name__}: {text}"
+        raise _kind_of(error).at(text, place=place) from error

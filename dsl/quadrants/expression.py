@@ -1,0 +1,247 @@
+"""Expressions that Python would decide itself: `and`, `or`, `not`, `a if c else b`, comparisons, calls, texts.
+
+`and`, `or` and `if` expressions guard what their arms load, not what their arms change: an atomic or a call of a func
+that stores runs whatever the test says, as in quadrants 1.3.3.
+"""
+
+from __future__ import annotations
+
+import operator
+import types as python_types
+import warnings
+from collections.abc import Callable
+
+from dsl.core import mlir
+from dsl.core.dtypes import Boolean, Numeric, is_dynamic
+from dsl.core.join import Scratch, poison
+from dsl.core.source import is_authors
+from dsl.core.value import operate, select
+from dsl.quadrants import hooks, dtypes as types
+from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.lvalue import Lvalue, value_of
+from dsl.quadrants.matrix import Matrix, _entries_like
+from dsl.quadrants.task import program
+from dsl.span import here
+
+
+def and_(left: object, right: Callable) -> object:
+    """`left and right`: the first operand that is zero, else the last."""
+    return _either(left, right, True)
+
+
+def or_(left: object, right: Callable) -> object:
+    """`left or right`: the first operand that is not zero, else the last."""
+    return _either(left, right, False)
+
+
+def _either(left: object, right: Callable, goes_on: bool) -> object:
+    left = value_of(left)
+    if isinstance(left, Matrix):
+        other = right()
+        pairs = zip(left.entries, _entries_like(left, other))
+        return left.like([_either(a, lambda b=b: value_of(b), goes_on) for a, b in pairs])
+    if not isinstance(left, Numeric):
+        decided = bool(left) != goes_on
+        return left if decided else right()
+    test = hooks.truth(left)
+    wanted = test if goes_on else not_(test)
+    value = _guarded(wanted, lambda: _one_number(right()))
+    core = types.promote(type(left), type(value))
+    return select(wanted, core(value), core(left))
+
+
+def _one_number(value: object) -> Numeric:
+    number = types.number(value_of(value))
+    if number is None:
+        raise QuadrantsTypeError.at(f"`and` and `or` take numbers, and got {type(value).__name__}")
+    return number
+
+
+def _traced(evaluate: Callable) -> tuple[Scratch, object, bool]:
+    """What `evaluate` gives, its ops apart, and whether they change anything."""
+    scratch, task = Scratch(), program().task
+    before = task.effects
+    with mlir.inside(scratch.block), program().nested("expression"):
+        value = evaluate()
+    return scratch, value, task.effects != before
+
+
+def _guarded(test: Boolean, evaluate: Callable) -> Numeric:
+    """A number that is evaluated only where `test` is true; its changes happen anyway."""
+    scratch, value, changes = _traced(evaluate)
+    with mlir.inside(scratch.block):
+        held = value.ir()
+    scratch.end("scf.yield", [held])
+    other = Scratch()
+    with mlir.inside(other.block):
+        nothing = mlir.constant(0, held.type)
+    other.end("scf.yield", [nothing])
+    return value.with_ir(_choice(Boolean(True) if changes else test, scratch, other, [held.type])[0])
+
+
+def _choice(test: Boolean, then: Scratch, orelse: Scratch, result_types: list) -> list:
+    made = mlir.op("scf.if", result_types, [test.ir()], regions=2)
+    then.move_to(made, 0)
+    orelse.move_to(made, 1)
+    return list(made.results)
+
+
+def ifexp(test: object, then: Callable, orelse: Callable) -> object:
+    """`a if test else b` of a run-time test: numbers in their common type, matrices element by element."""
+    if isinstance(test, Matrix):
+        from dsl.quadrants import ops
+        return ops.select(test, then(), orelse())
+    flag = hooks.truth(test)
+    arms = [_traced(lambda arm=arm: _arm(arm())) for arm in (then, orelse)]
+    values = [value for _, value, _ in arms]
+    from dsl.quadrants.iterate import StaticIterable, Domain
+    if all(isinstance(value, (Domain, StaticIterable)) for value in values):
+        return values[0] if flag.value is True or flag.value == 1 else values[1]
+    parts, like = _alike(*values)
+    sides: list[list] = [[], []]
+    for a, b in parts:
+        core = types.promote(type(a), type(b))
+        for side, (scratch, number) in enumerate(zip((arms[0][0], arms[1][0]), (a, b))):
+            with mlir.inside(scratch.block):
+                sides[side].append(core(number))
+    held = [[number.ir() for number in _inside(arms[side][0], sides[side])] for side in (0, 1)]
+    kinds = [value.type for value in held[0]]
+    if not (arms[0][2] or arms[1][2]):
+        for side in (0, 1):
+            arms[side][0].end("scf.yield", held[side])
+        results = _choice(flag, arms[0][0], arms[1][0], kinds)
+        return like([number.with_ir(value) for number, value in zip(sides[0], results)])
+    chosen = []
+    for side in (0, 1):
+        arms[side][0].end("scf.yield", held[side])
+        nothing = Scratch()
+        with mlir.inside(nothing.block):
+            empty = [poison(kind) for kind in kinds]
+        nothing.end("scf.yield", empty)
+        wanted = Boolean(True) if arms[side][2] else flag if side == 0 else not_(flag)
+        chosen.append(_choice(wanted, arms[side][0], nothing, kinds))
+    return like([select(flag, number.with_ir(a), number.with_ir(b)) for number, a, b in zip(sides[0], *chosen)])
+
+
+def _inside(scratch: Scratch, numbers: list) -> list:
+    """`numbers` as SSA values made in that region."""
+    with mlir.inside(scratch.block):
+        return [types.dynamic(number) for number in numbers]
+
+
+def _arm(value: object) -> object:
+    value = hooks.copied(value)
+    return value
+
+
+def _alike(a: object, b: object) -> tuple[list, Callable]:
+    """The pairs of numbers of two arms, and what makes a value of the results."""
+    shaped = next((value for value in (a, b) if isinstance(value, Matrix)), None)
+    if shaped is not None:
+        left, right = (_entries_like(shaped, value) for value in (a, b))
+        return [(types.number(x), types.number(y)) for x, y in zip(left, right)], shaped.like
+    numbers = types.number(a), types.number(b)
+    if None in numbers:
+        raise QuadrantsTypeError.at(f"a run-time test chooses between numbers, and these are {type(a).__name__} and "
+                                    f"{type(b).__name__}", fix="mark the test: `a if qd.static(test) else b`")
+    return [numbers], lambda made: made[0]
+
+
+def not_(value: object) -> object:
+    """`not value`."""
+    value = value_of(value)
+    if isinstance(value, Matrix):
+        return value.map(not_)
+    if not isinstance(value, Numeric):
+        return not value
+    return Boolean(operate("eq", value, 0))
+
+
+_COMPARISONS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
+                "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
+                "In": lambda x, xs: x in xs, "NotIn": lambda x, xs: x not in xs}
+
+
+def compare(left: object, *pairs: tuple[str, Callable]) -> object:
+    """`left < b < c`: each operand is evaluated once."""
+    result: object = True
+    for name, read in pairs:
+        right = read()
+        step = _COMPARISONS[name](left, right)
+        if result is True:
+            result = step
+        elif isinstance(result, (Numeric, Matrix)) or isinstance(step, (Numeric, Matrix)):
+            result = operator.and_(result, step)
+        else:
+            result = result and step
+        left = right
+    return result
+
+
+# --- calls and texts -------------------------------------------------------------------------------------------------
+
+
+def call(function: Callable, *arguments, **keywords) -> object:
+    """A call that is none of a builtin with a meaning of its own."""
+    from dsl.quadrants.kernel import Kernel
+    if isinstance(function, Kernel):
+        raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix="make it a @qd.func to inline it")
+    plain = function.__func__ if isinstance(function, python_types.MethodType) else function
+    if isinstance(plain, python_types.FunctionType) and is_authors(plain.__code__.co_filename):
+        place = here()
+        warnings.warn_explicit(f"Calling non-quadrants function \"{plain.__qualname__}\": it runs while compiling, on "
+                               "expressions; @qd.func makes it part of the kernel", SyntaxWarning, place.file, place.line)
+    return function(*arguments, **keywords)
+
+
+class Text:
+    """A text with run-time values in it: pieces are texts and (value, format specification)."""
+
+    def __init__(self, pieces: list):
+        self.pieces = pieces
+
+
+def joined(*parts) -> object:
+    """An f-string."""
+    return Text(list(parts))
+
+
+def formatted(text: str, *arguments, **_named) -> Text:
+    """`text.format(...)`."""
+    pieces: list = []
+    remaining = iter(arguments)
+    rest = text
+    while "{" in rest:
+        head, _, rest = rest.partition("{")
+        place, _, rest = rest.partition("}")
+        index, _, spec = place.partition(":")
+        pieces += [head, (arguments[int(index)] if index.isdigit() else next(remaining), spec)]
+    return Text([*pieces, rest])
+
+
+def percent(text: str, arguments: object) -> object:
+    """`text % arguments`."""
+    import re
+    values = iter(arguments if isinstance(arguments, tuple) else (arguments,))
+    pieces: list = []
+    for part in re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z])", text):
+        pieces.append("%" if part == "%%" else (next(values), part) if part.startswith("%") else part)
+    return Text(pieces)
+
+
+def print_(*values, sep: str = " ", end: str = "\n") -> None:
+    """`print` on the device."""
+    from dsl.quadrants.printing import emit
+    emit(values, sep, end)
+
+
+def assert_(test: Callable, message: Callable, text: str) -> None:
+    """`assert`: checked with debug=True only."""
+    if not program().debug:
+        return
+    from dsl.quadrants.printing import check
+    check(test, message, text)
+
+
+def length(value: object) -> object:
+    return len(value)

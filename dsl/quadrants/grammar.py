@@ -1,0 +1,375 @@
+"""What the statements of a Quadrants program mean, as a Grammar of core's rewriting.
+
+`qd.static(...)` decides: an `if` whose test consists of static calls is Python's, a `for` over one is unrolled; every
+other test and loop is a run-time one. An assignment to a name declares a variable in the block it stands in, or stores
+into the one that is visible there; names of a block that has ended are unknown. What a kernel cannot say becomes a hook
+that raises where it is reached, as the branch not taken of a static `if` may say anything.
+Source: Quadrants user guide, qd.static and Scopes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dsl.core.exits import VALUE
+from dsl.core.rewrite import Grammar, Rewriter, assigned_in
+
+_UNSUPPORTED = (ast.Try, ast.Raise, ast.Import, ast.ImportFrom, ast.Delete, ast.Global, ast.Nonlocal, ast.Match,
+                ast.With, ast.AsyncWith, ast.AsyncFor, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_UNSUPPORTED_EXPRESSIONS = ("Lambda", "Set", "SetComp", "GeneratorExp", "Yield", "YieldFrom", "Await")
+_OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+              ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or",
+              ast.BitXor: "xor", ast.BitAnd: "and", ast.MatMult: "matmul"}
+
+
+class QuadrantsRewriter(Rewriter):
+    """Rewrites one kernel or func."""
+
+    static_depth = 0                     # how many qd.static(...) and comprehensions are around an expression
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.scopes: list[set[str]] = []
+
+    # --- functions and scopes ---
+
+    def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        if self.scopes:
+            return self._refuse(node, "Unsupported node \"FunctionDef\"")
+        self._mark_exits(node.body)
+        for child in ast.walk(node):
+            child.is_authors = True
+            if isinstance(child, (ast.If, ast.While)) and not self._marks_static(child.test):
+                child.test = self._at(child.test, "truth", child.test)
+        with self._scope({arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}):
+            made = super().function(node)
+        return made
+
+    def _refuse_unsupported(self, node: ast.FunctionDef) -> None:
+        return
+
+    @contextmanager
+    def _scope(self, names: set[str] = frozenset()) -> Iterator[None]:
+        self.scopes.append(set(names))
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    def _visible(self, name: str) -> bool:
+        return any(name in scope for scope in self.scopes)
+
+    def _block(self, statements: list[ast.stmt], around: str = "") -> list[ast.stmt]:
+        if not around:
+            return super()._block(statements, around)
+        with self._scope():
+            return super()._block(statements, around)
+
+    def _at(self, node: ast.AST, hook: str, *arguments: ast.expr) -> ast.Call:
+        return self._hook(hook, node, *arguments)
+
+    def _refuse(self, node: ast.AST, message: str, fix: str = "", kind: str = "QuadrantsSyntaxError"):
+        """What raises where it is reached."""
+        call = self._hook("refuse", node, ast.Constant(message), ast.Constant(fix), ast.Constant(kind))
+        return ast.copy_location(ast.Expr(call), node) if isinstance(node, ast.stmt) else call
+
+    def visit(self, node: ast.AST):
+        if isinstance(node, _UNSUPPORTED) and self.scopes:
+            return self._refuse(node, f'Unsupported node "{type(node).__name__}"',
+                                "take it out of the kernel, or put it into a branch that qd.static leaves out")
+        name = type(node).__name__
+        if name in _UNSUPPORTED_EXPRESSIONS and hasattr(node, "is_authors"):
+            return self._refuse(node, f'Unsupported node "{name}"', "take it out of the kernel")
+        return super().visit(node)
+
+    # --- exits ---
+
+    def _mark_exits(self, statements: list[ast.stmt], loops: tuple = (), runtime: int = 0) -> None:
+        """Refuse `break` and `continue` of an unrolled loop that a run-time statement decides, and such `return`s."""
+        for statement in statements:
+            if isinstance(statement, (ast.Break, ast.Continue)) and loops and loops[-1] != runtime and \
+                    loops[-1] is not None:
+                word = type(statement).__name__.lower()
+                statement.refused = f"You are trying to `{word}` a static `for` loop under a run-time condition"
+            if isinstance(statement, ast.Return) and runtime and not self.grammar.returns_anywhere:
+                statement.refused = "Return inside non-static if/for is not supported"
+            if isinstance(statement, ast.If):
+                more = runtime + (not self._marks_static(statement.test))
+                self._mark_exits(statement.body, loops, more)
+                self._mark_exits(statement.orelse, loops, more)
+            elif isinstance(statement, ast.For):
+                static = self._is_static_iter(statement.iter)
+                more = runtime + (not static)
+                self._mark_exits(statement.body, (*loops, more if static else None), more)
+            elif isinstance(statement, ast.While):
+                self._mark_exits(statement.body, (*loops, None), runtime + 1)
+        kept = []
+        for statement in statements:
+            if text := getattr(statement, "refused", ""):
+                kept.append(self._refuse(statement, text, "decide by qd.static(...), or assign to a variable"))
+            else:
+                kept.append(statement)
+        statements[:] = kept
+
+    # --- what is static ---
+
+    def _is_static_iter(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Call) and self.grammar.is_static(self._callee(node))
+
+    def _marks_static(self, test: ast.expr) -> bool:
+        if isinstance(test, ast.Compare):
+            parts = [test.left, *test.comparators]
+            return any(self._is_static_iter(part) for part in parts) and \
+                all(isinstance(part, ast.Constant) or self._is_static_iter(part) for part in parts)
+        return super()._marks_static(test)
+
+    def _is_dynamic(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.For):
+            return not self._is_static_iter(statement.iter)
+        return not (getattr(statement, "is_static", False) or self._marks_static(statement.test))
+
+    def _carried(self, node: ast.stmt, assigned: dict[str, ast.AST]) -> list[str]:
+        """Only the flags of early exits are carried: variables have a place in memory."""
+        return [name for name in super()._carried(node, assigned) if name.startswith("__dsl_")]
+
+    # --- statements ---
+
+    def visit_If(self, node: ast.If):
+        if self._is_dynamic(node):
+            return super().visit_If(node)
+        around = "ours" if getattr(node, "is_static", False) else "static"
+        test = self._in_static(node.test) if around == "static" else self.visit(node.test)
+        return ast.copy_location(ast.If(test, self._block(node.body, around), self._block(node.orelse, around)), node)
+
+    def _in_static(self, node: ast.expr) -> ast.expr:
+        self.static_depth += 1
+        made = self.visit(node)
+        self.static_depth -= 1
+        return made
+
+    def visit_While(self, node: ast.While):
+        if node.orelse:
+            return self._refuse(node, "'else' clause for 'while' not supported", "write it after the loop")
+        return super().visit_While(node)
+
+    def visit_For(self, node: ast.For):
+        if node.orelse:
+            return self._refuse(node, "'else' clause for 'for' not supported", "write it after the loop")
+        targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
+        taken = [name for name in targets if self._visible(name) and name != "_"]
+        if taken:
+            return self._refuse(node, f"Variable '{taken[0]}' is already declared in the "
+                                "outer scope and cannot be used as loop variable", "use another name")
+        if not self._is_dynamic(node):
+            iterable = self._at(node.iter, "unroll", self._in_static(node.iter))
+            with self._scope(set(targets)):
+                body = self._block(node.body, "static")
+            return ast.copy_location(ast.For(node.target, iterable, body, []), node)
+        flags = self._carried(node, assigned_in(node.body))
+        body, target = self._fresh("body"), self._fresh("target")
+        iterable = self._thunk(node.iter)
+        call = self._hook("for_", node.iter, iterable, self._load(body), self._state(flags),
+                          self._places(node, assigned_in(node.body), flags), ast.Constant(len(targets)))
+        with self._scope(set(targets)):
+            inner = [ast.copy_location(ast.Assign([node.target], self._load(target)), node.target),
+                     *self._block(node.body, "dynamic")]
+        made = [self._closure(body, [target, *flags], inner, returned=flags)]
+        if stops := getattr(node, "stops", ()):
+            stop = self._fresh("stop")
+            made.append(self._closure(stop, flags, [], returned=list(stops)))
+            call.args.append(self._load(stop))
+        return self._located(node, [*made, self._assign(flags, call)])
+
+    def visit_Assign(self, node: ast.Assign):
+        if isinstance(node.targets[0], ast.Name) and node.targets[0].id.startswith("__dsl_"):
+            made = self.generic_visit(node)
+            if node.targets[0].id == VALUE:
+                made.value = self._at(node, "loaded", made.value)
+            return made
+        is_static = self._is_static_iter(node.value)
+        value = self._in_static(node.value) if is_static else self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            return self._store(node, node.targets[0], value, is_static)
+        held = self._fresh("value")
+        single = len(node.targets) == 1 and isinstance(node.targets[0], (ast.Tuple, ast.List))
+        count = len(node.targets[0].elts) if single else 0
+        held_value = self._at(node, "taken", value, ast.Constant(count), ast.Constant(is_static)) \
+            if single else self._at(node, "copied", value)
+        made = [self._assign_name(held, held_value)]
+        for target in node.targets:
+            made += self._stores(node, target, held, is_static)
+        return self._located(node, made)
+
+    def _stores(self, node: ast.stmt, target: ast.expr, held: str, is_static: bool) -> list[ast.stmt]:
+        if not isinstance(target, (ast.Tuple, ast.List)):
+            return [self._store(node, target, self._load(held), is_static)]
+        made = []
+        for position, inner in enumerate(target.elts):
+            part = ast.Subscript(self._load(held), ast.Constant(position), ast.Load())
+            if isinstance(inner, (ast.Tuple, ast.List)):
+                name = self._fresh("value")
+                count = ast.Constant(len(inner.elts))
+                made.append(self._assign_name(name, self._at(node, "taken", part, count, ast.Constant(is_static))))
+                made += self._stores(node, inner, name, is_static)
+            else:
+                made.append(self._store(node, inner, part, is_static))
+        return made
+
+    def _store(self, node: ast.stmt, target: ast.expr, value: ast.expr, is_static: bool) -> ast.stmt:
+        """`target = value`: a new variable of this scope, or a store."""
+        if isinstance(target, ast.Starred):
+            return self._refuse(node, 'Unsupported node "Starred"', "name every part")
+        if isinstance(target, ast.Subscript):
+            if is_static:
+                return self._refuse(node, "Static assign cannot be used on elements in arrays", "drop qd.static")
+            call = self._at(node, "set_item", self.visit(target.value), self.visit(target.slice), value)
+        elif isinstance(target, ast.Attribute):
+            call = self._at(node, "set_attribute", self.visit(target.value), ast.Constant(target.attr), value)
+        elif self._visible(target.id):
+            if is_static:
+                return self._refuse(node, "Recreating variables is not allowed", f"give it another name than "
+                                    f"`{target.id}`")
+            call = self._at(node, "store", self._load(target.id), value, ast.Constant(target.id))
+        else:
+            self.scopes[-1].add(target.id)
+            made = value if is_static else self._at(node, "declare", value, ast.Constant(target.id))
+            return self._located(node, [self._assign_name(target.id, made)])[0]
+        return ast.copy_location(ast.Expr(call), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign):
+        if node.value is None or not isinstance(node.target, ast.Name):
+            return self._refuse(node, "an annotated assignment needs a name and a value", "x: qd.i32 = 0")
+        if self._visible(node.target.id):
+            return self._refuse(node, "Recreating variables is not allowed", "assign without the annotation")
+        value = self._at(node, "annotated", self.visit(node.value), self.visit(node.annotation))
+        return self._store(node, node.target, value, False)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr):
+        name, value = node.target.id, self.visit(node.value)
+        if self._visible(name):
+            return self._at(node, "store", self._load(name), value, ast.Constant(name))
+        self.scopes[-1].add(name)
+        return ast.copy_location(ast.NamedExpr(node.target, self._at(node, "declare", value, ast.Constant(name))), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign):
+        operator = ast.Constant(_OPERATORS[type(node.op)])
+        value = self.visit(node.value)
+        target = node.target
+        if isinstance(target, ast.Subscript):
+            call = self._at(node, "augment_item", operator, self.visit(target.value), self.visit(target.slice), value)
+        elif isinstance(target, ast.Attribute):
+            call = self._at(node, "augment_attribute", operator, self.visit(target.value), ast.Constant(target.attr),
+                            value)
+        else:
+            read = self.visit(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            call = self._at(node, "augment", operator, read, value, ast.Constant(target.id))
+        return ast.copy_location(ast.Expr(call), node)
+
+    def visit_Return(self, node: ast.Return):
+        value = self.visit(node.value) if node.value else ast.Constant(None)
+        return ast.copy_location(ast.Return(self._at(node, "returned_value", value)), node)
+
+    def visit_Assert(self, node: ast.Assert):
+        message = self.visit(node.msg) if node.msg else ast.Constant(None)
+        call = self._at(node, "assert_", self._thunk(node.test), self._made_thunk(message),
+                        ast.Constant(self._text(node.test)))
+        return ast.copy_location(ast.Expr(call), node)
+
+    # --- expressions ---
+
+    def visit_Name(self, node: ast.Name):
+        if isinstance(node.ctx, ast.Load) and node.id in self.locals and not self._visible(node.id) and \
+                not node.id.startswith("__dsl_"):
+            return self._refuse(node, f'Name "{node.id}" is not defined', f"assign `{node.id}` before, in this block "
+                                "or one around it", "QuadrantsNameError")
+        return node
+
+    def visit_Call(self, node: ast.Call):
+        callee = self._callee(node)
+        if self.grammar.is_static(callee):
+            self.static_depth += 1
+            made = self.generic_visit(node)
+            self.static_depth -= 1
+            return made
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and \
+                isinstance(node.func.value, ast.Constant):
+            made = self.generic_visit(node)
+            return ast.copy_location(ast.Call(self._attribute("formatted", node), [made.func.value, *made.args],
+                                              made.keywords), node)
+        hook = None if self.static_depth and callee is builtins.range else self.grammar.hook_of(self.grammar.calls, callee)
+        made = self.generic_visit(node)
+        if hook:
+            made.func = self._attribute(hook, node.func)
+        elif not (isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "__dsl__"):
+            made.args.insert(0, made.func)
+            made.func = self._attribute("call", node.func)
+        return made
+
+    def visit_Subscript(self, node: ast.Subscript):
+        if not isinstance(node.ctx, ast.Load):
+            return self.generic_visit(node)
+        made = self.generic_visit(node)
+        return self._at(node, "item", made.value, made.slice)
+
+    def visit_Slice(self, node: ast.Slice):
+        made = self.generic_visit(node)
+        parts = [part or ast.Constant(None) for part in (made.lower, made.upper, made.step)]
+        return self._at(node, "slice_", *parts)
+
+    def visit_Compare(self, node: ast.Compare):
+        for op in node.ops:
+            if isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) and not self.static_depth:
+                return self._refuse(node, f'"{type(op).__name__}" is only supported inside `qd.static`.',
+                                    "qd.static(...), or compare with == ")
+        if len(node.ops) == 1:
+            return self.generic_visit(node)
+        return super().visit_Compare(node)
+
+    def visit_BinOp(self, node: ast.BinOp):
+        made = self.generic_visit(node)
+        text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+        if isinstance(node.op, ast.Mod) and text:
+            return self._at(node, "percent", made.left, made.right)
+        return made
+
+    def visit_IfExp(self, node: ast.IfExp):
+        if self._marks_static(node.test):
+            test = self._in_static(node.test)
+            return ast.copy_location(ast.IfExp(test, self.visit(node.body), self.visit(node.orelse)), node)
+        return super().visit_IfExp(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr):
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                spec = "".join(piece.value for piece in part.format_spec.values) if part.format_spec else ""
+                parts.append(ast.Tuple([self.visit(part.value), ast.Constant(spec)], ast.Load()))
+            else:
+                parts.append(part)
+        return self._at(node, "joined", *parts)
+
+    def _comprehension(self, node):
+        names = {name.id for generator in node.generators for name in ast.walk(generator.target)
+                 if isinstance(name, ast.Name)}
+        with self._scope(names):
+            self.static_depth += 1
+            for generator in node.generators:
+                generator.iter = self._at(generator.iter, "iterated", self.visit(generator.iter))
+                generator.ifs = [self.visit(test) for test in generator.ifs]
+            self.static_depth -= 1
+            if isinstance(node, ast.DictComp):
+                node.key, node.value = self.visit(node.key), self.visit(node.value)
+            else:
+                node.elt = self.visit(node.elt)
+        return node
+
+    visit_ListComp = visit_DictComp = _comprehension
+
+
+class QuadrantsGrammar(Grammar):
+    """A Grammar that says whether `return` may stand anywhere (in a real_func)."""
+
+    returns_anywhere = False

@@ -1,0 +1,273 @@
+"""What rewritten code calls: statements, variables and the expressions that Python would decide itself.
+
+Control flow is core's (branch, loop); here is which of it is a run-time statement, and which loop is a grid.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+from dsl.core import control, mlir
+from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic
+from dsl.core.errors import tell
+from dsl.core.unbound import UNUSED
+from dsl.core.value import operate
+from dsl.gpu import index
+from dsl.quadrants import errors, dtypes as types
+from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.iterate import Domain, domain_of, StaticIterable
+from dsl.quadrants.lvalue import Lvalue, Variable, value_of
+from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.task import LoopConfig, Program, blocks_for, program
+from dsl.span import here
+
+bound, guard, surely, unless, use, returned = (control.bound, control.guard, control.surely, control.unless, control.use,
+                                               control.returned)
+
+
+def refuse(message: str, fix: str, kind: str):
+    """Raise what the rewriter found where it is reached."""
+    raise getattr(errors, kind).at(message, fix)
+
+
+# --- variables -------------------------------------------------------------------------------------------------------
+
+
+def declare(value: object, name: str) -> object:
+    """What the first assignment of a name binds it to: a variable for numbers, else the thing itself."""
+    if isinstance(value, Matrix):
+        return value.variable()
+    number = types.number(value_of(value))
+    if number is not None:
+        return Variable(type(number), number)
+    if value is None:
+        return None
+    return [declare(part, name) for part in value] if type(value) is list else value
+
+
+def store(variable: object, value: object, name: str) -> object:
+    """A later assignment of a name."""
+    if isinstance(variable, (Lvalue, Matrix)):
+        if isinstance(variable, Lvalue) and types.number(value_of(value)) is None:
+            raise QuadrantsTypeError.at(f"`{name}` is a number of type {variable.dtype}, and is assigned "
+                                        f"{type(value).__name__}")
+        variable.store(value)
+        return variable
+    if isinstance(variable, Numeric):
+        raise QuadrantsSyntaxError.at(f"`{name}` cannot be assigned: it is a loop index or a kernel argument",
+                                      fix=f"copy it first: `copy = {name}`")
+    raise QuadrantsSyntaxError.at(f"`{name}` is known while compiling and cannot be assigned again",
+                                  fix="use another name")
+
+
+def annotated(value: object, annotation: object) -> object:
+    """The value of `name: annotation = value`."""
+    dtype = types.of(annotation)
+    return value if dtype is None else dtype(value)
+
+
+def copied(value: object) -> object:
+    return value.load() if isinstance(value, Matrix) else value_of(value)
+
+
+def loaded(value: object) -> object:
+    """A value to be returned from inside a run-time statement."""
+    value = copied(value)
+    number = types.number(value)
+    return value if number is None else types.dynamic(number)
+
+
+def taken(value: object, count: int, is_static: bool) -> list:
+    """The parts of a value that is assigned to `count` names, read before any of them is stored."""
+    parts = list(value.parts()) if isinstance(value, Matrix) else list(value)
+    if len(parts) != count:
+        raise QuadrantsSyntaxError.at(f"Number of targets does not match value length: {count} and {len(parts)}")
+    return parts if is_static else [copied(part) for part in parts]
+
+
+def set_item(container: object, key: object, value: object) -> None:
+    if type(container) in (list, dict):
+        place = container[_static_key(key)] if type(container) is list else None
+        if isinstance(place, Lvalue):
+            place.store(value)
+        else:
+            container[_static_key(key)] = value
+        return
+    place = item(container, key)
+    if not isinstance(place, (Lvalue, Matrix)):
+        raise QuadrantsTypeError.at(f"an element of {type(container).__name__} cannot be assigned in a kernel")
+    place.store(value)
+
+
+def set_attribute(owner: object, name: str, value: object) -> None:
+    place = getattr(owner, name)
+    if not isinstance(place, (Lvalue, Matrix)):
+        raise QuadrantsSyntaxError.at(f"`{name}` is known while compiling and cannot be assigned in a kernel")
+    place.store(value)
+
+
+def augment(operator: str, place: object, value: object, name: str = "it") -> None:
+    """`place op= value`: atomic for + - & | ^ where other threads see the place."""
+    from dsl.quadrants.atomic import ATOMIC, update
+    if isinstance(place, Matrix):
+        place.augment(operator, value)
+        return
+    if not isinstance(place, Lvalue):
+        store(place, None, name)
+    if isinstance(value, Matrix):
+        raise QuadrantsTypeError.at("a number cannot be changed by a matrix")
+    if operator in ATOMIC:
+        update(operator, place, value)
+    else:
+        place.store(operate(operator, place.load(), types.number(value_of(value))))
+
+
+def augment_item(operator: str, container: object, key: object, value: object) -> None:
+    augment(operator, item(container, key), value)
+
+
+def augment_attribute(operator: str, owner: object, name: str, value: object) -> None:
+    augment(operator, getattr(owner, name), value, name)
+
+
+def _static_key(key: object) -> object:
+    key = value_of(key)
+    if is_dynamic(key):
+        raise QuadrantsTypeError.at("a list is looked up while compiling, and the index is a run-time value",
+                                    fix="use a qd.Vector, or a static index")
+    return key.value if isinstance(key, Numeric) else key
+
+
+def item(container: object, key: object) -> object:
+    """`container[key]`: an element's place for fields, arrays and matrices, Python's own for others."""
+    if isinstance(container, (list, tuple, dict, str, range)):
+        return container[_static_key(key)]
+    if isinstance(container, (Numeric, Lvalue)):
+        raise QuadrantsTypeError.at("a number has no elements")
+    return container[key]
+
+
+def slice_(lower: object, upper: object, step: object) -> slice:
+    return slice(*(None if part is None else _static_key(part) for part in (lower, upper, step)))
+
+
+def iterated(value: object):
+    """What a comprehension iterates over."""
+    return value.parts() if isinstance(value, Matrix) else value.static_items() if isinstance(value, Domain) else value
+
+
+def returned_value(value: object) -> object:
+    return value
+
+
+# --- tests -----------------------------------------------------------------------------------------------------------
+
+
+def truth(value: object) -> object:
+    """The test of a run-time statement as a Boolean."""
+    value = value_of(value)
+    number = types.number(value)
+    if number is None:
+        if isinstance(value, Matrix):
+            raise QuadrantsTypeError.at("a test is a number, and this is a matrix", fix="test its elements")
+        number = Boolean(bool(value))
+    if number.is_float:
+        raise QuadrantsTypeError.at(f"a test is an integer, and this is {types.of_core(type(number))}",
+                                    fix="compare it: `x != 0`")
+    return Boolean(number)
+
+
+def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+    with program().nested("if"):
+        return control.if_(test, then, orelse, state, names)
+
+
+def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
+    with program().nested("while"):
+        return control.while_(test, body, state, names)
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def unroll(iterable: object):
+    """What `for ... in qd.static(...)` iterates over."""
+    items = list(iterable.static_items() if isinstance(iterable, (Domain, StaticIterable)) else iterated(iterable))
+    if len(items) > program().unrolling_limit > 0:
+        place = here()
+        warnings.warn_explicit(f"You are unrolling {len(items)} iterations by qd.static, which takes long to compile",
+                               SyntaxWarning, place.file, place.line)
+    return items
+
+
+def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets: int, stop: Callable | None = None) -> tuple:
+    """A `for`: a grid at the outermost scope, a loop elsewhere, unrolled where it is over something static."""
+    current = program()
+    config, current.config = current.config, LoopConfig()
+    if current.is_top and not config.serialize:
+        domain = current.on_host(lambda: domain_of(evaluate()))
+        domain = domain_of(evaluate()) if domain is None else domain
+    else:
+        domain = domain_of(evaluate())
+    if isinstance(domain, StaticIterable):
+        for value in domain.static_items():
+            state = body(value, *state)
+        return state
+    domain.check_targets(targets)
+    if not current.is_top:
+        if set(current.nest) == {"if"} and not config.serialize:
+            tell("this loop runs on one thread: a run-time `if` around it takes it out of the outermost scope. "
+                 "qd.static(...) in the test keeps it parallel, qd.loop_config(serialize=True) says that it is meant",
+                 UserWarning, here())
+        return _serial(current, domain, body, state, names, stop)
+    if config.serialize:
+        return _serial(current, domain, body, state, names, stop)
+    if stop is not None:
+        raise QuadrantsSyntaxError.at("Cannot break in the outermost loop", fix="qd.loop_config(serialize=True) before it "
+                                      "makes it serial")
+    _parallel(current, domain, lambda k: body(k, *state), config)
+    return state
+
+
+def _serial(current: Program, domain: Domain, body: Callable, state: tuple, names: tuple, stop: Callable | None) -> tuple:
+    count = domain.count()
+
+    def trip(k, *inner):
+        return body(domain.at(k), *inner)
+    with current.nested("for"):
+        return control.for_(control.Range(count), trip, state, names, UNUSED, stop)[:-1]
+
+
+def _parallel(current: Program, domain: Domain, body: Callable, config: LoopConfig) -> None:
+    count = domain.count_on(current)
+    on_host = not isinstance(count, Lvalue)
+    current.close()
+    task = current.open(config.block_dim, is_parallel=True)
+    with current.nested("parallel"):
+        threads = config.block_dim
+        first = index.block_idx()[0] * threads + index.thread_idx()[0]
+        if on_host:
+            task.grid = current.on_host(lambda: blocks_for(count, threads))
+            control.if_(operate("lt", first, Int32(count)), lambda: (body(domain.at(first)), ())[1], tuple, (), ())
+        else:
+            task.grid = current.most_blocks
+            _stride(first, count.load(), threads * index.grid_dim()[0], lambda k: body(domain.at(k)))
+    current.close()
+    current.open()
+
+
+def _stride(first: Int32, count: Int32, step: Int32, body: Callable) -> None:
+    """The iterations first, first + step... below `count`; counted unsigned, as first + step may pass 2**31."""
+    from dsl.core.dtypes import Uint32
+    limit = Uint32(operate("max", count, Int32(0)))
+
+    def trip(k):
+        body(Int32(k))
+        return (k + Uint32(step),)
+    control.while_(lambda k: operate("lt", k, limit), trip, (Uint32(first),), (("the trip", *_place()),))
+
+
+def _place() -> tuple:
+    at = here()
+    return at.file, at.line, at.column, at.end_line, at.end_column

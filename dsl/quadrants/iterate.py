@@ -1,0 +1,167 @@
+"""What loops run over: range, ndrange, grouped, fields and arrays, and what qd.static unrolls."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+
+from dsl.core import mlir
+from dsl.core.dtypes import Int32, Numeric, is_dynamic
+from dsl.core.value import operate
+from dsl.quadrants import dtypes as types
+from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.lvalue import Lvalue, Variable, value_of
+from dsl.span import here
+
+
+class StaticIterable:
+    """Something known while compiling that a `for` is unrolled over."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def static_items(self):
+        return list(self.items)
+
+
+def _bound(value: object) -> object:
+    """A loop bound as an int or Int32."""
+    value = value_of(value)
+    number = types.number(value)
+    if number is None:
+        raise QuadrantsTypeError.at(f"a loop bound is an integer, and this is {type(value).__name__}")
+    if number.is_float or number.width > 32:
+        place = here()
+        warnings.warn_explicit(f"Loop bound of type {types.of_core(type(number))} is cast to i32", UserWarning,
+                               place.file, place.line)
+    return number.value if not is_dynamic(number) and number.is_integer else Int32(number)
+
+
+class Domain:
+    """A box of integers: `low` and `high` of each axis, the last fastest; `order` permutes the axes that vary."""
+
+    def __init__(self, bounds: list[tuple], order: tuple[int, ...] | None = None, grouped: bool = False,
+                 scalar: bool = False):
+        self.bounds = bounds
+        self.order = tuple(range(len(bounds))) if order is None else order
+        self.is_grouped, self.is_scalar = grouped, scalar
+
+    def grouped(self) -> Domain:
+        return Domain(self.bounds, self.order, grouped=True)
+
+    def check_targets(self, targets: int) -> None:
+        wanted = 1 if self.is_grouped or self.is_scalar else len(self.bounds)
+        if targets != wanted:
+            raise QuadrantsSyntaxError.at(f"this loop has {wanted} loop variable{'s' * (wanted != 1)}, and {targets} "
+                                          "are named", fix="name one for each axis, or use qd.grouped")
+
+    def extents(self) -> list:
+        """Of each axis; never negative."""
+        made = []
+        for low, high in self.bounds:
+            if is_dynamic(low) or is_dynamic(high):
+                extent = high if not is_dynamic(low) and low == 0 else operate("sub", types.number(high),
+                                                                              types.number(low))
+                made.append(extent if len(self.bounds) == 1 else operate("max", Int32(extent), Int32(0)))
+            else:
+                made.append(max(0, high - low))
+        return made
+
+    def count(self) -> object:
+        """How many iterations: an int, or an Int32 that may be negative for none."""
+        total: object = 1
+        for extent in self.extents():
+            total = extent if total == 1 and not is_dynamic(total) else operate("mul", types.number(total),
+                                                                               types.number(extent)) \
+                if is_dynamic(total) or is_dynamic(extent) else total * extent
+        return Int32(total) if isinstance(total, Numeric) else total
+
+    def count_on(self, program) -> object:
+        """`count` as the host knows it; a Variable where only the device does."""
+        found = program.on_host(self.count)
+        if found is not None:
+            return found
+        return Variable(Int32, self.count())
+
+    def at(self, k: Numeric) -> object:
+        """The loop variables of iteration `k`."""
+        from dsl.quadrants.matrix import Vector
+        if len(self.bounds) == 1:
+            axes = [k]
+        else:
+            extents, axes, rest = self.extents(), [None] * len(self.bounds), k
+            for axis in reversed(self.order[1:]):
+                extent = Int32(extents[axis])
+                quotient = _quotient(rest, extent)
+                axes[axis] = operate("sub", rest, operate("mul", quotient, extent))
+                rest = quotient
+            axes[self.order[0]] = rest
+        values = [axis if not is_dynamic(low) and low == 0 else operate("add", axis, types.number(low))
+                  for axis, (low, _) in zip(axes, self.bounds)]
+        if self.is_grouped:
+            return Vector(values)
+        return values[0] if self.is_scalar or len(values) == 1 else tuple(values)
+
+    def static_items(self) -> Iterator:
+        """The loop variables one after the other, where all bounds are known while compiling."""
+        from dsl.quadrants.matrix import Vector
+        if any(is_dynamic(bound) for bounds in self.bounds for bound in bounds):
+            raise QuadrantsTypeError.at("qd.static needs bounds known while compiling")
+        ranges = [range(*self.bounds[axis]) for axis in self.order]
+        for values in itertools.product(*ranges):
+            placed = [value for _, value in sorted(zip(self.order, values))]
+            yield Vector(placed) if self.is_grouped else placed[0] if self.is_scalar or len(placed) == 1 else tuple(placed)
+
+    __iter__ = static_items
+
+
+def _quotient(a: Numeric, b: Numeric) -> Numeric:
+    """Of numbers that are not negative."""
+    from dsl.core import arith
+    return Int32(arith.divide_truncating(a.ir(), b.ir(), True, None if is_dynamic(b) else b.value)[0])
+
+
+def range_(*bounds) -> Domain:
+    """`range` of a kernel: one or two bounds."""
+    if not 1 <= len(bounds) <= 2:
+        raise QuadrantsSyntaxError.at(f"Range should have 1 or 2 arguments, found {len(bounds)}",
+                                      fix="step inside: `i = start + k * step`, or qd.static(range(...))")
+    low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
+    return Domain([(_bound(low), _bound(high))], scalar=True)
+
+
+def ndrange(*ranges, axes=None) -> Domain:
+    """All combinations: an extent, or (low, high), an axis. `axes`: which axis varies slowest first."""
+    bounds = []
+    for each in ranges:
+        pair = isinstance(each, (tuple, list)) or hasattr(each, "parts") and len(each) == 2
+        low, high = tuple(each) if pair else (0, each)
+        if not pair and hasattr(each, "parts"):
+            raise QuadrantsTypeError.at("an axis of ndrange is a number or a pair")
+        bounds.append((_bound(low), _bound(high)))
+    order = None
+    if axes is not None:
+        order = tuple(axes)
+        if sorted(order) != list(range(len(bounds))):
+            raise QuadrantsSyntaxError.at(f"axes of ndrange is a permutation of the {len(bounds)} axes, and {axes} "
+                                          "is none")
+    return Domain(bounds, order)
+
+
+def grouped(iterable: object) -> Domain:
+    """The same iterations with one vector of indices as the loop variable."""
+    found = domain_of(iterable)
+    if not isinstance(found, Domain):
+        raise QuadrantsTypeError.at("qd.grouped takes an ndrange, a field or an array")
+    return found.grouped()
+
+
+def domain_of(value: object) -> Domain | StaticIterable:
+    """What a `for` runs over."""
+    if isinstance(value, (Domain, StaticIterable)):
+        return value
+    if hasattr(value, "loop_domain"):
+        return value.loop_domain()
+    raise QuadrantsSyntaxError.at(f"a `for` runs over range, qd.ndrange, qd.grouped, a field or an array, and this is "
+                                  f"{type(value).__name__}", fix="qd.static(...) unrolls a Python container")

@@ -1,0 +1,332 @@
+"""@qd.kernel and @qd.func: traced at the first call of each specialisation, compiled, called.
+
+Each value of a template argument, and each element type and rank of an array, is a specialisation; a number never is.
+Arguments, fields and the kernel's scratch memory reach the compiled host function as 8-byte slots.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types as python_types
+from collections.abc import Callable
+
+from dsl.core import mlir, rewrite, rules, trace
+from dsl.core.source import find_definition
+from dsl.launch import compile, session
+from dsl.quadrants import annotations, errors, hooks, runtime, task, dtypes as types
+from dsl.quadrants.annotations import MatrixAnnotation
+from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.lvalue import Lvalue, value_of
+from dsl.quadrants.matrix import Matrix
+from dsl.span import Span
+
+
+class _Function:
+    """A decorated function: its signature with annotations as objects, and its rewritten code."""
+
+    grammar = None
+
+    def __init__(self, function: Callable):
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.signature = inspect.signature(function)
+        self.is_method = "." in function.__qualname__ and "<locals>" not in function.__qualname__.rpartition(".")[0][-8:] \
+            and next(iter(self.signature.parameters), "") == "self"
+
+    @functools.cached_property
+    def annotations(self) -> dict[str, object]:
+        """Annotations, evaluated where they are text."""
+        found = {}
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
+        names = {}
+        for name, cell in cells:
+            try:
+                names[name] = cell.cell_contents
+            except ValueError:
+                continue
+        for name, value in getattr(self.function, "__annotations__", {}).items():
+            found[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
+        return found
+
+    @functools.cached_property
+    def rewritten(self) -> python_types.FunctionType:
+        from dsl.quadrants.surface import FUNC, REAL_FUNC
+        return rewrite.rewrite(self.function, REAL_FUNC if isinstance(self, RealFunc) else FUNC)
+
+    def place(self) -> Span:
+        return Span(self.function.__code__.co_filename, self.function.__code__.co_firstlineno)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(_Method(self), instance)
+
+
+class _Method:
+    """A kernel or func as a method; it shows what the function does."""
+
+    def __init__(self, function: _Function):
+        self.function = function
+
+    def __call__(self, instance, *arguments, **keywords):
+        return self.function(instance, *arguments, **keywords)
+
+
+class Func(_Function):
+    """A `@qd.func`: inlined where a kernel calls it."""
+
+    def __init__(self, function: Callable, requires_top_level: bool = False):
+        super().__init__(function)
+        self.requires_top_level = requires_top_level
+
+    def __call__(self, *arguments, **keywords):
+        if not task.active():
+            raise AssertionError(f"@qd.func {self.__name__} is called from Python: only kernels and funcs call it")
+        if self.requires_top_level and not task.program().is_top:
+            raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called inside "
+                                          "a run-time statement")
+        try:
+            bound = self.signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise QuadrantsSyntaxError.at(f"`{self.__name__}`: {error}") from None
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = self._argument(name, value)
+        returned = self.rewritten(*bound.args, **bound.kwargs)
+        return self._returned(returned)
+
+    def _argument(self, name: str, value: object) -> object:
+        annotation = self.annotations.get(name)
+        if annotations.is_template(annotation) or annotations.is_array(annotation) or name == "self" and self.is_method:
+            return value
+        if isinstance(value, tuple):
+            return tuple(self._argument("", part) for part in value)
+        dtype = types.of(annotation) if annotation is not None else None
+        if dtype is not None and not isinstance(value, Matrix):
+            if types.number(value_of(value)) is None:
+                raise QuadrantsTypeError.at(f"`{self.__name__}` takes a {dtype} for `{name}`, and got "
+                                            f"{type(value).__name__}")
+            value = dtype(value_of(value))
+        if isinstance(annotation, MatrixAnnotation):
+            value = annotation(value)
+        return hooks.declare(value, name)
+
+    def _returned(self, value: object) -> object:
+        wanted = self.annotations.get("return")
+        if isinstance(value, tuple):
+            parts = wanted.__args__ if hasattr(wanted, "__args__") else wanted if isinstance(wanted, tuple) else ()
+            return tuple(_converted(part, parts[k] if k < len(parts) else None) for k, part in enumerate(value))
+        return _converted(value, wanted)
+
+
+def _converted(value: object, wanted: object) -> object:
+    """A returned value, read, in the annotated type."""
+    value = hooks.copied(value)
+    dtype = types.of(wanted) if wanted is not None else None
+    if dtype is not None and types.number(value) is not None:
+        return dtype(value)
+    if isinstance(wanted, MatrixAnnotation) and isinstance(value, Matrix) and wanted.dtype is not None:
+        return value.cast(wanted.dtype)
+    return value
+
+
+class RealFunc(Func):
+    """A `@qd.real_func`: may return early. It is inlined like any func."""
+
+    def __init__(self, function: Callable):
+        super().__init__(function)
+        for name, parameter in self.signature.parameters.items():
+            if parameter.annotation is parameter.empty:
+                raise QuadrantsSyntaxError.at(f"`{name}` of real_func `{function.__name__}` must be type annotated",
+                                              place=self.place())
+
+
+class Specialised:
+    """A kernel compiled for one specialisation."""
+
+    def __init__(self, compiled: compile.Compiled, program: task.Program, results: list, shape: object):
+        self.compiled, self.program, self.results, self.shape = compiled, program, results, shape
+        self.running = session.current()
+        self.hidden = program.hidden
+        self.scratch: runtime.Memory | None = None
+        self.launches = bool(compiled.traced.kernels)
+        if program.scratch_bytes:
+            self.scratch = runtime.Memory(program.scratch_bytes, f"variables of {program.name}")
+            program.scratch_at = self.scratch.address
+
+    def __call__(self, slots: list, storages: list) -> object:
+        for read in self.hidden:
+            slots.append(read())
+        if self.launches:
+            self.compiled.call(slots, storages)
+        if not self.results:
+            return None
+        first = self.results[0][1]
+        last = self.results[-1][1] + 8
+        data = self.scratch.read(first, last - first)
+        values = [runtime.unpack(dtype, data[at - first:at - first + dtype.bytes]) for dtype, at in self.results]
+        return self.shape(values)
+
+
+class Kernel(_Function):
+    """A `@qd.kernel`."""
+
+    def __init__(self, function: Callable):
+        super().__init__(function)
+        self._specialised: dict[tuple, Specialised] = {}
+        self._generation = -1
+        self._kinds: list | None = None
+        for name, parameter in self.signature.parameters.items():
+            self._check_parameter(name, parameter)
+
+    def _check_parameter(self, name: str, parameter: inspect.Parameter) -> None:
+        def refuse(text: str) -> QuadrantsSyntaxError:
+            return QuadrantsSyntaxError.at(text, place=self.place())
+        if parameter.kind is parameter.VAR_KEYWORD:
+            raise refuse("Quadrants kernels do not support variable keyword parameters (i.e., **kwargs)")
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            raise refuse("Quadrants kernels do not support variable positional parameters (i.e., *args)")
+        if parameter.default is not parameter.empty:
+            raise refuse("Quadrants kernels do not support default values for arguments")
+        if parameter.annotation is parameter.empty and name != "self":
+            raise refuse("Quadrants kernels parameters must be type annotated")
+
+    @property
+    def kinds(self) -> list:
+        """How each parameter is passed."""
+        if self._kinds is None:
+            found = []
+            for position, name in enumerate(self.signature.parameters):
+                if name == "self" and position == 0 and name not in self.annotations:
+                    found.append(annotations.TemplateKind())
+                else:
+                    found.append(annotations.kind_of(name, position, self.annotations.get(name), self.__name__))
+            self._kinds = found
+        return self._kinds
+
+    def __call__(self, *arguments, **keywords):
+        if task.active():
+            raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix="make it a @qd.func to inline it")
+        if keywords or len(arguments) != len(self.signature.parameters):
+            arguments = self._bound(arguments, keywords)
+        if self._generation != runtime.Runtime.generation:
+            runtime.check()
+            self._specialised.clear()
+            self._kinds, self._generation = None, runtime.Runtime.generation
+        kinds = self.kinds
+        key = tuple([kind.key(value) for kind, value in zip(kinds, arguments)])
+        found = self._specialised.get(key)
+        if found is None or not session.is_current(found.running):
+            runtime.check()
+            with errors.at_boundary():
+                found = self._specialised[key] = self._specialise(arguments)
+        slots: list = []
+        storages: list = []
+        for kind, value in zip(kinds, arguments):
+            kind.read(value, slots, storages)
+        return found(slots, storages)
+
+    def _bound(self, arguments: tuple, keywords: dict) -> tuple:
+        try:
+            return tuple(self.signature.bind(*arguments, **keywords).arguments.values())
+        except TypeError as error:
+            raise QuadrantsSyntaxError(f"{self.__name__}: {error}") from None
+
+    # --- compiling ---
+
+    def _specialise(self, arguments: tuple) -> Specialised:
+        typed = [kind.typed(value) for kind, value in zip(self.kinds, arguments)]
+        made: list = []
+
+        def body(*values):
+            program = task.Program(trace.symbol(self.__name__), trace.host())
+            made.append(program)
+            config = runtime.check()
+            program.debug, program.unrolling_limit = config.debug, config.unrolling_limit
+            with task.tracing(program), rules.using(types.RULES):
+                program.open()
+                returned = self.rewritten(*values)
+                self._leave(program, returned)
+                program.finish()
+        traced = trace.trace_host(trace.symbol(self.__name__), body, typed)
+        program = made[0]
+        return Specialised(compile.compile(traced), program, program.results, program.shape)
+
+    def _leave(self, program: task.Program, value: object) -> None:
+        """Store what the kernel returns where Python finds it."""
+        wanted = self.annotations.get("return")
+        if value is None:
+            if wanted is not None and wanted is not type(None) and "return" in self.annotations:
+                raise QuadrantsSyntaxError.at("Kernel has a return type but does not have a return statement",
+                                              place=self.place())
+            program.results, program.shape = [], None
+            return
+        if wanted is None:
+            raise QuadrantsSyntaxError.at("A kernel with a return value must be annotated with a return type, e.g. "
+                                          "def func() -> qd.f32", place=self.place())
+        wanted = wanted.__args__ if getattr(wanted, "__origin__", None) is tuple else wanted
+        parts = [(value, wanted)]
+        if isinstance(wanted, tuple):
+            values = value if isinstance(value, tuple) else (value,)
+            if len(values) != len(wanted):
+                raise QuadrantsCompilationError.at(f"the kernel returns {len(values)} values, and {len(wanted)} are annotated",
+                                                   place=self.place())
+            parts = list(zip(values, wanted))
+        numbers, makers = [], []
+        for part, annotation in parts:
+            taken, maker = self._result(part, annotation)
+            makers.append((len(taken), maker))
+            numbers += taken
+        offset = program.reserve(8 * len(numbers))
+        program.task.effect()
+        program.results = []
+        for k, (dtype, number) in enumerate(numbers):
+            at = offset + 8 * k
+            pointer = task.Pointer(dtype.core, program.scratch_address(at), task.AddressSpace.gmem)
+            pointer.store(dtype.core(number))
+            program.results.append((dtype, at))
+
+        def shape(values: list) -> object:
+            remaining = iter(values)
+            made = tuple(maker([next(remaining) for _ in range(count)]) for count, maker in makers)
+            return made if isinstance(wanted, tuple) else made[0]
+        program.shape = shape
+
+    def _result(self, value: object, annotation: object) -> tuple[list, Callable]:
+        value = hooks.copied(value)
+        if isinstance(annotation, MatrixAnnotation):
+            if not isinstance(value, Matrix) or value.shape != annotation.element_shape:
+                raise QuadrantsTypeError.at(f"the kernel returns a {annotation}", place=self.place())
+            dtype = annotation.dtype or types.Defaults.fp
+            return [(dtype, types.number(value_of(entry))) for entry in value.entries], \
+                lambda numbers: Matrix(numbers, shape=annotation.element_shape)
+        dtype = types.of(annotation)
+        if dtype is None:
+            raise QuadrantsSyntaxError.at(f"{annotation!r} is no type that a kernel can return", place=self.place())
+        number = types.number(value)
+        if number is None:
+            raise QuadrantsTypeError.at(f"the kernel returns a {dtype}, and this is {type(value).__name__}",
+                                        place=self.place())
+        return [(dtype, number)], lambda numbers: numbers[0]
+
+
+def kernel(function: Callable | None = None, **_options) -> Kernel:
+    """A function whose outermost loops run on the device, a thread an iteration."""
+    return kernel if function is None else Kernel(function)
+
+
+def func(function: Callable | None = None, *, requires_top_level: bool = False):
+    """A function that kernels and other funcs call; it becomes part of them."""
+    if function is None:
+        return lambda found: Func(found, requires_top_level)
+    return Func(function, requires_top_level)
+
+
+def real_func(function: Callable) -> RealFunc:
+    """A func that may return early."""
+    return RealFunc(function)
+
+
+def data_oriented(cls: type) -> type:
+    """A class whose methods may be kernels: attributes that are numbers are known while compiling."""
+    cls._data_oriented = True
+    return cls

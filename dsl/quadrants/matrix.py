@@ -1,0 +1,425 @@
+"""Vectors and matrices: numbers in one or two dimensions, computed element by element.
+
+A matrix value holds its numbers; a matrix variable, field element or array element holds their places, so that it can be
+assigned, as a whole or by element, and indexed at run time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Sequence
+
+from dsl.core.dtypes import Int32, Numeric, is_dynamic
+from dsl.core.value import operate
+from dsl.quadrants import dtypes as types
+from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.lvalue import Element, Lvalue, Storage, Variable, value_of
+from dsl.quadrants.task import active
+
+_SWIZZLES = ("xyzw", "rgba", "stpq")
+
+
+class Matrix:
+    """`shape` is (n,) of a vector and (n, m) of a matrix; `entries` its numbers or their places, row by row.
+
+    `at`: the place of the entry of a run-time number, where the entries lie in memory.
+    """
+
+    def __init__(self, arr, dt: object = None, *, shape: tuple[int, ...] | None = None, at: Callable | None = None):
+        if shape is None:
+            arr, shape = _parsed(arr)
+        dtype = types.of(dt) if dt is not None else None
+        self.entries = list(arr) if dtype is None else [dtype(value_of(entry)) for entry in arr]
+        self._shape, self._at = tuple(shape), at
+
+    # --- shape ---
+
+    @property
+    def n(self) -> int:
+        return self._shape[0]
+
+    @property
+    def m(self) -> int:
+        return self._shape[1] if len(self._shape) > 1 else 1
+
+    @property
+    def ndim(self) -> int:
+        return len(self._shape)
+
+    def get_shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    shape = property(get_shape)
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def parts(self) -> list:
+        """The numbers of a vector, the rows of a matrix."""
+        if len(self._shape) == 1:
+            return list(self.entries)
+        return [Vector(self.entries[row * self.m:(row + 1) * self.m]) for row in range(self.n)]
+
+    def __iter__(self):
+        return iter(self.parts())
+
+    def like(self, entries: Sequence) -> Matrix:
+        """A value of this shape."""
+        return Matrix(entries, shape=self._shape)
+
+    # --- places ---
+
+    def load(self) -> Matrix:
+        """The value, with every place read."""
+        return self.like([value_of(entry) for entry in self.entries])
+
+    def variable(self) -> Matrix:
+        """A new variable with this value. Its numbers have one type: the common one of the entries."""
+        numbers = [types.number(value_of(entry)) for entry in self.entries]
+        core = type(numbers[0])
+        for number in numbers[1:]:
+            core = types.promote(core, type(number))
+        storage = Storage(core, len(numbers))
+        made = Matrix([Variable(core, None, storage, k) for k in range(len(numbers))], shape=self._shape,
+                      at=lambda index: Variable(core, None, storage, index))
+        made.store(numbers)
+        return made
+
+    def store(self, value: object) -> None:
+        """Assign every element; a number goes to all."""
+        entries = [value_of(entry) for entry in _entries_like(self, value)]
+        for place, entry in zip(self.entries, entries):
+            if not isinstance(place, Lvalue):
+                raise QuadrantsSyntaxError.at("a vector or matrix value cannot be assigned", fix="assign it to a variable "
+                                              "first")
+            place.store(entry)
+
+    def augment(self, name: str, value: object) -> None:
+        from dsl.quadrants import hooks
+        entries = [value_of(entry) for entry in _entries_like(self, value)]
+        for place, entry in zip(self.entries, entries):
+            hooks.augment(name, place, entry)
+
+    def __getitem__(self, key: object) -> object:
+        keys = key if isinstance(key, tuple) else tuple(key.entries) if isinstance(key, Matrix) else (key,)
+        keys = tuple(_index(part) for part in keys)
+        if any(isinstance(part, slice) for part in keys):
+            return self._sliced(keys)
+        if len(keys) == 1 and len(self._shape) == 2 and not is_dynamic(keys[0]):
+            return self.parts()[keys[0]]
+        if len(keys) != len(self._shape):
+            raise QuadrantsIndexError.at(f"a {'vector' if self.ndim == 1 else 'matrix'} takes {self.ndim} "
+                                         f"ind{'ex' if self.ndim == 1 else 'ices'}, and got {len(keys)}")
+        if not any(map(is_dynamic, keys)):
+            for part, extent in zip(keys, self._shape):
+                if not -extent <= part < extent:
+                    raise QuadrantsIndexError.at(f"index {part} is out of bounds of an axis of {extent}")
+            flat = 0
+            for part, extent in zip(keys, self._shape):
+                flat = flat * extent + part % extent
+            return self.entries[flat]
+        flat = types.number(keys[0])
+        for part, extent in zip(keys[1:], self._shape[1:]):
+            flat = operate("add", operate("mul", flat, Int32(extent)), types.number(part))
+        if self._at is not None:
+            return self._at(flat)
+        return self.variable()._at(flat)
+
+    def _sliced(self, keys: tuple) -> Matrix:
+        chosen = [list(range(*part.indices(extent))) if isinstance(part, slice) else [part]
+                  for part, extent in zip(keys, self._shape)]
+        flat = [sum(part * math.prod(self._shape[axis + 1:]) for axis, part in enumerate(each))
+                for each in itertools.product(*chosen)]
+        shape = tuple(len(part) for part, key in zip(chosen, keys) if isinstance(key, slice))
+        return Matrix([self.entries[position] for position in flat], shape=shape)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """In Python: values of a matrix are plain numbers there."""
+        place = self[key]
+        if isinstance(place, (Lvalue, Matrix)) and active():
+            place.store(value)
+            return
+        keys = tuple(int(part) for part in (key if isinstance(key, tuple) else (key,)))
+        flat = 0
+        for part, extent in zip(keys, self._shape):
+            flat = flat * extent + part % extent
+        self.entries[flat] = value
+
+    def __getattr__(self, name: str):
+        for letters in _SWIZZLES:
+            if name and set(name) <= set(letters[:self.__dict__.get("_shape", (0,))[0]]):
+                found = [self.entries[letters.index(letter)] for letter in name]
+                return found[0] if len(found) == 1 else Vector(found)
+        raise AttributeError(f"'Matrix' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        for letters in _SWIZZLES:
+            if set(name) <= set(letters):
+                for letter, part in zip(name, [value] if len(name) == 1 else list(value)):
+                    self[letters.index(letter)] = part
+                return
+        object.__setattr__(self, name, value)
+
+    # --- arithmetic ---
+
+    def map(self, function: Callable) -> Matrix:
+        return self.like([function(value_of(entry)) for entry in self.entries])
+
+    def __matmul__(self, other):
+        if not isinstance(other, Matrix) or self.ndim == 1 and other.ndim == 1 and self.n != other.n:
+            raise QuadrantsTypeError.at("`@` takes two matrices whose inner extents agree")
+        left, right = self.load(), other.load()
+        inner = left.m if left.ndim == 2 else left.n
+        if left.ndim == 1 and right.ndim == 1:
+            return left.dot(right)
+        if inner != right.n:
+            raise QuadrantsTypeError.at(f"`@` of {left._shape} and {right._shape}: the inner extents differ")
+        rows, columns = (left.n if left.ndim == 2 else 1), right.m
+        entries = [_sum(left.entries[i * inner + k] * right.entries[k * columns + j] for k in range(inner))
+                   for i in range(rows) for j in range(columns)]
+        shape = (rows, columns) if right.ndim == 2 else (rows,)
+        return Matrix(entries, shape=shape)
+
+    def sum(self):
+        return _sum(value_of(entry) for entry in self.entries)
+
+    def dot(self, other: Matrix):
+        return (self * other).sum()
+
+    def cross(self, other: Matrix):
+        a, b = self.load().entries, other.load().entries
+        if self.n == 2:
+            return a[0] * b[1] - a[1] * b[0]
+        return Vector([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+    def outer_product(self, other: Matrix):
+        return Matrix([[a * b for b in other.load().entries] for a in self.load().entries])
+
+    def norm_sqr(self):
+        return (self * self).sum()
+
+    def norm(self, eps=0):
+        from dsl.quadrants import ops
+        return ops.sqrt(self.norm_sqr() + eps) if eps else ops.sqrt(self.norm_sqr())
+
+    def normalized(self, eps=0):
+        return self / (self.norm() + eps)
+
+    def transpose(self):
+        return Matrix([self.entries[i * self.m + j] for j in range(self.m) for i in range(self.n)],
+                      shape=(self.m, self.n)).load()
+
+    def trace(self):
+        return _sum(value_of(self.entries[i * self.m + i]) for i in range(self.n))
+
+    def determinant(self):
+        return _determinant([[value_of(self.entries[i * self.m + j]) for j in range(self.m)] for i in range(self.n)])
+
+    def max(self):
+        from dsl.quadrants import ops
+        return _reduce(ops.max, self.load().entries)
+
+    def min(self):
+        from dsl.quadrants import ops
+        return _reduce(ops.min, self.load().entries)
+
+    def any(self):
+        return _reduce(operator.or_, [_as_bool(entry) for entry in self.load().entries])
+
+    def all(self):
+        return _reduce(operator.and_, [_as_bool(entry) for entry in self.load().entries])
+
+    def cast(self, dtype):
+        return self.map(types.of(dtype))
+
+    def fill(self, value: object) -> None:
+        if active():
+            self.store(value)
+        else:
+            self.entries[:] = [value] * len(self.entries)
+
+    # --- Python ---
+
+    def to_list(self) -> list:
+        return [list(part) if isinstance(part, Matrix) else part for part in self.parts()]
+
+    def to_numpy(self):
+        import numpy
+        return numpy.array(self.to_list())
+
+    def __array__(self, dtype=None, copy=None):
+        made = self.to_numpy()
+        return made if dtype is None else made.astype(dtype)
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self.parts()))}]"
+
+    __str__ = __repr__
+    __hash__ = object.__hash__
+
+    # --- makers ---
+
+    @staticmethod
+    def zero(dt, n, m=None):
+        return _filled(dt, 0, n, m)
+
+    @staticmethod
+    def one(dt, n, m=None):
+        return _filled(dt, 1, n, m)
+
+    @staticmethod
+    def identity(dt, n):
+        return Matrix([[types.of(dt)(int(i == j)) for j in range(n)] for i in range(n)])
+
+    @staticmethod
+    def unit(n, i, dt=None):
+        return Vector([int(k == i) for k in range(n)], dt)
+
+    @staticmethod
+    def rows(rows):
+        return Matrix([list(row) for row in rows])
+
+    @staticmethod
+    def cols(columns):
+        return Matrix([list(row) for row in columns]).transpose()
+
+    @staticmethod
+    def field(n, m, dtype, shape=None, **options):
+        from dsl.quadrants.field import matrix_field
+        return matrix_field((n, m), dtype, shape, **options)
+
+    @staticmethod
+    def ndarray(n, m, dtype, shape):
+        from dsl.quadrants.ndarray import matrix_ndarray
+        return matrix_ndarray((n, m), dtype, shape)
+
+
+def _filled(dt, value, n, m):
+    shape = (n,) if m is None else (n, m)
+    return Matrix([types.of(dt)(value)] * math.prod(shape), shape=shape)
+
+
+class _VectorMaker:
+    """`qd.Vector`: makes matrices of one dimension."""
+
+    def __call__(self, arr, dt=None, **_options) -> Matrix:
+        return Vector(arr, dt)
+
+    @staticmethod
+    def field(n, dtype, shape=None, **options):
+        from dsl.quadrants.field import matrix_field
+        return matrix_field((n,), dtype, shape, **options)
+
+    @staticmethod
+    def ndarray(n, dtype, shape):
+        from dsl.quadrants.ndarray import matrix_ndarray
+        return matrix_ndarray((n,), dtype, shape)
+
+    zero, one, unit = Matrix.zero, Matrix.one, Matrix.unit
+
+    def __instancecheck__(self, value) -> bool:
+        return isinstance(value, Matrix)
+
+
+vector_maker = _VectorMaker()
+
+
+def Vector(arr, dt: object = None) -> Matrix:
+    """A vector of the numbers of `arr`."""
+    arr, shape = _parsed(arr)
+    return Matrix(arr, dt, shape=shape)
+
+
+def _parsed(arr) -> tuple[list, tuple[int, ...]]:
+    """The entries and the shape of a nested list, a numpy array or a matrix."""
+    if isinstance(arr, Matrix):
+        return [value_of(entry) for entry in arr.entries], arr._shape
+    if isinstance(arr, int):
+        return [0] * arr, (arr,)
+    arr = arr.tolist() if hasattr(arr, "tolist") else list(arr)
+    rows = [list(row.entries) if isinstance(row, Matrix) else list(row) for row in arr
+            if isinstance(row, (list, tuple, Matrix))]
+    if rows and len(rows) == len(arr):
+        if len({len(row) for row in rows}) > 1:
+            raise QuadrantsTypeError.at("the rows of a matrix have one length")
+        return [value_of(entry) for row in rows for entry in row], (len(rows), len(rows[0]))
+    return [value_of(entry) for entry in arr], (len(arr),)
+
+
+def _index(part: object) -> object:
+    part = value_of(part)
+    if isinstance(part, slice):
+        return part
+    if isinstance(part, Numeric):
+        if part.is_float:
+            raise QuadrantsTypeError.at("an index is an integer, and this is a float")
+        return Int32(part) if is_dynamic(part) else int(part.value)
+    return operator.index(part)
+
+
+def _entries_like(matrix: Matrix, value: object) -> list:
+    """The entries of `value` for an operation with `matrix`; a number is repeated. None of other things."""
+    if isinstance(value, (list, tuple)):
+        value = Matrix(value)
+    if isinstance(value, Matrix):
+        if len(value.entries) != len(matrix.entries):
+            raise QuadrantsTypeError.at(f"shapes {matrix._shape} and {value._shape} do not agree")
+        return value.entries
+    if types.number(value_of(value)) is None:
+        raise QuadrantsTypeError.at(f"a matrix and {type(value).__name__} have no common elements")
+    return [value] * len(matrix.entries)
+
+
+def _reduce(function: Callable, values: Sequence):
+    result = values[0]
+    for value in values[1:]:
+        result = function(result, value)
+    return result
+
+
+def _sum(values):
+    return _reduce(operator.add, list(values))
+
+
+def _as_bool(value: object) -> object:
+    return value != 0
+
+
+def _determinant(rows: list[list]):
+    if len(rows) == 1:
+        return rows[0][0]
+    return _sum((-1) ** j * rows[0][j] * _determinant([row[:j] + row[j + 1:] for row in rows[1:]])
+                for j in range(len(rows)))
+
+
+def _elementwise(name: str):
+    python = getattr(operator, f"__{name}__")
+
+    def method(self, other):
+        entries = [value_of(entry) for entry in _entries_like(self, other)]
+        shape = other._shape if isinstance(other, Matrix) and other.ndim > self.ndim else self._shape
+        return Matrix([python(value_of(a), b) for a, b in zip(self.entries, entries)], shape=shape)
+
+    def reflected(self, other):
+        entries = [value_of(entry) for entry in _entries_like(self, other)]
+        return self.like([python(a, value_of(b)) for a, b in zip(entries, self.entries)])
+    return method, reflected
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    _method, _reflected = _elementwise(_name)
+    setattr(Matrix, f"__{_name}__", _method)
+    setattr(Matrix, f"__r{_name}__", _reflected)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Matrix, f"__{_name}__", _elementwise(_name)[0])
+for _name in ("neg", "pos", "invert", "abs"):
+    setattr(Matrix, f"__{_name}__", lambda self, python=getattr(operator, f"__{_name}__"): self.map(python))
+
+
+def in_memory(pointer, shape: tuple[int, ...]) -> Matrix:
+    """The matrix whose entries lie one after the other from `pointer` on."""
+    count = math.prod(shape)
+    return Matrix([Element(pointer + k) for k in range(count)], shape=shape,
+                  at=lambda index: Element(pointer + index))

@@ -1,0 +1,97 @@
+"""Arrays that are passed to kernels: qd.ndarray, numpy and torch, and what a kernel sees of them."""
+
+from __future__ import annotations
+
+import math
+
+from dsl.core.dtypes import Int32, Int64
+from dsl.core.pointer import AddressSpace, Pointer
+from dsl.quadrants import runtime, dtypes as types
+from dsl.quadrants.dense import Dense, Indexed
+from dsl.quadrants.errors import QuadrantsRuntimeError
+from dsl.quadrants.field import _shaped
+from dsl.quadrants.task import program
+
+
+class Ndarray(Dense):
+    """An array on the device."""
+
+    label = "ndarray"
+
+
+class ScalarNdarray(Ndarray):
+    """An array of numbers."""
+
+
+class MatrixNdarray(Ndarray):
+    """An array of vectors or matrices."""
+
+
+def ndarray(dtype, shape, needs_grad: bool = False, **_options) -> Ndarray:
+    """An array of `dtype` (a number, vector or matrix type), zeroed."""
+    if hasattr(dtype, "element_shape"):
+        return matrix_ndarray(dtype.element_shape, dtype.dtype, shape)
+    return _made(ScalarNdarray, dtype, shape, ())
+
+
+def matrix_ndarray(element_shape: tuple[int, ...], dtype, shape) -> Ndarray:
+    return _made(MatrixNdarray, dtype, shape, element_shape)
+
+
+def _made(kind: type, dtype, shape, element_shape: tuple) -> Ndarray:
+    if runtime.Runtime.config is None:
+        raise QuadrantsRuntimeError("arrays are made after qd.init()")
+    return kind(dtype, _shaped(shape), element_shape)
+
+
+class ArrayView(Indexed):
+    """An array argument while tracing: its extents are run-time values."""
+
+    def __init__(self, pointer: Pointer, dtype: types.DataType, shape: tuple, strides: tuple | None,
+                 element_shape: tuple[int, ...]):
+        self._pointer, self.element_type, self.shape, self.strides = pointer, dtype, shape, strides
+        self.element_shape = element_shape
+
+    @property
+    def dtype(self) -> types.DataType:
+        return self.element_type
+
+    def base(self) -> Pointer:
+        program().task
+        return self._pointer
+
+    def __getitem__(self, key: object) -> object:
+        return self.element(key)
+
+    __hash__ = object.__hash__
+
+
+class ArrayType:
+    """How an array is passed: a pointer, an extent an axis and, where it is not row-major, a stride an axis."""
+
+    def __init__(self, dtype: types.DataType, rank: int, element_shape: tuple[int, ...], row_major: bool):
+        self.dtype, self.rank, self.element_shape, self.row_major = dtype, rank, element_shape, row_major
+
+    def slot_formats(self) -> str:
+        return "P" + "i" * self.rank + ("" if self.row_major else "q" * self.rank)
+
+    def rebuild(self, values) -> ArrayView:
+        pointer = Pointer(self.dtype.core, values[0], AddressSpace.gmem)
+        shape = tuple(map(Int32, values[1:1 + self.rank]))
+        strides = None if self.row_major else tuple(map(Int64, values[1 + self.rank:]))
+        return ArrayView(pointer, self.dtype, shape, strides, self.element_shape)
+
+
+def row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether `strides` (in elements) are those of an array without gaps whose last index is the fastest."""
+    step = 1
+    for extent, stride in zip(reversed(shape), reversed(strides)):
+        if extent > 1 and stride != step:
+            return False
+        step *= extent
+    return True
+
+
+def span_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Elements between the first and the last one, both included."""
+    return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides)) if math.prod(shape) else 0

@@ -1,0 +1,226 @@
+"""Functions on numbers, vectors and matrices: in kernels on run-time values, in Python on Python's numbers."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+
+from dsl.core import arith, elementary, mlir
+from dsl.core.dtypes import Boolean, Float32, Numeric, is_dynamic
+from dsl.core.value import operate, select as core_select
+from dsl.quadrants import dtypes as types
+from dsl.quadrants.errors import QuadrantsTypeError
+from dsl.quadrants.lvalue import Lvalue, value_of
+from dsl.quadrants.matrix import Matrix, _entries_like
+
+
+def _mapped(function: Callable, x: object, *others: object) -> object:
+    """`function` of numbers, or of every element where one of its arguments is a matrix."""
+    arguments = (x, *others)
+    shaped = next((argument for argument in arguments if isinstance(argument, Matrix)), None)
+    if shaped is None:
+        return function(*map(value_of, arguments))
+    columns = [[value_of(entry) for entry in _entries_like(shaped, argument)] for argument in arguments]
+    return shaped.like([function(*row) for row in zip(*columns)])
+
+
+def _is_traced(*values: object) -> bool:
+    return any(isinstance(value, Numeric) for value in values)
+
+
+def _number(value: object, name: str) -> Numeric:
+    number = types.number(value)
+    if number is None:
+        raise QuadrantsTypeError.at(f"{name} takes numbers, and got {type(value).__name__}")
+    return number
+
+
+def _float(value: object, name: str) -> Numeric:
+    number = _number(value, name)
+    return number if number.is_float else types.Defaults.fp.core(number)
+
+
+# --- types -----------------------------------------------------------------------------------------------------------
+
+
+def cast(x, dtype):
+    """`x` as a `dtype`: floats are truncated to integers, which wrap."""
+    found = types.of(dtype)
+    if found is None:
+        raise QuadrantsTypeError.at(f"{dtype!r} is no element type", fix="for example qd.f32")
+
+    def convert(value):
+        if _is_traced(value):
+            return found.core(value)
+        from dsl.quadrants import task
+        if task.active():
+            number = types.number(value)
+            if number is None:
+                raise QuadrantsTypeError.at(f"{type(value).__name__} cannot be cast to {found}")
+            literal = isinstance(value, int) and not isinstance(value, bool)
+            return types.dynamic(found.core(found.core.wrapped(value) if literal and found.core.is_integer else
+                                            found.core(value) if literal else number))
+        from dsl.quadrants.runtime import pack, unpack
+        return unpack(found, pack(found, value))
+    if not isinstance(x, Matrix) and isinstance(x, int) and not isinstance(x, bool):
+        return convert(x)
+    return _mapped(convert, x)
+
+
+def bit_cast(x, dtype):
+    """The bits of `x` read as a `dtype` of the same width."""
+    return _mapped(lambda value: _number(value, "bit_cast").bitcast(types.of(dtype).core), x)
+
+
+def int_(x=0):
+    return cast(x, types.Defaults.ip) if not isinstance(x, (str, bytes)) else int(x)
+
+
+def float_(x=0.0):
+    return cast(x, types.Defaults.fp) if not isinstance(x, (str, bytes)) else float(x)
+
+
+def bool_(x=False):
+    return cast(x, types.u1)
+
+
+# --- one argument ----------------------------------------------------------------------------------------------------
+
+
+def _unary(name: str, python: Callable, emit: Callable):
+    def function(x):
+        def one(value):
+            from dsl.quadrants import task
+            return emit(_float(value, name)) if task.active() else python(value)
+        return _mapped(one, x)
+    function.__name__, function.__doc__ = name, f"`{name}(x)` of a number, or of every element."
+    return function
+
+
+def _intrinsic(name: str):
+    def emit(value: Numeric) -> Numeric:
+        return type(value)(mlir.intrinsic(f"llvm.{name}.{value.ir_type()}", value.ir_type(), value.ir()))
+    return emit
+
+
+def _elementary(name: str):
+    return lambda value: type(value)(elementary.call(name, value.ir()))
+
+
+sqrt = _unary("sqrt", math.sqrt, _intrinsic("sqrt"))
+rsqrt = _unary("rsqrt", lambda x: 1 / math.sqrt(x), lambda value: operate("truediv", type(value)(1.0), _intrinsic("sqrt")(value)))
+sin, cos, tan, asin, acos, tanh, exp, log = (
+    _unary(name, getattr(math, name), _elementary(name)) for name in ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log"))
+
+
+def _rounding(name: str, python: Callable, intrinsic: str):
+    def function(x, dtype=None):
+        def one(value):
+            number = types.number(value)
+            made = number if number is not None and number.is_integer else \
+                _intrinsic(intrinsic)(number) if _is_traced(value) else python(value)
+            return made if dtype is None else cast(made, dtype)
+        return _mapped(one, x)
+    function.__name__, function.__doc__ = name, f"`{name}(x)`, a float unless `dtype` says otherwise."
+    return function
+
+
+floor, ceil = _rounding("floor", math.floor, "floor"), _rounding("ceil", math.ceil, "ceil")
+round = _rounding("round", builtins.round, "rint")
+
+
+def abs(x):
+    """The absolute value."""
+    return _mapped(builtins.abs, x)
+
+
+def logical_not(x):
+    """`not x` as u1."""
+    return _mapped(lambda value: Boolean(operate("eq", _number(value, "not"), 0)), x)
+
+
+# --- two and three ---------------------------------------------------------------------------------------------------
+
+
+def _extreme(name: str):
+    python = getattr(builtins, name)
+
+    def two(a, b):
+        return operate(name, a, b) if _is_traced(a, b) else python(a, b)
+
+    def function(*values):
+        if len(values) == 1:
+            values = tuple(values[0].parts() if isinstance(values[0], Matrix) else values[0])
+        result = values[0]
+        for value in values[1:]:
+            result = _mapped(two, result, value)
+        return value_of(result)
+    function.__name__, function.__doc__ = name, f"The {name}imum of numbers, or of every element."
+    return function
+
+
+max, min = _extreme("max"), _extreme("min")
+
+
+def pow(base, exponent):
+    """`base ** exponent`."""
+    return _mapped(lambda a, b: a ** b, base, exponent)
+
+
+def atan2(x1, x2):
+    """The angle of the point (x2, x1)."""
+    def one(a, b):
+        if not _is_traced(a, b):
+            return math.atan2(a, b)
+        core = types.promote(type(_float(a, "atan2")), type(_float(b, "atan2")))
+        return core(elementary.call("atan2", core(types.number(a)).ir(), core(types.number(b)).ir()))
+    return _mapped(one, x1, x2)
+
+
+def _truncating(name: str, place: int, python: Callable):
+    def function(x1, x2):
+        def one(a, b):
+            if not _is_traced(a, b):
+                return python(a, b)
+            a, b = _number(a, name), _number(b, name)
+            core = types.promote(type(a), type(b))
+            a, b = core(a), core(b)
+            if core.is_float:
+                return operate("truediv", a, b) if place == 0 else core(elementary.call("fmod", a.ir(), b.ir()))
+            return core(arith.divide_truncating(a.ir(), b.ir(), core.signed)[place])
+        return _mapped(one, x1, x2)
+    function.__name__, function.__doc__ = name, f"`{name}(x, y)` as C divides: towards zero."
+    return function
+
+
+raw_div = _truncating("raw_div", 0, lambda a, b: int(a / b) if isinstance(a, int) and isinstance(b, int) else a / b)
+raw_mod = _truncating("raw_mod", 1, math.fmod)
+
+
+def bit_shr(x1, x2):
+    """`x1 >> x2` with zeros coming in."""
+    def one(a, b):
+        a, b = _number(a, "bit_shr"), _number(b, "bit_shr")
+        return type(a)(arith.shift("shr", a.ir(), type(a)(b).ir(), False))
+    return _mapped(one, x1, x2)
+
+
+def select(cond, x1, x2):
+    """`x1` where `cond` is not zero, else `x2`: both are evaluated."""
+    def one(test, a, b):
+        if not _is_traced(test, a, b):
+            return a if test else b
+        core = types.promote(type(_number(a, "select")), type(_number(b, "select")))
+        return core_select(Boolean(_number(test, "select")), core(types.number(a)), core(types.number(b)))
+    return _mapped(one, cond, x1, x2)
+
+
+def zero(x):
+    """0 of the type and shape of `x`."""
+    return _mapped(lambda value: type(value)(0), x)
+
+
+def one(x):
+    """1 of the type and shape of `x`."""
+    return _mapped(lambda value: type(value)(1), x)

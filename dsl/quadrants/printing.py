@@ -1,0 +1,64 @@
+"""`print` and `assert` in kernels: C formats of the values' types, as quadrants 1.3.3 prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dsl.core import text as core_text, trace, mlir
+from dsl.core.dtypes import Boolean, Float64, Numeric, is_dynamic
+from dsl.core.failure import require
+from dsl.gpu import debug
+from dsl.quadrants import dtypes as types
+from dsl.quadrants.errors import QuadrantsTypeError
+from dsl.quadrants.lvalue import value_of
+from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.task import program
+
+
+def emit(values: tuple, sep: str, end: str) -> None:
+    """Print values, as the thread that gets here."""
+    leaves: list = []
+    form = _escaped(sep).join(spelled(value, leaves) for value in values) + _escaped(end)
+    program().task.effect()
+    debug.emit(form, leaves)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+def spelled(value: object, leaves: list, spec: str = "") -> str:
+    """The C format of a value; the numbers it takes go to `leaves`."""
+    from dsl.quadrants.expression import Text
+    value = value_of(value)
+    if isinstance(value, Text):
+        return "".join(_escaped(piece) if isinstance(piece, str) else spelled(piece[0], leaves, piece[1])
+                       for piece in value.pieces)
+    if isinstance(value, Matrix):
+        return "[" + ", ".join(spelled(part, leaves, spec) for part in value.parts()) + "]"
+    if isinstance(value, (list, tuple)):
+        marks = "[]" if isinstance(value, list) else "()"
+        return marks[0] + ", ".join(spelled(part, leaves, spec) for part in value) + marks[1]
+    if not isinstance(value, Numeric):
+        return _escaped(format(value, spec.lstrip("%")) if spec and not spec.startswith("%") else str(value))
+    if not is_dynamic(value):
+        value = types.dynamic(value)
+    conversion = spec.lstrip("%").rstrip("diufFgGeExXo")
+    if value.is_float:
+        leaves.append(Float64(value))
+        return f"%{conversion}{spec[-1] if spec and spec[-1] in 'fFgGeE' else 'f'}"
+    leaves.append(value)
+    wide = "ll" if type(value).width == 64 else ""
+    kind = spec[-1] if spec and spec[-1] in "xXo" else "d" if value.signed or type(value).width == 1 else "u"
+    return f"%{conversion}{wide}{kind}"
+
+
+def check(test: Callable, message: Callable, text: str) -> None:
+    """Stop the kernel where the test is zero."""
+    from dsl.quadrants.hooks import truth
+    flag = truth(test())
+    said = message()
+    program().task.effect()
+    if not is_dynamic(flag) and flag.value:
+        return
+    require(Boolean(flag), AssertionError, str(said) if said is not None else f"Assertion failed: {text}")

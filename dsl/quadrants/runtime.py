@@ -1,0 +1,166 @@
+"""qd.init, qd.reset, qd.sync: which device kernels run on, what `int` and `float` mean, and which fields still live."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from dataclasses import dataclass
+
+from dsl.launch import session
+from dsl.quadrants import dtypes as types
+from dsl.quadrants.errors import QuadrantsRuntimeError
+
+
+class Arch:
+    """A target: `cpu` is the embedded device, `cuda` and `gpu` the machine's GPU (or what the run maps it to)."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Arch.{self.name}"
+
+
+x64, arm64, cuda, amdgpu, metal, vulkan = map(Arch, ("x64", "arm64", "cuda", "amdgpu", "metal", "vulkan"))
+cpu = x64
+gpu = [cuda]
+python = Arch("python")
+
+
+@dataclass
+class Config:
+    """The options of qd.init that mean something here."""
+
+    arch: Arch = x64
+    default_ip: types.DataType = types.i32
+    default_fp: types.DataType = types.f32
+    debug: bool = False
+    print_full_traceback: bool = False
+    unrolling_limit: int = 32
+    short_circuit_operators: bool = True
+    random_seed: int = 0
+    fast_math: bool = True
+    offline_cache: bool = True
+
+
+# What only tells the real package how to compile or log.
+_IGNORED = {"advanced_optimization", "cfg_optimization", "check_out_of_bound", "cpu_max_num_threads", "cuda_stack_limit",
+            "debug_dump_path", "default_gpu_block_dim", "default_cpu_block_dim", "device_memory_GB",
+            "device_memory_fraction", "dynamic_index", "enable_fallback", "flatten_if", "gdb_trigger", "kernel_profiler",
+            "log_level", "make_block_local", "make_thread_local", "offline_cache_file_path", "opt_level",
+            "print_accessor_ir", "print_benchmark_stat", "print_ir", "print_kernel_llvm_ir", "print_kernel_asm",
+            "print_preprocessed_ir", "print_struct_llvm_ir", "raise_on_templated_floats", "require_version",
+            "real_matrix_scalarize", "saturating_grid_dim", "simplify_before_lower_access", "timeline", "use_llvm",
+            "verbose", "verbose_kernel_launches", "verbose_kernel_times", "demote_dense_struct_fors",
+            "lower_access", "move_loop_invariant_outside_if", "cache_loop_invariant_global_vars", "ir_dump", "force_scalarize_matrix",
+            "half2_vectorization", "ad_stack_size", "default_ad_stack_size", "ad_stack_experimental_enabled",
+            "demote_no_access_mesh_fors", "experimental_auto_mesh_local", "auto_mesh_local_default_occupacy",
+            "num_compile_threads", "vk_api_version", "src_ll_cache", "packed", "detect_read_only", "optimize_mesh_reordered_mapping",
+            "max_block_dim", "lazy_grad", "quant_opt_atomic_demotion", "quant_opt_store_fusion", "compile_time_check"}
+
+
+class Runtime:
+    """The state between `init` and `reset`. `generation` numbers them; things of another one are dead."""
+
+    config: Config | None = None
+    generation = 0
+    roots: list = []                       # fields that were placed or shaped in this generation
+
+
+def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **options) -> None:
+    """Begin anew. Raises KeyError for an option nobody knows."""
+    chosen = arch[0] if isinstance(arch, (list, tuple)) else arch or x64
+    known = {name: value for name, value in options.items() if hasattr(Config, name)}
+    for name in options:
+        if name not in known and name not in _IGNORED:
+            raise KeyError(f"Unrecognized keyword argument(s) for qd.init: {name}")
+    reset()
+    config = Config(chosen, types.of(default_ip or types.i32), types.of(default_fp or types.f32), **known)
+    Runtime.config = config
+    types.Defaults.ip, types.Defaults.fp = config.default_ip, config.default_fp
+    running = session.current()
+    if chosen in (x64, arm64) and running.device.kind == "cuda":
+        from dsl.launch import device
+        running.device = device.choose("emulator")
+
+
+def reset() -> None:
+    """Drop all fields and compiled kernels."""
+    Runtime.generation += 1
+    Runtime.config = None
+    Runtime.roots = []
+    types.Defaults.ip, types.Defaults.fp = types.i32, types.f32
+
+
+def sync() -> None:
+    """Wait for every kernel."""
+    session.current().device.sync()
+
+
+def check() -> Config:
+    """The configuration. Raises QuadrantsRuntimeError before qd.init."""
+    if Runtime.config is None:
+        raise QuadrantsRuntimeError("qd.init() has not been called, or qd.reset() has been since\n"
+                                    "fix: call qd.init(arch=qd.cpu) first")
+    return Runtime.config
+
+
+class Memory:
+    """Bytes on the device, zeroed; given back when this dies."""
+
+    def __init__(self, size_bytes: int, label: str):
+        self.device, self.size_bytes, self.generation = session.current().device, size_bytes, Runtime.generation
+        self.address = self.device.alloc(max(size_bytes, 8), label)
+        self.write(0, bytes(max(size_bytes, 8)))
+
+    def write(self, offset_bytes: int, data: bytes) -> None:
+        self.check()
+        if data:
+            self.device.copy(self.address + offset_bytes, _address_of(data), len(data))
+
+    def read(self, offset_bytes: int, size_bytes: int) -> bytes:
+        self.check()
+        sync()
+        buffer = ctypes.create_string_buffer(max(size_bytes, 1))
+        self.device.copy(ctypes.addressof(buffer), self.address + offset_bytes, size_bytes)
+        return buffer.raw[:size_bytes]
+
+    def copy_in(self, address: int, size_bytes: int) -> None:
+        self.check()
+        self.device.copy(self.address, address, size_bytes)
+
+    def copy_out(self, address: int, size_bytes: int) -> None:
+        self.check()
+        sync()
+        self.device.copy(address, self.address, size_bytes)
+
+    def check(self) -> None:
+        """Raise QuadrantsRuntimeError where qd.init or qd.reset has dropped this memory."""
+        if self.generation != Runtime.generation:
+            raise QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called after it was made\n"
+                                        "fix: make it again after qd.init()")
+
+    def __del__(self):
+        try:
+            self.device.free(self.address)
+        except Exception:                      # the interpreter or the device ends
+            pass
+
+
+def _address_of(data: bytes) -> int:
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
+
+
+def pack(dtype: types.DataType, value: object) -> bytes:
+    """A Python number as the bytes of `dtype`: floats are truncated for integers, which wrap."""
+    core = dtype.core
+    value = value.item() if hasattr(value, "item") else value
+    if core.is_integer:
+        value = core.wrapped(int(value)) if core.width > 1 else bool(value)
+    else:
+        value = core.constant_of(float(value))
+    return struct.pack("<" + core.format, value)
+
+
+def unpack(dtype: types.DataType, data: bytes) -> object:
+    return struct.unpack("<" + dtype.core.format, data)[0]

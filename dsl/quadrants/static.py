@@ -1,0 +1,63 @@
+"""qd.static and what else is decided while compiling."""
+
+from __future__ import annotations
+
+import types as python_types
+
+from dsl.core import output
+from dsl.core.dtypes import Numeric, is_dynamic
+from dsl.quadrants import dtypes as types
+from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from dsl.quadrants.iterate import Domain
+from dsl.quadrants.lvalue import Lvalue
+from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.task import LoopConfig, active, program
+
+_ALLOWED = (bool, int, float, range, list, tuple, enumerate, zip, map, filter, type(None), Domain,
+            python_types.FunctionType, python_types.MethodType)
+
+
+def static(x, *more):
+    """`x`, which is known while compiling; several give a list. Raises QuadrantsCompilationError for a run-time value."""
+    if more:
+        return [static(x), *map(static, more)]
+    if isinstance(x, (Lvalue, Numeric)) and (isinstance(x, Lvalue) or is_dynamic(x)):
+        raise QuadrantsCompilationError.at(
+            f"Input to qd.static must be compile-time constants or global pointers, instead of a run-time value of type "
+            f"{types.name_of(x) if isinstance(x, Numeric) else x.dtype}",
+            fix="pass it as a qd.Template argument, or drop qd.static to decide at run time")
+    if isinstance(x, Numeric):
+        return x.value
+    from dsl.quadrants.dense import Indexed
+    from dsl.quadrants.kernel import Func
+    if isinstance(x, _ALLOWED) or isinstance(x, (Indexed, Func, Matrix)) or type(x).__module__ == "numpy":
+        return x
+    if active():
+        raise QuadrantsCompilationError.at("Input to qd.static must be compile-time constants or global pointers, instead of "
+                                           f"{type(x).__name__}", fix="qd.static the number or condition that you take from it")
+    raise ValueError(f"Input to qd.static must be compile-time constants or global pointers, instead of {type(x)}")
+
+
+def static_assert(condition, message: str | None = None) -> None:
+    """Raise, while compiling, where `condition` is false."""
+    if isinstance(condition, Lvalue) or is_dynamic(condition):
+        raise QuadrantsTypeError.at("Static assert needs a condition known while compiling, and this is a run-time value",
+                                    fix="assert with debug=True checks at run time")
+    if not condition:
+        raise AssertionError(message or "static_assert failed")
+
+
+def static_print(*arguments, sep: str = " ", end: str = "\n") -> None:
+    """Print while compiling, once for each time the kernel is compiled."""
+    output.write(sep.join(str(argument) for argument in arguments) + end)
+
+
+def loop_config(*, block_dim: int | None = None, serialize: bool | None = None, parallelize: int | None = None,
+                bit_vectorize: bool | None = None, name: str | None = None, **unknown) -> None:
+    """Options of the next loop: `block_dim` threads a block, `serialize` for one thread. The others change no result."""
+    if unknown:
+        raise QuadrantsTypeError.at(f"loop_config() got an unexpected keyword argument '{next(iter(unknown))}'",
+                                    fix="loop_config(block_dim=, serialize=, parallelize=, bit_vectorize=, name=)")
+    if block_dim is not None and not (isinstance(block_dim, int) and 1 <= block_dim <= 1024):
+        raise QuadrantsTypeError.at(f"block_dim is a number of threads from 1 to 1024, and {block_dim!r} is none")
+    program().config = LoopConfig(block_dim or LoopConfig.block_dim, bool(serialize))

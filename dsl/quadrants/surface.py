@@ -1,0 +1,31 @@
+"""The grammars of kernels and funcs: core's rewriting with this surface's words and hooks."""
+
+from __future__ import annotations
+
+import builtins
+
+from dsl.quadrants import expression, hooks, iterate, ops
+from dsl.quadrants.grammar import QuadrantsGrammar, QuadrantsRewriter
+from dsl.quadrants.static import static
+
+_BUILTINS = {builtins.range: "range_", builtins.min: "min", builtins.max: "max", builtins.abs: "abs", builtins.int: "int_",
+             builtins.float: "float_", builtins.bool: "bool_", builtins.print: "print_", builtins.pow: "pow",
+             builtins.round: "round"}
+
+
+class _Hooks:
+    """Hooks under the names that rewritten code calls."""
+
+    def __getattr__(self, name: str):
+        value = next(getattr(module, name) for module in (hooks, expression, iterate, ops) if hasattr(module, name))
+        setattr(self, name, value)
+        return value
+
+
+class _RealGrammar(QuadrantsGrammar):
+    returns_anywhere = True
+
+
+_WORDS = {"hooks": _Hooks(), "static": (static,), "calls": _BUILTINS, "rewriter": QuadrantsRewriter}
+FUNC = QuadrantsGrammar(**_WORDS)
+REAL_FUNC = _RealGrammar(**_WORDS)
