@@ -13,11 +13,12 @@ from dsl.core.mlir import Value
 
 def call(name: str, *operands: Value) -> Value:
     """`name(*operands)` of C's math.h, for operands of one float type."""
-    from dsl.core import double, trace            # late: most programs need neither
+    from dsl.core import double, rules, trace            # late: most programs need none
     kept = operands[0].type
     if trace.in_kernel():
         wide = [Float64(arith.convert(value, mlir.f64, True, True)) for value in operands]
-        result = getattr(double, name)(*wide).ir()
+        with rules.using(rules.CUTE):                        # those `double` is written in
+            result = getattr(double, name)(*wide).ir()
     else:
         wide = kept if kept in (mlir.f32, mlir.f64) else mlir.f32
         symbol = name + ("f" if wide == mlir.f32 else "")

@@ -201,6 +201,11 @@ _failed: list[HostTrace | KernelTrace] = []
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_failed))       # not when the interpreter ends either
 
 
+def never_free(states: Sequence[KernelTrace]) -> None:
+    """Hold functions whose tracing has failed for good: see `tracing`."""
+    _failed.extend(states)
+
+
 @contextlib.contextmanager
 def tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
     """Trace into `state`. A function that fails is never freed: its half-made ops still use each other's values, and

@@ -172,7 +172,8 @@ class QuadrantsRewriter(Rewriter):
         body, target = self._fresh("body"), self._fresh("target")
         iterable = self._thunk(node.iter)
         call = self._hook("for_", node.iter, iterable, self._load(body), self._state(flags),
-                          self._places(node, assigned_in(node.body), flags), ast.Constant(len(targets)))
+                          self._places(node, assigned_in(node.body), flags), ast.Constant(len(targets)),
+                          ast.Constant(any(map(self._is_static_iter, ast.walk(node.iter)))))
         with self._scope(set(targets)):
             inner = [ast.copy_location(ast.Assign([node.target], self._load(target)), node.target),
                      *self._block(node.body, "dynamic")]

@@ -201,15 +201,16 @@ def unroll(iterable: object):
     return items
 
 
-def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets: int, stop: Callable | None = None) -> tuple:
+def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets: int, has_static: bool,
+         stop: Callable | None = None) -> tuple:
     """A `for`: a grid at the outermost scope, a loop elsewhere, unrolled where it is over something static."""
     current = program()
     config, current.config = current.config, LoopConfig()
     if current.is_top and not config.serialize:
-        domain = current.on_host(lambda: domain_of(evaluate()))
-        domain = domain_of(evaluate()) if domain is None else domain
+        domain = current.on_host(lambda: domain_of(evaluate(), has_static))
+        domain = domain_of(evaluate(), has_static) if domain is None else domain
     else:
-        domain = domain_of(evaluate())
+        domain = domain_of(evaluate(), has_static)
     if isinstance(domain, StaticIterable):
         for value in domain.static_items():
             state = body(value, *state)

@@ -72,9 +72,12 @@ class Domain:
         """How many iterations: an int, or an Int32 that may be negative for none."""
         total: object = 1
         for extent in self.extents():
-            total = extent if total == 1 and not is_dynamic(total) else operate("mul", types.number(total),
-                                                                               types.number(extent)) \
-                if is_dynamic(total) or is_dynamic(extent) else total * extent
+            if not is_dynamic(total) and not is_dynamic(extent):
+                total = total * extent
+            elif not is_dynamic(total) and total == 1:
+                total = extent
+            else:
+                total = operate("mul", types.number(total), types.number(extent))
         return Int32(total) if isinstance(total, Numeric) else total
 
     def count_on(self, program) -> object:
@@ -157,10 +160,12 @@ def grouped(iterable: object) -> Domain:
     return found.grouped()
 
 
-def domain_of(value: object) -> Domain | StaticIterable:
-    """What a `for` runs over."""
+def domain_of(value: object, has_static: bool = False) -> Domain | StaticIterable:
+    """What a `for` runs over; `has_static`: the author marked a part of the expression with qd.static."""
     if isinstance(value, (Domain, StaticIterable)):
         return value
+    if has_static and isinstance(value, (range, list, tuple, enumerate, zip, map, filter)):
+        return StaticIterable(value)
     if hasattr(value, "loop_domain"):
         return value.loop_domain()
     raise QuadrantsSyntaxError.at(f"a `for` runs over range, qd.ndrange, qd.grouped, a field or an array, and this is "

@@ -55,12 +55,12 @@ def cast(x, dtype):
             return found.core(value)
         from dsl.quadrants import task
         if task.active():
+            if type(value) is int:
+                return types.dynamic(found.core(found.core.wrapped(value) if found.core.is_integer else float(value)))
             number = types.number(value)
             if number is None:
                 raise QuadrantsTypeError.at(f"{type(value).__name__} cannot be cast to {found}")
-            literal = isinstance(value, int) and not isinstance(value, bool)
-            return types.dynamic(found.core(found.core.wrapped(value) if literal and found.core.is_integer else
-                                            found.core(value) if literal else number))
+            return types.dynamic(found.core(number))
         from dsl.quadrants.runtime import pack, unpack
         return unpack(found, pack(found, value))
     if not isinstance(x, Matrix) and isinstance(x, int) and not isinstance(x, bool):

@@ -245,6 +245,9 @@ def tracing(made: Program) -> Iterator[None]:
     _programs.append(made)
     try:
         yield
+    except BaseException:
+        trace.never_free(made.tasks)
+        raise
     finally:
         made.inside.close()
         _programs.pop()
