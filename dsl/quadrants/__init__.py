@@ -1,11 +1,12 @@
 """The Quadrants surface under upstream's names; `import quadrants as qd` finds it through dsl.alias. It only translates."""
 
-from dsl.quadrants import math, types
+from dsl.quadrants import extension, lang, math, types
 from dsl.quadrants.annotations import Template
 from dsl.quadrants.atomic import (atomic_add, atomic_and, atomic_cas, atomic_exchange, atomic_max, atomic_min, atomic_mul,
                                   atomic_or, atomic_sub, atomic_xor)
 from dsl.quadrants.errors import (QuadrantsAssertionError, QuadrantsCompilationError, QuadrantsIndexError, QuadrantsNameError,
                                   QuadrantsRuntimeError, QuadrantsRuntimeTypeError, QuadrantsSyntaxError, QuadrantsTypeError)
+from dsl.quadrants.extension import is_extension_enabled
 from dsl.quadrants.field import (Field, MatrixField, ScalarField, SNode, axes, field, i, ij, ijk, ijkl, ijl, ik, ikl, il, j, jk,
                                  jkl, jl, k, kl, l, root)
 from dsl.quadrants.iterate import grouped, ndrange
@@ -24,4 +25,6 @@ __version__ = (1, 3, 3)
 
 
 def __getattr__(name: str):
+    if name == "cfg":
+        return lang.impl.current_cfg()
     raise AttributeError(f"quadrants.{name} is not part of this compiler")

@@ -1,0 +1,17 @@
+"""`qd.extension`: what not every architecture has, by name. Both of ours have 64-bit numbers and assertions."""
+
+from __future__ import annotations
+
+adstack, assertion, bls, data64, dynamic_index, mesh, quant, quant_basic, sparse = (
+    "adstack", "assertion", "bls", "data64", "dynamic_index", "mesh", "quant", "quant_basic", "sparse")
+_SUPPORTED = {assertion, data64}
+
+
+def is_extension_supported(_arch: object, extension: str) -> bool:
+    """Whether kernels for an architecture can use it."""
+    return extension in _SUPPORTED
+
+
+def is_extension_enabled(extension: str) -> bool:
+    """Whether kernels can use it now."""
+    return extension in _SUPPORTED

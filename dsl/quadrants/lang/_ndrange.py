@@ -1,0 +1,3 @@
+"""`quadrants.lang._ndrange`: the class behind qd.ndrange, which makes its objects."""
+
+from dsl.quadrants.iterate import ndrange as _Ndrange  # noqa: F401

@@ -1,0 +1,39 @@
+"""`quadrants.lang.impl`: the configuration in force and the defaults."""
+
+from __future__ import annotations
+
+from dsl.quadrants import dtypes, hooks, runtime
+from dsl.quadrants.ops import float_ as qd_float, int_ as qd_int  # noqa: F401
+
+
+def current_cfg() -> runtime.Config:
+    """The options of qd.init in force."""
+    return runtime.check()
+
+
+def get_runtime() -> _Runtime:
+    """What stands between qd.init and qd.reset."""
+    return _Runtime()
+
+
+def subscript(_builder: object, value: object, *indices: object) -> object:
+    """`value[indices]` in a kernel."""
+    return hooks.item(value, indices[0] if len(indices) == 1 else tuple(indices))
+
+
+class _Runtime:
+    """The defaults, and on the way to the configuration upstream's objects, which are all this one."""
+
+    def set_default_ip(self, dtype: dtypes.DataType) -> None:
+        dtypes.Defaults.ip = dtypes.of(dtype)
+
+    def set_default_fp(self, dtype: dtypes.DataType) -> None:
+        dtypes.Defaults.fp = dtypes.of(dtype)
+
+    def config(self) -> runtime.Config:
+        return current_cfg()
+
+    def ast_builder(self) -> _Runtime:
+        return self
+
+    prog = compiling_callable = property(lambda self: self)
