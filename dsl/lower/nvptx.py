@@ -81,14 +81,19 @@ def _compile(llvm_ir: str, arch: str, optimize: int, context: llvm.ContextRef | 
     tuning = llvm.create_pipeline_tuning_options(speed_level=optimize)
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-    return tidy(machine.emit_assembly(_hide_far_offsets(module, context)))
+    return tidy(machine.emit_assembly(_around_errors(module, context)))
 
 
 _FAR_OFFSET = re.compile(r"^( *)(%\S+ = getelementptr .*, i64 )(-?\d{10,})(.*)$", re.MULTILINE)
+_SIGNED_BIT = re.compile(r"^( *%\S+ = )sitofp (i1|<\d+ x i1>) (\S+) to (bfloat|<\d+ x bfloat>)", re.MULTILINE)
 
 
-def _hide_far_offsets(module: llvm.ModuleRef, context: llvm.ContextRef | None) -> llvm.ModuleRef:
-    """LLVM 22 prints address offsets past 32 bits modulo 2**32 (`ld [%rd1+-2147483643]`): keep them in registers."""
+def _around_errors(module: llvm.ModuleRef, context: llvm.ContextRef | None) -> llvm.ModuleRef:
+    """The optimised module without what LLVM 22 turns into wrong PTX.
+
+    Address offsets past 32 bits are printed modulo 2**32 (`ld [%rd1+-2147483643]`): they are kept in registers. The
+    bfloat of a signed bit is +1 (`selp.b32 1, 0`), of every other float type -1: it is selected.
+    """
     text = str(module)
     count = 0
 
@@ -100,7 +105,14 @@ def _hide_far_offsets(module: llvm.ModuleRef, context: llvm.ContextRef | None) -
         count += 1
         name = f"%far.offset.{count}"
         return f'{indent}{name} = call i64 asm "mov.b64 $0, {offset};", "=l"()\n{indent}{head}{name}{tail}'
-    text = _FAR_OFFSET.sub(in_register, text)
+
+    def selected(match: re.Match) -> str:
+        nonlocal count
+        count += 1
+        head, bits, value, floats = match.groups()
+        one, zero = ("splat (bfloat 0xRBF80)", "zeroinitializer") if bits[0] == "<" else ("0xRBF80", "0xR0000")
+        return f"{head}select {bits} {value}, {floats} {one}, {floats} {zero}"
+    text = _SIGNED_BIT.sub(selected, _FAR_OFFSET.sub(in_register, text))
     return llvm.parse_assembly(text, context) if count else module
 
 

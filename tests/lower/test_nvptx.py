@@ -1,5 +1,7 @@
 """LLVM IR to PTX: versions, places, contraction, refusals; ptxas accepts what comes out."""
 
+import re
+
 import pytest
 
 from dsl.lower import nvptx, sass
@@ -158,3 +160,14 @@ def test_a_long_kernel_leaves_the_ones_after_it_as_they_were():
     made = to_ptx(long)
     assert made.count("ld.global") == 700 and made.count("mul") > 600
     assert to_ptx(short) == before
+
+
+@pytest.mark.parametrize("bits, floats, count", [("i1", "bfloat", 1), ("<2 x i1>", "<2 x bfloat>", 2)])
+def test_the_bfloat_of_a_signed_bit_is_minus_one(bits, floats, count):
+    """LLVM 22 makes +1 of it where the bit is no comparison."""
+    ptx = to_ptx(kernel(f"""
+  %v = load {bits}, ptr addrspace(1) %p
+  %w = xor {bits} %v, {'true' if count == 1 else 'splat (i1 true)'}
+  %f = sitofp {bits} %w to {floats}
+  store {floats} %f, ptr addrspace(1) %p"""))
+    assert ptx.count("0xBF80") == count and not re.search(r"selp.*, 1, 0|cvt\.rn\.bf16", ptx)
