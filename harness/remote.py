@@ -283,7 +283,7 @@ class Remote:
             link.call(put, [ours.wheel], timeout_s=ENVIRONMENT_S)
             link.hello["packages"].append(ours.sha256)
         needs = (package.needs() if job.compiles else ["numpy"]) + list(job.needs)
-        needs += SASS_TOOLS if job.sass and job.compiles else []
+        needs += SASS_TOOLS if job.sass and job.compiles and job.device == "cuda" else []
         environment = self.settings.environment(needs, job.requires_python)
         if self.settings.bootstrap and environment["kind"] != "python":
             self._bring_uv(link)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import gpu_lock, history, judge, remote, ssh
+from harness import gpu_lock, history, judge, releases, remote, ssh
 
 ARRAY = """
 import numpy as np, os, sys
@@ -158,6 +158,40 @@ def test_a_managed_environment_is_made_once(on_host, write, sshd, monkeypatch):
     assert any("making an environment with numpy" in note for note in host.notes)
     again = on_host(**settings)
     assert again.run(repro).stdout.split("|")[0] == outcome.stdout.split("|")[0] and not again.notes
+
+
+PRINTS_FROM_A_KERNEL = """
+import cutlass
+import cutlass.cute as cute
+import numpy as np
+@cute.kernel
+def kernel(n: cutlass.Int32):
+    tid, _, _ = cute.arch.thread_idx()
+    if tid == n:
+        cute.printf("thread {} of the kernel", tid)
+@cute.jit
+def host(n: cutlass.Int32):
+    kernel(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+def run():
+    host(17)
+    return {"out": np.zeros(1)}
+"""
+
+
+def test_a_release_of_nvidias_compiler_runs_on_a_host(on_host, write, sshd, monkeypatch, needs):
+    """In an environment made there, on the emulator: the package, and no more of our needs than that takes."""
+    needs("cc", "gcc libc6-dev")
+    variables = {name: os.environ[name] for name in INDEX if name in os.environ}
+    monkeypatch.setattr(remote.Settings, "variables", variables)
+    few = [need for need in remote.package.needs() if not need.startswith(("torch>", "cuda-python"))]
+    monkeypatch.setattr(remote.package, "needs", lambda: few)
+    release = releases._version("nvidia-cutlass-dsl") or "4.8.1"
+    options = {"python": None, "cache": sshd.folder / "released", "bootstrap": "true", "device": "emulator"}
+    host = on_host(compiler=f"nvidia=={release}", **options)
+    outcome = host.run(write(PRINTS_FROM_A_KERNEL))
+    assert outcome.kind == "outputs" and "thread 17 of the kernel" in outcome.stdout, outcome.text
+    assert outcome.facts["compiler"] == {"name": "nvidia", "version": release} and host.host.device == "emulator"
+    assert any(f"nvidia-cutlass-dsl=={release}" in note for note in host.notes)
 
 
 @pytest.fixture(scope="module")
