@@ -121,7 +121,7 @@ def number(value: object) -> Numeric | None:
     if isinstance(value, int):
         core = Defaults.ip.core
         if not core.min <= value <= core.max:
-            raise QuadrantsTypeError.at(f"the constant {value} has exceeded the range of {Defaults.ip}",
+            raise QuadrantsTypeError.at(f"Integer literal {value} exceeded the range of default_ip: {Defaults.ip}",
                                         fix=f"qd.i64({value}), or qd.init(default_ip=qd.i64)")
         return core(value)
     if isinstance(value, float):

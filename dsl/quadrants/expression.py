@@ -16,7 +16,7 @@ from dsl.core.dtypes import Boolean, Numeric, is_dynamic
 from dsl.core.join import Scratch, poison
 from dsl.core.source import is_authors
 from dsl.core.value import operate, select
-from dsl.quadrants import hooks, dtypes as types
+from dsl.quadrants import hooks, dtypes as types, ops
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Lvalue, value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
@@ -89,7 +89,6 @@ def _choice(test: Boolean, then: Scratch, orelse: Scratch, result_types: list) -
 def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     """`a if test else b` of a run-time test: numbers in their common type, matrices element by element."""
     if isinstance(test, Matrix):
-        from dsl.quadrants import ops
         return ops.select(test, then(), orelse())
     flag = hooks.truth(test)
     arms = [_traced(lambda arm=arm: _arm(arm())) for arm in (then, orelse)]
@@ -186,6 +185,8 @@ def call(function: Callable, *arguments, **keywords) -> object:
     from dsl.quadrants.kernel import Kernel
     if isinstance(function, Kernel):
         raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix="make it a @qd.func to inline it")
+    if isinstance(function, types.DataType):
+        return ops.typed(function, arguments, keywords)
     plain = function.__func__ if isinstance(function, python_types.MethodType) else function
     if isinstance(plain, python_types.FunctionType) and is_authors(plain.__code__.co_filename):
         place = here()

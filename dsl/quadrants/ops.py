@@ -10,7 +10,7 @@ from dsl.core import arith, elementary, mlir
 from dsl.core.dtypes import Boolean, Float32, Numeric, is_dynamic
 from dsl.core.value import operate, select as core_select
 from dsl.quadrants import dtypes as types
-from dsl.quadrants.errors import QuadrantsTypeError
+from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Lvalue, value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
 
@@ -66,6 +66,27 @@ def cast(x, dtype):
     if not isinstance(x, Matrix) and isinstance(x, int) and not isinstance(x, bool):
         return convert(x)
     return _mapped(convert, x)
+
+
+def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
+    """`qd.i64(x)` in a kernel: a Python number is a literal of that type, anything else is cast."""
+    if len(arguments) != 1 or keywords:
+        raise QuadrantsSyntaxError.at("A primitive type can only decorate a single expression.")
+    value = value_of(arguments[0])
+    if isinstance(value, (Matrix, list, tuple)):
+        raise QuadrantsSyntaxError.at("A primitive type cannot decorate an expression with a compound type.",
+                                      fix="qd.cast takes vectors and matrices")
+    value = value.item() if type(value).__module__ == "numpy" and not getattr(value, "shape", 1) else value
+    if type(value) not in (int, float):
+        return cast(value, dtype)
+    kind, wanted = ("Integer", "a integer") if type(value) is int else ("Floating-point", "a floating-point")
+    if dtype.core.is_integer != (type(value) is int):
+        raise QuadrantsTypeError.at(f"{kind} literals must be annotated with {wanted} type. For type casting, use "
+                                    "`qd.cast`.", fix=f"qd.cast({value}, qd.{dtype})")
+    if type(value) is int and dtype.core.width > 1 and not dtype.core.min <= value <= dtype.core.max:
+        raise QuadrantsTypeError.at(f"Integer literal {value} exceeded the range of specified dtype: {dtype}",
+                                    fix=f"a wider type, or qd.cast({value}, qd.{dtype}), which wraps")
+    return cast(value, dtype)
 
 
 def bit_cast(x, dtype):
