@@ -117,6 +117,7 @@ def report(real: dict, found, left_out: dict[str, dict[str, str]], options: argp
     for name, ours in found:
         every[name] = ours
         listed = left_out.get(f"test_{name}", {})
+        ours = aligned(real[name], ours)
         passed = [case for case, (outcome, _) in real[name].items() if outcome == "passed"]
         failed = [case for case in passed if ours.get(case, ["missing"])[0] != "passed"]
         unlisted = [case for case in failed if not _listed(case, listed)]
@@ -135,6 +136,16 @@ def report(real: dict, found, left_out: dict[str, dict[str, str]], options: argp
     if options.json:
         Path(options.json).write_text(json.dumps(every, indent=1) + "\n")
     return int(bool(wrong))
+
+
+def aligned(real: dict, ours: dict) -> dict:
+    """`ours` under the names that `real` has: the names of parameters may differ, their order may not."""
+    made = {case: row for case, row in ours.items() if case in real or "[" not in case}
+    for function in {case.partition("[")[0] for case in real}:
+        theirs, mine = ([case for case in cases if case.partition("[")[0] == function] for cases in (real, ours))
+        if len(theirs) == len(mine):
+            made |= {case: ours[own] for case, own in zip(theirs, mine)}
+    return made
 
 
 def _listed(case: str, listed: dict[str, str]) -> bool:
