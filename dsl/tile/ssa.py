@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import arith, conversion, mlir
+from dsl.core import arith, conversion, mlir, rules
 from dsl.core.dtypes import Boolean, Float32, Numeric, NumericMeta, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.value import type_name
@@ -270,7 +270,8 @@ def _converted(value: TensorSSA, dtype: type[Numeric]) -> mlir.Value:
         return arith.compare("ne", vector, arith.constant(0.0, vector.type), True) if source.is_float else \
             mlir.result("arith.trunci", mlir.vector(mlir.i1, value.size), vector)
     signed = source.signed and source is not Boolean
-    return arith.convert(vector, dtype.mlir_type(), signed and (dtype.signed or not dtype.is_integer), dtype.signed)
+    both = dtype.signed or not dtype.is_integer or rules.current().extends_by_source
+    return arith.convert(vector, dtype.mlir_type(), signed and both, dtype.signed)
 
 
 # --- operators ------------------------------------------------------------------------------------------------------
@@ -296,7 +297,8 @@ def _as_value(operand: Any, dtype: type[Numeric], shape: Any) -> TensorSSA:
 def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
     """Both operands in the type and shape the operation is computed in."""
     sign = _SIGNS.get(name, name)
-    dtype = promote(_type_of(a, sign), _type_of(b, sign))
+    own = rules.current().operation
+    dtype = (own or promote)(*([name] if own else []), _type_of(a, sign), _type_of(b, sign))
     if name == "truediv" and dtype.is_integer:
         dtype = Float32
     if conversion.is_bits(dtype):
@@ -308,7 +310,8 @@ def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
 
 
 def operate(name: str, a: Any, b: Any) -> TensorSSA:
-    """`a name b` element by element; one of them is a TensorSSA."""
+    """`a name b` element by element; one of them is a TensorSSA. What has `__tensor_ssa__` stands for what it returns."""
+    a, b = (operand.__tensor_ssa__() if hasattr(operand, "__tensor_ssa__") else operand for operand in (a, b))
     if name in ("eq", "ne") and (a is None or b is None):
         return NotImplemented
     left, right = _together(name, a, b)
@@ -333,6 +336,8 @@ def _emit(name: str, dtype: type[Numeric], x: mlir.Value, y: mlir.Value, static:
         return arith.binary("div", x, y, True)
     if name == "floordiv":
         return arith.divide_floor(x, y, dtype.signed, static)
+    if name == "mod" and rules.current().floor_mod:
+        return arith.modulo_floor(x, y, dtype.signed, static)
     if name == "mod":
         return arith.binary("rem", x, y, True) if dtype.is_float else \
             arith.divide_truncating(x, y, dtype.signed, static)[1]

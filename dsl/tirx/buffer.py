@@ -10,9 +10,12 @@ from dsl.core.dtypes import Int32, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.pointer import Pointer
 from dsl.core.value import type_name
+from dsl.span import here
 from dsl.tile.ssa import TensorSSA, from_memory, in_memory
 from dsl.tirx import dtypes, effects
+from dsl.tirx.divisor import is_multiple
 from dsl.tirx.dtypes import DType
+from dsl.tirx.lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
 from dsl.tirx.signature import row_major
 
 MOST_BYTES = 16                  # of one access
@@ -112,6 +115,8 @@ class Buffer:
 
     def _checked(self, index: object, extent: object, mode: int, count: int = 1) -> object:
         """`index` as an int or an integer. Raises DSLUserCodeError where it is known to be outside."""
+        if isinstance(index, Ramp):
+            return index
         number = numeric(index)
         if number is None or not number.is_integer:
             raise DSLUserCodeTypeError(f"an index is an integer, and this is {type_name(index)}", id="INDEX_TYPE",
@@ -146,13 +151,22 @@ class Buffer:
         """The element at `offset`, or a vector of `count` of them."""
         effects.note()
         lanes = self._dtype.lanes * count
+        if isinstance(offset, Ramp):
+            alignment_bytes = self._all_lanes(offset, count, stores=False)
+            return load_vector(self.at(offset.base), offset.lanes, alignment_bytes)
         if lanes == 1:
+            note_load(self.pointer, offset)
             return self.at(offset).load()
         return load_vector(self.at(offset), lanes, self._known_alignment(offset))
 
     def store(self, value: object, offset: object, count: int = 1) -> None:
         effects.note()
         lanes = self._dtype.lanes * count
+        if isinstance(offset, Ramp):
+            alignment_bytes = self._all_lanes(offset, count, stores=True)
+            made = dtypes.cast(as_vector(value), dtypes.find(f"{self._dtype}x{offset.lanes}"))
+            return store_vector(made, self.at(offset.base), alignment_bytes)
+        refuse("it stores one element in all trips")
         dtype = self._dtype if count == 1 else dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{lanes}")
         if not isinstance(value, TensorSSA) and numeric(value) is None:
             raise DSLUserCodeTypeError(f"`{self.name}` holds {self._dtype}, and this is {type_name(value)}",
@@ -165,6 +179,12 @@ class Buffer:
             self.at(offset).store(made)
         else:
             store_vector(made, self.at(offset), self._known_alignment(offset))
+
+    def _all_lanes(self, offset: Ramp, count: int, stores: bool) -> int:
+        """The alignment of an access of all trips of a T.vectorized."""
+        if count != 1 or self._dtype.lanes != 1:
+            raise NotLanes("its elements are vectors already")
+        return access(self.pointer, offset, self._dtype.bytes, stores)
 
     def _known_alignment(self, offset: object) -> int:
         """What is known of the address of an element: its bytes, or more where the offset is static."""
@@ -235,12 +255,9 @@ def vector_alignment(buffer: Buffer, offset: object, lanes: int) -> int:
     """
     scalar_bytes = buffer.dtype.scalar.storage_width // 8
     wanted = min(lanes * scalar_bytes & -(lanes * scalar_bytes), MOST_BYTES)
-    number = numeric(offset)
-    known = None if is_dynamic(number) else int(number.value) * buffer.dtype.bytes
-    if known is not None and known % wanted:
-        raise DSLUserCodeError(f"an access of {lanes} lanes lies on a multiple of {wanted} bytes, and this begins at byte "
-                               f"{known} of `{buffer.name}`", id="VECTOR_UNALIGNED",
-                               fix=f"begin at a multiple of {wanted // scalar_bytes} elements, or access them one by one")
+    elements = wanted // scalar_bytes
+    if is_multiple(offset * buffer.dtype.lanes if buffer.dtype.lanes != 1 else offset, elements) is False:
+        raise unaligned(lanes, wanted, elements, here())
     if buffer.pointer.alignment_bytes % wanted:
         return math.gcd(buffer.pointer.alignment_bytes, wanted)
     return wanted

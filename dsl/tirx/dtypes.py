@@ -14,6 +14,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.value import type_name
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
+from dsl.tirx.lanes import active as lanes_active, as_vector
 
 _SCALARS = {"bool": Boolean, "bfloat16": dtypes.BFloat16, "float8_e4m3fn": dtypes.Float8E4M3FN,
             "float8_e5m2": dtypes.Float8E5M2, "float8_e4m3": dtypes.Float8E4M3, "float8_e8m0fnu": dtypes.Float8E8M0FNU,
@@ -112,6 +113,9 @@ def cast(value: object, dtype: DType) -> object:
 
     A number becomes a vector with it in every lane.
     """
+    value = as_vector(value)
+    if isinstance(value, TensorSSA) and dtype.lanes == 1 and lanes_active():       # a cast of all lanes
+        return value.to(dtype.scalar)
     if isinstance(value, TensorSSA):
         if value.size != dtype.lanes:
             raise DSLUserCodeTypeError(f"a vector of {value.size} lanes does not become {dtype}", id="TYPE_LANES",

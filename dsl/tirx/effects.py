@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+from dsl.tirx import lanes
+
 _counts = [0]
 
 
@@ -21,5 +23,6 @@ def noted(function: Callable) -> Callable:
     @functools.wraps(function)
     def counting(*arguments, **options):
         note()
+        lanes.refuse(f"it calls {function.__name__}")
         return function(*arguments, **options)
     return counting

@@ -20,6 +20,7 @@ from dsl.span import Span, here
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import choice, device_part, loops, registers, words
 from dsl.tirx.buffer import Buffer
+from dsl.tirx.lanes import Ramp, refuse
 
 
 class Ended(Unbound):
@@ -122,7 +123,8 @@ class TirxHooks(Hooks):
 
 
 def _refuse_vector(test: object) -> None:
-    if isinstance(test, TensorSSA):
+    if isinstance(test, (TensorSSA, Ramp)):
+        refuse("a branch in it goes one way in some trips and another in others")
         raise DSLUserCodeTypeError("a branch is decided by one number, and this is a vector", id="BRANCH_VECTOR",
                                    fix="T.Select chooses lane by lane")
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from dsl.core.control import Range
 from dsl.core.dtypes import Int32, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.loop import unrolled
 from dsl.core.value import type_name
-from dsl.tirx import ids
+from dsl.tirx import ids, lanes
 
 
 def python_range(*bounds: object) -> Range:
@@ -41,7 +41,21 @@ class Unrolled:
 
 
 class Vectorized(Unrolled):
-    """A loop whose trips are lanes of vectors, where its body allows it."""
+    """A loop whose trips are lanes of vectors where its body allows that, and written one after another where not."""
+
+    def run(self, body: Callable, state: tuple, names: tuple, stop: Callable | None) -> tuple:
+        trips = self.trips
+        if stop is not None:
+            why = "it is left early"
+        elif trips.step != 1:
+            why = f"its step is {trips.step}"
+        else:
+            why = lanes.run(len(trips), trips.start, body, state)
+        if why is None:
+            return state
+        if len(trips) > 1 and not lanes.active():
+            warn(f"T.vectorized is not made of vectors: {why}", "VECTORIZED_ONE_BY_ONE")
+        return super().run(body, state, names, stop)
 
 
 def _static(name: str, start: object, stop: object, step: object, lonely: str) -> range:

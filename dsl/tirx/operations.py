@@ -14,6 +14,7 @@ from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes
 from dsl.tirx.effects import noted
+from dsl.tirx.lanes import as_vector
 from dsl.tirx.rules import promote
 
 __all__ = ["Broadcast", "Max", "Min", "Ramp", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "attr",
@@ -39,6 +40,7 @@ def _together(name: str, *operands: object) -> list[Numeric]:
 
 def _elementwise(function: Callable, *operands: object) -> object:
     """`function` of numbers, or lane by lane."""
+    operands = tuple(map(as_vector, operands))
     vectors = [operand for operand in operands if isinstance(operand, TensorSSA)]
     if not vectors:
         return function(*operands)

@@ -10,6 +10,7 @@ from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, memory
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.dtypes import Declaration, DType
+from dsl.tirx.lanes import as_vector, refuse
 from dsl.tirx.words import LetOf, let
 
 _MISSING = object()
@@ -31,6 +32,7 @@ def first(value: object, name: str) -> object:
     if isinstance(value, Buffer):
         memory.name(value, name)
         return value
+    value = as_vector(value)
     number = numeric(value)
     return value if number is None else number
 
@@ -39,6 +41,9 @@ def assign(old: object, value: object, name: str) -> object:
     """What `name = value` binds where it is `old`: a register keeps its dtype."""
     if isinstance(old, Unbound) or not isinstance(old, (Numeric, TensorSSA)):
         return first(value, name)
+    value = as_vector(value)
+    if isinstance(value, TensorSSA) and not isinstance(old, TensorSSA):
+        refuse("a register is carried from trip to trip")
     if not isinstance(value, TensorSSA) and numeric(value) is None:
         raise DSLUserCodeTypeError(f"`{name}` is a register of {dtypes.of(old)}, and this is {type_name(value)}",
                                    id="ASSIGN_TYPE", fix="use another name")
