@@ -247,13 +247,13 @@ def _parallel(current: Program, domain: Domain, body: Callable, config: LoopConf
     task = current.open(config.block_dim, is_parallel=True)
     with current.nested("parallel"):
         threads = config.block_dim
-        first = index.block_idx()[0] * threads + index.thread_idx()[0]
+        first = index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
         if on_host:
             task.grid = current.on_host(lambda: blocks_for(count, threads))
             control.if_(operate("lt", first, Int32(count)), lambda: (body(domain.at(first)), ())[1], tuple, (), ())
         else:
             task.grid = current.most_blocks
-            _stride(first, count.load(), threads * index.grid_dim()[0], lambda k: body(domain.at(k)))
+            _stride(first, count.load(), index.block_dim()[0] * index.grid_dim()[0], lambda k: body(domain.at(k)))
     current.close()
     current.open()
 

@@ -217,8 +217,7 @@ class Kernel(_Function):
         found = self._specialised.get(key)
         if found is None or not session.is_current(found.running):
             runtime.check()
-            with errors.at_boundary():
-                found = self._specialised[key] = self._specialise(arguments)
+            found = self._specialised[key] = self._specialise(arguments)
         slots: list = []
         storages: list = []
         for kind, value in zip(kinds, arguments):
@@ -247,7 +246,8 @@ class Kernel(_Function):
                 returned = self.rewritten(*values)
                 self._leave(program, returned)
                 program.finish()
-        traced = trace.trace_host(trace.symbol(self.__name__), body, typed)
+        with errors.at_boundary():
+            traced = trace.trace_host(trace.symbol(self.__name__), body, typed)
         program = made[0]
         return Specialised(compile.compile(traced), program, program.results, program.shape)
 
