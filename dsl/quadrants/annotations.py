@@ -48,8 +48,12 @@ class MatrixAnnotation:
     """`qd.types.vector(n, dtype)` and `qd.types.matrix(n, m, dtype)`; called, it makes a value of that shape."""
 
     def __init__(self, element_shape: tuple[int, ...], dtype=None):
-        self.element_shape = element_shape
-        self.dtype = types.of(dtype) if dtype is not None else None
+        self.element_shape, self._dtype = element_shape, dtype
+
+    @property
+    def dtype(self) -> types.DataType | None:
+        """`float` and `int` mean what qd.init says."""
+        return types.of(self._dtype) if self._dtype is not None else None
 
     def __call__(self, *values) -> Matrix:
         flat: list = []

@@ -60,7 +60,7 @@ class Matrix:
         """The numbers of a vector, the rows of a matrix."""
         if len(self._shape) == 1:
             return list(self.entries)
-        return [Vector(self.entries[row * self.m:(row + 1) * self.m]) for row in range(self.n)]
+        return [Matrix(self.entries[row * self.m:(row + 1) * self.m], shape=(self.m,)) for row in range(self.n)]
 
     def __iter__(self):
         return iter(self.parts())
@@ -151,7 +151,7 @@ class Matrix:
         for letters in _SWIZZLES:
             if name and set(name) <= set(letters[:self.__dict__.get("_shape", (0,))[0]]):
                 found = [self.entries[letters.index(letter)] for letter in name]
-                return found[0] if len(found) == 1 else Vector(found)
+                return found[0] if len(found) == 1 else Matrix(found, shape=(len(found),))
         raise AttributeError(f"'Matrix' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -217,6 +217,19 @@ class Matrix:
     def determinant(self):
         return _determinant([[value_of(self.entries[i * self.m + j]) for j in range(self.m)] for i in range(self.n)])
 
+    def inverse(self):
+        """The inverse of a square matrix of up to 4 rows."""
+        if self.ndim != 2 or self.n != self.m or self.n > 4:
+            raise QuadrantsTypeError.at(f"inverse takes a square matrix of up to 4 rows, and this is {self._shape}")
+        rows = [[value_of(self.entries[i * self.m + j]) for j in range(self.m)] for i in range(self.n)]
+        scale = 1.0 / _determinant(rows)
+
+        def cofactor(i: int, j: int):
+            minor = [row[:i] + row[i + 1:] for k, row in enumerate(rows) if k != j]
+            value = _determinant(minor) * scale if minor else scale
+            return -value if (i + j) % 2 else value
+        return self.like([cofactor(i, j) for i in range(self.n) for j in range(self.n)])
+
     def max(self):
         from dsl.quadrants import ops
         return _reduce(ops.max, self.load().entries)
@@ -276,6 +289,10 @@ class Matrix:
     @staticmethod
     def unit(n, i, dt=None):
         return Vector([int(k == i) for k in range(n)], dt)
+
+    @staticmethod
+    def diag(dim, val):
+        return Matrix([[val if i == j else 0 for j in range(dim)] for i in range(dim)])
 
     @staticmethod
     def rows(rows):
