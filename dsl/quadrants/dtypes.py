@@ -128,9 +128,7 @@ def number(value: object) -> Numeric | None:
         core = Defaults.fp.core
         return core(round_to(value, core.__name__))
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-        found = of(getattr(value, "dtype", None))
-        if found is not None:
-            return found.core(value.item())
+        return number(value.item())
     if isinstance(value, numbers.Number) and not isinstance(value, complex):
         return number(float(value))
     return None

@@ -298,7 +298,7 @@ class Kernel(_Function):
                 raise QuadrantsTypeError.at(f"the kernel returns a {annotation}", place=self.place())
             dtype = annotation.dtype or types.Defaults.fp
             return [(dtype, types.number(value_of(entry))) for entry in value.entries], \
-                lambda numbers: Matrix(numbers, shape=annotation.element_shape)
+                lambda numbers: _of_numpy(numbers, dtype, annotation.element_shape)
         dtype = types.of(annotation)
         if dtype is None:
             raise QuadrantsSyntaxError.at(f"{annotation!r} is no type that a kernel can return", place=self.place())
@@ -307,6 +307,12 @@ class Kernel(_Function):
             raise QuadrantsTypeError.at(f"the kernel returns a {dtype}, and this is {type(value).__name__}",
                                         place=self.place())
         return [(dtype, number)], lambda numbers: numbers[0]
+
+
+def _of_numpy(numbers: list, dtype: types.DataType, shape: tuple[int, ...]) -> Matrix:
+    """A matrix whose numbers keep their type in Python."""
+    import numpy
+    return Matrix(list(numpy.array(numbers, dtype.numpy_name)), shape=shape)
 
 
 def kernel(function: Callable | None = None, **_options) -> Kernel:

@@ -269,7 +269,9 @@ class Matrix:
     def __repr__(self) -> str:
         return f"[{', '.join(map(repr, self.parts()))}]"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return repr(self) if active() else str(self.to_numpy())
+
     __hash__ = object.__hash__
 
     # --- makers ---
@@ -334,7 +336,7 @@ class _VectorMaker:
         from dsl.quadrants.ndarray import matrix_ndarray
         return matrix_ndarray((n,), dtype, shape)
 
-    zero, one, unit = Matrix.zero, Matrix.one, Matrix.unit
+    zero, one, unit = map(staticmethod, (Matrix.zero, Matrix.one, Matrix.unit))
 
     def __instancecheck__(self, value) -> bool:
         return isinstance(value, Matrix)

@@ -148,7 +148,7 @@ def _rounding(name: str, python: Callable, intrinsic: str):
 
 
 floor, ceil = _rounding("floor", math.floor, "floor"), _rounding("ceil", math.ceil, "ceil")
-round = _rounding("round", builtins.round, "rint")
+round = _rounding("round", builtins.round, "round")
 
 
 def abs(x):

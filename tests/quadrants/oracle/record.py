@@ -29,7 +29,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 30
-STEP = re.compile(r""".*File "|Traceback|\s|\^|On line|={3,}|-{3,}|exception while|In function|$""")
+STEP = re.compile(r""".*File "|Traceback|\s|\^|On line|={3,}|-{3,}|exception while|In function|\S+: \w+$|$""")
 
 
 def cases(only=()):
@@ -63,7 +63,7 @@ def plain(value):
 
 def sentence(error):
     """The first line of a message, after what the author called, that is no line of a trace; numbers of names as N."""
-    lines = str(error).rpartition("Your code:")[2].splitlines()
+    lines = [re.sub(r"^\s*\^+ ", "", line) for line in str(error).rpartition("Your code:")[2].splitlines()]
     kept = next((line.strip() for line in lines if not STEP.match(line)), "")
     return re.sub(r"\$\d+|(?<=_c)\d+_\d+|(?<=\(S)\d+", "N", re.sub(r" at 0x\w+", "", kept))[:300]
 

@@ -300,7 +300,7 @@ def is_at_run_time():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         r = 0
-        if a is 1:  # noqa: F632
+        if a is True:
             r = 1
         return r
     return k(1)

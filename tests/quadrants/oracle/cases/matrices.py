@@ -57,14 +57,14 @@ def vector_run_time_index_store():
 
 def elementwise_arithmetic():
     @qd.kernel
-    def k() -> qd.i32:
-        a = qd.Vector([7, -7])
+    def k(n: qd.i32) -> qd.i32:
+        a = qd.Vector([n, -n])
         b = qd.Vector([2, 3])
         c = a + b * 2 - 1
         d = a // b
         e = a % b
         return c[0] * 10000 + c[1] * 1000 + d[0] * 100 + d[1] * 10 + e[0] + e[1]
-    return k()
+    return k(7)
 
 
 def scalar_on_the_left():
