@@ -6,15 +6,17 @@ Arguments, fields and the kernel's scratch memory reach the compiled host functi
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import inspect
+import struct
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dsl.core import mlir, rewrite, rules, trace
 from dsl.core.source import find_definition
 from dsl.launch import compile, session
-from dsl.quadrants import annotations, errors, hooks, runtime, task, dtypes as types
+from dsl.quadrants import annotations, binder, errors, hooks, runtime, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Lvalue, value_of
@@ -143,28 +145,34 @@ class RealFunc(Func):
 class Specialised:
     """A kernel compiled for one specialisation."""
 
-    def __init__(self, compiled: compile.Compiled, program: task.Program, results: list, shape: object):
-        self.compiled, self.program, self.results, self.shape = compiled, program, results, shape
-        self.running = session.current()
-        self.hidden = program.hidden
+    def __init__(self, compiled: compile.Compiled, program: task.Program, kinds: list, arguments: tuple):
+        self.compiled, self.shape = compiled, program.shape
+        self.running, self.generation = session.current(), runtime.Runtime.generation
+        self.device = self.running.device if compiled.launches else None
         self.scratch: runtime.Memory | None = None
-        self.launches = bool(compiled.traced.kernels)
         if program.scratch_bytes:
             self.scratch = runtime.Memory(program.scratch_bytes, f"variables of {program.name}")
             program.scratch_at = self.scratch.address
+        self.hidden = [read() for read in program.hidden]       # fields keep their place until qd.init
+        self.held = [source for source, _ in program.sources.values()]      # and live as long
+        self.read_results = _reader(self.scratch, program.results) if program.results else None
+        self.bind = binder.make(kinds, arguments, self.hidden, getattr(self.running.device, "wants_storages", True))
 
-    def __call__(self, slots: list, storages: list) -> object:
-        for read in self.hidden:
-            slots.append(read())
-        if self.launches:
-            self.compiled.call(slots, storages)
-        if not self.results:
-            return None
-        first = self.results[0][1]
-        last = self.results[-1][1] + 8
-        data = self.scratch.read(first, last - first)
-        values = [runtime.unpack(dtype, data[at - first:at - first + dtype.bytes]) for dtype, at in self.results]
-        return self.shape(values)
+    def run(self, slots: Sequence, storages: Sequence) -> object:
+        """Launch the tasks; what the kernel returns. `slots` are all of them."""
+        if self.device is not None:
+            self.compiled.call(slots, storages, self.device)
+        return None if self.read_results is None else self.shape(self.read_results())
+
+
+def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
+    """A function that reads what a kernel left in its scratch memory: (element type, offset in bytes) each, in order."""
+    first = results[0][1]
+    form = struct.Struct("<" + "".join(f"{dtype.core.format}{8 - dtype.bytes}x" for dtype, _ in results))
+    if scratch.device.kind == "emulator":                       # its memory is the host's
+        memory = (ctypes.c_char * form.size).from_address(scratch.address + first)
+        return lambda: form.unpack_from(memory)
+    return lambda: form.unpack(scratch.read(first, form.size))
 
 
 class Kernel(_Function):
@@ -175,6 +183,8 @@ class Kernel(_Function):
         self._specialised: dict[tuple, Specialised] = {}
         self._generation = -1
         self._kinds: list | None = None
+        self._last: Specialised | None = None
+        self._count = len(self.signature.parameters)
         for name, parameter in self.signature.parameters.items():
             self._check_parameter(name, parameter)
 
@@ -204,6 +214,12 @@ class Kernel(_Function):
         return self._kinds
 
     def __call__(self, *arguments, **keywords):
+        found = self._last
+        if found is not None and not keywords and found.generation == runtime.Runtime.generation and \
+                found.bind is not None and len(arguments) == self._count and session.is_current(found.running):
+            bound = found.bind(*arguments)
+            if bound is not None:
+                return found.run(*bound)
         if task.active():
             raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix="make it a @qd.func to inline it")
         if keywords or len(arguments) != len(self.signature.parameters):
@@ -222,7 +238,8 @@ class Kernel(_Function):
         storages: list = []
         for kind, value in zip(kinds, arguments):
             kind.read(value, slots, storages)
-        return found(slots, storages)
+        self._last = found
+        return found.run(slots + found.hidden, storages)
 
     def _bound(self, arguments: tuple, keywords: dict) -> tuple:
         try:
@@ -249,7 +266,7 @@ class Kernel(_Function):
         with errors.at_boundary():
             traced = trace.trace_host(trace.symbol(self.__name__), body, typed)
         program = made[0]
-        return Specialised(compile.compile(traced), program, program.results, program.shape)
+        return Specialised(compile.compile(traced), program, self.kinds, arguments)
 
     def _leave(self, program: task.Program, value: object) -> None:
         """Store what the kernel returns where Python finds it."""
