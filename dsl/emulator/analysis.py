@@ -55,6 +55,8 @@ def spin_labels(function: Function) -> set[str]:
 def _may_wait(item) -> bool:
     if not isinstance(item, Instr):
         return False
+    if item.opcode == "mbarrier":
+        return "test_wait" in item.mods or "try_wait" in item.mods
     return item.opcode == "nanosleep" or item.opcode in ("ld", "atom") and not _SPINS.isdisjoint(item.mods)
 
 

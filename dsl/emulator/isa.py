@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .emit import barrier, call, control, convert, cp_async, integer, memory, warp
+from .emit import barrier, call, control, convert, cp_async, integer, mbarrier, memory, warp
 from .emit import float as floating
 
 
@@ -152,7 +152,8 @@ _row("bar", "9.7.13.2", "warp sync", barrier.barrier, meets=True)
 _row(
     "membar fence",
     "9.7.13.4",
-    f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async async::global async::shared::cta",
+    f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async async::global async::shared::cta "
+    "mbarrier_init",
     memory.fence,
 )
 _row(
@@ -174,6 +175,14 @@ _row("match", "9.7.13.10", "any all sync b32 b64", warp.match, meets=True)
 _row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True)
 _row("redux", "9.7.13.12", "sync add min max and or xor u32 s32 b32", warp.reduce, meets=True)
 _row("elect", "9.7.13.15", "sync", warp.elect, meets=True)
+
+_row(
+    "mbarrier",
+    "9.7.13.15",
+    f"init inval arrive expect_tx complete_tx test_wait try_wait parity relaxed release acquire {SCOPES} shared shared::cta "
+    "b64",
+    mbarrier.barrier,
+)
 
 # ** miscellaneous, 9.7.19
 _row("brkpt trap", "9.7.19.1", "", control.trap)

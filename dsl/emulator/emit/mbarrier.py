@@ -1,0 +1,87 @@
+"""mbarrier: barriers in shared memory that count arrivals and bytes. PTX ISA 9.7.13.15.
+
+The 64 bits, which the ISA leaves open: pending arrivals in bits 0-19, the count of a phase in bits 20-39, bytes still to
+come in bits 40-60, the phase's parity in bit 63. Threads of a block run in turn, so a read and a write are one step.
+"""
+
+from __future__ import annotations
+
+from ..syntax import SINK
+from .memory import host_address, space_of
+
+_COUNT, _BYTES, _PHASE = 20, 40, 63
+_COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
+
+
+def barrier(body, instr):
+    """mbarrier.init, .inval, .arrive, .expect_tx, .complete_tx, .test_wait, .try_wait."""
+    mods = instr.mods
+    if "noComplete" in mods or "arrive_drop" in mods:
+        raise body.refuse(instr, "arrive_drop and .noComplete are not emulated")
+    if "init" in mods:
+        return _init(body, instr)
+    if "test_wait" in mods or "try_wait" in mods:
+        return _wait(body, instr)
+    if "inval" in mods:
+        return body.do(f"store i64 0, ptr {_place(body, instr, instr.operands[0])}, align 8")
+    if "arrive" in mods:
+        return _arrive(body, instr)
+    if "expect_tx" in mods or "complete_tx" in mods:
+        address, amount = instr.operands
+        _update(body, _place(body, instr, address), "0", body.read(amount, 32), "complete_tx" in mods)
+        return None
+    raise body.refuse(instr, "expected .init, .inval, .arrive, .expect_tx, .complete_tx, .test_wait or .try_wait")
+
+
+def _place(body, instr, address) -> str:
+    return host_address(body, instr, address, space_of(instr), 8)
+
+
+def _init(body, instr) -> None:
+    address, count = instr.operands
+    place = _place(body, instr, address)
+    number = body.and_(body.resize(body.read(count, 32), 32, 64), _COUNT_MASK, "i64")
+    word = body.or_(number, body.shl(number, _COUNT, "i64"), "i64")
+    body.do(f"store i64 {word}, ptr {place}, align 8")
+
+
+def _arrive(body, instr) -> None:
+    state, address, *rest = instr.operands
+    amount = body.read(rest[0], 32) if rest else None
+    expects = "expect_tx" in instr.mods
+    old = _update(body, _place(body, instr, address), "1" if expects or amount is None else amount,
+                  amount if expects else "0", False)
+    if state != SINK:
+        body.write(state, old, 64)
+
+
+def _update(body, place: str, arrivals: str, n_bytes: str, completes: bool) -> str:
+    """Arrivals and bytes counted, and the phase ended where none are left; the word as it was before."""
+    old = body.op(f"load i64, ptr {place}, align 8")
+    pending = body.sub(body.and_(old, _COUNT_MASK, "i64"), body.resize(arrivals, 32, 64), "i64")
+    pending = body.and_(pending, _COUNT_MASK, "i64")
+    left = body.lshr(old, _BYTES, "i64")
+    change = body.resize(n_bytes, 32, 64)
+    left = body.sub(left, change, "i64") if completes else body.add(left, change, "i64")
+    left = body.and_(left, _BYTES_MASK, "i64")
+    ended = body.cmp("eq", body.or_(pending, left, "i64"), 0, "i64")
+    count = body.and_(body.lshr(old, _COUNT, "i64"), _COUNT_MASK, "i64")
+    pending = body.select(ended, count, pending, "i64")
+    phase = body.lshr(old, _PHASE, "i64")
+    phase = body.xor(phase, body.cast("zext", ended, "i1", "i64"), "i64")
+    word = body.or_(pending, body.shl(count, _COUNT, "i64"), "i64")
+    word = body.or_(word, body.or_(body.shl(left, _BYTES, "i64"), body.shl(phase, _PHASE, "i64"), "i64"), "i64")
+    body.do(f"store i64 {word}, ptr {place}, align 8")
+    return old
+
+
+def _wait(body, instr) -> None:
+    """Whether the phase of a parity, or of a state that arrive gave, has ended. Loops around it let other threads run."""
+    destination, address, which, *_ticks = instr.operands
+    word = body.op(f"load volatile i64, ptr {_place(body, instr, address)}, align 8")
+    now = body.lshr(word, _PHASE, "i64")
+    if "parity" in instr.mods:
+        asked = body.and_(body.resize(body.read(which, 32), 32, 64), 1, "i64")
+    else:
+        asked = body.lshr(body.read(which, 64), _PHASE, "i64")
+    body.write(destination, body.cmp("ne", now, asked, "i64"), 1)
