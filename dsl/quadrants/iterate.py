@@ -50,11 +50,17 @@ class Domain:
     def grouped(self) -> Domain:
         return Domain(self.bounds, self.order, grouped=True)
 
+    @property
+    def axes(self) -> tuple[int, ...] | None:
+        """`axes` of ndrange; None where they vary in order."""
+        return None if self.order == tuple(range(len(self.bounds))) else self.order
+
     def check_targets(self, targets: int) -> None:
         wanted = 1 if self.is_grouped or self.is_scalar else len(self.bounds)
         if targets != wanted:
-            raise QuadrantsSyntaxError.at(f"this loop has {wanted} loop variable{'s' * (wanted != 1)}, and {targets} "
-                                          "are named", fix="name one for each axis, or use qd.grouped")
+            raise QuadrantsSyntaxError.at("Ndrange for loop with number of the loop variables not equal to the dimension of "
+                                          f"the ndrange is not supported: {targets} and {wanted}",
+                                          fix="name one for each axis, or use qd.grouped")
 
     def extents(self) -> list:
         """Of each axis; never negative."""
@@ -90,8 +96,8 @@ class Domain:
     def at(self, k: Numeric) -> object:
         """The loop variables of iteration `k`."""
         from dsl.quadrants.matrix import Vector
-        if len(self.bounds) == 1:
-            axes = [k]
+        if len(self.bounds) <= 1:
+            axes = [k] * len(self.bounds)
         else:
             extents, axes, rest = self.extents(), [None] * len(self.bounds), k
             for axis in reversed(self.order[1:]):
@@ -138,18 +144,31 @@ def ndrange(*ranges, axes=None) -> Domain:
     """All combinations: an extent, or (low, high), an axis. `axes`: which axis varies slowest first."""
     bounds = []
     for each in ranges:
-        pair = isinstance(each, (tuple, list)) or hasattr(each, "parts") and len(each) == 2
-        low, high = tuple(each) if pair else (0, each)
-        if not pair and hasattr(each, "parts"):
-            raise QuadrantsTypeError.at("an axis of ndrange is a number or a pair")
-        bounds.append((_bound(low), _bound(high)))
-    order = None
-    if axes is not None:
-        order = tuple(axes)
-        if sorted(order) != list(range(len(bounds))):
-            raise QuadrantsSyntaxError.at(f"axes of ndrange is a permutation of the {len(bounds)} axes, and {axes} "
-                                          "is none")
-    return Domain(bounds, order)
+        several = isinstance(each, (tuple, list)) or hasattr(each, "parts")
+        if several and len(each) != 2:
+            raise QuadrantsSyntaxError.at("Every argument of ndrange should be a scalar or a tuple/list like (begin, end)")
+        bounds.append(tuple(map(_extent, each)) if several else (0, _extent(each)))
+    return Domain(bounds, None if axes is None else _checked(tuple(axes), len(bounds)))
+
+
+def _extent(value: object) -> object:
+    """A bound of ndrange."""
+    number = types.number(value_of(value))
+    if number is None or number.is_float:
+        raise QuadrantsTypeError.at("Every argument of ndrange should be an integer scalar or a tuple/list of (int, int).",
+                                    fix="convert it: `int(x)`")
+    return _bound(value)
+
+
+def _checked(axes: tuple, rank: int) -> tuple[int, ...]:
+    """`axes` of ndrange, a permutation of its axes."""
+    if any(type(axis) is not int for axis in axes):
+        raise QuadrantsTypeError.at(f"qd.ndrange(axes={axes}): entries must be Python ints")
+    if len(axes) != rank:
+        raise QuadrantsSyntaxError.at(f"qd.ndrange(axes={axes}) has {len(axes)} entries but ndrange has {rank} axes")
+    if sorted(axes) != list(range(rank)):
+        raise QuadrantsSyntaxError.at(f"qd.ndrange(axes={axes}) is not a permutation of range({rank})")
+    return axes
 
 
 def grouped(iterable: object) -> Domain:
