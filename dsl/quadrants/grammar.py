@@ -37,14 +37,13 @@ class QuadrantsRewriter(Rewriter):
     # --- functions and scopes ---
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        if self.scopes:
-            return self._refuse(node, "Unsupported node \"FunctionDef\"")
         self._mark_exits(node.body)
         for child in ast.walk(node):
             child.is_authors = True
             if isinstance(child, (ast.If, ast.While)) and not self._marks_static(child.test):
                 child.test = self._at(child.test, "truth", child.test)
-        with self._scope({arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}):
+        self.parameters = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+        with self._scope(self.parameters):
             made = super().function(node)
         return made
 
@@ -62,6 +61,9 @@ class QuadrantsRewriter(Rewriter):
     def _visible(self, name: str) -> bool:
         return any(name in scope for scope in self.scopes)
 
+    def _is_argument(self, name: str) -> bool:
+        return name in self.parameters and self.grammar.decorator == "qd.kernel"
+
     def _block(self, statements: list[ast.stmt], around: str = "") -> list[ast.stmt]:
         if not around:
             return super()._block(statements, around)
@@ -77,6 +79,9 @@ class QuadrantsRewriter(Rewriter):
         return ast.copy_location(ast.Expr(call), node) if isinstance(node, ast.stmt) else call
 
     def visit(self, node: ast.AST):
+        if isinstance(node, ast.FunctionDef) and self.scopes:
+            return self._refuse(node, f"Function definition is not allowed in '{self.grammar.decorator}'.",
+                                "define it before, as a @qd.func")
         if isinstance(node, _UNSUPPORTED) and self.scopes:
             return self._refuse(node, f'Unsupported node "{type(node).__name__}"',
                                 "take it out of the kernel, or put it into a branch that qd.static leaves out")
@@ -93,9 +98,14 @@ class QuadrantsRewriter(Rewriter):
             if isinstance(statement, (ast.Break, ast.Continue)) and loops and loops[-1] != runtime and \
                     loops[-1] is not None:
                 word = type(statement).__name__.lower()
-                statement.refused = f"You are trying to `{word}` a static `for` loop under a run-time condition"
+                statement.refused = (f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is inside a "
+                                     "non-static `if`.", "decide by qd.static(...), or assign to a variable")
             if isinstance(statement, ast.Return) and runtime and not self.grammar.returns_anywhere:
-                statement.refused = "Return inside non-static if/for is not supported"
+                statement.refused = ("Return inside non-static if/for is not supported",
+                                     "assign to a variable and return that, or use qd.real_func")
+            if isinstance(statement, (ast.For, ast.While)) and statement.orelse:
+                word = type(statement).__name__.lower()
+                statement.refused = f"'else' clause for '{word}' not supported in Quadrants kernels", "write it after the loop"
             if isinstance(statement, ast.If):
                 more = runtime + (not self._marks_static(statement.test))
                 self._mark_exits(statement.body, loops, more)
@@ -108,8 +118,8 @@ class QuadrantsRewriter(Rewriter):
                 self._mark_exits(statement.body, (*loops, None), runtime + 1)
         kept = []
         for statement in statements:
-            if text := getattr(statement, "refused", ""):
-                kept.append(self._refuse(statement, text, "decide by qd.static(...), or assign to a variable"))
+            if refused := getattr(statement, "refused", ()):
+                kept.append(self._refuse(statement, *refused))
             else:
                 kept.append(statement)
         statements[:] = kept
@@ -151,13 +161,9 @@ class QuadrantsRewriter(Rewriter):
         return made
 
     def visit_While(self, node: ast.While):
-        if node.orelse:
-            return self._refuse(node, "'else' clause for 'while' not supported", "write it after the loop")
         return super().visit_While(node)
 
     def visit_For(self, node: ast.For):
-        if node.orelse:
-            return self._refuse(node, "'else' clause for 'for' not supported", "write it after the loop")
         targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
         taken = [name for name in targets if self._visible(name) and name != "_"]
         if taken:
@@ -229,6 +235,9 @@ class QuadrantsRewriter(Rewriter):
             call = self._at(node, "set_item", self.visit(target.value), self.visit(target.slice), value)
         elif isinstance(target, ast.Attribute):
             call = self._at(node, "set_attribute", self.visit(target.value), ast.Constant(target.attr), value)
+        elif self._is_argument(target.id):
+            return self._refuse(node, f'Kernel argument "{target.id}" is immutable in the kernel. If you want to change its '
+                                "value, please create a new variable.", f"copy = {target.id}")
         elif self._visible(target.id):
             if is_static:
                 return self._refuse(node, "Recreating variables is not allowed", f"give it another name than "
@@ -264,6 +273,8 @@ class QuadrantsRewriter(Rewriter):
         elif isinstance(target, ast.Attribute):
             call = self._at(node, "augment_attribute", operator, self.visit(target.value), ast.Constant(target.attr),
                             value)
+        elif self._is_argument(target.id):
+            return self._store(node, target, value, False)
         else:
             read = self.visit(ast.copy_location(ast.Name(target.id, ast.Load()), target))
             call = self._at(node, "augment", operator, read, value, ast.Constant(target.id))
@@ -371,6 +382,7 @@ class QuadrantsRewriter(Rewriter):
 
 
 class QuadrantsGrammar(Grammar):
-    """A Grammar that says whether `return` may stand anywhere (in a real_func)."""
+    """A Grammar that says whose it is, and whether `return` may stand anywhere (in a real_func)."""
 
+    decorator = "qd.func"
     returns_anywhere = False

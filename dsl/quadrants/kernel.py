@@ -53,8 +53,9 @@ class _Function:
 
     @functools.cached_property
     def rewritten(self) -> python_types.FunctionType:
-        from dsl.quadrants.surface import FUNC, REAL_FUNC
-        return rewrite.rewrite(self.function, REAL_FUNC if isinstance(self, RealFunc) else FUNC)
+        from dsl.quadrants.surface import FUNC, KERNEL, REAL_FUNC
+        grammar = KERNEL if isinstance(self, Kernel) else REAL_FUNC if isinstance(self, RealFunc) else FUNC
+        return rewrite.rewrite(self.function, grammar)
 
     def place(self) -> Span:
         return Span(self.function.__code__.co_filename, self.function.__code__.co_firstlineno)

@@ -22,10 +22,15 @@ class _Hooks:
         return value
 
 
+class _KernelGrammar(QuadrantsGrammar):
+    decorator = "qd.kernel"
+
+
 class _RealGrammar(QuadrantsGrammar):
     returns_anywhere = True
 
 
 _WORDS = {"hooks": _Hooks(), "static": (static,), "calls": _BUILTINS, "rewriter": QuadrantsRewriter}
+KERNEL = _KernelGrammar(**_WORDS)
 FUNC = QuadrantsGrammar(**_WORDS)
 REAL_FUNC = _RealGrammar(**_WORDS)
