@@ -133,9 +133,7 @@ class Statements(Rewriter):
         return ast.copy_location(ast.Assign([target], made), node)
 
     def _unpack(self, target: ast.Tuple | ast.List, node: ast.Assign) -> list[ast.stmt]:
-        """`a, b = T.cta_id([2, 3])`."""
-        if isinstance(node.value, (ast.Tuple, ast.List)):
-            self._error(node, "several names are assigned at once", "write one assignment for each", "ASSIGN_CHAIN")
+        """`a, b = T.cta_id([2, 3])`; of `a, b = b, a` both sides are evaluated first."""
         whole = self._fresh("parts")
         count = ast.Constant(len(target.elts))
         made = [put_at(ast.Assign([ast.Name(whole, ast.Store())], self._hook("parts", node.value, node.value, count)), node)]
