@@ -214,6 +214,12 @@ def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets
     if isinstance(domain, StaticIterable):
         for value in domain.static_items():
             state = body(value, *state)
+            flags = stop(*state) if stop is not None else ()
+            if any(map(is_dynamic, flags)):
+                raise QuadrantsSyntaxError.at("You are trying to `break` a static `for` loop, but the `break` statement is inside "
+                                              "a non-static `if`.", fix="decide by qd.static(...)")
+            if any(flags):
+                break
         return state
     domain.check_targets(targets)
     if not current.is_top:

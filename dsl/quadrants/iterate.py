@@ -174,7 +174,7 @@ def _checked(axes: tuple, rank: int) -> tuple[int, ...]:
 def grouped(iterable: object) -> Domain:
     """The same iterations with one vector of indices as the loop variable."""
     found = domain_of(iterable)
-    if not isinstance(found, Domain):
+    if not isinstance(found, Domain) or found.is_scalar or found.is_grouped:
         raise QuadrantsTypeError.at("qd.grouped takes an ndrange, a field or an array")
     return found.grouped()
 

@@ -48,7 +48,11 @@ class _Function:
             except ValueError:
                 continue
         for name, value in getattr(self.function, "__annotations__", {}).items():
-            found[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
+            try:
+                found[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
+            except (NameError, SyntaxError) as error:
+                raise QuadrantsSyntaxError.at(f"Invalid type annotation of `{name}` in `{self.function.__qualname__}`: {error}",
+                                              place=self.place()) from None
         return found
 
     @functools.cached_property
@@ -59,6 +63,26 @@ class _Function:
 
     def place(self) -> Span:
         return Span(self.function.__code__.co_filename, self.function.__code__.co_firstlineno)
+
+    def _arguments(self, arguments: tuple, keywords: dict, refuse: Callable) -> dict[str, object]:
+        """The value of every parameter in order; `refuse(message)` makes the error for a call that does not fit."""
+        parameters = self.signature.parameters
+        if len(arguments) > len(parameters):
+            wanted = ", ".join(f"{name} : {types.of(self.annotations.get(name)) or self.annotations.get(name)}"
+                               for name in parameters)
+            given = ", ".join([*map(str, arguments), *(f"{name}={value}" for name, value in keywords.items())])
+            raise refuse(f"Too many arguments. Expected ({wanted}), got ({given}).")
+        bound = dict(zip(parameters, arguments))
+        for name, value in keywords.items():
+            if name not in parameters:
+                raise refuse(f"Unexpected argument '{name}'.")
+            if name in bound:
+                raise refuse(f"Multiple values for argument '{name}'.")
+            bound[name] = value
+        for name, parameter in parameters.items():
+            if name not in bound and parameter.default is parameter.empty:
+                raise refuse(f"Missing argument '{name}'.")
+        return {name: bound.get(name, parameter.default) for name, parameter in parameters.items()}
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(_Method(self), instance)
@@ -87,14 +111,8 @@ class Func(_Function):
         if self.requires_top_level and not task.program().is_top:
             raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called inside "
                                           "a run-time statement")
-        try:
-            bound = self.signature.bind(*arguments, **keywords)
-        except TypeError as error:
-            raise QuadrantsSyntaxError.at(f"`{self.__name__}`: {error}") from None
-        bound.apply_defaults()
-        for name, value in bound.arguments.items():
-            bound.arguments[name] = self._argument(name, value)
-        returned = self.rewritten(*bound.args, **bound.kwargs)
+        bound = self._arguments(arguments, keywords, QuadrantsSyntaxError.at)
+        returned = self.rewritten(*[self._argument(name, value) for name, value in bound.items()])
         return self._returned(returned)
 
     def _argument(self, name: str, value: object) -> object:
@@ -243,10 +261,7 @@ class Kernel(_Function):
         return found.run(slots + found.hidden, storages)
 
     def _bound(self, arguments: tuple, keywords: dict) -> tuple:
-        try:
-            return tuple(self.signature.bind(*arguments, **keywords).arguments.values())
-        except TypeError as error:
-            raise QuadrantsSyntaxError(f"{self.__name__}: {error}") from None
+        return tuple(self._arguments(arguments, keywords, QuadrantsSyntaxError).values())
 
     # --- compiling ---
 
