@@ -250,7 +250,7 @@ class Session:
 
         found = []
         if self.errors:
-            found.append(("gpu-repro: not written", self.errors, True))
+            found.append(("gpu-repro: not written", report.notes(self.errors, SHOWN_NOTES), True))
         if self.unused:
             found.append(("gpu-repro: unused goldens", report.unused_goldens(sorted(self.unused)), True))
         lines = report.notes([note for data in self.reports for note in data["notes"]], SHOWN_NOTES)

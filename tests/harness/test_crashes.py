@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -150,3 +151,27 @@ def test_two_checkouts_merge(tmp_path, needs):
         assert records.count() == 6 and {cell.host for cell in records.cells()} == {"p1", "p2"}
     names = sorted(path.name for path in (two / "repros/records/blobs").iterdir())
     assert names == sorted(f"{store.sha256(text)}.ptx" for text in ("same", "p1", "p2"))
+
+
+STATUS = "from harness.cli import main; raise SystemExit(main())"
+SMALL = "import numpy as np\ndef run(n):\n    return {'out': np.arange(2000, dtype=np.int32) * n}"
+
+
+def test_a_disk_that_is_really_full(tmp_path, repros, pytester):
+    """A file system of 200 KB, in a namespace of its own: what was written before it was full is whole."""
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    folder = repros(one=(SMALL, f"params = {{ n = {list(range(1, 25))} }}"))
+    script = f"""
+        mount -t tmpfs -o size=200k tmpfs {tmp_path} && cp -r {folder} {tmp_path} && cd {tmp_path} && touch pyproject.toml
+        {sys.executable} -m pytest -q -p no:cacheprovider repros; echo "pytest: $?"
+        {sys.executable} -c '{STATUS}' status; echo "status: $?"; rm -r .repro/pending
+        {sys.executable} -c '{STATUS}' status; find . -name '*.tmp'; wc -l .repro/records/*.jsonl
+    """
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=120)
+    said = done.stdout
+    assert "pytest: 1" in said and "status: 0" in said and ".tmp" not in said, said + done.stderr
+    assert "gpu-repro: not written" in said and "No space left on device" in said, said
+    counts = [int(n) for n in re.findall(r"(\d+) records?$", said, re.M)]
+    lines = int(re.search(r"(\d+) \.repro/records/", said)[1])
+    assert counts == [lines, lines] and 0 < lines < 24, said
