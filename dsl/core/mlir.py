@@ -80,7 +80,7 @@ def array(element: Type, count: int) -> Type:
 
 
 def struct(*members: Type) -> Type:
-    with context:
+    with unknown:
         return _llvm.StructType.get_literal(list(members))
 
 
@@ -306,13 +306,13 @@ class Module:
         return self.operation.get_asm(enable_debug_info=True)
 
 
-def run_passes(mlir_text: str, pipeline: str) -> str:
-    """Parse `mlir_text`, run `pipeline` over it and print it with locations. Raises the bindings' MLIRError."""
+def run_passes(mlir_text: str, pipeline: str, places: bool = True) -> str:
+    """Parse `mlir_text`, run `pipeline` over it and print it, with locations or not. Raises the bindings' MLIRError."""
     manager = _bindings("passmanager").PassManager
     with context:
         module = ir.Module.parse(mlir_text)
         manager.parse(pipeline).run(module.operation)
-    return module.operation.get_asm(enable_debug_info=True)
+    return module.operation.get_asm(enable_debug_info=places)
 
 
 def translate_to_llvm_ir(llvm_dialect_text: str) -> str:

@@ -13,13 +13,15 @@ from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 
 MOST_VALUES = 32                # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
-_PLACES = re.compile(r"\{[^{}]*\}|%%|%[-+ #0]*[\d*]*(?:\.[\d*]*)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]")
+_C_PLACES = re.compile(r"%%|%[-+ #0]*[\d*]*(?:\.[\d*]*)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]")
+_PLACES = re.compile(r"\{[^{}]*\}|" + _C_PLACES.pattern)
 
 
-def printf(*args, end: str = "\n") -> None:
+def printf(*args, end: str = "\n", braces: bool = True) -> None:
     """Print numbers, pointers, layouts, tensors and tuples of them. `{}` takes the form of its argument; %d, %f... are C's.
 
-    Without a format string the arguments are printed with `, ` between them. `end` is appended.
+    Without a format string the arguments are printed with `, ` between them. `end` is appended. Without `braces` the
+    format is C's alone.
     """
     if not args:
         raise DSLUserCodeTypeError("printf prints at least one argument", fix='printf("")')
@@ -27,13 +29,14 @@ def printf(*args, end: str = "\n") -> None:
         form, values = args[0], list(args[1:])
     else:
         form, values = ", ".join("{}" for _ in args), list(args)
-    places = [place for place in _PLACES.findall(form) if place != "%%"]
+    pattern = _PLACES if braces else _C_PLACES
+    places = [place for place in pattern.findall(form) if place != "%%"]
     if len(places) != len(values):
         raise DSLUserCodeTypeError(f"the format has {len(places)} places for {len(values)} values",
-                                   fix="write one {} for each value")
+                                   fix=f"write one {'{}' if braces else '%d'} for each value")
     leaves: list = []
     remaining = iter(values)
-    emit(_PLACES.sub(lambda match: _place(match.group(), remaining, leaves), form) + end, leaves)
+    emit(pattern.sub(lambda match: _place(match.group(), remaining, leaves), form) + end, leaves)
 
 
 def _place(place: str, values: Iterator, leaves: list) -> str:

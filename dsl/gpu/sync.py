@@ -18,7 +18,7 @@ def barrier(barrier_id=None, number_of_threads=None) -> None:
         intrinsic("nvvm.barrier.cta.sync.aligned.all", None, Int32(0 if barrier_id is None else barrier_id))
     else:
         _check_count(number_of_threads)
-        intrinsic("nvvm.barrier.cta.sync.aligned.count", None, Int32(barrier_id or 0), Int32(number_of_threads))
+        intrinsic("nvvm.barrier.cta.sync.aligned.count", None, Int32(0 if barrier_id is None else barrier_id), Int32(number_of_threads))
 
 
 def barrier_arrive(barrier_id=None, number_of_threads=None) -> None:
@@ -27,7 +27,7 @@ def barrier_arrive(barrier_id=None, number_of_threads=None) -> None:
         raise DSLUserCodeError("barrier_arrive needs the number of threads that take part",
                                fix="barrier_arrive(barrier_id=1, number_of_threads=64)")
     _check_count(number_of_threads)
-    intrinsic("nvvm.barrier.cta.arrive.aligned.count", None, Int32(barrier_id or 0), Int32(number_of_threads))
+    intrinsic("nvvm.barrier.cta.arrive.aligned.count", None, Int32(0 if barrier_id is None else barrier_id), Int32(number_of_threads))
 
 
 def _check_count(number_of_threads) -> None:

@@ -274,7 +274,7 @@ def printf(fmt: str, *args: object) -> None:
     """C's printf."""
     if not isinstance(fmt, str):
         raise DSLUserCodeTypeError(f"the format of printf is text, and this is {type_name(fmt)}", id="PRINTF_FORMAT")
-    debug.printf(fmt, *args, end="")
+    debug.printf(fmt, *args, end="", braces=False)
 
 
 @noted
