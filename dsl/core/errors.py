@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from dsl import span
+from dsl.core import rules
 from dsl.layout import LayoutError
 from dsl.span import Span
 
@@ -81,6 +82,8 @@ def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Sp
 
     Raises DSLUserCodeError instead where such warnings are errors (`--portable`).
     """
+    if rules.current() is not rules.CUTE:                # another surface's program: NVIDIA's compiler has no say
+        return
     place = place or span.here()
     known = f" ({id})" if id else ""
     try:

@@ -12,7 +12,7 @@ from dsl.core import rewrite, rules, trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.value import type_name
 from dsl.span import Span, is_between, of_traceback
-from dsl.tirx import grammar
+from dsl.tirx import grammar, wording
 from dsl.tirx.dtypes import DType, find
 from dsl.tirx.memory import match_buffer
 from dsl.tirx.rules import TIRX
@@ -157,7 +157,8 @@ def of_the_author() -> Iterator[None]:
     """What Python raises at an expression of the author's becomes an error that shows it."""
     try:
         yield
-    except DSLUserCodeError:
+    except DSLUserCodeError as error:
+        wording.translate(error)
         raise
     except (TypeError, AttributeError, NameError, ValueError, IndexError, KeyError) as error:
         last = error.__traceback__

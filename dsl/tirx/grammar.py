@@ -38,16 +38,23 @@ class Ended(Unbound):
                                fix=f"declare it before: `{self._name}: T.int32 = 0`")
 
 
-def _is_new(value: object) -> bool:
-    return type(value) in (Unbound, Ended)
+def _open(state: tuple) -> tuple:
+    """A state for core, which knows one kind of names without a value."""
+    return tuple(Unbound(value._name) if type(value) is Ended else value for value in state)
 
 
-def _scoped(body: Callable, outer: Callable[[tuple], tuple], names: tuple) -> Callable:
-    """`body(...) -> state` with the names it binds first ended. `outer(arguments)` is the state it starts from."""
+def _scoped(body: Callable, outer: Callable[[tuple], tuple]) -> Callable:
+    """`body(...) -> state`, where the names that it binds first have no value again. `outer(arguments)` is its state."""
     def scoped(*arguments):
-        return tuple(Ended(name[0], Span(*name[1:6])) if _is_new(before) and not name[0].startswith("__dsl_") else after
-                     for name, before, after in zip(names, outer(arguments), body(*arguments)))
+        return tuple(before if type(before) is Unbound and not before._name.startswith("__dsl_") else after
+                     for before, after in zip(outer(arguments), body(*arguments)))
     return scoped
+
+
+def _closed(after: tuple, names: tuple) -> tuple:
+    """The state behind a statement: names that have no value still are those it bound first."""
+    return tuple(Ended(name[0], Span(*name[1:6])) if type(value) is Unbound and not name[0].startswith("__dsl_") else value
+                 for name, value in zip(names, after))
 
 
 class TirxHooks(Hooks):
@@ -81,11 +88,10 @@ class TirxHooks(Hooks):
         if not isinstance(test, Numeric):
             _refuse_vector(test)
             return then(*state) if test else orelse(*state)
-        flag = choice.truth(test, "if")
-        arms = [_scoped(arm, lambda arguments: arguments, names) for arm in (then, orelse)]
-        if not is_dynamic(flag):
-            return arms[0 if flag.value else 1](*state)
-        return control.if_(flag, *arms, state, names)
+        flag, state = choice.truth(test, "if"), _open(state)
+        arms = [_scoped(arm, lambda arguments: arguments) for arm in (then, orelse)]
+        made = control.if_(flag, *arms, state, names) if is_dynamic(flag) else arms[0 if flag.value else 1](*state)
+        return _closed(made, names)
 
     ifexp = staticmethod(choice.ifexp)
     if_then_else = staticmethod(choice.if_then_else)
@@ -107,19 +113,19 @@ class TirxHooks(Hooks):
     @staticmethod
     def for_(domain: object, body: Callable, state: tuple, names: tuple, target: object = None,
              stop: Callable | None = None) -> tuple:
-        scoped = _scoped(body, lambda arguments: arguments[1:], names)
+        scoped, state = _scoped(body, lambda arguments: arguments[1:]), _open(state)
         if isinstance(domain, Range):
             after = control.for_(domain, scoped, state, names, control.UNUSED, stop)[:-1]
         else:
             after = domain.run(scoped, state, names, stop)
-        return (*after, Ended("the loop variable", here()))
+        return (*_closed(after, names), Ended("the loop variable", here()))
 
     @staticmethod
     def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
         def flag(*inner):
             value = test(*inner)
             return choice.truth(value, "while") if isinstance(value, Numeric) else Boolean(bool(value))
-        return control.while_(flag, _scoped(body, lambda arguments: arguments, names), state, names)
+        return _closed(control.while_(flag, _scoped(body, lambda arguments: arguments), _open(state), names), names)
 
 
 def _refuse_vector(test: object) -> None:
