@@ -39,6 +39,8 @@ EXCEPTIONS = {
     "dsl/launch/cuda.py": ((), ("cuda",)),
     "dsl/launch/ffi_function.py": ((), ("tvm_ffi",)),
     "dsl/launch/nvidia_hook.py": ((), ("cuda", "cutlass", "tvm_ffi")),
+    "dsl/launch/nvidia_launch.py": ((), ("cuda",)),
+    "dsl/launch/nvidia_tensors.py": ((), ("cutlass",)),
     "dsl/core/mlir.py": ((), tuple(BINDINGS)),
 }
 

@@ -14,7 +14,7 @@ _FAR = 1 << 30      # elements
 
 
 class AddressSpace(enum.IntEnum):
-    """The memory spaces; the numbers are NVPTX's address spaces."""
+    """The memory spaces; the numbers are NVPTX's address spaces. One prints as its name."""
 
     generic = 0
     gmem = 1
@@ -22,6 +22,12 @@ class AddressSpace(enum.IntEnum):
     const = 4
     rmem = 5
     dsmem = 7
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
 
 
 class Pointer:

@@ -11,7 +11,7 @@ def address(module: mlir.Module, text: str, space: int) -> mlir.Value:
     if name is None:
         name = module.texts[text, space] = f"text_{len(module.texts)}"
         escaped = "".join(f"\\{byte:02X}" for byte in text.encode() + b"\0")
-        where = f"addr_space = {space} : i32, " if space else ""
+        where = f"addr_space = {int(space)} : i32, " if space else ""
         module.declare(name, f'llvm.mlir.global internal constant @{name}("{escaped}") {{{where}alignment = 1 : i64}}')
     return mlir.op("llvm.mlir.addressof", [mlir.ptr(space)], [], {"global_name": mlir.symbol_attr(name)}).results[0]
 

@@ -29,10 +29,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
 from dsl.launch import device as devices
-from dsl.launch import session, torch_cuda
-from dsl.launch.device import DeviceError, Launch
+from dsl.launch import nvidia_tensors, session, torch_cuda
+from dsl.launch.device import DeviceError
+from dsl.launch.nvidia_launch import LaunchConfig, launch_of
 
 PACKAGE = "nvidia-cutlass-dsl"
 INSTALL = f"uv sync --group nvidia    (or: pip install {PACKAGE})"
@@ -303,6 +303,14 @@ def _rejection(error: BaseException) -> dict | None:
             "file": file, "line": line, "text": text}
 
 
+def _columns_from_1(ptx: str) -> str:
+    """PTX whose places count columns from 1, as DWARF and our own do; this compiler counts from 0."""
+    return _COLUMN.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", ptx)
+
+
+_COLUMN = re.compile(r"((?:^[ \t]*\.loc|\binlined_at)[ \t]+\d+[ \t]+\d+[ \t]+)(\d+)", re.MULTILINE)
+
+
 def start(kind: str | None = None) -> NvidiaSession:
     """Begin observing a run under NVIDIA's compiler on a device of dsl.launch.device.choose. Raises CompilerMissing."""
     version()
@@ -316,6 +324,7 @@ def start(kind: str | None = None) -> NvidiaSession:
     warnings.filterwarnings("ignore", "Cache is disabled as user wants", UserWarning)      # that is we
     run.undo.enter_context(_notes_what_compiles(run))
     if device.kind == "emulator":
+        run.undo.enter_context(nvidia_tensors.on_device(device))
         _Runtime(run).use()
     return run
 
@@ -339,41 +348,6 @@ def _notes_what_compiles(run: NvidiaSession) -> Iterator[None]:
 
 
 # ** the runtime
-
-
-class LaunchAttribute(ctypes.Structure):
-    """cudaLaunchAttribute, its value as words."""
-
-    _fields_ = [("id", ctypes.c_uint32), ("padding", ctypes.c_uint32), ("value", ctypes.c_uint32 * 16)]
-
-
-class LaunchConfig(ctypes.Structure):
-    """cudaLaunchConfig_t."""
-
-    _fields_ = [("grid", ctypes.c_uint32 * 3), ("block", ctypes.c_uint32 * 3), ("smem_bytes", ctypes.c_size_t),
-                ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(LaunchAttribute)),
-                ("attribute_count", ctypes.c_uint32)]
-
-
-CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6      # cudaLaunchAttributeID
-
-
-def launch_of(config: LaunchConfig) -> Launch:
-    """The launch a configuration describes. Raises DeviceError for an attribute that is set and not known here."""
-    cluster, flags = (1, 1, 1), 0
-    for attribute in config.attributes[:config.attribute_count]:
-        if attribute.id == CLUSTER_DIMENSION:
-            cluster = tuple(attribute.value[:3])
-        elif attribute.id == COOPERATIVE_LAUNCH:
-            flags |= COOPERATIVE if attribute.value[0] else 0
-        elif attribute.id == STREAM_SERIALIZATION:
-            flags |= PROGRAMMATIC if attribute.value[0] else 0
-        elif attribute.value[0]:
-            runtime = importlib.import_module("cuda.bindings.runtime")
-            name = runtime.cudaLaunchAttributeID(attribute.id).name
-            raise DeviceError("CUDA_ERROR_NOT_SUPPORTED", f"a launch has the attribute {name}, which the emulator "
-                              "does not know")
-    return Launch(tuple(config.grid), tuple(config.block), cluster, config.smem_bytes, config.stream or 0, flags)
 
 
 def _attributes() -> dict[int, int]:
@@ -441,7 +415,7 @@ class _Runtime:
         if module is None:
             raise Missing("a module is loaded whose PTX is not known: it was not compiled by this run, and the "
                           "emulator runs PTX")
-        self.loaded.append((module, self.device.load(module.ptx)))
+        self.loaded.append((module, self.device.load(_columns_from_1(module.ptx))))
         handle[0] = len(self.loaded)
         return SUCCESS
 

@@ -26,6 +26,7 @@ PROPERTIES = {
     "shared_memory_per_multiprocessor": 228 << 10, "shared_memory_per_block_optin": 227 << 10,
     "L2_cache_size": 50 << 20, "is_integrated": 0, "is_multi_gpu_board": 0, "gcnArchName": "",
 }
+CAPSULE_DEVICE_AT = 8             # where a DLManagedTensor says its DLDeviceType, in bytes: after the data pointer
 
 
 class Memory(Protocol):
@@ -276,7 +277,7 @@ def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator
 
 def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
     """Ways out of torch by DLPack that say CUDA of mapped tensors: (owner, name, stand-in)."""
-    cuda, cpu, device_type_at = 2, 1, 8           # DLDeviceType; bytes into DLManagedTensor, after the data pointer
+    cuda, cpu = 2, 1                              # DLDeviceType
     to_host = torch.Tensor.__dlpack__
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -284,7 +285,7 @@ def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
     def to_dlpack(self, **_):
         capsule = to_host(self)
         if self.is_cuda:
-            ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + device_type_at).value = cuda
+            ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + CAPSULE_DEVICE_AT).value = cuda
         return capsule
 
     if "__dlpack_c_exchange_api__" in vars(torch.Tensor):       # a way past Python

@@ -95,6 +95,35 @@ def test_direct_calls_compiled_functions_loops_and_prints_in_order(both, program
     assert text.startswith("before\nhost 0\nkernel 70\nhost 1\nkernel 70\nkernel 69\n")
 
 
+ARRAYS = """
+import numpy as np
+
+@cute.kernel
+def kernel(a: cute.Tensor, out: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    out[t] = a[t, 1] * 2
+
+@cute.jit
+def host(a: cute.Tensor, out: cute.Tensor):
+    kernel(a, out).launch(grid=1, block=8)
+
+every = np.arange(48, dtype=np.int32).reshape(8, 6)
+for array in (every, every[::-1, 2:], np.asfortranarray(every), torch.from_numpy(every)):
+    out = np.zeros(8, np.int64)
+    host(from_dlpack(array), from_dlpack(out))
+    print(from_dlpack(out).memspace, out.tolist())
+compiled = cute.compile(host, from_dlpack(every), from_dlpack(out))
+every += 1
+compiled(from_dlpack(every), from_dlpack(out))
+print(out.tolist())
+"""
+
+
+def test_arrays_on_the_cpu_are_device_memory(both, program):
+    runs = both(program(ARRAYS))
+    assert runs[0].output == runs[1].output and runs[0].output.endswith("\n[4, 16, 28, 40, 52, 64, 76, 88]\n")
+
+
 SAME_NAMES = """
 def make(c):
     @cute.kernel
@@ -154,7 +183,7 @@ def test_a_fault_is_the_emulators_report_of_the_authors_line(both, program, way)
     ours, theirs = both(program(TVM_FFI), [way])
     assert (ours.status, theirs.status, theirs.output) == (1, 1, "32.0\n")
     for run in (ours, theirs):
-        assert "program.py:10:" in run.errors and ": OUT_OF_BOUNDS\n    x[t + n] = 1.0\n" in run.errors
+        assert "program.py:10:5:" in run.errors and ": OUT_OF_BOUNDS\n    x[t + n] = 1.0\n" in run.errors
         assert "3744 bytes past the end of `torch float32 tensor of shape (64,)` (256 bytes)" in run.errors
 
 
