@@ -152,3 +152,40 @@ def test_on_a_host_it_is_the_package_there(on_host, write):
         assert outcome.outputs["out"].values().tolist() == [2 * n for n in range(32)]
         assert outcome.facts["compiler"]["name"] == outcome.compiler == "nvidia"
         assert outcome.kernels[0]["launches"] == [{"grid": [1, 1, 1], "block": [32, 1, 1], "smem_bytes": 0}]
+
+
+def test_machine_code_is_recorded_where_it_is_asked_for(write, tmp_path, ptxas_path):
+    (case,) = write(KERNEL).cases()
+    found, run = {}, Session(tmp_path)
+    try:
+        for run.sass in (False, True):
+            host, outcome = run.run(case, run.hosts()[0], None, False)
+            found[run.sass] = judge.judge(case, host, outcome, tmp_path)
+    finally:
+        run.close()
+    without, made = found[False].record, found[True].record
+    assert without["kernels"] == made["kernels"] and not without["sass"] and without["ptxas"] is None
+    (sha256,) = made["sass"].values()
+    text = history.blobs(found[True].outcome)[f"{sha256}.sass"]
+    assert "S2R R" in text and "/*0010*/" not in text and re.fullmatch(r"\d+\.\d+[\d.]*", made["ptxas"])
+    assert made["digest"] == without["digest"] and made["no_sass"] is None
+
+
+def test_a_gpu_is_asked_for_machine_code_and_says_where_there_is_none(write, tmp_path):
+    (case,) = write("def run():\n    return {'out': 1}").cases()
+    asked = []
+
+    class Gpu:
+        def run(self, job):
+            asked.append(job.sass)
+            frame = {"outcome": "outputs", "outputs": [{"name": "out", "dtype": "int32", "shape": []}], "expected": [],
+                     "facts": {"kernels": [], "device": {"kind": "cuda"}},
+                     "no_sass": {"missing": True, "text": "`ptxas` is not on PATH"}}  # fmt: skip
+            header = {"status": {"exit": 0}, "result": frame, "fault": "", "stdout": "", "stderr": "", "timeout_s": 5}
+            return header | {"durations": {}}, [b"\1\0\0\0"]
+
+    gpu = Host("p1", "cuda", device_facts={"name": "H100", "arch": "sm_90", "driver": "570"})
+    outcome = judge.run(Gpu(), case, gpu)
+    verdict = judge.judge(case, gpu, outcome, tmp_path, update=True)
+    assert asked == [True] and verdict.status == "pass"
+    assert verdict.record["no_sass"] == "`ptxas` is not on PATH" and verdict.record["sass"] == {}
