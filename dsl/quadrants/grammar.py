@@ -37,6 +37,8 @@ class QuadrantsRewriter(Rewriter):
     # --- functions and scopes ---
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        if self.grammar.returns_anywhere and node.returns is not None and not isinstance(node.body[-1], ast.Return):
+            node.body.append(ast.copy_location(ast.Return(self._at(node.body[-1], "ended")), node.body[-1]))
         self._mark_exits(node.body)
         for child in ast.walk(node):
             child.is_authors = True
@@ -194,7 +196,8 @@ class QuadrantsRewriter(Rewriter):
         if isinstance(node.targets[0], ast.Name) and node.targets[0].id.startswith("__dsl_"):
             made = self.generic_visit(node)
             if node.targets[0].id == VALUE:
-                made.value = self._at(node, "loaded", made.value)
+                value = self._at(node, "returned_value", made.value) if self.grammar.returns_anywhere else made.value
+                made.value = self._at(node, "loaded", value)
             return made
         is_static = self._is_static_iter(node.value)
         value = self._in_static(node.value) if is_static else self.visit(node.value)

@@ -71,8 +71,32 @@ def copied(value: object) -> object:
     return value.load() if isinstance(value, Matrix) else value_of(value)
 
 
+def converted(value: object, annotation: object) -> object:
+    """A returned value, read, in the annotated type."""
+    if isinstance(value, tuple):
+        parts = annotation if isinstance(annotation, tuple) else getattr(annotation, "__args__", ())
+        return tuple(converted(part, parts[k] if k < len(parts) else None) for k, part in enumerate(value))
+    value = copied(value)
+    dtype = types.of(annotation) if annotation is not None else None
+    if dtype is not None and types.number(value) is not None:
+        return dtype(value)
+    if isinstance(value, Matrix) and getattr(annotation, "element_shape", None) and annotation.dtype is not None:
+        return value.cast(annotation.dtype)
+    return value
+
+
+def ended() -> object:
+    """What a real_func gives that reaches its end without a `return`: zeros."""
+    def zero(annotation: object) -> object:
+        parts = annotation if isinstance(annotation, tuple) else getattr(annotation, "__args__", None)
+        return tuple(map(zero, parts)) if parts else annotation(0) if hasattr(annotation, "element_shape") else 0
+    return returned_value(zero(program().returns[-1]))
+
+
 def loaded(value: object) -> object:
     """A value to be returned from inside a run-time statement."""
+    if isinstance(value, tuple):
+        return tuple(map(loaded, value))
     value = copied(value)
     number = types.number(value)
     return value if number is None else types.dynamic(number)
@@ -158,7 +182,9 @@ def iterated(value: object):
 
 
 def returned_value(value: object) -> object:
-    return value
+    """The value of a `return`."""
+    returns = program().returns
+    return converted(value, returns[-1]) if returns else value
 
 
 # --- tests -----------------------------------------------------------------------------------------------------------

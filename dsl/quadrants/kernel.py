@@ -112,8 +112,10 @@ class Func(_Function):
             raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called inside "
                                           "a run-time statement")
         bound = self._arguments(arguments, keywords, QuadrantsSyntaxError.at)
-        returned = self.rewritten(*[self._argument(name, value) for name, value in bound.items()])
-        return self._returned(returned)
+        return self._returned(self._run([self._argument(name, value) for name, value in bound.items()]))
+
+    def _run(self, values: list) -> object:
+        return self.rewritten(*values)
 
     def _argument(self, name: str, value: object) -> object:
         annotation = self.annotations.get(name)
@@ -133,25 +135,13 @@ class Func(_Function):
 
     def _returned(self, value: object) -> object:
         wanted = self.annotations.get("return")
-        if isinstance(value, tuple):
-            parts = wanted.__args__ if hasattr(wanted, "__args__") else wanted if isinstance(wanted, tuple) else ()
-            return tuple(_converted(part, parts[k] if k < len(parts) else None) for k, part in enumerate(value))
-        return _converted(value, wanted)
-
-
-def _converted(value: object, wanted: object) -> object:
-    """A returned value, read, in the annotated type."""
-    value = hooks.copied(value)
-    dtype = types.of(wanted) if wanted is not None else None
-    if dtype is not None and types.number(value) is not None:
-        return dtype(value)
-    if isinstance(wanted, MatrixAnnotation) and isinstance(value, Matrix) and wanted.dtype is not None:
-        return value.cast(wanted.dtype)
-    return value
+        if value is None and wanted is not None:
+            raise QuadrantsSyntaxError.at("Function has a return type but does not have a return statement", place=self.place())
+        return hooks.converted(value, wanted)
 
 
 class RealFunc(Func):
-    """A `@qd.real_func`: may return early. It is inlined like any func."""
+    """A `@qd.real_func`: may return early, and its loops are serial. It is inlined like any func."""
 
     def __init__(self, function: Callable):
         super().__init__(function)
@@ -159,6 +149,19 @@ class RealFunc(Func):
             if parameter.annotation is parameter.empty:
                 raise QuadrantsSyntaxError.at(f"`{name}` of real_func `{function.__name__}` must be type annotated",
                                               place=self.place())
+
+    def _run(self, values: list) -> object:
+        program = task.program()
+        program.returns.append(self.annotations.get("return"))
+        try:
+            with program.nested("call"):
+                value = self.rewritten(*values)
+        finally:
+            program.returns.pop()
+        if value is not None and "return" not in self.annotations:
+            raise QuadrantsSyntaxError.at("A real_func whose return value must be annotated has no annotation, e.g. "
+                                          "def func() -> qd.f32", place=self.place())
+        return value
 
 
 class Specialised:

@@ -120,6 +120,7 @@ class Program:
     host: trace.HostTrace
     tasks: list[Task] = field(default_factory=list)
     nest: list[str] = field(default_factory=list)         # the run-time statements around, outermost first
+    returns: list = field(default_factory=list)           # the return annotations of the real_funcs around
     config: LoopConfig = field(default_factory=LoopConfig)
     debug: bool = False
     unrolling_limit: int = 32
