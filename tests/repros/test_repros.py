@@ -11,7 +11,8 @@ from harness import repro
 
 REPROS = sorted(Path(__file__).parents[2].joinpath("repros").glob("*.py"))
 MOST_LINES = 100
-DISTRIBUTIONS = {"cutlass": "nvidia-cutlass-dsl", "torch": "torch", "numpy": "numpy", "cuda": "cuda-python"}
+DISTRIBUTIONS = {"cutlass": "nvidia-cutlass-dsl", "torch": "torch", "numpy": "numpy", "cuda": "cuda-python",
+                 "quadrants": "quadrants"}
 
 every_repro = pytest.mark.parametrize("path", REPROS, ids=lambda path: path.stem)
 
