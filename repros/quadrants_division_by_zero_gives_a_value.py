@@ -4,8 +4,8 @@
 # [tool.repro]
 # arch = "sm_70"
 # ///
-"""An integer divided by zero gives all ones, and its remainder is the integer: PTX leaves it open, this compiler does not.
-Source: PTX ISA, div and rem (undefined for zero); quadrants 1.3.3 dies of it on a CPU.
+"""An integer divided by zero gives all ones, and its remainder is the integer.
+Source: PTX ISA, div and rem, which leave it open; quadrants 1.3.3 dies of it on a CPU.
 """
 import numpy as np
 import quadrants as qd

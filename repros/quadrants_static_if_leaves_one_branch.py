@@ -5,7 +5,8 @@
 # arch = "sm_70"
 # params = { fast = [true, false] }
 # ///
-"""`if qd.static(flag)` leaves the taken branch alone in the kernel, and no test of the flag.  Source: Quadrants, qd.static.
+"""`if qd.static(flag)` leaves the taken branch alone in the kernel, and no test of the flag.
+Source: Quadrants, qd.static (Compile-time branching).
 
 The program is the page's own. Each value of the template argument is a compilation.
 """
