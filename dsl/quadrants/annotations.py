@@ -29,6 +29,11 @@ class Template:
         return cls
 
 
+def ref(_dtype: object) -> Template:
+    """Annotation of a real_func's argument that is passed by reference."""
+    return Template()
+
+
 class NdarrayAnnotation:
     """`qd.types.ndarray(dtype=, ndim=)`: an array of qd.ndarray, numpy or torch."""
 
@@ -239,13 +244,13 @@ class ArrayKind:
         numpy = sys.modules.get("numpy")
         if numpy is not None and type(value) is numpy.ndarray and value.flags.c_contiguous and \
                 not self.annotation.element_shape:
-            self._check(types.of(value.dtype), value.ndim, ())
+            self.check(types.of(value.dtype), value.ndim, ())
             return value.dtype.char, value.ndim, (), True
         _, dtype, shape, inner, whole, _, _ = self._described(value)
-        self._check(dtype, len(shape), inner)
+        self.check(dtype, len(shape), inner)
         return dtype.name, len(shape), inner, whole
 
-    def _check(self, dtype: types.DataType | None, rank: int, inner: tuple[int, ...]) -> None:
+    def check(self, dtype: types.DataType | None, rank: int, inner: tuple[int, ...]) -> None:
         wanted = self.annotation
         if dtype is None:
             raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}) has elements of a type that no kernel "

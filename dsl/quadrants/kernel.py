@@ -6,6 +6,7 @@ Arguments, fields and the kernel's scratch memory reach the compiled host functi
 
 from __future__ import annotations
 
+import __future__
 import ctypes
 import functools
 import inspect
@@ -18,6 +19,7 @@ from dsl.core.source import find_definition
 from dsl.launch import compile, session
 from dsl.quadrants import annotations, binder, errors, hooks, runtime, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
+from dsl.quadrants.dense import Indexed
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Lvalue, value_of
 from dsl.quadrants.matrix import Matrix
@@ -33,6 +35,9 @@ class _Function:
         functools.update_wrapper(self, function)
         self.function = function
         self.signature = inspect.signature(function)
+        if not function.__code__.co_flags & __future__.annotations.compiler_flag:
+            if any(isinstance(value, str) for value in function.__annotations__.values()):
+                _ = self.annotations                                # raises for one that means nothing
         self.is_method = "." in function.__qualname__ and "<locals>" not in function.__qualname__.rpartition(".")[0][-8:] \
             and next(iter(self.signature.parameters), "") == "self"
 
@@ -119,7 +124,12 @@ class Func(_Function):
 
     def _argument(self, name: str, value: object) -> object:
         annotation = self.annotations.get(name)
-        if annotations.is_template(annotation) or annotations.is_array(annotation) or name == "self" and self.is_method:
+        if annotations.is_template(annotation) or name == "self" and self.is_method:
+            return value
+        if annotations.is_array(annotation):
+            if isinstance(value, Indexed):
+                kind = annotations.kind_of(name, 0, annotation, self.__name__)
+                kind.check(value.element_type, len(value.shape), value.element_shape)
             return value
         if isinstance(value, tuple):
             return tuple(self._argument("", part) for part in value)
@@ -130,6 +140,9 @@ class Func(_Function):
                                             f"{type(value).__name__}")
             value = dtype(value_of(value))
         if isinstance(annotation, MatrixAnnotation):
+            if isinstance(value, Matrix) and value.shape != annotation.element_shape:
+                raise QuadrantsSyntaxError.at(f"Argument {name} is expected to be a Matrix with n {annotation.element_shape[0]}, "
+                                              f"but got {value.n}")
             value = annotation(value)
         return hooks.declare(value, name)
 

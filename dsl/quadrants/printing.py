@@ -37,14 +37,16 @@ def spelled(value: object, leaves: list, spec: str = "") -> str:
     if isinstance(value, Matrix):
         return "[" + ", ".join(spelled(part, leaves, spec) for part in value.parts()) + "]"
     if isinstance(value, (list, tuple)):
-        marks = "[]" if isinstance(value, list) else "()"
-        return marks[0] + ", ".join(spelled(part, leaves, spec) for part in value) + marks[1]
+        return "[" + ", ".join(spelled(part, leaves, spec) for part in value) + "]"
     if not isinstance(value, Numeric):
-        return _escaped(format(value, spec.lstrip("%")) if spec and not spec.startswith("%") else str(value))
+        if types.number(value) is None or spec and not spec.startswith("%"):
+            return _escaped(format(value, spec.lstrip("%")) if spec and not spec.startswith("%") else str(value))
+        value = types.number(value)
     if not is_dynamic(value):
         value = types.dynamic(value)
     conversion = spec.lstrip("%").rstrip("diufFgGeExXo")
     if value.is_float:
+        conversion = conversion or (".12" if type(value) is Float64 and not spec else "")
         leaves.append(Float64(value))
         return f"%{conversion}{spec[-1] if spec and spec[-1] in 'fFgGeE' else 'f'}"
     leaves.append(value)
