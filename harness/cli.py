@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib.resources
 import itertools
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -92,10 +93,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     arguments = _parser().parse_args(argv)
     try:
-        return arguments.command(arguments)
+        status = arguments.command(arguments)
+        sys.stdout.flush()
+        return status
     except (ReproError, UsageError) as error:
         print(error, file=sys.stderr)
         return NOT_RUN if isinstance(error, NoDevice) else USAGE
+    except BrokenPipeError:  # whoever read the output has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILS
     except OSError as error:
         print(f"repro: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
         return USAGE

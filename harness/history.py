@@ -93,7 +93,9 @@ def record(
         "lock_sha256": _lock_sha256(root),
         "golden_sha256": golden_sha256,
     }
-    digest = hashlib.sha256(json.dumps([key, about, host.name], sort_keys=True).encode()).hexdigest()
+    seed = outcome.facts.get("seed")
+    question = [key, about, host.name, *([seed] if seed else [])]
+    digest = hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
     return {
         "schema": SCHEMA,
         "key": key,
@@ -104,7 +106,7 @@ def record(
         "hardware": host.is_hardware,
         "device": outcome.device or {"kind": host.device, **host.device_facts},
         "compiler": made["compiler"],
-        "seed": outcome.facts.get("seed"),
+        "seed": seed,
         "verdict": verdict,
         "outcome": outcome.kind,
         "detail": {k: outcome.detail[k] for k in ("class", "id", "line", "kind", "signal") if k in outcome.detail},

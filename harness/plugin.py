@@ -65,7 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="of random numbers, and of the order in which the emulator runs threads (0: as is fastest)",
     )
     group.addoption(
-        "--gpu-sass", action="store_true", help="record machine code on the emulator too (ptxas, nvdisasm: 0.4 s a case)"
+        "--gpu-sass", action="store_true", help="record machine code on the emulator too (ptxas and nvdisasm: 0.4 s)"
     )
     group.addoption(
         "--update-goldens", action="store_true", help="accept what the repros of this run give as their goldens"
@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
         update, note = option.update_goldens, _notes(config)
-        root = root_of(config.rootpath / "_")  # pytest's is the folder that was named where nothing configures it
+        root = root_of(config.rootpath / "_")  # pytest takes the folder that was named where nothing configures it
         compilers, seed, sass = option.compiler or (), option.gpu_seed, option.gpu_sass
         session = Session(root, option.gpu_host or (), update, settings, note, compilers, seed, sass)
     except UsageError as error:

@@ -94,7 +94,7 @@ class Session:
         except importlib.metadata.PackageNotFoundError:
             raise UsageError(
                 "--compiler nvidia needs the package nvidia-cutlass-dsl, which is not installed\n"
-                "fix: uv sync --group nvidia    (or: pip install nvidia-cutlass-dsl)"
+                "fix: uv sync --group nvidia    (elsewhere: uv add --dev nvidia-cutlass-dsl, or pip install it)"
             ) from None
 
     def hosts(self) -> list[Host]:

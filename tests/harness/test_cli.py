@@ -1,6 +1,8 @@
 """The command `repro`: what it prints and how it ends."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -120,3 +122,11 @@ def test_new_writes_a_repro_that_passes(project, capfd):
     assert list(golden["provenance"]["ptx_sha256"].values())[0]
     assert main(["run", "repros/my_question.py", "-p", "n=40", "--ptx"]) == 0
     assert ".visible .entry" in capfd.readouterr().out
+
+
+def test_a_reader_who_has_read_enough():
+    """As in `repro review | true`: no traceback, no complaint."""
+    code = "import os, sys; from harness.cli import main; r, w = os.pipe(); os.close(r); os.dup2(w, 1); "
+    argv = [sys.executable, "-c", code + "sys.exit(main(['review']))"]
+    done = subprocess.run(argv, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
