@@ -110,7 +110,7 @@ class Dense(Indexed):
         """Its memory, made on first use."""
         if self._memory is None:
             if self.shape is None:
-                raise runtime.QuadrantsRuntimeError("this field has no place yet\nfix: give it a shape=, or place it: "
+                raise runtime.QuadrantsRuntimeError("These field(s) are not placed: give it a shape=, or place it: "
                                                     "qd.root.dense(qd.i, n).place(x)")
             self.check()
             self._memory = runtime.Memory(self.size_bytes, self.label)
@@ -152,10 +152,10 @@ class Dense(Indexed):
         return flat * math.prod(self.element_shape) * self.element_type.bytes
 
     def __getitem__(self, key: object) -> object:
-        if active():
-            return self.element(key)
         if self.shape is None:
             self.memory
+        if active():
+            return self.element(key)
         at, size_bytes = self._offset_bytes(key), self.element_type.bytes
         count = math.prod(self.element_shape)
         data = self.memory.read(at, size_bytes * count)
@@ -178,7 +178,13 @@ class Dense(Indexed):
     def fill(self, value: object) -> None:
         """Give every element this value."""
         if active():
-            raise QuadrantsTypeError.at("fill is called from Python", fix="write a loop")
+            from dsl.quadrants.hooks import for_
+
+            def body(index: object) -> tuple:
+                self.element(index).store(value)
+                return ()
+            for_(lambda: self.loop_domain().grouped(), body, (), (), 1, False)
+            return
         if self.element_shape and isinstance(value, (Matrix, list, tuple)):
             one = b"".join(runtime.pack(self.element_type, each) for each in Matrix(value).entries)
             self.memory.write(0, one * math.prod(self.shape))

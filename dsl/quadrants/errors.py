@@ -63,6 +63,15 @@ class QuadrantsAssertionError(QuadrantsRuntimeError, AssertionError):
     """An `assert` of a kernel that did not hold, or an index out of bounds, with debug=True."""
 
 
+def of_launch(error: Exception) -> Exception:
+    """What a launch raised, as Quadrants' own: a failed assert and an access out of bounds are assertion errors."""
+    if getattr(error, "kind", None) not in ("trap", "out_of_bounds"):
+        return error
+    made = QuadrantsAssertionError(str(error))
+    made.place, made.repro_outcome = error.place, error.repro_outcome
+    return made
+
+
 class QuadrantsRuntimeTypeError(QuadrantsRuntimeError, TypeError):
     """An argument of a call with the wrong type."""
 

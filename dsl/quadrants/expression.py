@@ -201,6 +201,9 @@ class Text:
     def __init__(self, pieces: list):
         self.pieces = pieces
 
+    def __str__(self) -> str:
+        return "".join(piece if isinstance(piece, str) else "..." for piece in self.pieces)
+
 
 def joined(*parts) -> object:
     """An f-string."""

@@ -196,14 +196,17 @@ class Specialised:
     def run(self, slots: Sequence, storages: Sequence) -> object:
         """Launch the tasks; what the kernel returns. `slots` are all of them."""
         if self.device is not None:
-            self.compiled.call(slots, storages, self.device)
+            try:
+                self.compiled.call(slots, storages, self.device)
+            except Exception as error:
+                raise errors.of_launch(error) from None
         return None if self.read_results is None else self.shape(self.read_results())
 
 
 def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
     """A function that reads what a kernel left in its scratch memory: (element type, offset in bytes) each, in order."""
     first = results[0][1]
-    form = struct.Struct("<" + "".join(f"{dtype.core.format}{8 - dtype.bytes}x" for dtype, _ in results))
+    form = struct.Struct("<" + "".join(f"{runtime.format_of(dtype)}{8 - dtype.bytes}x" for dtype, _ in results))
     if scratch.device.kind == "emulator":                       # its memory is the host's
         memory = (ctypes.c_char * form.size).from_address(scratch.address + first)
         return lambda: form.unpack_from(memory)
@@ -234,6 +237,11 @@ class Kernel(_Function):
             raise refuse("Quadrants kernels do not support default values for arguments")
         if parameter.annotation is parameter.empty and name != "self":
             raise refuse("Quadrants kernels parameters must be type annotated")
+
+    def __get__(self, instance, owner=None):
+        if instance is not None and not hasattr(instance, "_data_oriented"):
+            raise QuadrantsSyntaxError(f"Please decorate class {type(instance).__name__} with @qd.data_oriented")
+        return super().__get__(instance, owner)
 
     @property
     def kinds(self) -> list:

@@ -82,6 +82,8 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
     if chosen in (x64, arm64) and running.device.kind == "cuda":
         from dsl.launch import device
         running.device = device.choose("emulator")
+    from dsl.launch.ready import ready
+    ready(running.device)
 
 
 def reset() -> None:
@@ -163,4 +165,9 @@ def pack(dtype: types.DataType, value: object) -> bytes:
 
 
 def unpack(dtype: types.DataType, data: bytes) -> object:
-    return struct.unpack("<" + dtype.core.format, data)[0]
+    return struct.unpack("<" + format_of(dtype), data)[0]
+
+
+def format_of(dtype: types.DataType) -> str:
+    """The letter of `struct` by which Python reads a number: a u1 as 0 or 1."""
+    return "B" if dtype is types.u1 else dtype.core.format
