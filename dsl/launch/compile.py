@@ -93,7 +93,8 @@ def _stored(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
 
 def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     """LLVM IR and PTX of the kernels, and the host function's machine code."""
-    _, device_mlir, arch, opt_level, jump = source
+    placeless, device_mlir, arch, opt_level, jump = source
+    host_mlir = host_mlir if "loc(" in placeless else placeless          # half as long
     limits.check_collectives(device_mlir)
     llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
     ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""

@@ -2,8 +2,8 @@
 
 LLVM aborts where it lacks a selection pattern. In a process that has torch loaded a fork for every compile costs 35
 to 50 ms (measured: 16 fork and exit, the rest copied pages), a child that stays costs that once and then 5 ms a
-compile. So there is one child a process: started by the first compile, ended by the end of its parent, started anew
-after a crash.
+compile. So there is one child a process: started by the first compile that needs it (nvptx.is_plain), ended by the end of its
+parent, started anew after a crash.
 """
 
 from __future__ import annotations

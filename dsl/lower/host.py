@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
 import re
 
 from dsl.lower import llvm
@@ -20,9 +19,9 @@ class Native:
     exception would be printed and lost; store it, return non-zero, raise after the native function has returned.
     """
 
-    def __init__(self, tracker, names: tuple[str, ...], keep_alive: tuple = ()):
-        self._tracker, self._keep_alive = tracker, keep_alive
-        self.addresses = {name: tracker[name] for name in names}
+    def __init__(self, linked: llvm.Linked, keep_alive: tuple = ()):
+        self._linked, self._keep_alive = linked, keep_alive
+        self.addresses = linked.addresses
 
     def function(self, name: str, result: type | None, *arguments: type):
         """A ctypes function; it keeps this object alive."""
@@ -31,21 +30,11 @@ class Native:
         return made
 
 
-_serial = itertools.count()
-
-
 @functools.cache
-def _compiler():
-    """The process's JIT and a builder of target machines for it; a fork inherits both as they are."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+def _ready() -> str:
+    """This machine's triple; code made here finds the compiler's own library."""
     load_wide_integers()
-    return llvm.create_lljit_compiler()
-
-
-def _machine(level: int):
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(opt=level, reloc="pic", codemodel="small", jit=True)
+    return llvm.native_target()
 
 
 def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",),
@@ -60,20 +49,18 @@ def object_code(llvm_ir: str, symbols: tuple[str, ...] = ()) -> bytes:
     No fast-math and no fma: host arithmetic rounds after each operation. Raises LoweringError for IR LLVM refuses and
     for a name nobody defines.
     """
-    _compiler()
+    triple = _ready()
     straight = llvm_ir.count("\nbr") + llvm_ir.count(" br ") < 2        # no loop: it is not worth optimising
-    machine = _machine(0 if straight else 1)
+    machine = llvm.Machine(triple, level=0 if straight else 1, reloc="pic", model="small", jit=True)
+    text = with_builtins(llvm_ir)
     try:
-        module = llvm.parse_assembly(with_builtins(llvm_ir))
-        module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        module.verify()
+        module = llvm.Module(text, machine)
     except RuntimeError as error:
         raise LoweringError("host LLVM IR", str(error)) from None
-    _refuse_unknown_names(module, symbols)
+    _refuse_unknown_names(text, symbols)
     if not straight:
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
-        builder.getModulePassManager().run(module, builder)
-    return machine.emit_object(module)
+        module.optimize(machine, 1)
+    return machine.emit(module, machine_code=True)
 
 
 def link(code: bytes, symbols: dict[str, int], exports: tuple[str, ...] = ("host",), keep_alive: tuple = ()) -> Native:
@@ -81,16 +68,12 @@ def link(code: bytes, symbols: dict[str, int], exports: tuple[str, ...] = ("host
 
     Raises LoweringError where a name is missing.
     """
-    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name, address in symbols.items():
-        library.import_symbol(name, address)
-    for name in exports:
-        library.export_symbol(name)
+    _ready()
     try:
-        tracker = library.link(_compiler(), f"dsl_host_{next(_serial)}")
+        linked = llvm.Linked(code, symbols.items(), exports)
     except RuntimeError as error:
         raise LoweringError("host linking", str(error)) from None
-    return Native(tracker, exports, keep_alive)
+    return Native(linked, keep_alive)
 
 
 _JUMP = """
@@ -123,10 +106,12 @@ def may_fail(llvm_ir: str, jump_slot: int) -> str:
     return body + _JUMP.format(slot=jump_slot)
 
 
-def _refuse_unknown_names(module: llvm.ModuleRef, symbols: tuple[str, ...]) -> None:
+_DECLARED = re.compile(r'^declare [^@\n]*@"?([^"(\n]+)"?\(', re.MULTILINE)
+
+
+def _refuse_unknown_names(llvm_ir: str, symbols: tuple[str, ...]) -> None:
     process = ctypes.CDLL(None)
-    called = [function.name for function in module.functions if function.is_declaration]
-    unknown = [name for name in called
+    unknown = [name for name in _DECLARED.findall(llvm_ir)
                if name not in symbols and not name.startswith("llvm.") and not hasattr(process, name)]
     if unknown:
         raise LoweringError("host linking", f"nobody defines {', '.join(unknown)}")

@@ -1,9 +1,226 @@
-"""llvmlite's binding, imported when something is first compiled or linked: a program that only traces needs none."""
+"""LLVM as far as the stages need it: the C functions of the library that llvmlite brings, called directly.
+
+`import llvmlite.binding` declares 450 functions and imports LLVM's whole object model in Python, which takes twice the
+time of loading the library. These are the 38 functions between text and machine code. A module has a context of its
+own, so that threads do not meet in LLVM. The library is loaded when something is first compiled or linked.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import importlib.util
+import itertools
+import os
+import sys
+from collections.abc import Iterable
 
-def __getattr__(name: str):
-    import llvmlite.binding
-    found = globals()[name] = getattr(llvmlite.binding, name)
-    return found
+_P, _S, _INT, _BOOL, _SIZE = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool, ctypes.c_size_t
+_TEXT = ctypes.POINTER(ctypes.c_void_p)                   # out: a string that LLVMPY_DisposeString frees
+
+# name without LLVMPY_: result, arguments (llvmlite 0.50, ffi/*.cpp)
+_FUNCTIONS = {
+    "InitializeAllTargetInfos": (None,), "InitializeAllTargets": (None,), "InitializeAllTargetMCs": (None,),
+    "InitializeAllAsmPrinters": (None,), "InitializeNativeTarget": (None,), "InitializeNativeAsmPrinter": (None,),
+    "DisposeString": (None, _P), "SetCommandLine": (None, _S, _S), "GetDefaultTargetTriple": (None, _TEXT),
+    "ContextCreate": (_P,), "ContextDispose": (None, _P),
+    "ParseAssembly": (_P, _P, _S, _TEXT), "DisposeModule": (None, _P), "VerifyModule": (_BOOL, _P, _TEXT),
+    "PrintModuleToString": (None, _P, _TEXT), "SetDataLayout": (None, _P, _S), "SetTarget": (None, _P, _S),
+    "GetTargetFromTriple": (_P, _S, _TEXT), "CreateTargetMachine": (_P, _P, _S, _S, _S, _INT, _S, _S, _INT, _INT, _S),
+    "DisposeTargetMachine": (None, _P), "CreateTargetMachineData": (_P, _P), "DisposeTargetData": (None, _P),
+    "CopyStringRepOfTargetData": (None, _P, _TEXT),
+    "TargetMachineEmitToMemory": (_P, _P, _P, _INT, _TEXT), "GetBufferStart": (_P, _P), "GetBufferSize": (_SIZE, _P),
+    "DisposeMemoryBuffer": (None, _P),
+    "CreatePipelineTuningOptions": (_P,), "DisposePipelineTuningOptions": (None, _P),
+    "CreatePassBuilder": (_P, _P, _P), "DisposePassBuilder": (None, _P),
+    "buildPerModuleDefaultPipeline": (_P, _P, _INT), "RunNewModulePassManager": (None, _P, _P, _P),
+    "DisposeNewModulePassManger": (None, _P),
+    "CreateLLJITCompiler": (_P, _P, _BOOL, _BOOL, _TEXT),
+    "LLJIT_Link": (_P, _P, _S, _P, _SIZE, _P, _SIZE, _P, _SIZE, _TEXT), "LLJIT_Dylib_Tracker_Dispose": (_BOOL, _P, _TEXT),
+}
+
+
+class _Library:
+    """LLVM's functions as attributes, each declared when it is first used."""
+
+    def __init__(self):
+        found = importlib.util.find_spec("llvmlite")
+        if found is None or found.origin is None:
+            raise ImportError("llvmlite is not installed, and it brings LLVM", name="llvmlite")
+        self._file = os.path.join(os.path.dirname(found.origin), "binding", "libllvmlite.so")
+
+    @functools.cached_property
+    def _loaded(self) -> ctypes.CDLL:
+        return ctypes.CDLL(self._file)
+
+    def __getattr__(self, name: str):
+        result, *arguments = _FUNCTIONS[name]
+        function = getattr(self._loaded, f"LLVMPY_{name}")
+        function.restype, function.argtypes = result, arguments
+        setattr(self, name, function)
+        return function
+
+
+_lib = _Library()
+
+
+def load() -> None:
+    """Load the library, for a process that forks."""
+    _lib.DisposeString
+
+
+def _text(pointer: ctypes.c_void_p) -> str:
+    """The string LLVM left, which is freed; "" where it left none."""
+    if not pointer.value:
+        return ""
+    text = ctypes.string_at(pointer.value).decode("utf-8", "replace")
+    _lib.DisposeString(pointer)
+    return text
+
+
+def set_option(text: str) -> None:
+    """Give LLVM a command-line option, for the rest of this process."""
+    _lib.SetCommandLine(b"opt", text.encode())
+
+
+@functools.cache
+def all_targets() -> None:
+    """Make every target known, among them NVPTX."""
+    for name in ("TargetInfos", "Targets", "TargetMCs", "AsmPrinters"):
+        getattr(_lib, f"InitializeAll{name}")()
+
+
+@functools.cache
+def native_target() -> str:
+    """Make this machine's target known; its triple."""
+    _lib.InitializeNativeTarget()
+    _lib.InitializeNativeAsmPrinter()
+    triple = ctypes.c_void_p()
+    _lib.GetDefaultTargetTriple(ctypes.byref(triple))
+    return _text(triple)
+
+
+class Machine:
+    """A target machine. `level` is that of code generation, 0 to 3. Raises RuntimeError for an unknown target."""
+
+    def __init__(self, triple: str, cpu: str = "", features: str = "", level: int = 2, reloc: str = "default",
+                 model: str = "jitdefault", jit: bool = False):
+        self.triple, self._own, words = triple, None, ctypes.c_void_p()
+        target = _lib.GetTargetFromTriple(triple.encode(), ctypes.byref(words))
+        if not target:
+            raise RuntimeError(_text(words))
+        self._own = _lib.CreateTargetMachine(target, triple.encode(), cpu.encode(), features.encode(), level,
+                                             reloc.encode(), model.encode(), 0, int(jit), b"")
+        if not self._own:
+            raise RuntimeError(f"LLVM makes no machine for {triple}")
+
+    def __del__(self):
+        if self._own and not sys.is_finalizing():
+            _lib.DisposeTargetMachine(self._own)
+
+    @functools.cached_property
+    def data_layout(self) -> str:
+        data, text = _lib.CreateTargetMachineData(self._own), ctypes.c_void_p()
+        _lib.CopyStringRepOfTargetData(data, ctypes.byref(text))
+        _lib.DisposeTargetData(data)
+        return _text(text)
+
+    def emit(self, module: Module, machine_code: bool) -> bytes:
+        """Relocatable machine code, or assembly."""
+        words = ctypes.c_void_p()
+        buffer = _lib.TargetMachineEmitToMemory(self._own, module._own, int(machine_code), ctypes.byref(words))
+        if not buffer:
+            raise RuntimeError(_text(words))
+        try:
+            return ctypes.string_at(_lib.GetBufferStart(buffer), _lib.GetBufferSize(buffer))
+        finally:
+            _lib.DisposeMemoryBuffer(buffer)
+
+
+class Module:
+    """LLVM IR, parsed and verified for a machine. Raises RuntimeError with LLVM's words for text it refuses."""
+
+    def __init__(self, text: str, machine: Machine):
+        words, self._own = ctypes.c_void_p(), None
+        self._context = _lib.ContextCreate()
+        self._own = _lib.ParseAssembly(self._context, text.encode(), ctypes.byref(words))
+        if not self._own:
+            raise RuntimeError(f"LLVM IR parsing error\n{_text(words)}")
+        _lib.SetTarget(self._own, machine.triple.encode())
+        _lib.SetDataLayout(self._own, machine.data_layout.encode())
+        if _lib.VerifyModule(self._own, ctypes.byref(words)):
+            raise RuntimeError(_text(words))
+        _text(words)
+
+    def __del__(self):
+        if not sys.is_finalizing():
+            if self._own:
+                _lib.DisposeModule(self._own)
+            _lib.ContextDispose(self._context)
+
+    def __str__(self) -> str:
+        text = ctypes.c_void_p()
+        _lib.PrintModuleToString(self._own, ctypes.byref(text))
+        return _text(text)
+
+    def optimize(self, machine: Machine, level: int) -> None:
+        """Run LLVM's own pipeline of that level, 0 to 3."""
+        options = _lib.CreatePipelineTuningOptions()
+        builder = _lib.CreatePassBuilder(machine._own, options)
+        passes = _lib.buildPerModuleDefaultPipeline(builder, level)
+        try:
+            _lib.RunNewModulePassManager(passes, self._own, builder)
+        finally:
+            _lib.DisposeNewModulePassManger(passes)
+            _lib.DisposePassBuilder(builder)
+            _lib.DisposePipelineTuningOptions(options)
+
+
+# --- linking into this process ----------------------------------------------------------------------------------------
+
+
+class _Element(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_uint8), ("value", _S), ("size", _SIZE)]
+
+
+class _Symbol(ctypes.Structure):
+    _fields_ = [("name", _S), ("address", ctypes.c_uint64)]
+
+
+_OBJECT, _LIBRARY = 2, 3                                  # kinds of _Element; the library "" is this process
+_serial = itertools.count()
+
+
+@functools.cache
+def jit() -> int:
+    """The process's linker, which is never destroyed: code may not outlive it, and at exit objects die in any order."""
+    native_target()
+    words = ctypes.c_void_p()
+    made = _lib.CreateLLJITCompiler(None, False, False, ctypes.byref(words))
+    if not made:
+        raise RuntimeError(_text(words))
+    return made
+
+
+class Linked:
+    """Machine code in this process, until this object dies; `addresses` are those of the `exports`.
+
+    It may call `imports` (name and address) and what this process has. Raises RuntimeError where a name is missing.
+    """
+
+    def __init__(self, code: bytes, imports: Iterable[tuple[str, int]], exports: Iterable[str]):
+        self._tracker, words = None, ctypes.c_void_p()
+        elements = (_Element * 2)((_OBJECT, code, len(code)), (_LIBRARY, b"", 0))
+        given = [(name.encode(), address) for name, address in imports]
+        wanted = [(name.encode(), 0) for name in exports]
+        taken, found = (_Symbol * len(given))(*given), (_Symbol * len(wanted))(*wanted)
+        self._tracker = _lib.LLJIT_Link(jit(), f"native{next(_serial)}".encode(), elements, len(elements), taken, len(given),
+                                        found, len(wanted), ctypes.byref(words))
+        if not self._tracker:
+            raise RuntimeError(_text(words))
+        self.addresses = {symbol.name.decode(): symbol.address for symbol in found}
+
+    def __del__(self):
+        if self._tracker and not sys.is_finalizing():
+            words = ctypes.c_void_p()
+            _lib.LLJIT_Dylib_Tracker_Dispose(self._tracker, ctypes.byref(words))

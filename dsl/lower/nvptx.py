@@ -44,10 +44,50 @@ def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
     if arch not in ARCH_PTX:
         raise LoweringError("PTX", f"unknown GPU arch {arch!r}; known: {', '.join(ARCH_PTX)}")
     kernels = ", ".join(re.findall(r"define ptx_kernel void @(\S+?)\(", llvm_ir)) or "a module without kernels"
-    _ready()
+    llvm.all_targets()                                   # before the fork, which inherits them
+    if is_plain(llvm_ir):
+        return _compile(llvm_ir, arch, optimize)
     long = llvm_ir.count("\n") > LONG_LINES
     return guarded(_compile_long if long else _compile, llvm_ir, arch, optimize, subject=f"{kernels} for {arch}",
                    spends=long)
+
+
+PLAIN_LINES = 400
+_ARITHMETIC = set("add sub mul shl lshr ashr udiv sdiv urem srem sitofp uitofp fptosi fptoui".split())
+_WORDS = _ARITHMETIC | set("""and or xor fadd fsub fmul fdiv icmp fcmp select zext sext trunc phi load store getelementptr
+    call br ret label to align void contract nuw nsw exact disjoint nneg inbounds dbg true false null e x
+    eq ne ugt uge ult ule sgt sge slt sle oeq ogt oge olt ole one ord uno ueq une
+    i1 i8 i16 i32 i64 float double ptr addrspace""".split())
+_WORD = re.compile(r"(?<![%\w.])@?[A-Za-z_][\w.]*|[<{]")
+_IDS = re.compile(r"@llvm\.nvvm\.read\.ptx\.sreg\.n?(?:cta|t)id\.[xyz]")
+
+
+def is_plain(llvm_ir: str) -> bool:
+    """Whether a module is short, without loops, and of nothing but arithmetic, tests and global memory, 1 to 64 bits wide.
+
+    Every back end has each of these instructions, so LLVM is trusted with it in this process. All else goes to the guard,
+    whose child costs more than such a compile does.
+    """
+    if llvm_ir.count("\n") > PLAIN_LINES or llvm_ir.count("addrspace(") != llvm_ir.count("addrspace(1)"):
+        return False
+    passed = set()
+    for line in llvm_ir.split("\n"):
+        if line.startswith("  "):
+            words = _WORD.findall(line)
+            if not all(word in _WORDS or _IDS.fullmatch(word) for word in words):
+                return False
+            if words[0] in _ARITHMETIC and "i1" in words or \
+                    words[0] == "br" and not passed.isdisjoint(re.findall(r"label %(\w+)", line)):
+                return False
+        elif line.startswith("define "):
+            parameters = line.replace("addrspace(1)", "").partition("(")[2].partition(")")[0]
+            if not set(_WORD.findall(parameters)) <= _WORDS:
+                return False
+        elif line.startswith("@") or line.startswith("declare ") and not _IDS.search(line):
+            return False
+        elif ":" in line and line[0] not in "!;":
+            passed.add(line.partition(":")[0])
+    return True
 
 
 def ptx_version(llvm_ir: str, arch: str) -> int:
@@ -56,39 +96,30 @@ def ptx_version(llvm_ir: str, arch: str) -> int:
     return max([ARCH_PTX[arch], *(version for pattern, version in FEATURE_PTX if re.search(pattern, calls))])
 
 
-def _ready() -> None:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-
-
 def _compile_long(llvm_ir: str, arch: str, optimize: int) -> str:
     """`_compile` without straight-line strength reduction; LLVM cannot take the option back in this process."""
-    llvm.set_option("opt", "-opt-disable=slsr")
-    return _compile(llvm_ir, arch, optimize, llvm.create_context())      # one that is in use keeps its passes
+    llvm.set_option("-opt-disable=slsr")
+    return _compile(llvm_ir, arch, optimize)
 
 
-def _compile(llvm_ir: str, arch: str, optimize: int, context: llvm.ContextRef | None = None) -> str:
-    _ready()
+def _compile(llvm_ir: str, arch: str, optimize: int) -> str:
+    llvm.all_targets()
     version = ptx_version(llvm_ir, arch)
     features = f"+ptx{version}" if version > ARCH_PTX[arch] else ""
-    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, features=features, opt=optimize)
+    machine = llvm.Machine(TRIPLE, arch, features, optimize)
     try:
-        module = llvm.parse_assembly(llvm_ir, context)
-        module.triple, module.data_layout = TRIPLE, str(machine.target_data)
-        module.verify()
+        module = llvm.Module(llvm_ir, machine)
     except RuntimeError as error:
         raise LoweringError("LLVM IR", str(error)) from None
-    tuning = llvm.create_pipeline_tuning_options(speed_level=optimize)
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    return tidy(machine.emit_assembly(_around_errors(module, context)))
+    module.optimize(machine, optimize)
+    return tidy(machine.emit(_around_errors(module, machine), machine_code=False).decode())
 
 
 _FAR_OFFSET = re.compile(r"^( *)(%\S+ = getelementptr .*, i64 )(-?\d{10,})(.*)$", re.MULTILINE)
 _SIGNED_BIT = re.compile(r"^( *%\S+ = )sitofp (i1|<\d+ x i1>) (\S+) to (bfloat|<\d+ x bfloat>)", re.MULTILINE)
 
 
-def _around_errors(module: llvm.ModuleRef, context: llvm.ContextRef | None) -> llvm.ModuleRef:
+def _around_errors(module: llvm.Module, machine: llvm.Machine) -> llvm.Module:
     """The optimised module without what LLVM 22 turns into wrong PTX.
 
     Address offsets past 32 bits are printed modulo 2**32 (`ld [%rd1+-2147483643]`): they are kept in registers. The
@@ -113,7 +144,7 @@ def _around_errors(module: llvm.ModuleRef, context: llvm.ContextRef | None) -> l
         one, zero = ("splat (bfloat 0xRBF80)", "zeroinitializer") if bits[0] == "<" else ("0xRBF80", "0xR0000")
         return f"{head}select {bits} {value}, {floats} {one}, {floats} {zero}"
     text = _SIGNED_BIT.sub(selected, _FAR_OFFSET.sub(in_register, text))
-    return llvm.parse_assembly(text, context) if count else module
+    return llvm.Module(text, machine) if count else module
 
 
 _DWARF = re.compile(r"^\t\.section\t\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE)

@@ -34,14 +34,20 @@ class LoweringError(Exception):
         return f"{self.stage}: {self.text}"
 
 
+def _concerns(conversion: str, mlir_text: str) -> bool:
+    """Whether a conversion may find an op of its dialect; the earlier ones leave no others than of arith and cf."""
+    dialect = conversion.split("-")[1]
+    return dialect in ("arith", "unrealized") or f"{dialect}." in mlir_text          # `scf.` has `cf.` in it
+
+
 def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:
     """A module of llvm.func with llvm, arith, scf, cf, math, vector, ub and nvvm ops, in the llvm dialect only.
 
     `debug_lines` keeps each op's location so that PTX gets `.loc` lines. Raises LoweringError naming what remains.
     """
-    pipeline = _CONVERSIONS + ((_DEBUG_LINES,) if debug_lines else ())
+    pipeline = *(name for name in _CONVERSIONS if _concerns(name, mlir_text)), *((_DEBUG_LINES,) if debug_lines else ())
     try:
-        text = mlir.run_passes(mlir_text, f"builtin.module({','.join(pipeline)})")
+        text = mlir.run_passes(mlir_text, f"builtin.module({','.join(pipeline)})", places=debug_lines)
     except mlir.ir.MLIRError as error:
         raise LoweringError("MLIR passes", str(error)) from None
     left_over = sorted(set(_LEFT_OVER.findall(text)))

@@ -171,3 +171,42 @@ def test_the_bfloat_of_a_signed_bit_is_minus_one(bits, floats, count):
   %f = sitofp {bits} %w to {floats}
   store {floats} %f, ptr addrspace(1) %p"""))
     assert ptx.count("0xBF80") == count and not re.search(r"selp.*, 1, 0|cvt\.rn\.bf16", ptx)
+
+
+PLAIN = """
+define ptx_kernel void @k(ptr addrspace(1) %0, i32 %1, float %2) {
+  %4 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %5 = icmp slt i32 %4, %1
+  br i1 %5, label %6, label %12
+
+6:
+  %7 = sext i32 %4 to i64
+  %8 = getelementptr float, ptr addrspace(1) %0, i64 %7
+  %9 = load float, ptr addrspace(1) %8, align 4
+  %10 = fmul contract float %9, 0x3FF8000000000000
+  %11 = fadd contract float %10, %2
+  store float %11, ptr addrspace(1) %8, align 4
+  br label %12
+
+12:
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+"""
+
+
+def test_plain_modules_need_no_guard_and_become_the_same_ptx(monkeypatch):
+    guarded = nvptx.guarded(nvptx._compile, PLAIN, "sm_90a", 3, subject="k")
+    monkeypatch.setattr(nvptx, "guarded", None)
+    assert nvptx.is_plain(PLAIN) and to_ptx(PLAIN) == guarded
+
+
+@pytest.mark.parametrize("old, new", [
+    ("br label %12", "br label %6"), ("addrspace(1)", "addrspace(3)"), ("fadd contract", "frem"), (".tid.x", ".laneid"),
+    ("float", "half"), ("float", "fp128"), ("i32 %1", "i128 %1"), ("float", "<2 x float>"), ("ret void", "unreachable"),
+    ("ret void", "fence syncthreads_or_whatever"), ("i64 %7\n", "i64 %7, !tbaa !0\n"), ("load float", "load volatile float"),
+    ("ptr addrspace(1) %0", "ptr byval({ float }) %0"), ("%4 = call i32", "%4 = call i32 asm \"\", \"=r\"()\n  %44 = call i32"),
+    ("\ndefine", "\n@g = global i32 0\ndefine"), ("declare i32", "declare i32 @f()\ndeclare i32"),
+    ("%5 = icmp", "%sum = add i1 true, false\n  %5 = icmp"), ("  ret void", "  %x = fneg float %2\n" * 400 + "  ret void")])
+def test_other_modules_are_guarded(old, new):
+    assert old in PLAIN and not nvptx.is_plain(PLAIN.replace(old, new))
