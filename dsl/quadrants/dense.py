@@ -9,7 +9,7 @@ from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.pointer import Pointer
 from dsl.core.value import operate
 from dsl.quadrants import runtime, dtypes as types
-from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsTypeError
+from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.iterate import Domain
 from dsl.quadrants.lvalue import Element, value_of
 from dsl.quadrants.matrix import Matrix, in_memory
@@ -28,10 +28,13 @@ def indices(key: object, rank: int) -> tuple:
     if len(parts) != rank:
         raise QuadrantsIndexError.at(f"a field of {rank} dimension{'s' * (rank != 1)} is indexed by {len(parts)}",
                                      fix="x[None]" if rank == 0 else f"x[{', '.join('ijklmnop'[:rank])}]")
-    for part in parts:
+    for position, part in enumerate(parts):
+        if isinstance(part, slice):
+            raise QuadrantsSyntaxError.at("A field or array does not support an index of slice type", fix="write a loop")
         number = types.number(part)
         if number is None or number.is_float:
-            raise QuadrantsTypeError.at(f"an index is an integer, and this is {types.name_of(part)}",
+            given = types.name_of(part if number is None else number)
+            raise QuadrantsTypeError.at(f"indices must be integers, however '{given}' is provided as index {position}",
                                         fix="convert it: `int(x)`")
     return tuple(parts)
 

@@ -89,7 +89,8 @@ def _choice(test: Boolean, then: Scratch, orelse: Scratch, result_types: list) -
 def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     """`a if test else b` of a run-time test: numbers in their common type, matrices element by element."""
     if isinstance(test, Matrix):
-        return ops.select(test, then(), orelse())
+        raise QuadrantsSyntaxError.at('The test of this conditional expression is a matrix. Please use "qd.select" instead.',
+                                      fix="qd.select(test, a, b) chooses element by element")
     flag = hooks.truth(test)
     arms = [_traced(lambda arm=arm: _arm(arm())) for arm in (then, orelse)]
     values = [value for _, value, _ in arms]
@@ -137,6 +138,8 @@ def _alike(a: object, b: object) -> tuple[list, Callable]:
     """The pairs of numbers of two arms, and what makes a value of the results."""
     shaped = next((value for value in (a, b) if isinstance(value, Matrix)), None)
     if shaped is not None:
+        if isinstance(a, Matrix) and isinstance(b, Matrix) and a.shape != b.shape:
+            raise QuadrantsTypeError.at(f"Cannot broadcast tensor to tensor: {a.described()} and {b.described()}")
         left, right = (_entries_like(shaped, value) for value in (a, b))
         return [(types.number(x), types.number(y)) for x, y in zip(left, right)], shaped.like
     numbers = types.number(a), types.number(b)

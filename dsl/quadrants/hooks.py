@@ -43,6 +43,9 @@ def declare(value: object, name: str) -> object:
         return Variable(type(number), number)
     if value is None:
         return None
+    if type(value).__module__ == "numpy" and getattr(value, "shape", ()) != ():
+        raise QuadrantsTypeError.at("Only 0-dimensional numpy array can be used to initialize a scalar expression",
+                                    fix="qd.Matrix(array) makes a matrix of it, a qd.types.ndarray() argument brings it")
     return [declare(part, name) for part in value] if type(value) is list else value
 
 

@@ -71,6 +71,11 @@ class Matrix:
 
     # --- places ---
 
+    def described(self) -> str:
+        """Its shape and type in upstream's words: [Tensor (3) i32]."""
+        number = types.number(value_of(self.entries[0])) if self.entries else None
+        return f"[Tensor ({', '.join(map(str, self._shape))}) {types.name_of(number) if number is not None else '?'}]"
+
     def load(self) -> Matrix:
         """The value, with every place read."""
         return self.like([value_of(entry) for entry in self.entries])
@@ -89,6 +94,9 @@ class Matrix:
 
     def store(self, value: object) -> None:
         """Assign every element; a number goes to all."""
+        given = Matrix(value) if isinstance(value, (list, tuple)) else value
+        if isinstance(given, Matrix) and len(given.entries) != len(self.entries):
+            raise QuadrantsTypeError.at(f"cannot assign '{given.described()}' to '{self.described()}'")
         entries = [value_of(entry) for entry in _entries_like(self, value)]
         for place, entry in zip(self.entries, entries):
             if not isinstance(place, Lvalue):
@@ -373,7 +381,8 @@ def _index(part: object) -> object:
         return part
     if isinstance(part, Numeric):
         if part.is_float:
-            raise QuadrantsTypeError.at("an index is an integer, and this is a float")
+            raise QuadrantsTypeError.at(f"indices must be integers, however '{types.name_of(part)}' is provided",
+                                        fix="convert it: `int(x)`")
         return Int32(part) if is_dynamic(part) else int(part.value)
     return operator.index(part)
 
@@ -384,7 +393,7 @@ def _entries_like(matrix: Matrix, value: object) -> list:
         value = Matrix(value)
     if isinstance(value, Matrix):
         if len(value.entries) != len(matrix.entries):
-            raise QuadrantsTypeError.at(f"shapes {matrix._shape} and {value._shape} do not agree")
+            raise QuadrantsTypeError.at(f"{matrix.described()} and {value.described()} have not the same shape")
         return value.entries
     if types.number(value_of(value)) is None:
         raise QuadrantsTypeError.at(f"a matrix and {type(value).__name__} have no common elements")

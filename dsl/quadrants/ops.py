@@ -138,9 +138,10 @@ sin, cos, tan, asin, acos, tanh, exp, log = (
 def _rounding(name: str, python: Callable, intrinsic: str):
     def function(x, dtype=None):
         def one(value):
-            number = types.number(value)
-            made = number if number is not None and number.is_integer else \
-                _intrinsic(intrinsic)(number) if _is_traced(value) else python(value)
+            if _is_traced(value) and not value.is_float:
+                raise QuadrantsTypeError.at(f"'{name}' takes real inputs only, however '{types.name_of(value)}' is provided",
+                                            fix="it is an integer already")
+            made = _intrinsic(intrinsic)(value) if _is_traced(value) else python(value)
             return made if dtype is None else cast(made, dtype)
         return _mapped(one, x)
     function.__name__, function.__doc__ = name, f"`{name}(x)`, a float unless `dtype` says otherwise."
