@@ -134,6 +134,7 @@ def provenance(line: dict[str, Any]) -> dict[str, Any]:
     found = {
         "repro_sha256": (line.get("key") or {}).get("repro_sha256"),
         "golden_sha256": line.get("golden_sha256"),
+        "golden": line.get("golden"),
         "bundle_sha256": line.get("bundle_sha256"),
         "lock_sha256": line.get("lock_sha256"),
         "compiler": compiler.get("name"),

@@ -33,6 +33,7 @@ A result is refused if its repro or its golden has changed since, and an emulato
 
   repro accept shuffle_width            what waits of one repro; also a path, a folder, FILE::CASE
   repro accept --all                    everything that waits
+  repro accept --for-arch shuffle_width for the arch it ran on alone: the golden of the others stays
   repro accept --from-replay out/       judge a replayed capsule: each repro runs here once more, its kernels giving
                                         what they gave on that GPU; where that agrees with expected() and the golden,
                                         the golden becomes validated. Each verdict is a hardware record
@@ -142,6 +143,7 @@ def _add_goldens(commands: argparse._SubParsersAction) -> None:
     accept = _add(commands, "accept", "take results as goldens", _ACCEPT, _accept)
     _names(accept)
     accept.add_argument("--all", action="store_true", help="everything that waits")
+    accept.add_argument("--for-arch", action="store_true", help="as an answer of the result's own arch, beside the golden")
     accept.add_argument("--from-replay", type=Path, metavar="FOLDER", help="what replay.py wrote")
     accept.add_argument(
         "--accept-differences", action="store_true", help="of a replay: take the GPU's word against the goldens'"
@@ -209,8 +211,7 @@ def _accept(arguments: argparse.Namespace) -> int:
     root, run, left = _root(), store.Run(), 0
     for one in _selected(root, arguments):
         try:
-            pending.accept(root, one, run)
-            print(f"accepted {short(one.golden)}")
+            print(f"accepted {short(pending.accept(root, one, run, arguments.for_arch))}")
         except (UsageError, OSError) as error:
             left += 1
             print(f"not accepted: {error}", file=sys.stderr)

@@ -65,8 +65,22 @@ def folder(repro: Path) -> Path:
     return repro.parent / "goldens" / repro.stem
 
 
-def path_of(case: Case) -> Path:
-    return folder(case.repro.path) / f"{case.name or 'default'}.json"
+def path_of(case: Case, arch: str | None = None) -> Path:
+    """Where a case's golden is: the one that this arch (`sm_80`) has of its own, else that of all."""
+    found = folder(case.repro.path) / f"{case.name or 'default'}.json"
+    own = own_path(found, arch or "")
+    return own if arch and own.exists() else found
+
+
+def own_path(general: Path, arch: str) -> Path:
+    """Beside the golden of all, that of one arch."""
+    return general.with_name(f"{general.stem.partition('@')[0]}@{arch}.json")
+
+
+def arch_of(made: dict[str, Any]) -> str:
+    """The arch in a provenance or in a device's facts, without its suffix; '' of programs without kernels."""
+    arch = str(made.get("arch") or "")
+    return arch.rstrip("af") if arch.startswith("sm_") else ""
 
 
 def identity_of(outcome: Outcome) -> dict[str, str | None]:
@@ -112,10 +126,10 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}")) from None
 
 
-def answer(case: Case, pending: Pending | None = None) -> str | None:
+def answer(case: Case, pending: Pending | None = None, arch: str | None = None) -> str | None:
     """The hash of what a case's golden says (or will say, when `pending` is written); None without one."""
     try:
-        data = pending.text.encode() if pending else path_of(case).read_bytes()
+        data = pending.text.encode() if pending else path_of(case, arch).read_bytes()
     except OSError:
         return None
     return store.answer_sha256(data)
@@ -168,7 +182,7 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bo
             n: _describe(a, rules.get(n, Rule()), sidecars) for n, a in sorted(outcome.outputs.items())
         }
     table |= {"provenance": provenance, "validated": validated}
-    return Pending(str(path_of(case)), _dump(table) + "\n", sidecars)
+    return Pending(str(path_of(case, arch_of(provenance))), _dump(table) + "\n", sidecars)
 
 
 def _describe(array: Array, rule: Rule, sidecars: dict[str, bytes]) -> dict[str, Any]:
@@ -252,6 +266,11 @@ def _referenced(directory: Path) -> set[Path]:
     return names
 
 
+def _general(path: Path) -> Path:
+    """The golden of all archs beside which one of a single arch lies; another path as it is."""
+    return path.with_name(path.stem.partition("@")[0] + ".json") if path.suffix == ".json" else path
+
+
 def is_referenced(path: Path) -> bool:
     """Whether a golden beside this sidecar names it."""
     return path.suffix == ".npy" and path in _referenced(path.parent)
@@ -271,5 +290,5 @@ def unused(repros: Iterable[Repro], broken: Iterable[Path] = ()) -> list[Path]:
             if directory in spared:
                 continue
             files = sorted(directory.iterdir()) if directory.is_dir() else [directory]
-            found += [path for path in files if path not in used and path.suffix in (".json", ".npy")]
+            found += [path for path in files if _general(path) not in used and path.suffix in (".json", ".npy")]
     return found

@@ -10,6 +10,7 @@
     verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
     outcome     see result.Outcome                                 detail    class, id, line; kind
     outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
+    golden      the file of the golden, where the arch has one of its own
     kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
     ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
     differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often

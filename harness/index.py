@@ -109,12 +109,12 @@ class Index:
         for row in rows:
             if row[7].last:
                 rivals.setdefault(row[:4], []).append((row[4], row[7].last))
-        kept = (row for row in rows if gone or sources[row[0], row[1]][0] is not None)
+        kept = (row for row in rows if gone or sources[row[:3]][0] is not None)
         return [self._cell(row, sources, drivers, kernels, rivals) for row in kept]
 
     def _cell(self, row: tuple, sources: dict, drivers: dict, kernels: dict, rivals: dict) -> Cell:
         claim, case, arch, compiler, host, hardware, title, summary = row
-        repro, golden = sources[claim, case]
+        repro, golden = sources[claim, case, arch]
         now = Now(repro is not None, repro, golden, drivers.get(host), kernels.get(row[:4]))
         others = [event for name, event in rivals.get(row[:4], ()) if name != host]
         found, reason = state(summary, now, others)
@@ -385,8 +385,8 @@ class Index:
 
     # --- what is true now ---
 
-    def _sources(self, rows: list[tuple]) -> dict[tuple[str, str], tuple[str | None, str | None]]:
-        """(claim, case) -> the hashes of the repro and of what its golden says, now; None where there is none."""
+    def _sources(self, rows: list[tuple]) -> dict[tuple[str, str, str], tuple[str | None, str | None]]:
+        """(claim, case, arch) -> the hashes of the repro and of what its golden says, now; None where there is none."""
         known = {row[0]: row[1:] for row in self._read("select * from source")}
         new: dict[str, tuple[int, int, str | None]] = {}
         seen: dict[str, str | None] = {}
@@ -406,9 +406,11 @@ class Index:
             return seen[path]
 
         found = {}
-        for claim, case in dict.fromkeys(row[:2] for row in rows):
-            golden = f"{golden_folder(claim)}/{case or 'default'}.json"
-            found[claim, case] = (hashed(claim, _text_sha256), hashed(golden, store.answer_sha256))
+        for claim, case, arch in dict.fromkeys(row[:3] for row in rows):
+            golden = f"{golden_folder(claim)}/{case or 'default'}"
+            own = hashed(f"{golden}@{arch}.json", store.answer_sha256)
+            said = own or hashed(f"{golden}.json", store.answer_sha256)
+            found[claim, case, arch] = (hashed(claim, _text_sha256), said)
         if new:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("begin immediate")

@@ -97,9 +97,12 @@ def run(
 def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False) -> Verdict:
     """Judge an outcome. With `update`, a missing or differing golden is accepted: the verdict carries its files."""
     verdict = _weigh(case, host, outcome, update)
-    said = golden.answer(case, verdict.pending)
+    arch = golden.arch_of(outcome.device)
+    said = golden.answer(case, verdict.pending, arch)
     where = functools.partial(report.lane_of, outcome=outcome)
+    own = golden.path_of(case, arch).name
     verdict.record = history.record(case, host, outcome, verdict.status, root, said) | {
+        "golden": own if "@" in own else None,
         "reason": verdict.reason,
         "differences": history.differences(verdict.differences, where),
     }
@@ -218,7 +221,8 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
     def said(status: str, reason: str = "", text: str = "", **more: Any) -> Verdict:
         return Verdict(status, reason, text, outcome, {}, **more)
 
-    path = golden.path_of(case)
+    arch = golden.arch_of(outcome.device)
+    path = golden.path_of(case, arch)
     if not case.is_declared:
         if case.repro.has_expected and outcome.kind == "outputs":
             return said("pass", notes=[f"{case.name} is not declared in params: judged by expected() alone"])
@@ -237,20 +241,27 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
             return said("pass", pending=accept, notes=[f"accepted {report.short(path)}"], validated=host.is_hardware)
         return said("fail", "no golden", report.missing_golden(case, path, outcome), proposal=accept)
     differs, found = _differs(case, known, outcome)
+    elsewhere = golden.arch_of(known.provenance)
+    elsewhere = elsewhere if arch and elsewhere != arch else ""
+    if not differs and "@" in path.name:
+        return said("pass", notes=[f"{arch} has an answer of its own: {report.short(path)}"], validated=known.validated)
     if not differs:
         if host.is_hardware and not known.validated:
             if update:
                 return said("pass", pending=accept, notes=[f"validated {report.short(path)}"], validated=True)
             return said("pass", notes=["hardware agrees with the prediction: --update-goldens makes it validated"])
         return said("pass", validated=known.validated)
-    if known.validated and not host.is_hardware:
+    if known.validated and not host.is_hardware and not elsewhere:
         text = report.contradicted(differs, path, known)
         return said("contradicted", "hardware gave the golden", text, differences=found)
-    if update:
+    if update and not (known.validated and not host.is_hardware):
         return said("pass", pending=accept, notes=[f"accepted {report.short(path)} anew"], validated=host.is_hardware)
     text = report.differs_from_golden(case, differs, path, known, host.is_hardware, outcome.compiler)
+    reason = "differs from the golden"
+    if elsewhere and outcome.compiler == EMBEDDED:
+        text, reason = f"{text}\n{report.other_arch(case, elsewhere, arch)}", f"differs from the golden of {elsewhere}"
     proposal = accept if outcome.compiler == EMBEDDED else None
-    return said("fail", "differs from the golden", text, proposal=proposal, differences=found)
+    return said("fail", reason, text, proposal=proposal, differences=found)
 
 
 def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> tuple[str, list[compare.Difference]]:

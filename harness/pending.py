@@ -20,6 +20,7 @@ from harness.repro import Repro, ReproError, read, short
 from harness.session import UsageError
 
 SCHEMA = 1
+_HARDWARE_WINS = "hardware gave the golden, and the emulator never replaces it"
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,13 @@ def propose(root: Path, data: dict[str, Any], record: str) -> None:
 
 def withdraw(root: Path, data: dict[str, Any]) -> None:
     """Forget what waits for a case that passed. Raises OSError."""
-    repro = Path(data["repro"])
-    golden = repro.parent / "goldens" / repro.stem / f"{data['record']['case'] or 'default'}.json"
-    path = _place(root, golden)
-    if path is not None:
-        path.unlink(missing_ok=True)
+    from harness.golden import arch_of, folder, own_path
+
+    general = folder(Path(data["repro"])) / f"{data['record']['case'] or 'default'}.json"
+    for golden in (general, own_path(general, arch_of(data["record"]["device"]))):
+        path = _place(root, golden)
+        if path is not None:
+            path.unlink(missing_ok=True)
 
 
 def waiting(root: Path, names: Sequence[str] = ()) -> list[Waiting]:
@@ -138,7 +141,7 @@ def _stale(golden: Path, table: dict[str, Any], repro: Repro) -> str:
     if (store.answer_sha256(data) if data else None) != table["basis"]:
         return "the golden has changed since: run it again"
     if data and json.loads(data).get("validated") is True and not table["hardware"]:
-        return "hardware gave the golden, and the emulator never replaces it"
+        return _HARDWARE_WINS
     return ""
 
 
@@ -150,19 +153,29 @@ def refuse_in_ci(command: str) -> None:
         raise UsageError(f"`repro {command}` is refused where CI is set: decide by hand, and commit the goldens")
 
 
-def accept(root: Path, one: Waiting, run: store.Run) -> None:
-    """Make it the golden and record that. Raises UsageError where it is stale; OSError: then it waits on."""
+def accept(root: Path, one: Waiting, run: store.Run, for_arch: bool = False) -> Path:
+    """Make it the golden, of its arch alone with `for_arch`, and record that; the golden's path.
+
+    Raises UsageError where it is stale, or has no arch that differs from the golden's; OSError: then it waits on.
+    """
     from harness import golden
 
-    if one.stale:
+    path, arch = one.golden, golden.arch_of(one.table.get("line", {}).get("device") or {})
+    if for_arch and (not one.stale or one.stale == _HARDWARE_WINS):
+        known = golden.read(one.golden)
+        if known is None or not arch or arch == golden.arch_of(known.provenance):
+            raise UsageError(f"{one.name}: --for-arch is for a result that differs from the golden of another arch")
+        path = golden.own_path(one.golden, arch)
+    elif one.stale:
         raise UsageError(f"{one.name}: {one.stale}")
     text = one.table["golden"]
-    golden.write(golden.Pending(str(one.golden), text, one.sidecars))
+    golden.write(golden.Pending(str(path), text, one.sidecars))
     line = {**one.table["line"], "verdict": "pass", "reason": "accepted", "accepts": one.table["record"]}
     line |= {"golden_sha256": store.answer_sha256(text.encode()), "differences": []}
     line |= {"date": store.moment(), "digest": ""}
     run.append(store.folder(root / one.table["repro"], one.table["hardware"], root), line)
     discard(root, one)
+    return path
 
 
 def discard(root: Path, one: Waiting) -> None:
