@@ -143,7 +143,7 @@ def _add_goldens(commands: argparse._SubParsersAction) -> None:
     accept = _add(commands, "accept", "take results as goldens", _ACCEPT, _accept)
     _names(accept)
     accept.add_argument("--all", action="store_true", help="everything that waits")
-    accept.add_argument("--for-arch", action="store_true", help="as an answer of the result's own arch, beside the golden")
+    accept.add_argument("--for-arch", action="store_true", help="as the answer of the result's own arch alone")
     accept.add_argument("--from-replay", type=Path, metavar="FOLDER", help="what replay.py wrote")
     accept.add_argument(
         "--accept-differences", action="store_true", help="of a replay: take the GPU's word against the goldens'"
