@@ -145,8 +145,17 @@ def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: boo
         return state
     if not dynamic:
         return body(*state)
-    return _branch(_none_of(dynamic), body, lambda *unchanged: unchanged, state, Name.all(names),
-                   ("this leaves before anything assigns `{}`",) * 2, is_last=is_last)
+    ends: list[tuple] = []
+
+    def noted(*inner):
+        ends.append(body(*inner))
+        return ends[-1]
+    after = _branch(_none_of(dynamic), noted, lambda *unchanged: unchanged, state, Name.all(names),
+                    ("this leaves before anything assigns `{}`",) * 2, is_last=is_last)
+    if len(dynamic) > 1:
+        return after
+    # Skipped because that flag is set, or left by setting it: it is set on every path, and nothing after it is reached.
+    return tuple(True if old is dynamic[0] and end is True else new for old, end, new in zip(state, ends[-1], after))
 
 
 def _none_of(flags: Sequence[Numeric]) -> Boolean:

@@ -113,3 +113,20 @@ def python_sees_it(n: Int32):
 def test_what_is_seen_afterwards_keeps_its_structure(function):
     with pytest.raises(DSLUserCodeTypeError, match="`xs` holds . items on one path and . on another"):
         function(2)
+
+
+@cute.kernel
+def always_returns(out: cute.Tensor, n: Int32):
+    v = n
+    for c in cutlass.range_constexpr(2):
+        for v in range(n):
+            out[0] = v + 1
+            return
+        out[1] = 7
+        return
+    out[2] = v
+
+
+@pytest.mark.parametrize("n, expected", ((0, [0, 7, 0]), (2, [1, 0, 0])))
+def test_nothing_is_compiled_after_a_return_that_an_earlier_one_only_skips(n, expected):
+    assert ran(always_returns, n) == expected

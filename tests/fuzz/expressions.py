@@ -208,7 +208,10 @@ class Expressions:
     def _choice(self, a, depth):
         b = self.value(depth - 1)
         type_ = a.type if a.type == b.type else "!" if self.portable else self.typed("add", a, b)
-        return None if type_ == "!" else Value(f"({a.text} if {self.condition(depth - 1)} else {b.text})", type_)
+        if type_ == "!":
+            return None
+        test = self.condition(depth - 1, dynamic=a.type != b.type)       # a static one chooses, and converts nothing
+        return Value(f"({a.text} if {test} else {b.text})", type_)
 
     def _logic(self, a, depth):
         b, word = self.value(depth - 1), self.pick(["and", "or"])
@@ -248,15 +251,16 @@ class Expressions:
         made = self.value(depth)
         return made.text if made.type == type_ else self.converted(made, type_)
 
-    def condition(self, depth: int = 2) -> str:
-        """Something to be tested."""
+    def condition(self, depth: int = 2, dynamic: bool = False) -> str:
+        """Something to be tested, `dynamic` where it must not be known while compiling."""
         form = self.pick(["compare", "compare", "compare", "flag", "value", "not", "logic", "chain"])
-        flags = [name for name, it in self.scope.items() if it.kind == "flag"]
+        flags = [name for name, it in self.scope.items() if it.kind == "flag" and not dynamic]
         if form == "flag" and flags:
             return self.pick(["", "not "]) + self.pick(flags)
         if form == "not":
             return f"not {self.atom().text}"
         if form == "logic" and depth > 0:
-            return f"({self.condition(depth - 1)} {self.pick(['and', 'or'])} {self.condition(depth - 1)})"
+            a, b = (self.condition(depth - 1, dynamic) for _ in range(2))
+            return f"({a} {self.pick(['and', 'or'])} {b})"
         made = None if form == "value" else getattr(self, "_chain" if form == "chain" else "_compare")(self.atom(), 1)
         return (made or self.atom()).text

@@ -191,9 +191,9 @@ for _name in INTEGER.keys() | FLOAT.keys() | COMPARE.keys():
 
 
 def choose(test, a, b):
-    """`a` or `b` in their common type. Both have been evaluated."""
+    """`a` or `b`, in their common type unless the test is Python's own. Both have been evaluated."""
     chosen = a if test else b
-    if kind(a) == kind(b):
+    if not isinstance(test, Scalar) or kind(a) == kind(b):
         return chosen
     return make(table()["add", kind(a), kind(b)])(chosen)
 
