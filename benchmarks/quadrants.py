@@ -1,0 +1,228 @@
+"""Quadrants programs on this compiler's emulator beside the real package on its CPU: one run, alternating fresh processes.
+
+    uv run python benchmarks/quadrants.py [--runs 5] [--elements 24]
+
+Both start with compiled bytecode in a cache of their own and without a cache of compiled kernels. Import, init and first calls are
+CPU seconds of the process and its ended children, the least of the runs; saxpy is wall time, the least of several launches, on
+all CPUs of both; warm calls are CPU microseconds of the calling thread, of which ours launch nothing (cuLaunchKernelEx answers 0),
+because that is the device's time, while the real package runs its empty loop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+START = '''
+import json, sys, time
+whose, kind, log2 = sys.argv[1], sys.argv[2], int(sys.argv[3])
+found = {}
+
+
+def cpu():
+    import resource
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+begin = cpu()
+if whose == "ours":
+    sys.path.insert(0, sys.argv[4])
+    from dsl import alias
+    alias.install("emulator")
+import quadrants as qd
+found["import"] = cpu() - begin
+'''
+
+COLD = '''
+begin = cpu()
+qd.init(arch=qd.cpu, offline_cache=False)
+found["init"] = cpu() - begin
+x = qd.field(qd.i32, shape=1024)
+
+
+@qd.kernel
+def trivial():
+    x[0] = 1
+
+
+@qd.kernel
+def loop():
+    for i in range(1024):
+        x[i] = i
+
+
+for name, kernel in (("first call, a store", trivial), ("first call, a loop", loop)):
+    begin = cpu()
+    kernel()
+    qd.sync()
+    found[name] = cpu() - begin
+print(json.dumps(found))
+'''
+
+SAXPY = '''
+import numpy as np
+qd.init(arch=qd.cpu, offline_cache=False)
+n = 1 << log2
+fx, fy = qd.field(qd.f32, shape=n), qd.field(qd.f32, shape=n)
+ax, ay = qd.ndarray(qd.f32, n), qd.ndarray(qd.f32, n)
+nx, ny = np.ones(n, np.float32), np.ones(n, np.float32)
+
+
+@qd.kernel
+def fields(a: float):
+    for i in range(n):
+        fy[i] = a * fx[i] + fy[i]
+
+
+@qd.kernel
+def struct_for(a: float):
+    for i in fx:
+        fy[i] = a * fx[i] + fy[i]
+
+
+@qd.kernel
+def arrays(a: float, x: qd.types.ndarray(), y: qd.types.ndarray()):
+    for i in range(x.shape[0]):
+        y[i] = a * x[i] + y[i]
+
+
+def least(function):
+    function()
+    qd.sync()
+    times = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        function()
+        qd.sync()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+found = {"fields, range": least(lambda: fields(2.0)), "fields, for i in x": least(lambda: struct_for(2.0)),
+         "qd.ndarray": least(lambda: arrays(2.0, ax, ay)), "numpy": least(lambda: arrays(2.0, nx, ny))}
+print(json.dumps(found))
+'''
+
+WARM = '''
+import numpy as np
+if whose == "ours":
+    from dsl.launch import device, emulated, native_launch, session
+    from dsl.lower.host import native
+
+    class Stub(emulated.Emulated):
+        """A GPU that accepts everything: machine code ends in a function that returns 0."""
+        kind, wants_storages = "stub", False
+
+        def __init__(self):
+            super().__init__()
+            self.code = native("define i32 @accept(ptr %a, ptr %b, ptr %c, ptr %d) { ret i32 0 }", {}, ("accept",))
+            self.launch_entry, self.entry = native_launch.entry(self.code.addresses["accept"])
+
+        def nothing(self, *arguments): pass
+        install = uninstall = begin = register = unregister = sync = launched = launch = load = nothing
+
+        def function(self, program, entry):
+            return 1, 0
+
+    session.stop()
+    session.begin(session.Session(Stub()))
+qd.init(arch=qd.cpu, offline_cache=False)
+x, array, numbers = qd.field(qd.f32, shape=4), qd.ndarray(qd.f32, 4), np.zeros(4, np.float32)
+
+
+@qd.kernel
+def empty():
+    pass
+
+
+@qd.kernel
+def store():
+    x[0] = 1.0
+
+
+@qd.kernel
+def template(y: qd.template()):
+    y[0] = 1.0
+
+
+@qd.kernel
+def scalars(a: int, b: float):
+    x[0] = a + b
+
+
+@qd.kernel
+def of_array(y: qd.types.ndarray()):
+    y[0] = 1.0
+
+
+@qd.kernel
+def returns(a: int) -> int:
+    return a
+
+
+def spent(function):
+    function()
+    least = float("inf")
+    for _ in range(7):
+        begin = time.thread_time()
+        for _ in range(2000):
+            function()
+        least = min(least, (time.thread_time() - begin) / 2000)
+    return least
+
+
+found = {"empty": spent(empty), "global field": spent(store), "field as template": spent(lambda: template(x)),
+         "two numbers": spent(lambda: scalars(1, 2.0)), "qd.ndarray": spent(lambda: of_array(array)),
+         "numpy array": spent(lambda: of_array(numbers)), "returns a number": spent(lambda: returns(1))}
+print(json.dumps(found))
+'''
+
+PARTS = {"cold": ("CPU ms", 1e3, START + COLD), "saxpy": ("wall ms", 1e3, START + SAXPY),
+         "warm": ("CPU us a call", 1e6, START + WARM)}
+
+
+def sample(whose: str, kind: str, file: Path, log2: int, bytecode: str) -> dict[str, float]:
+    """Seconds by name, from a fresh process."""
+    environment = os.environ | {"DSL_CACHE": "0", "QD_OFFLINE_CACHE": "0", "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    run = subprocess.run([sys.executable, file, whose, kind, str(log2), str(ROOT)], capture_output=True, text=True,
+                         env=environment)
+    if run.returncode:
+        sys.exit(f"{whose} failed:\n{run.stderr}")
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5, help="processes a package and part, after one that is not counted")
+    parser.add_argument("--elements", type=int, default=24, metavar="LOG2", help="saxpy of 2**LOG2 floats")
+    parser.add_argument("--only", choices=PARTS, help="one part")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, (unit, scale, text) in PARTS.items():
+            if options.only not in (None, kind):
+                continue
+            file = Path(folder) / f"{kind}.py"
+            file.write_text(text)
+            rows: dict[str, list[dict]] = {"ours": [], "real": []}
+            for number in range(options.runs + 1):
+                for whose, found in rows.items():
+                    one = sample(whose, kind, file, options.elements, folder)
+                    found += [one] if number else []
+            print(f"{kind + ', ' + unit:28}{'ours':>10}{'real':>10}{'ratio':>8}   least of {options.runs}")
+            for name in rows["ours"][0]:
+                ours, real = (min(row[name] for row in rows[whose]) * scale for whose in ("ours", "real"))
+                ratio = statistics.median(a[name] / b[name] for a, b in zip(rows["ours"], rows["real"]))
+                print(f"{name:28}{ours:10.2f}{real:10.2f}{ratio:8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
