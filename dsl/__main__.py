@@ -21,7 +21,7 @@ examples:
   python -m dsl --show ptx kernel.py                  and print the PTX of every kernel it launched
   python -m dsl - < kernel.py                         a program from standard input
 """
-STAGES = ("mlir", "llvm", "ptx", "sass")
+STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,12 +64,12 @@ def _parser() -> argparse.ArgumentParser:
 def _run(file: str, source: str, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 130 after Ctrl-C."""
     from dsl import alias
-    from dsl.core.errors import PortabilityWarning
+    from dsl.core.errors import DSLUserCodeError, PortabilityWarning
     from dsl.core.source import keep_executed_texts
     from dsl.launch.device import DeviceMissing
     if options.portable or not sys.warnoptions:           # python -W decides where it is given
         warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
-    if options.compiler == "nvidia" and (ours := {"mlir", "llvm"}.intersection(options.show)):
+    if options.compiler == "nvidia" and (ours := {"mlir", "cuda", "llvm"}.intersection(options.show)):
         print(f"dsl: --show {min(ours)}: NVIDIA's compiler shows ptx and sass", file=sys.stderr)
         return 2
     try:
@@ -98,7 +98,11 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
         print(_failure(error, options.full_traceback), file=sys.stderr)
         status = 1
     for stage in options.show:
-        print(session.show(stage))
+        try:
+            print(session.show(stage))
+        except DSLUserCodeError as error:
+            print(error, file=sys.stderr)
+            status = status or 1
     return status
 
 

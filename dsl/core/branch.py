@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from dsl.core import mlir, trace
+from dsl.core import mlir, naming, trace
 from dsl.core.attempt import first_time
 from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
@@ -60,7 +60,9 @@ def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names
         warn_of_state(changes, "if")
     for side, arm in enumerate(arms):
         arm.scratch.end("scf.yield", [pair[side] for pair in joins.pairs])
-    made = mlir.op("scf.if", [left.type for left, _ in joins.pairs], [flag.ir()], regions=2)
+    called = [*((name.name, part) for name, part in zip(names, parts)), *((change.name, part) for change, part in slots)]
+    made = mlir.op("scf.if", [left.type for left, _ in joins.pairs], [flag.ir()],
+                   naming.attribute(called, len(joins.pairs)), regions=2)
     for side, arm in enumerate(arms):
         arm.scratch.move_to(made, side)
     values, built = list(made.results), {}

@@ -253,6 +253,12 @@ class Late:
             tree.parts.extend([self._late(inner) for inner in half.held])
         return self.trees[id(after)]
 
+    def named(self) -> list[tuple[str, object]]:
+        """The parts that the loop carries, under the author's names."""
+        carried = self.carried
+        return [*((name.name, part) for name, part in zip(carried.names, self.parts)),
+                *((slot.name, part) for slot, part in zip(carried.slots, self.slot_parts))]
+
     def after(self, values: Sequence[mlir.Value], runs: bool) -> tuple:
         """The variables after the loop; slots are written in place. `runs`: it surely runs a trip to its end."""
         carried, built = self.carried, {}

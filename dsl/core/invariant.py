@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsl.core import mlir
+from dsl.core import mlir, naming
 from dsl.core.mlir import Block, Operation, Value
 
 
@@ -58,7 +58,8 @@ class Loop:
     def _replace(self, initial: list[Value], kept: Sequence[int]) -> None:
         old = self.operation
         made = _insert_before(old, old.name, [value.type for value in initial],
-                              [*list(old.operands)[:len(self.leading)], *initial], self.attributes, len(self.blocks))
+                              [*list(old.operands)[:len(self.leading)], *initial], naming.kept(self.attributes, kept),
+                              len(self.blocks))
         for region, block in enumerate(self.blocks):
             block.append_to(made.regions[region])
         for position, k in enumerate(kept):

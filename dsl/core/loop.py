@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
-from dsl.core import mlir, trace
+from dsl.core import mlir, naming, trace
 from dsl.core.attempt import Attempt, Record, record_of
 from dsl.core.branch import condition, guard, state_changes, surely, unless, warn_of_state
 from dsl.core.carried import Carried, Late
@@ -93,8 +93,8 @@ def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: obje
     late = Late(carried, [scratch.block])
     end = scratch.end("scf.yield", carried.yielded + late.yielded)
     leading = [mlir.constant(0, index_type), trips.ir(), mlir.constant(1, index_type)]
-    attributes = _loop_attributes(domain)
     initial = carried.initial + late.initial
+    attributes = {**_loop_attributes(domain), **naming.attribute(late.named(), len(initial))}
     made = mlir.op("scf.for", [value.type for value in initial], [*leading, *initial], attributes, regions=1)
     scratch.move_to(made, 0)
     trace.loops().append(Loop(made, leading, initial, [scratch.block], [end], attributes))
@@ -181,11 +181,12 @@ def _while(test: Callable, body: Callable, state: tuple, names: list[Name], func
     passed = carried.passed + list(before.block.arguments)[len(carried.passed):]
     ends = [before.end("scf.condition", [*flags, *passed]), after.end("scf.yield", carried.yielded + late.yielded)]
     initial = carried.initial + late.initial
-    made = mlir.op("scf.while", [value.type for value in initial], initial, regions=2)
+    attributes = naming.attribute(late.named(), len(initial))
+    made = mlir.op("scf.while", [value.type for value in initial], initial, attributes, regions=2)
     before.move_to(made, 0)
     after.move_to(made, 1)
     if carried.passes_as_it_came(before.block):
-        trace.loops().append(Loop(made, [], initial, [before.block, after.block], ends))
+        trace.loops().append(Loop(made, [], initial, [before.block, after.block], ends, attributes))
     return late.after(list(made.results), runs=False)
 
 

@@ -373,16 +373,16 @@ class Launch:
 
 
 def launch(name: str, function: Callable, arguments: Sequence, config: Launch,
-           asked: Callable[[int], int | None] = lambda allocated_bytes: None) -> None:
+           asked: Callable[[int], int | None] = lambda allocated_bytes: None, names: Sequence[str] = ()) -> None:
     """Trace `function` as a kernel of the current host function, and launch it there.
 
     Python numbers in `arguments` are static: those that shall be parameters have been converted. `asked(allocated bytes)`
-    gives the static bytes of shared memory that the launch asks for.
+    gives the static bytes of shared memory that the launch asks for. `names`: what the author calls the `arguments`.
     """
     state = host()
     leaves, node = tree.flatten(tuple(arguments), promote=False)
     block = triple(config.block, "block")
-    made = _trace_kernel(state, name, function, arguments, leaves, node, block)
+    made = _trace_kernel(state, name, function, arguments, leaves, node, block, names)
     emit_launch(state, dataclasses.replace(made, asked_bytes=asked(made.smem_bytes)), config, block, leaves)
 
 
@@ -401,12 +401,14 @@ def emit_launch(state: HostTrace, made: Kernel, config: Launch, block: list[Nume
 
 
 def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Sequence, leaves: list, node: tree.Node,
-                  block: list[Numeric]) -> Kernel:
+                  block: list[Numeric], names: Sequence[str] = ()) -> Kernel:
     params = [param_of(leaf) for leaf in leaves]
     unique = f"kernel_{symbol(name)}_{len(state.kernels)}"
     attributes = {"nvvm.kernel": mlir.unit_attr()}
     if not any(is_dynamic(extent) for extent in block):
         attributes["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
+    if names:
+        attributes["dsl.names"] = mlir.string_attr(",".join(_leaf_names(arguments, names)))
     operation, entry = state.device.function(unique, [type_ for _, _, type_ in params], None, attributes)
     traced = KernelTrace(unique, state.device, entry=entry)
     with tracing(traced), mlir.inside(entry):
@@ -416,6 +418,15 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
         finish(operation, traced)
     return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes,
                   tuple(traced.allocations), here())
+
+
+def _leaf_names(arguments: Sequence, names: Sequence[str]) -> list[str]:
+    """A name for each kernel parameter: its argument's, and a number behind it for what comes with the first."""
+    found = []
+    for argument, name in zip(arguments, names):
+        count = len(tree.flatten((argument,), promote=False)[0])
+        found += [name, *(f"{name}_{number}" for number in range(1, count))] if count else []
+    return found
 
 
 def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.Value:

@@ -19,7 +19,7 @@ from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, results, session
+from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, readable, results, session
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -272,6 +272,7 @@ class Call:
                                           fix="launch it in the @cute.jit function that called it",
                                           id="LAUNCH_OUTSIDE_JIT")
         state = trace.host()
+        names = [name for name, value in zip(_spread(self.bound)[0], self.values) if not isinstance(value, Static)]
         if self.pending in state.pending:
             state.pending.remove(self.pending)
         cluster = (1, 1, 1) if cluster is None else cluster
@@ -279,7 +280,7 @@ class Call:
         flags = trace.COOPERATIVE * bool(cooperative) | trace.PROGRAMMATIC * bool(use_pdl)
         config = trace.Launch(grid, block, cluster, smem, stream, flags)
         trace.launch(self.kernel.symbol, self._body, [v for v in self.values if not isinstance(v, Static)], config,
-                     lambda allocated_bytes: limits.check_asked(self.kernel.__name__, smem, allocated_bytes))
+                     lambda allocated_bytes: limits.check_asked(self.kernel.__name__, smem, allocated_bytes), names)
 
     def _body(self, *dynamic) -> None:
         remaining = iter(dynamic)
@@ -380,6 +381,11 @@ class CompiledFunction:
     def __ptx__(self) -> str:
         """The PTX of the kernels, where compiled with --keep-ptx."""
         return self.compiled.ptx
+
+    @property
+    def cuda_source(self) -> str:
+        """The kernels as CUDA C++ to read, "" where none is launched: docs/readable-cuda.md."""
+        return readable.cuda_source(self.compiled.traced.device_mlir)
 
 
 def compile_function(function: object, *args, options: compile.Options | None = None, **keywords) -> CompiledFunction:

@@ -33,6 +33,12 @@ class KernelRecord:
         from dsl.lower import sass
         return sass.disassemble(sass.assemble(self.ptx, self.arch))
 
+    @property
+    def cuda(self) -> str:
+        """The module as CUDA C++ to read. Raises DSLUserCodeError for what has no spelling there yet."""
+        from dsl.launch.readable import cuda_source
+        return cuda_source(self.mlir)
+
     def launched(self, grid: tuple, block: tuple, smem_bytes: int) -> None:
         """Note a launch of `grid` blocks of `block` threads."""
         self.noted.append({"grid": list(grid), "block": list(block), "smem_bytes": smem_bytes})
@@ -80,7 +86,7 @@ class Session:
         self.device.uninstall()
 
     def show(self, stage: str) -> str:
-        """Text of `stage` (mlir, llvm, ptx, sass) of every module, each once."""
+        """Text of `stage` (mlir, cuda, llvm, ptx, sass) of every module, each once."""
         texts: list[str] = []
         for kernel in self.kernels:
             text = getattr(kernel, stage)

@@ -1,0 +1,61 @@
+"""Traced kernels as CUDA C++ to read: `if` and `for` as the author wrote them, the author's names, nothing dead.
+
+`to_cuda(text)` takes the MLIR text of a device module as traced, before its scf is lowered, and gives a file that nvcc
+takes. Its kernels have the names and parameters of ours. docs/readable-cuda.md says what the text promises.
+"""
+
+from __future__ import annotations
+
+from dsl.lower import cuda_text_names, traced
+from dsl.lower.cuda_text_body import Body
+from dsl.lower.cuda_text_calls import Calls
+from dsl.lower.cuda_text_flow import Flow
+from dsl.lower.cuda_text_values import Unsupported
+from dsl.lower.traced import Module, Op
+
+__all__ = ["Unsupported", "to_cuda"]
+
+_HEADERS = {"f16": "#include <cuda_fp16.h>", "bf16": "#include <cuda_bf16.h>"}
+_FLOORDIV = """\
+static __device__ __forceinline__ int floordiv(int a, int b) { return a / b - (a % b != 0 && (a ^ b) < 0); }
+static __device__ __forceinline__ long long floordiv(long long a, long long b) {
+  return a / b - (a % b != 0 && (a ^ b) < 0);
+}
+"""
+_BITS = """\
+template <typename To, typename From> static __device__ __forceinline__ To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bits_as");
+  To to;
+  memcpy(&to, &from, sizeof(To));
+  return to;
+}
+"""
+_VECTOR = "template <typename T, int N> struct Vector { T at[N]; };\n"
+
+
+def to_cuda(mlir_text: str) -> str:
+    """The kernels of a traced device module as CUDA C++. Raises Unsupported, which names what has no spelling yet."""
+    module = traced.read(mlir_text)
+    calls = Calls(_texts(module))
+    needs: set[str] = set()
+    kernels = [_kernel(kernel, module, calls, needs) for kernel in module.kernels]
+    parts = [_HEADERS[need] + "\n" for need in ("f16", "bf16") if need in needs]
+    parts += [text for need, text in (("floordiv", _FLOORDIV), ("bits", _BITS), ("vector", _VECTOR)) if need in needs]
+    parts += list(calls.helpers)
+    return "\n".join(["".join(parts), *kernels] if parts else kernels)
+
+
+def _kernel(kernel: Op, module: Module, calls: Calls, needs: set[str]) -> str:
+    statements = Flow(kernel).statements()
+    names = cuda_text_names.of_values(statements)
+    return Body(kernel, statements, names, module.globals, calls, needs).text()
+
+
+def _texts(module: Module) -> dict[str, bytes]:
+    """The strings among a module's globals."""
+    found = {}
+    for symbol, op in module.globals.items():
+        value = op.attributes.get("value")
+        if isinstance(value, str) and "constant" in op.attributes:
+            found[symbol] = value.encode("utf-8", "surrogateescape")
+    return found

@@ -1,0 +1,120 @@
+"""The author's names of traced values: from the assignments of the source, by the place a value was computed at.
+
+`x = a * b` names the value that the expression `a * b` came to, `i, j = f()` the values of the call in their order,
+`x += y` the sum. Names only make text readable: a wrong one changes nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import re
+
+from dsl.lower.cuda_text_flow import Compute, walk
+from dsl.lower.traced import Value
+
+RESERVED = frozenset("""alignas alignof and asm auto bool break case catch char class const constexpr continue default
+delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new not
+operator or private protected public register return short signed sizeof static struct switch template this throw true try
+typedef typename union unsigned using virtual void volatile while xor threadIdx blockIdx blockDim gridDim warpSize min max
+abs exp log sin cos pow sqrt floor ceil round trunc fma isnan isinf printf floordiv bits_as Vector float2 float4 int2 int4
+half main std signbit clock y0 y1 j0 j1 yn jn gamma index rint fmin fmax div""".split())
+
+
+def of_values(statements: list) -> dict[Value, str]:
+    """A name for each computed value that an assignment of the source gives one."""
+    groups: dict[tuple, list[Value]] = {}
+    consumed: set[Value] = set()
+    for statement in walk(statements):
+        if not isinstance(statement, Compute) or statement.op.place is None:
+            continue
+        op = statement.op
+        key = (op.place.file, op.place.line, op.place.column)
+        consumed.update(operand for operand in op.operands if operand.op is not None and operand.op.place == op.place)
+        groups.setdefault(key, []).extend(op.results)
+    found: dict[Value, str] = {}
+    for (file, line, column), values in groups.items():
+        targets = assignments(file).get((line, column))
+        if not targets:
+            continue
+        roots = [value for value in values if value not in consumed and value.op.name != "arith.constant"]
+        if len(targets) == 1:
+            names = targets * len(roots) if roots else []
+            roots = roots[-1:] if len(roots) > 1 else roots
+        else:
+            names = [targets[k % len(targets)] for k in range(len(roots))] if len(roots) % len(targets) == 0 else []
+        found.update((value, name) for value, name in zip(roots, names) if name)
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def assignments(file: str) -> dict[tuple[int, int], list[str]]:
+    """Where in a file an expression starts that is assigned, and to which names ("" for what is no name)."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return {}
+    found: dict[tuple[int, int], list[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            targets = _names(node.targets[0])
+            if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(targets):
+                for value, name in zip(node.value.elts, targets):
+                    found[value.lineno, value.col_offset + 1] = [name]
+            else:
+                found[node.value.lineno, node.value.col_offset + 1] = targets
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
+        elif isinstance(node, ast.AugAssign):
+            found[node.lineno, node.col_offset + 1] = _names(node.target)
+        elif isinstance(node, ast.NamedExpr):
+            found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
+    return {key: names for key, names in found.items() if any(names)}
+
+
+@functools.lru_cache(maxsize=64)
+def counters(file: str) -> dict[tuple[int, int], str]:
+    """The loop variable of each `for`, by where its range starts."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return {}
+    return {(node.iter.lineno, node.iter.col_offset + 1): node.target.id for node in ast.walk(tree)
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name)}
+
+
+def _names(target: ast.expr) -> list[str]:
+    if isinstance(target, ast.Name):
+        return ["" if target.id == "_" else target.id]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [name for item in target.elts for name in _names(item)]
+    if isinstance(target, ast.Attribute):
+        return [target.attr]
+    return [""]
+
+
+class Namer:
+    """Gives out C++ names: each once where scopes are inside each other."""
+
+    def __init__(self):
+        self.taken: dict[str, list[tuple]] = {}
+
+    def _is_free(self, name: str, scope: tuple) -> bool:
+        return name not in RESERVED and all(
+            known[:len(scope)] != scope[:len(known)] for known in self.taken.get(name, ()))
+
+    def fresh(self, wanted: str, fallback: str = "v", scope: tuple = ()) -> str:
+        """`wanted` as a C++ name, with a number where it is taken. `scope`: the blocks it is seen in, outer ones first."""
+        name = wanted.removeprefix("__dsl_")
+        if wanted.startswith("__dsl_"):
+            name = re.sub(r"_\d+$", "", name)
+        name = re.sub(r"\W+", "_", name).strip("_") or fallback
+        if name[0].isdigit():
+            name = fallback + name
+        chosen, number = name, 0
+        while not self._is_free(chosen, scope):
+            number += 1
+            chosen = f"{name}_{number}"
+        self.taken.setdefault(chosen, []).append(scope)
+        return chosen
