@@ -1,0 +1,39 @@
+"""Our kernels against apache-tvm's: its CUDA C++, compiled by nvcc to PTX, runs on the same emulator.
+
+What it gave is recorded; where nvcc is installed, the record is made anew and compared.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+_SPEC = importlib.util.spec_from_file_location("tirx_upstream", Path(__file__).with_name("upstream.py"))
+upstream = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(upstream)
+RECORDED = json.loads(upstream.RECORD.read_text())
+CLOSE = {"functions": 3e-7}             # elementary functions: ours are rounded from double, CUDA's within 2 ulp
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return upstream.ours()
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_our_kernels_compute_what_upstreams_do(name, ours):
+    for mine, theirs in zip(ours[name], RECORDED[name], strict=True):
+        if name in CLOSE:
+            np.testing.assert_allclose(mine, theirs, rtol=CLOSE[name])
+        else:
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_record_is_what_upstream_gives(needs, tmp_path):
+    nvcc = needs("nvcc", "nvidia-cuda-toolkit")
+    source = upstream.cuda_source()
+    assert upstream.theirs(source, upstream.compiled(source, nvcc)) == RECORDED
