@@ -1,0 +1,69 @@
+"""Every case of cases/ does here what the record says that Quadrants does, or what differs.toml says with a reason.
+
+A value is compared with its type and every bit, text that is printed character by character. An error is of the class
+that it has there, or a subclass: its words are our own.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+RECORD = json.loads((HERE / "record.json").read_text())["cases"]
+DIFFERS = tomllib.loads((HERE / "differs.toml").read_text())
+
+
+def table(package: str, *command: str) -> dict:
+    """What every case does, by one run of record.py, which must find this package."""
+    run = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300,
+                         cwd=HERE.parents[2], env=dict(os.environ, DSL_CACHE="0"))
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
+    found = json.loads(run.stdout)
+    assert found["package"] == package
+    return found["cases"]
+
+
+def agree(found: dict, recorded: dict) -> bool:
+    """Whether a case does what the record says."""
+    if "raises" in recorded:
+        return "raises" in found and recorded["raises"] in (found["raises"], *found["bases"])
+    return found == recorded
+
+
+@pytest.fixture(scope="module")
+def ours() -> dict:
+    return table("dsl.quadrants", "-m", "dsl", "--device", "emulator", str(HERE / "record.py"))
+
+
+@pytest.mark.parametrize("name", RECORD)
+def test_a_case_does_what_quadrants_does(name, ours):
+    found, recorded = ours[name], RECORD[name]
+    if name not in DIFFERS:
+        assert agree(found, recorded), (found, recorded)
+        return
+    assert not agree(found, recorded), f"differs.toml names {name}, which no longer differs"
+    expected = json.loads(DIFFERS[name]["ours"])
+    assert {key: found.get(key) for key in expected} == expected, found
+    assert "crash" not in found and DIFFERS[name]["why"]
+
+
+def test_the_record_and_the_cases_are_of_one_another(ours):
+    assert ours.keys() == RECORD.keys() and DIFFERS.keys() <= RECORD.keys()
+    assert len(RECORD) >= 250
+
+
+def test_an_error_says_something(ours):
+    assert [name for name, row in ours.items() if "raises" in row and not row["says"]] == []
+
+
+def test_the_record_is_what_quadrants_does(needs_module):
+    """Every sixth case, live."""
+    needs_module("quadrants", "quadrants")
+    names = sorted(RECORD)[::6]
+    found = table("quadrants", str(HERE / "record.py"), *names)
+    assert {name: found[name] for name in names} == {name: RECORD[name] for name in names}
