@@ -215,6 +215,12 @@ def constant(value: int | float, type_: Type) -> Value:
     return result("arith.constant", type_, value=attribute)
 
 
+def constant_of(value: Value) -> object | None:
+    """The number that `value` is, where arith.constant made it."""
+    owner = value.owner
+    return owner.attributes["value"] if isinstance(owner, Operation) and owner.name == "arith.constant" else None
+
+
 def intrinsic(name: str, result_type: Type | None, *operands: Value) -> Value | None:
     """Call LLVM intrinsic `name`; it carries its own attributes (convergent, memory effects) all the way down."""
     made = op("llvm.call_intrinsic", [result_type] if result_type else [], operands,

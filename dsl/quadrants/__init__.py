@@ -10,7 +10,8 @@ from dsl.quadrants.extension import is_extension_enabled
 from dsl.quadrants.field import (Field, MatrixField, ScalarField, SNode, axes, field, i, ij, ijk, ijkl, ijl, ik, ikl, il, j, jk,
                                  jkl, jl, k, kl, l, root)
 from dsl.quadrants.iterate import grouped, ndrange
-from dsl.quadrants.kernel import data_oriented, func, kernel, real_func
+from dsl.quadrants.func import func, real_func
+from dsl.quadrants.kernel import data_oriented, kernel
 from dsl.quadrants.matrix import Matrix, vector_maker as Vector
 from dsl.quadrants.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, ndarray
 from dsl.quadrants.ops import (abs, acos, asin, atan2, bit_cast, bit_shr, cast, ceil, cos, exp, floor, log, max, min, one, pow,

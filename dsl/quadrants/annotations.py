@@ -7,7 +7,6 @@ A kind has `key(value)`, what of an argument the compiled code depends on, `type
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
 from dsl.core.dtypes import Numeric
 from dsl.launch import dlpack

@@ -6,7 +6,7 @@ All return the old value.  PTX ISA: atom.  Source: Quadrants user guide, Atomics
 from __future__ import annotations
 
 from dsl.core import arith, mlir, power
-from dsl.core.dtypes import Int32, Int64, Numeric, Uint32
+from dsl.core.dtypes import Int32, Int64, Numeric
 from dsl.core.value import operate
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError

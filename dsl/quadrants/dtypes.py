@@ -167,5 +167,8 @@ RULES = Rules(number=number, promote=promote, operation=operation, floor_mod=Tru
 
 
 def dynamic(value: Numeric) -> Numeric:
-    """A number as an SSA value, so that nothing takes it for known while compiling."""
-    return value if isinstance(value.value, mlir.Value) else type(value)(value.ir())
+    """A number as an SSA value, so that nothing takes it for known while compiling; the host function knows it too."""
+    if isinstance(value.value, mlir.Value):
+        return value
+    from dsl.quadrants import task
+    return task.program().known(value)

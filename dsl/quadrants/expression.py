@@ -12,13 +12,13 @@ import warnings
 from collections.abc import Callable
 
 from dsl.core import mlir
-from dsl.core.dtypes import Boolean, Numeric, is_dynamic
+from dsl.core.dtypes import Boolean, Numeric
 from dsl.core.join import Scratch, poison
 from dsl.core.source import is_authors
 from dsl.core.value import operate, select
 from dsl.quadrants import hooks, dtypes as types, ops
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import Lvalue, value_of
+from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
 from dsl.quadrants.task import program
 from dsl.span import here

@@ -8,8 +8,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from dsl.core import control, mlir
-from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic
+from dsl.core import control
+from dsl.core.dtypes import Boolean, Int32, Numeric, is_dynamic
 from dsl.core.errors import tell
 from dsl.core.unbound import UNUSED
 from dsl.core.value import operate

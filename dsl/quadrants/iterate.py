@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from dsl.core import mlir
 from dsl.core.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.value import operate
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import Lvalue, Variable, value_of
+from dsl.quadrants.lvalue import Variable, value_of
 from dsl.span import here
 
 

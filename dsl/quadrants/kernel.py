@@ -1,4 +1,4 @@
-"""@qd.kernel and @qd.func: traced at the first call of each specialisation, compiled, called.
+"""@qd.kernel: traced at the first call of each specialisation, compiled, called.
 
 Each value of a template argument, and each element type and rank of an array, is a specialisation; a number never is.
 Arguments, fields and the kernel's scratch memory reach the compiled host function as 8-byte slots.
@@ -6,175 +6,19 @@ Arguments, fields and the kernel's scratch memory reach the compiled host functi
 
 from __future__ import annotations
 
-import __future__
 import ctypes
-import functools
 import inspect
 import struct
-import types as python_types
 from collections.abc import Callable, Sequence
 
-from dsl.core import mlir, rewrite, rules, trace
-from dsl.core.source import find_definition
+from dsl.core import rules, trace
 from dsl.launch import compile, session
 from dsl.quadrants import annotations, binder, errors, hooks, runtime, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
-from dsl.quadrants.dense import Indexed
-from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import Lvalue, value_of
+from dsl.quadrants.function import Function
+from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
-from dsl.span import Span
-
-
-class _Function:
-    """A decorated function: its signature with annotations as objects, and its rewritten code."""
-
-    grammar = None
-
-    def __init__(self, function: Callable):
-        functools.update_wrapper(self, function)
-        self.function = function
-        self.signature = inspect.signature(function)
-        if not function.__code__.co_flags & __future__.annotations.compiler_flag:
-            if any(isinstance(value, str) for value in function.__annotations__.values()):
-                _ = self.annotations                                # raises for one that means nothing
-        self.is_method = "." in function.__qualname__ and "<locals>" not in function.__qualname__.rpartition(".")[0][-8:] \
-            and next(iter(self.signature.parameters), "") == "self"
-
-    @functools.cached_property
-    def annotations(self) -> dict[str, object]:
-        """Annotations, evaluated where they are text."""
-        found = {}
-        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
-        names = {}
-        for name, cell in cells:
-            try:
-                names[name] = cell.cell_contents
-            except ValueError:
-                continue
-        for name, value in getattr(self.function, "__annotations__", {}).items():
-            try:
-                found[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
-            except (NameError, SyntaxError) as error:
-                raise QuadrantsSyntaxError.at(f"Invalid type annotation of `{name}` in `{self.function.__qualname__}`: {error}",
-                                              place=self.place()) from None
-        return found
-
-    @functools.cached_property
-    def rewritten(self) -> python_types.FunctionType:
-        from dsl.quadrants.surface import FUNC, KERNEL, REAL_FUNC
-        grammar = KERNEL if isinstance(self, Kernel) else REAL_FUNC if isinstance(self, RealFunc) else FUNC
-        return rewrite.rewrite(self.function, grammar)
-
-    def place(self) -> Span:
-        return Span(self.function.__code__.co_filename, self.function.__code__.co_firstlineno)
-
-    def _arguments(self, arguments: tuple, keywords: dict, refuse: Callable) -> dict[str, object]:
-        """The value of every parameter in order; `refuse(message)` makes the error for a call that does not fit."""
-        parameters = self.signature.parameters
-        if len(arguments) > len(parameters):
-            wanted = ", ".join(f"{name} : {types.of(self.annotations.get(name)) or self.annotations.get(name)}"
-                               for name in parameters)
-            given = ", ".join([*map(str, arguments), *(f"{name}={value}" for name, value in keywords.items())])
-            raise refuse(f"Too many arguments. Expected ({wanted}), got ({given}).")
-        bound = dict(zip(parameters, arguments))
-        for name, value in keywords.items():
-            if name not in parameters:
-                raise refuse(f"Unexpected argument '{name}'.")
-            if name in bound:
-                raise refuse(f"Multiple values for argument '{name}'.")
-            bound[name] = value
-        for name, parameter in parameters.items():
-            if name not in bound and parameter.default is parameter.empty:
-                raise refuse(f"Missing argument '{name}'.")
-        return {name: bound.get(name, parameter.default) for name, parameter in parameters.items()}
-
-    def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(_Method(self), instance)
-
-
-class _Method:
-    """A kernel or func as a method; it shows what the function does."""
-
-    def __init__(self, function: _Function):
-        self.function = function
-
-    def __call__(self, instance, *arguments, **keywords):
-        return self.function(instance, *arguments, **keywords)
-
-
-class Func(_Function):
-    """A `@qd.func`: inlined where a kernel calls it."""
-
-    def __init__(self, function: Callable, requires_top_level: bool = False):
-        super().__init__(function)
-        self.requires_top_level = requires_top_level
-
-    def __call__(self, *arguments, **keywords):
-        if not task.active():
-            raise AssertionError(f"@qd.func {self.__name__} is called from Python: only kernels and funcs call it")
-        if self.requires_top_level and not task.program().is_top:
-            raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called inside "
-                                          "a run-time statement")
-        bound = self._arguments(arguments, keywords, QuadrantsSyntaxError.at)
-        return self._returned(self._run([self._argument(name, value) for name, value in bound.items()]))
-
-    def _run(self, values: list) -> object:
-        return self.rewritten(*values)
-
-    def _argument(self, name: str, value: object) -> object:
-        annotation = self.annotations.get(name)
-        if annotations.is_template(annotation) or name == "self" and self.is_method:
-            return value
-        if annotations.is_array(annotation):
-            if isinstance(value, Indexed):
-                kind = annotations.kind_of(name, 0, annotation, self.__name__)
-                kind.check(value.element_type, len(value.shape), value.element_shape)
-            return value
-        if isinstance(value, tuple):
-            return tuple(self._argument("", part) for part in value)
-        dtype = types.of(annotation) if annotation is not None else None
-        if dtype is not None and not isinstance(value, Matrix):
-            if types.number(value_of(value)) is None:
-                raise QuadrantsTypeError.at(f"`{self.__name__}` takes a {dtype} for `{name}`, and got "
-                                            f"{type(value).__name__}")
-            value = dtype(value_of(value))
-        if isinstance(annotation, MatrixAnnotation):
-            if isinstance(value, Matrix) and value.shape != annotation.element_shape:
-                raise QuadrantsSyntaxError.at(f"Argument {name} is expected to be a Matrix with n {annotation.element_shape[0]}, "
-                                              f"but got {value.n}")
-            value = annotation(value)
-        return hooks.declare(value, name)
-
-    def _returned(self, value: object) -> object:
-        wanted = self.annotations.get("return")
-        if value is None and wanted is not None:
-            raise QuadrantsSyntaxError.at("Function has a return type but does not have a return statement", place=self.place())
-        return hooks.converted(value, wanted)
-
-
-class RealFunc(Func):
-    """A `@qd.real_func`: may return early, and its loops are serial. It is inlined like any func."""
-
-    def __init__(self, function: Callable):
-        super().__init__(function)
-        for name, parameter in self.signature.parameters.items():
-            if parameter.annotation is parameter.empty:
-                raise QuadrantsSyntaxError.at(f"`{name}` of real_func `{function.__name__}` must be type annotated",
-                                              place=self.place())
-
-    def _run(self, values: list) -> object:
-        program = task.program()
-        program.returns.append(self.annotations.get("return"))
-        try:
-            with program.nested("call"):
-                value = self.rewritten(*values)
-        finally:
-            program.returns.pop()
-        if value is not None and "return" not in self.annotations:
-            raise QuadrantsSyntaxError.at("A real_func whose return value must be annotated has no annotation, e.g. "
-                                          "def func() -> qd.f32", place=self.place())
-        return value
 
 
 class Specialised:
@@ -213,8 +57,10 @@ def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
     return lambda: form.unpack(scratch.read(first, form.size))
 
 
-class Kernel(_Function):
+class Kernel(Function):
     """A `@qd.kernel`."""
+
+    grammar = "KERNEL"
 
     def __init__(self, function: Callable):
         super().__init__(function)
@@ -375,18 +221,6 @@ def _of_numpy(numbers: list, dtype: types.DataType, shape: tuple[int, ...]) -> M
 def kernel(function: Callable | None = None, **_options) -> Kernel:
     """A function whose outermost loops run on the device, a thread an iteration."""
     return kernel if function is None else Kernel(function)
-
-
-def func(function: Callable | None = None, *, requires_top_level: bool = False):
-    """A function that kernels and other funcs call; it becomes part of them."""
-    if function is None:
-        return lambda found: Func(found, requires_top_level)
-    return Func(function, requires_top_level)
-
-
-def real_func(function: Callable) -> RealFunc:
-    """A func that may return early."""
-    return RealFunc(function)
 
 
 def data_oriented(cls: type) -> type:

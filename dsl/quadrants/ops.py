@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable
 
 from dsl.core import arith, elementary, mlir
-from dsl.core.dtypes import Boolean, Float32, Numeric, is_dynamic
+from dsl.core.dtypes import Boolean, Numeric
 from dsl.core.value import operate, select as core_select
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import Lvalue, value_of
+from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core import text as core_text, trace, mlir
 from dsl.core.dtypes import Boolean, Float64, Numeric, is_dynamic
 from dsl.core.failure import require
 from dsl.gpu import debug
 from dsl.quadrants import dtypes as types
-from dsl.quadrants.errors import QuadrantsTypeError
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.task import program

@@ -29,7 +29,7 @@ def static(x, *more):
     if isinstance(x, Numeric):
         return x.value
     from dsl.quadrants.dense import Indexed
-    from dsl.quadrants.kernel import Func
+    from dsl.quadrants.func import Func
     if isinstance(x, _ALLOWED) or isinstance(x, (Indexed, Func, Matrix)) or type(x).__module__ == "numpy":
         return x
     if active():

@@ -68,6 +68,10 @@ class Task(trace.KernelTrace):
         return known
 
     def _parameter(self, value: mlir.Value) -> mlir.Value:
+        constant = mlir.constant_of(value)
+        if constant is not None:
+            with trace.within(self, self.entry):
+                return mlir.result("arith.constant", value.type, value=constant)
         leaf = RawValue(value)
         _, _, type_ = trace.param_of(leaf)
         with mlir.context, mlir.location():
@@ -195,6 +199,11 @@ class Program:
             yield
         finally:
             self.nest.pop()
+
+    def known(self, number: Numeric) -> Numeric:
+        """A static number as a run-time value that the host function knows too."""
+        with trace.within(self.host, self.host.entry):
+            return type(number)(number.ir())
 
     def on_host(self, evaluate: Callable[[], object]) -> object | None:
         """What `evaluate` gives, evaluated by the host function; None where it needs what only the device knows."""

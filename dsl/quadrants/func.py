@@ -1,0 +1,125 @@
+"""@qd.func and @qd.real_func: inlined where a kernel calls them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+
+from dsl.core.rewrite import assigned_in
+from dsl.core.source import find_definition
+from dsl.quadrants import annotations, hooks, task, dtypes as types
+from dsl.quadrants.annotations import MatrixAnnotation
+from dsl.quadrants.dense import Indexed
+from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.function import Function
+from dsl.quadrants.lvalue import value_of
+from dsl.quadrants.matrix import Matrix
+
+
+class Func(Function):
+    """A `@qd.func`: inlined where a kernel calls it."""
+
+    def __init__(self, function: Callable, requires_top_level: bool = False):
+        super().__init__(function)
+        self.requires_top_level = requires_top_level
+
+    def __call__(self, *arguments, **keywords):
+        if not task.active():
+            raise AssertionError(f"@qd.func {self.__name__} is called from Python: only kernels and funcs call it")
+        if self.requires_top_level and not task.program().is_top:
+            raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called inside "
+                                          "a run-time statement")
+        bound = self._arguments(arguments, keywords, QuadrantsSyntaxError.at)
+        return self._returned(self._run([self._argument(name, value) for name, value in bound.items()]))
+
+    def _run(self, values: list) -> object:
+        return self.rewritten(*values)
+
+    def _argument(self, name: str, value: object) -> object:
+        annotation = self.annotations.get(name)
+        if annotations.is_template(annotation) or name == "self" and self.is_method:
+            return value
+        if annotations.is_array(annotation):
+            if isinstance(value, Indexed):
+                kind = annotations.kind_of(name, 0, annotation, self.__name__)
+                kind.check(value.element_type, len(value.shape), value.element_shape)
+            return value
+        if isinstance(value, tuple):
+            return tuple(self._argument("", part) for part in value)
+        dtype = types.of(annotation) if annotation is not None else None
+        if dtype is not None and not isinstance(value, Matrix):
+            if types.number(value_of(value)) is None:
+                raise QuadrantsTypeError.at(f"`{self.__name__}` takes a {dtype} for `{name}`, and got "
+                                            f"{type(value).__name__}")
+            value = dtype(value_of(value))
+        if isinstance(annotation, MatrixAnnotation):
+            if isinstance(value, Matrix) and value.shape != annotation.element_shape:
+                raise QuadrantsSyntaxError.at(f"Argument {name} is expected to be a Matrix with n {annotation.element_shape[0]}, "
+                                              f"but got {value.n}")
+            value = annotation(value)
+        if name in self.read_only and not isinstance(value, Matrix) and types.number(value_of(value)) is not None:
+            return types.dynamic(types.number(value_of(value)))
+        return hooks.declare(value, name)
+
+    @functools.cached_property
+    def read_only(self) -> set[str]:
+        """The parameters that the body only reads, so that they need no place: none is assigned, or handed on as one."""
+        body = find_definition(self.function).body
+        nodes = [node for statement in body for node in ast.walk(statement)]
+        handed = {argument.id for node in nodes if isinstance(node, ast.Call) and not _reads(node.func)
+                  for argument in (*node.args, *(keyword.value for keyword in node.keywords))
+                  if isinstance(argument, ast.Name)}
+        return set(self.signature.parameters) - set(assigned_in(body)) - handed
+
+    def _returned(self, value: object) -> object:
+        wanted = self.annotations.get("return")
+        if value is None and wanted is not None:
+            raise QuadrantsSyntaxError.at("Function has a return type but does not have a return statement", place=self.place())
+        return hooks.converted(value, wanted)
+
+
+_READERS = {"range", "ndrange", "int", "float", "min", "max", "abs", "print", "cast", "static"}
+
+
+def _reads(callee: ast.expr) -> bool:
+    """Whether a call of that name only reads its arguments."""
+    return getattr(callee, "attr", getattr(callee, "id", "")) in _READERS
+
+
+class RealFunc(Func):
+    """A `@qd.real_func`: may return early, and its loops are serial. It is inlined like any func."""
+
+    grammar = "REAL_FUNC"
+
+    def __init__(self, function: Callable):
+        super().__init__(function)
+        for name, parameter in self.signature.parameters.items():
+            if parameter.annotation is parameter.empty:
+                raise QuadrantsSyntaxError.at(f"`{name}` of real_func `{function.__name__}` must be type annotated",
+                                              place=self.place())
+
+    def _run(self, values: list) -> object:
+        program = task.program()
+        program.returns.append(self.annotations.get("return"))
+        try:
+            with program.nested("call"):
+                value = self.rewritten(*values)
+        finally:
+            program.returns.pop()
+        if value is not None and "return" not in self.annotations:
+            raise QuadrantsSyntaxError.at("A real_func whose return value must be annotated has no annotation, e.g. "
+                                          "def func() -> qd.f32", place=self.place())
+        return value
+
+
+def func(function: Callable | None = None, *, requires_top_level: bool = False):
+    """A function that kernels and other funcs call; it becomes part of them."""
+    if function is None:
+        return lambda found: Func(found, requires_top_level)
+    return Func(function, requires_top_level)
+
+
+def real_func(function: Callable) -> RealFunc:
+    """A func that may return early."""
+    return RealFunc(function)
