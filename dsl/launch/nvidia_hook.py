@@ -189,6 +189,8 @@ def _one_stream() -> None:
 
 # ** the session
 
+_CUDA_ERRORS = ("DSLCudaRuntimeError", "DSLRuntimeError")  # until 4.7 an error of CUDA is any of the DSL's
+
 
 @dataclass
 class NvidiaKernel(session.KernelRecord):
@@ -246,7 +248,7 @@ class NvidiaSession(session.Session):
         """What is behind an exception that left the program: what a launch raised, or the error as NVIDIA means it."""
         if self.broken is not None:
             return self.broken
-        is_cuda = type(error).__name__ == "DSLCudaRuntimeError" or str(error).startswith(RAISED_FOR_FFI)
+        is_cuda = type(error).__name__ in _CUDA_ERRORS or str(error).startswith(RAISED_FOR_FFI)
         if self.failure is not None and is_cuda:
             return self.failure
         outcome = _rejection(error)

@@ -445,3 +445,13 @@ def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept():
     slot = ctypes.c_size_t(2)
     assert runtime._loaded(1) == ("first", 1)
     assert runtime._loaded(ctypes.addressof(slot)) == runtime._loaded(2) == ("second", 2)
+
+
+@pytest.mark.parametrize("name", ["DSLCudaRuntimeError", "DSLRuntimeError"])
+def test_what_a_launch_raised_is_behind_the_error_of_any_release(name):
+    from dsl.launch.nvidia_hook import NvidiaSession
+    run, failure, error = NvidiaSession(None), ValueError("out of bounds"), type(name, (Exception,), {})("it failed")
+    assert run.cause(error) is error                            # no launch failed
+    run.failure = failure
+    assert run.cause(error) is failure
+    assert run.cause(KeyError("x")) is not failure              # the program's own
