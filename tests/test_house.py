@@ -21,7 +21,7 @@ FLOORS = {
     "dsl/tile": (("dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/launch": (("dsl.launch", "dsl.lower", "dsl.tile", "dsl.core", "dsl.layout", "dsl.span"), ("numpy", "torch")),
     "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"), ()),
-    "dsl/tirx": (("dsl.tirx", "dsl.launch", "dsl.lower.cuda_text", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"),
+    "dsl/tirx": (("dsl.tirx", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"),
                  ("numpy",)),
     "dsl/quadrants": (("dsl.quadrants", "dsl.launch", "dsl.gpu", "dsl.core", "dsl.span"), ("numpy", "torch")),
     "harness": (("harness",), ("pytest", "_pytest", "fabric", "paramiko", "numpy", "filecheck")),

@@ -29,6 +29,7 @@ class Buffer:
 
     __hash__ = None
     handle = None                # the parameter it is, where it is one
+    array = None                 # the `__shared__` array it is, where it is one
 
     def __init__(self, pointer: Pointer, dtype: DType, shape: Sequence, strides: Sequence | None = None, scope: str = "global",
                  name: str = "the buffer"):

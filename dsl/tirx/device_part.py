@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dsl.core import mlir, trace, tree
+from dsl.core import mlir, naming, trace, tree
 from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import limits
 from dsl.span import here
-from dsl.tirx import ids, signature
+from dsl.tirx import ids, memory, signature
 
 
 @dataclass
@@ -75,7 +75,9 @@ def run(function: Callable, *arguments: object) -> None:
     with trace.tracing(made), mlir.inside(entry), ids.Collecting() as extents:
         function(*arguments)
         mlir.op("llvm.return")
+        memory.declare_static_arrays()
         types = ", ".join(str(argument.type) for argument in entry.arguments)
+        operation.attributes[naming.ATTRIBUTE] = mlir.string_attr(",".join(signature.name_of(value) for value, _ in made.adopted))
         operation.attributes["function_type"] = mlir.type_attr(mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context))
         launch = _launch(extents)
         block = launch.block

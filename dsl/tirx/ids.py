@@ -14,7 +14,6 @@ from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.trace import COOPERATIVE, Launch
 from dsl.core.value import type_name
-from dsl.gpu import index
 from dsl.gpu.inline import register
 from dsl.span import Span, here
 
@@ -130,29 +129,31 @@ def _said(name: str, extents: object, most: int = 3) -> tuple:
     return tuple(made)
 
 
-def _unpacked(values: Sequence[Numeric], extents: tuple) -> Numeric | tuple[Numeric, ...]:
-    return values[0] if len(extents) == 1 else tuple(values[:len(extents)])
+def _place(name: str, extents: tuple) -> Numeric | tuple[Numeric, ...]:
+    """The special registers `name` on as many axes as there are extents."""
+    made = tuple(register(f"{name}.{axis}") for axis, _ in zip("xyz", extents))
+    return made[0] if len(made) == 1 else made
 
 
 def linear() -> Int32:
     """The thread's number in its block."""
-    x, y, z = index.thread_idx()
     found = current("thread_id").said.get("thread_id")
-    extents = found[0] if found else ()
-    if len(extents) < 2:
-        return x
-    linear = x + y * extents[0]
-    return linear + z * (extents[0] * extents[1]) if len(extents) == 3 else linear
+    extents = found[0] if found else (1,)
+    made = _place("tid", extents)
+    if len(extents) == 1:
+        return made
+    linear = made[0] + made[1] * extents[0]
+    return linear + made[2] * (extents[0] * extents[1]) if len(extents) == 3 else linear
 
 
 def cta_id(extents: object, preferred: object = None) -> object:
     """The block's place in the grid of `extents` blocks."""
-    return _unpacked(index.block_idx(), _said("cta_id", extents))
+    return _place("ctaid", _said("cta_id", extents))
 
 
 def thread_id(extents: object) -> object:
     """The thread's place in its block of `extents` threads."""
-    return _unpacked(index.thread_idx(), _said("thread_id", extents))
+    return _place("tid", _said("thread_id", extents))
 
 
 def warp_id(extents: object) -> Numeric:
@@ -191,14 +192,12 @@ def thread_id_in_wg(extents: object) -> Numeric:
 
 def cluster_id(extents: object) -> object:
     """The cluster's place in the grid of `extents` clusters.  PTX ISA: %clusterid."""
-    made = _said("cluster_id", extents)
-    return _unpacked([register(f"clusterid.{axis}") for axis in "xyz"], made)
+    return _place("clusterid", _said("cluster_id", extents))
 
 
 def cta_id_in_cluster(extents: object, preferred: object = None) -> object:
     """The block's place in its cluster of `extents` blocks.  PTX ISA: %cluster_ctaid."""
-    made = _said("cta_id_in_cluster", extents)
-    return _unpacked([register(f"cluster.ctaid.{axis}") for axis in "xyz"], made)
+    return _place("cluster.ctaid", _said("cta_id_in_cluster", extents))
 
 
 _BOUND = {f"{what}Idx.{axis}": (name, place) for what, name in (("block", "cta_id"), ("thread", "thread_id"))
@@ -216,4 +215,4 @@ def bound(thread: str, extent: object) -> Numeric:
     before[place] = extent
     said.pop(name, None)
     _said(name, before)
-    return (index.block_idx() if name == "cta_id" else index.thread_idx())[place]
+    return register(("ctaid." if name == "cta_id" else "tid.") + "xyz"[place])

@@ -8,11 +8,12 @@ from dsl.tirx.build import IRModule, _prim_func
 from dsl.tirx.function import PrimFunc
 
 _LOCATION = re.compile(r" ?loc\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|^#loc.*\n", re.MULTILINE)
+_NAMES = re.compile(r"(?:, )?dsl\.names = \"[^\"]*\"(?:, )?")
 
 
 def structural_text(function: PrimFunc) -> str:
     """What a function does, without names and places."""
-    made = _LOCATION.sub("", function.traced.host_mlir + function.traced.device_mlir)
+    made = _NAMES.sub("", _LOCATION.sub("", function.traced.host_mlir + function.traced.device_mlir))
     return re.sub(rf"@(?:kernel_)?{re.escape(function.traced.name)}\w*", "@f", made)
 
 

@@ -84,7 +84,10 @@ def alloc_buffer(shape: object, dtype: object = "float32", scope: str = "global"
     count = max(math.prod(shape), 1)
     if kind == "shared.dyn":
         return Buffer(_dynamic_shared(dtype, count, align), dtype, shape, scope=kind)
-    return Buffer(_static_shared(dtype, count, align), dtype, shape, scope=kind)
+    pointer, array = _static_shared(dtype, count, align)
+    made = Buffer(pointer, dtype, shape, scope=kind)
+    made.array = array
+    return made
 
 
 def alloc_shared(shape: object, dtype: object = "float32", **options: object) -> Buffer:
@@ -140,29 +143,54 @@ def _dynamic_shared(dtype: dtypes.DType, count: int, align: int) -> Pointer:
 
 
 
-def _static_shared(dtype: dtypes.DType, count: int, align: int) -> Pointer:
-    """A `__shared__` array. Raises DSLUserCodeError past 48 KiB a kernel."""
+class _Static:
+    """A `__shared__` array: how many bytes, where it was asked for, and the op that takes its address."""
+
+    def __init__(self, type_text: str, n_bytes: int, alignment_bytes: int):
+        self.type_text, self.n_bytes, self.alignment_bytes, self.place = type_text, n_bytes, alignment_bytes, here()
+        self.symbol, self.op = "", None
+
+
+def _static_arrays() -> list[_Static]:
     kernel = trace.kernel()
-    taken = getattr(kernel, "static_smem", None)
-    if taken is None:
-        taken = kernel.static_smem = []
-    taken.append((count * dtype.bytes, here()))
-    total = sum(size for size, _ in taken)
+    if not hasattr(kernel, "static_arrays"):
+        kernel.static_arrays = []
+    return kernel.static_arrays
+
+
+def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer, _Static]:
+    """A `__shared__` array. Raises DSLUserCodeError past 48 KiB a kernel."""
+    arrays, alignment_bytes = _static_arrays(), max(align, SHARED_ALIGNMENT_BYTES)
+    made = _Static(f"!llvm.array<{count * dtype.lanes} x {dtype.scalar.storage_type()}>", count * dtype.bytes, alignment_bytes)
+    arrays.append(made)
+    total = sum(array.n_bytes for array in arrays)
     if total > STATIC_SHARED_BYTES:
         raise DSLUserCodeError(f"shared memory of a fixed size comes to {total} bytes, and a kernel has {STATIC_SHARED_BYTES}",
                                id="SMEM_TOO_LARGE", fix='scope="shared.dyn", which the launch asks for',
-                               also=((taken[0][1], f"this takes {taken[0][0]} bytes of it"),) if len(taken) > 1 else ())
-    alignment_bytes = max(align, SHARED_ALIGNMENT_BYTES)
-    symbol = f"{kernel.name}_shared_{len(taken)}"
-    kernel.module.declare(symbol, f"llvm.mlir.global internal @{symbol}() {{addr_space = 3 : i32, alignment = "
-                                  f"{alignment_bytes} : i64}} : !llvm.array<{count * dtype.lanes} x "
-                                  f"{dtype.scalar.storage_type()}>")
-    address = mlir.result("llvm.mlir.addressof", mlir.ptr(AddressSpace.smem), global_name=mlir.symbol_attr(symbol))
-    return Pointer(dtype.scalar, address, AddressSpace.smem, alignment_bytes)
+                               also=((arrays[0].place, f"this takes {arrays[0].n_bytes} bytes of it"),) * (len(arrays) > 1))
+    made.op = mlir.op("llvm.mlir.addressof", [mlir.ptr(AddressSpace.smem)], [], {"global_name": mlir.symbol_attr("shared")})
+    _call(made, "shared")
+    return Pointer(dtype.scalar, made.op.results[0], AddressSpace.smem, alignment_bytes), made
+
+
+def _call(array: _Static, wanted: str) -> None:
+    """Give an array a name that no other has."""
+    taken = {other.symbol for other in _static_arrays() if other is not array} | trace.kernel().module.declared
+    array.symbol = next(name for name in (wanted, *(f"{wanted}_{k}" for k in range(1, 10000))) if name not in taken)
+    array.op.attributes["global_name"] = mlir.symbol_attr(array.symbol)
+
+
+def declare_static_arrays() -> None:
+    """The `__shared__` arrays of the kernel being traced, in its module."""
+    for array in _static_arrays():
+        trace.kernel().module.declare(array.symbol, f"llvm.mlir.global internal @{array.symbol}() {{addr_space = 3 : i32, "
+                                      f"alignment = {array.alignment_bytes} : i64}} : {array.type_text}")
 
 
 def name(buffer: Buffer, text: str) -> None:
-    """Call a buffer as the author does, in errors."""
+    """Call a buffer as the author does, in errors and in readable CUDA."""
+    if buffer.array is not None and buffer.name == "the buffer" and trace.in_kernel():
+        _call(buffer.array, text)
     if buffer.name == "the buffer" or buffer.handle is not None and not buffer.handle.buffer_name:
         buffer.name = text
     if buffer.handle is not None:

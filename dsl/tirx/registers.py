@@ -7,7 +7,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.unbound import Unbound
 from dsl.core.value import operate, type_name
 from dsl.tile.ssa import TensorSSA
-from dsl.tirx import dtypes, memory
+from dsl.tirx import dtypes, memory, signature
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.dtypes import Declaration, DType
 from dsl.tirx.lanes import as_vector, refuse
@@ -34,6 +34,7 @@ def first(value: object, name: str) -> object:
         return value
     value = as_vector(value)
     number = numeric(value)
+    signature.name_symbol(number, name)
     return value if number is None else number
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsl.core import trace
+from dsl.core import mlir, trace
 from dsl.core.dtypes import Int8, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes
@@ -29,6 +29,7 @@ class Symbol:
     number: Numeric
     place: Span
     is_found: bool = False
+    name: str = ""
 
 
 @dataclass(eq=False)
@@ -38,6 +39,7 @@ class Handle:
     name: str
     position: int
     pointer: Pointer
+    address: mlir.Value
     type: TensorType | None = None
     matched: Span | None = None
     buffer_name: str = ""              # of the tensor it is matched as
@@ -51,13 +53,15 @@ class Signature:
     parameters: list[tuple[str, object]] = field(default_factory=list)      # name, Handle | ScalarType
     sources: list[object] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
+    numbers: dict[str, Numeric] = field(default_factory=dict)
     unlaunchable: DSLUserCodeError | None = None         # why its kernel cannot be compiled
 
     # --- while tracing ---
 
     def handle(self, name: str) -> Handle:
         """The next parameter, an address."""
-        made = Handle(name, len(self.parameters), _argument(PointerType(Int8, AddressSpace.gmem, ALIGNMENT_BYTES)))
+        pointer = _argument(PointerType(Int8, AddressSpace.gmem, ALIGNMENT_BYTES))
+        made = Handle(name, len(self.parameters), pointer, pointer.address)
         self.parameters.append((name, made))
         self.sources.append(made)
         return made
@@ -67,7 +71,8 @@ class Signature:
         scalar = ScalarType(dtype.scalar)
         self.sources.append((len(self.parameters), scalar))
         self.parameters.append((name, scalar))
-        return _argument(scalar)
+        made = self.numbers[name] = _argument(scalar)
+        return made
 
     def symbol(self, dtype: DType) -> Numeric:
         """A number that the shape of a tensor will say."""
@@ -166,6 +171,23 @@ class Describing:
 def unlaunchable(error: DSLUserCodeError) -> None:
     """Keep why the kernel being traced cannot be compiled, for who compiles it."""
     _open[-1].unlaunchable = error
+
+
+def name_of(value: mlir.Value) -> str:
+    """What readable CUDA calls an argument of the function being traced: `A_ptr`, `n`; "" for other host values."""
+    signature = _open[-1]
+    for name, kind in signature.parameters:
+        if isinstance(kind, Handle) and kind.address == value:
+            return f"{kind.buffer_name or name}_ptr"
+    known = [*signature.numbers.items(), *((symbol.name, symbol.number) for symbol in signature.symbols)]
+    return next((name for name, number in known if number.value == value), "")
+
+
+def name_symbol(number: Numeric | None, name: str) -> None:
+    """Call a symbol as the author does."""
+    for symbol in _open[-1].symbols if _open and number is not None else ():
+        if symbol.number is number:
+            symbol.name = name
 
 
 def current(what: str) -> Signature:
