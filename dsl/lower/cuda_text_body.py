@@ -26,7 +26,8 @@ class Body:
         self.kernel, self.author, self.calls = kernel, names, calls
         live = as_expressions(without_dead(statements))
         self.statements = without_dead(counted(without_dead(while_as_for(live))))
-        self.counters = {loop.variable for loop in walk(self.statements) if isinstance(loop, Loop) and loop.variable}
+        self.counters = {loop.variable: id(loop.body) for loop in walk(self.statements)
+                         if isinstance(loop, Loop) and loop.variable}               # where each is seen
         self.users = _users(self.statements)
         self.memory = Memory(globals_, calls, self.users)
         self.namer = Namer()
@@ -137,7 +138,7 @@ class Body:
         first = min(path[depth][1] for path in paths)
         self.homes.setdefault(home, {}).setdefault(first, []).append(stands)
         scope = tuple(step[0] for step in paths[0][:depth + 1])
-        return (*scope, id(stands)) if stands in self.counters else scope
+        return (*scope, self.counters[stands]) if stands in self.counters else scope
 
     def _stands(self, statement: Compute) -> bool:
         """Whether a computation is a statement of its own."""

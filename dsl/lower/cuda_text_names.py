@@ -75,13 +75,16 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
 
 @functools.lru_cache(maxsize=64)
 def counters(file: str) -> dict[tuple[int, int], str]:
-    """The loop variable of each `for`, by where its range starts."""
+    """The loop variable of each `for`, by where its range starts; of several variables of one `for`, where each stands."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return {}
-    return {(node.iter.lineno, node.iter.col_offset + 1): node.target.id for node in ast.walk(tree)
-            if isinstance(node, ast.For) and isinstance(node.target, ast.Name)}
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
+    several = {(name.lineno, name.col_offset + 1): name.id for node in loops if isinstance(node.target, ast.Tuple)
+               for name in node.target.elts if isinstance(name, ast.Name)}
+    return several | {(node.iter.lineno, node.iter.col_offset + 1): node.target.id for node in loops
+                      if isinstance(node.target, ast.Name)}
 
 
 def _names(target: ast.expr) -> list[str]:

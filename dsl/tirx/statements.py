@@ -215,7 +215,7 @@ class Statements(Rewriter):
         orelse, _ = self._scoped(node.orelse)
         for place, target in reversed(list(enumerate(targets))):
             outermost = place == 0
-            iterable = self._hook("axis", node.iter, self._load(axes), ast.Constant(place))
+            iterable = self._hook("axis", target, self._load(axes), ast.Constant(place))
             after = orelse if outermost else [ast.Continue()] if leaves else []
             loop = put_at(ast.For(ast.copy_location(target, node.target), iterable, body, after), node)
             body = [loop] if outermost or not leaves else [loop, put_at(ast.Break(), node)]
