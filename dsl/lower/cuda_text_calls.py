@@ -164,25 +164,29 @@ class Calls:
 
     def _to_integer(self, op: Op, signed: bool, write: Expressions) -> tuple[str, int]:
         source, to = op.operands[0], op.result.type
-        if source.type in ("f16", "bf16"):
+        if to not in ("i8", "i16", "i32", "i64"):
             raise Unsupported(op.callee, op.place)
-        text = write.text(source, UNARY)
-        if to == "i32" and signed and source.type == "f32":
+        text, from_ = write.text(source, UNARY), source.type
+        if from_ in ("f16", "bf16"):
+            write.needs.add(from_)
+            text, from_ = f"{'__half2float' if from_ == 'f16' else '__bfloat162float'}({write.text(source)})", "f32"
+        if to == "i32" and signed and from_ == "f32":
             return f"(int){text}", UNARY
-        if to == "i32" and not signed and source.type == "f32":
+        if to == "i32" and not signed and from_ == "f32":
             return f"(int)(unsigned){text}", UNARY
-        c, letter = TYPES[source.type], _LETTER_OF[source.type]
+        c, letter = TYPES[from_], _LETTER_OF[from_]
         kind = f"{'s' if signed else 'u'}{to[1:] if to in ('i32', 'i64') else 32}"
-        wide = "long long" if to == "i64" else "int"
-        low, high = (-(1 << int(to[1:]) - 1), (1 << int(to[1:]) - 1) - 1) if signed else (0, (1 << int(to[1:])) - 1)
-        bounded = f"max({low}, min({high}, r))" if to in ("i8", "i16") else "r"
-        name = f"to_{'s' if signed else 'u'}{to[1:]}_{source.type}"
+        wide = "long long" if to == "i64" else "int" if signed else "unsigned"
+        width = int(to[1:])
+        bounded = "r" if width > 16 else f"max({-(1 << width - 1)}, min({(1 << width - 1) - 1}, r))" if signed else \
+            f"min({(1 << width) - 1}u, r)"
+        name = f"to_{'s' if signed else 'u'}{to[1:]}_{from_}"
         definition = (f"static __device__ __forceinline__ {wide} {name}({c} x) {{\n  {wide} r;\n  asm(\"cvt.rzi.{kind}."
-                      f"{source.type} %0, %1;\" : \"={_LETTER_OF['i64' if wide == 'long long' else 'i32']}\"(r) : "
+                      f"{from_} %0, %1;\" : \"={_LETTER_OF['i64' if wide == 'long long' else 'i32']}\"(r) : "
                       f"\"{letter}\"(x));\n  return x == x ? {bounded} : 0;\n}}\n")
         self.helpers.setdefault(definition, name)
-        return f"({c_type(to)}){name}({write.text(source)})" if to in ("i8", "i16") else f"{name}({write.text(source)})", \
-            UNARY if to in ("i8", "i16") else ATOM
+        call = f"{name}({text})"
+        return (call, ATOM) if c_type(to) == wide else (f"({c_type(to)}){call}", UNARY)
 
     def _nvvm(self, op: Op, operands: list[str]) -> tuple[str, int]:
         """nvvm.fmax.ftz.nan.f and its like: the PTX instruction of the same name."""
@@ -287,6 +291,8 @@ class Calls:
 
     def _function(self, op: Op, write: Expressions) -> tuple[str, int]:
         if op.callee == "__assertfail":
+            self.helpers.setdefault('extern "C" __device__ void __assertfail(const char*, const char*, unsigned, '
+                                    "const char*, size_t);\n", "__assertfail")
             parts = [self.string(operand) or write.text(operand) for operand in op.operands]
             return f"__assertfail({', '.join(parts)})", ATOM
         if op.callee == "vprintf":

@@ -342,6 +342,8 @@ class Flow:
             if owner.name == "scf.if":
                 env.update(zip(owner.results, values))
                 continue
+            if owner.name == "scf.while" and frame.block is owner.blocks[0]:
+                return None                              # in its test nothing is left
             around = self.loops[loops - 1]
             if owner.name == "scf.for":
                 return self._back(around, values, unknown, loops)

@@ -41,6 +41,8 @@ def _counting(loop: Loop, before: Copies, outside: dict[Value, int]) -> Value | 
     if any(not isinstance(statement, Compute) for statement in loop.head):
         return None
     variable, stop = test.operands
+    if variable.op is None or variable.op.attributes.get("name") != "the trip":       # the author's own `while`
+        return None
     initial = next((source for target, source in before.pairs if target is variable), None)
     if initial is None or variable not in loop.variables or not _is_made_outside(stop, loop):
         return None

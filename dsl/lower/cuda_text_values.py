@@ -32,7 +32,7 @@ _UNSIGNED_INFIX = {"arith.divui": ("/", PRODUCT), "arith.remui": ("%", PRODUCT),
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _FLOAT_COMPARE = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 _NEGATED_COMPARE = {9: "<=", 10: "<", 11: ">=", 12: ">"}           # ugt is not <=, and so on
-_EXTREMES = {"arith.minsi": "min", "arith.maxsi": "max", "arith.minnumf": "fmin", "arith.maxnumf": "fmax"}
+_EXTREMES = {"arith.minsi": "min", "arith.maxsi": "max", "arith.minnumf": "min", "arith.maxnumf": "max"}
 _COMMUTES = {"+", "*", "&", "|", "^", "&&", "||"}
 
 
@@ -378,9 +378,7 @@ class Expressions:
         name = _EXTREMES[op.name]
         if op.result.type in ("f16", "bf16"):
             self.needs.add(op.result.type)
-            name = {"fmin": "__hmin", "fmax": "__hmax"}[name]
-        elif op.result.type == "f32":
-            name += "f"
+            name = f"__h{name}"
         return f"{name}({a}, {b})", ATOM
 
     def _unsigned_extreme(self, op: Op) -> tuple[str, int]:
