@@ -28,6 +28,7 @@ class Body:
         self.statements = without_dead(counted(without_dead(while_as_for(live))))
         self.counters = {loop.variable: id(loop.body) for loop in walk(self.statements)
                          if isinstance(loop, Loop) and loop.variable}               # where each is seen
+        self.heads = {id(loop.head): id(loop.body) for loop in walk(self.statements) if isinstance(loop, Loop)}
         self.users = _users(self.statements)
         self.memory = Memory(globals_, calls, self.users)
         self.namer = Namer()
@@ -78,8 +79,9 @@ class Body:
             groups.setdefault(self.sharing.of(value), []).append(value)
         for stands, members in groups.items():
             wanted = next((name for member in [stands, *members] if (name := self._wanted(member))), "")
-            scope = self._place(stands, [path for member in members for path in occurs[member]])
-            name = self.namer.fresh(wanted, "p" if "ptr" in stands.type else "v", scope)
+            paths = [path for member in members for path in occurs[member]]
+            blocks = frozenset(self.heads.get(step[0], step[0]) for path in paths for step in path)
+            name = self.namer.fresh(wanted, "p" if "ptr" in stands.type else "v", self._place(stands, paths), blocks)
             for member in members:
                 self.write.names[member] = name
             self.write.names[stands] = name
@@ -137,7 +139,7 @@ class Body:
         home = paths[0][depth][0]
         first = min(path[depth][1] for path in paths)
         self.homes.setdefault(home, {}).setdefault(first, []).append(stands)
-        scope = tuple(step[0] for step in paths[0][:depth + 1])
+        scope = tuple(self.heads.get(step[0], step[0]) for step in paths[0][:depth + 1])
         return (*scope, self.counters[stands]) if stands in self.counters else scope
 
     def _stands(self, statement: Compute) -> bool:

@@ -97,18 +97,29 @@ def _names(target: ast.expr) -> list[str]:
     return [""]
 
 
+_EVERYWHERE = "everywhere"
+
+
 class Namer:
     """Gives out C++ names: each once where scopes are inside each other."""
 
     def __init__(self):
-        self.taken: dict[str, list[tuple]] = {}
+        self.taken: dict[str, list[tuple[tuple, frozenset]]] = {}
 
-    def _is_free(self, name: str, scope: tuple) -> bool:
-        return name not in RESERVED and all(
-            known[:len(scope)] != scope[:len(known)] for known in self.taken.get(name, ()))
+    def _is_free(self, name: str, scope: tuple, blocks: frozenset) -> bool:
+        """Whether nothing of that name is declared in the same block, or hidden in a block where it is used."""
+        for known, used in self.taken.get(name, ()):
+            inner, outer_used = (known, blocks) if len(known) >= len(scope) else (scope, used)
+            shorter = min(len(known), len(scope))
+            if known[:shorter] == scope[:shorter] and (len(known) == len(scope) or not inner or inner[-1] in outer_used
+                                                       or _EVERYWHERE in outer_used):
+                return False
+        return name not in RESERVED
 
-    def fresh(self, wanted: str, fallback: str = "v", scope: tuple = ()) -> str:
-        """`wanted` as a C++ name, with a number where it is taken. `scope`: the blocks it is seen in, outer ones first."""
+    def fresh(self, wanted: str, fallback: str = "v", scope: tuple = (),
+              blocks: frozenset = frozenset([_EVERYWHERE])) -> str:
+        """`wanted` as a C++ name, with a number where it is taken. `scope`: the blocks it is seen in, outer ones first;
+        `blocks`: those that it is used in."""
         name = wanted.removeprefix("__dsl_")
         if wanted.startswith("__dsl_"):
             name = re.sub(r"_\d+$", "", name)
@@ -116,8 +127,8 @@ class Namer:
         if name[0].isdigit():
             name = fallback + name
         chosen, number = name, 0
-        while not self._is_free(chosen, scope):
+        while not self._is_free(chosen, scope, blocks):
             number += 1
             chosen = f"{name}_{number}"
-        self.taken.setdefault(chosen, []).append(scope)
+        self.taken.setdefault(chosen, []).append((scope, blocks))
         return chosen

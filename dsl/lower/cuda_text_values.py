@@ -190,10 +190,10 @@ class Expressions:
             self.needs.add(type_)
         if op.name == "arith.addi" and isinstance(constant_of(b), int) and constant_of(b) < 0 and constant_of(b) > -2**31:
             return f"{self.text(a, SUM)} - {-constant_of(b)}{'LL' if type_ == 'i64' else ''}", SUM
-        if op.name == "arith.subi" and constant_of(a) == 0:
-            return self._narrow(f"-{self.text(b, UNARY + 1)}", UNARY, type_)
         if op.name in ("arith.addi", "arith.subi", "arith.muli") and type_ in _UNSIGNED and self.ranges.may_wrap(op):
             return self._wrapping(op, sign, binds)
+        if op.name == "arith.subi" and constant_of(a) == 0:
+            return self._narrow(f"-{self.text(b, UNARY + 1)}", UNARY, type_)
         if op.name in ("arith.andi", "arith.ori", "arith.xori", "arith.shrsi"):
             left, right = self._bit_operand(a), self._bit_operand(b)
             return self._narrow(f"{left} {sign} {right}", binds, type_)
@@ -211,7 +211,7 @@ class Expressions:
         number = constant_of(b)
         right = f"{number}{'u' if op.result.type == 'i32' else 'ull'}" if isinstance(number, int) and number >= 0 else \
             f"({unsigned}){self.text(b, UNARY)}"
-        return f"({c_type(op.result.type)})(({unsigned}){self.text(a, UNARY)} {sign} {right})", UNARY
+        return f"({c_type(op.result.type)})({self.unsigned(a)} {sign} {right})", UNARY
 
     def _narrow(self, text: str, binds: int, type_: str) -> tuple[str, int]:
         """C++ computes i8 and i16 in int."""

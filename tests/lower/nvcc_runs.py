@@ -1,0 +1,208 @@
+"""Runs programs with their printed CUDA, compiled by nvcc, in the place of our PTX, and compares what they give.
+
+    python tests/lower/nvcc_runs.py repros/*.py             each program's arrays, under both, on the embedded device
+    python tests/lower/nvcc_runs.py --fuzz 200 --seed 3     generated programs (tests/fuzz), many in one file
+
+Says `same`, `differs`, `not printed: ...` or `refused by nvcc: ...` of each, and the numbers at the end, as JSON too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import io
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests")]
+
+from dsl import alias  # noqa: E402
+
+alias.install("emulator", "embedded")
+
+import numpy as np  # noqa: E402
+
+from dsl.launch import compile as compiling, session  # noqa: E402
+from dsl.lower.cuda_text import Unsupported, to_cuda  # noqa: E402
+
+
+class Refused(Exception):
+    """nvcc does not take a text."""
+
+
+def ptx_of(text: str, arch: str) -> str:
+    """What nvcc makes of CUDA C++. Products and sums contract, as ours do."""
+    with tempfile.TemporaryDirectory(prefix="nvcc-") as folder:
+        file = Path(folder, "kernels.cu")
+        file.write_text(text)
+        done = subprocess.run(["nvcc", f"-arch={arch}", "-std=c++17", "--ptx", "-lineinfo", "-o", "kernels.ptx", str(file)],
+                              cwd=folder, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            raise Refused(done.stderr.strip() + "\n" + text)
+        return Path(folder, "kernels.ptx").read_text()
+
+
+_ours = compiling._compile
+_made: dict[str, str] = {}
+
+
+def _theirs(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
+    """`_compile` with nvcc's PTX of the printed kernels."""
+    llvm, ptx, host = _ours(host_mlir, source)
+    device_mlir, arch = source[1], source[2]
+    if device_mlir:
+        if device_mlir not in _made:
+            _made[device_mlir] = ptx_of(to_cuda(device_mlir), arch)
+        ptx = _made[device_mlir]
+    return llvm, ptx, host
+
+
+@contextlib.contextmanager
+def printed():
+    """In this `with` programs run what nvcc makes of their printed kernels."""
+    compiling._compile = _theirs
+    compiling._codes.clear()
+    session.start("emulator")
+    try:
+        yield
+    finally:
+        compiling._compile = _ours
+        compiling._codes.clear()
+
+
+def load(path: Path):
+    spec = importlib.util.spec_from_file_location(f"program_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def outcome(path: Path) -> list:
+    """The arrays that a repro's run() returns for each choice of its parameters, or the name of what it raises."""
+    from dsl.__main__ import _declared_params
+    axes = _declared_params(path.read_text())
+    found = []
+    for values in itertools.product(*axes.values()):
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                made = load(path).run(**dict(zip(axes, values)))
+        except (Unsupported, Refused):
+            raise
+        except Exception as error:
+            found.append(type(error).__name__)
+            continue
+        found.append({name: _bits(value) for name, value in made.items()})
+    return found
+
+
+def _bits(value) -> object:
+    """An array's bytes and shape; all NaNs are one."""
+    if hasattr(value, "detach"):
+        import torch
+        value = value.detach().cpu()
+        if value.dtype == torch.bfloat16:
+            value = value.float()
+        elif value.dtype.itemsize == 1 and value.dtype.is_floating_point:
+            value = value.view(torch.uint8)
+        value = value.numpy()
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
+    return str(array.dtype), array.shape, array.tobytes()
+
+
+def check(path: Path) -> str:
+    """What becomes of one program."""
+    session.start("emulator")
+    ours = outcome(path)
+    before = len(_made)
+    try:
+        with printed():
+            theirs = outcome(path)
+    except Unsupported as error:
+        return f"not printed: {error}"
+    except Refused as error:
+        return f"refused by nvcc: {error}"
+    if ours != theirs:
+        return f"differs: {_difference(ours, theirs)}"
+    return "same" if len(_made) > before else "no kernel"
+
+
+def _difference(ours: list, theirs: list) -> str:
+    for a, b in zip(ours, theirs):
+        if a != b:
+            if isinstance(a, str) or isinstance(b, str):
+                return f"{a if isinstance(a, str) else 'arrays'}, and {b if isinstance(b, str) else 'arrays'}"
+            names = [name for name in a if a[name] != b.get(name)]
+            x, y = (np.frombuffer(side[names[0]][2], side[names[0]][0]) for side in (a, b))
+            return f"{names[0]}: {x[:8]}, and {y[:8]}"
+    return ""
+
+
+def fuzz(count: int, number: int, batch: int) -> dict[str, int]:
+    """Generated programs, `batch` in one CUDA file, against our own PTX of them."""
+    from compiled import results
+    from run import draw, write
+    texts: dict[str, None] = {}
+    draw(number, count, lambda text: texts.setdefault(text))
+    kept, found = list(texts)[:count], {"same": 0, "differs": 0, "not printed": 0, "refused by nvcc": 0}
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        for start in range(0, len(kept), batch):
+            _batch([write(text, folder) for text in kept[start:start + batch]], results, found)
+    return found
+
+
+def _batch(paths: list[Path], results, found: dict[str, int]) -> None:
+    """Run a batch; one program at a time where it cannot be run whole."""
+    modules = [load(path) for path in paths]
+    session.start("emulator")
+    ours = results(modules, "kernel")
+    try:
+        with printed():
+            theirs = results(modules, "kernel")
+    except (Unsupported, Refused) as error:
+        if len(paths) > 1:
+            for path in paths:
+                _batch([path], results, found)
+            return
+        word = "not printed" if isinstance(error, Unsupported) else "refused by nvcc"
+        found[word] += 1
+        print(f"{word}: {error}\n{paths[0].read_text()}")
+        return
+    for path, a, b in zip(paths, ours, theirs):
+        same = all(np.array_equal(x, y, equal_nan=True) for x, y in zip(a, b))
+        found["same" if same else "differs"] += 1
+        if not same:
+            places = [np.flatnonzero(~((x == y) | (x != x) & (y != y)))[:4] for x, y in zip(a, b)]
+            print("differs at", [(p.tolist(), x[p].tolist(), y[p].tolist()) for p, x, y in zip(places, a, b)])
+            print(path.read_text())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--fuzz", type=int, default=0, metavar="PROGRAMS")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--batch", type=int, default=24, help="generated programs in one CUDA file")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    numbers: dict[str, int] = fuzz(options.fuzz, options.seed, options.batch) if options.fuzz else {}
+    said = {}
+    for path in options.files:
+        said[path.stem] = text = check(path)
+        word = text.partition(":")[0]
+        numbers[word] = numbers.get(word, 0) + 1
+        print(f"{path.stem}: {text}", flush=True)
+    print(json.dumps({"numbers": numbers, "said": said}))
+    return int(any(numbers.get(word) for word in ("differs", "refused by nvcc")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
