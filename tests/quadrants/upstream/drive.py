@@ -61,7 +61,8 @@ def _why(report) -> str:
     if isinstance(report.longrepr, tuple):                                  # a skipped case: file, line, reason
         return str(report.longrepr[2])[:300]
     crash = getattr(report.longrepr, "reprcrash", None)
-    lines = (crash.message if crash else str(report.longrepr)).strip().splitlines() or [""]
+    lines = (crash.message if crash else str(report.longrepr)).strip().splitlines()
+    lines = [line for line in lines if line.startswith("E ")] or lines            # of a file that cannot be imported
     return " | ".join(line.strip() for line in lines if line.strip())[:600]
 
 
