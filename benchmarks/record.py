@@ -3,7 +3,8 @@
     uv run python benchmarks/record.py                       100 000 records of 1 000 claims, 1 000 repros collected
     uv run python benchmarks/record.py --records 10000 --claims 300
 
-Prints seconds of wall time: the median and the least of several runs, each a new process where a command is named.
+Prints the least seconds of wall time and of CPU of several runs, each a new process where a command is named; the
+median of the wall time beside them says how busy the machine is.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import datetime
 import hashlib
 import json
+import resource
 import shutil
 import statistics
 import subprocess
@@ -128,12 +130,20 @@ def measure(root: Path, runs: int) -> None:
 
 
 def show(name: str, runs: int, function: Callable[[], float | None]) -> None:
-    times = []
+    times, spent = [], []
     for _ in range(runs):
-        started = time.perf_counter()
+        started, before = time.perf_counter(), cpu_s()
         taken = function()
         times.append(time.perf_counter() - started if taken is None else taken)
-    print(f"{name:40} {statistics.median(times):8.3f} s  (least {min(times):.3f})", flush=True)
+        spent.append(cpu_s() - before)
+    least = f"{min(times):8.3f} s  {min(spent):8.3f} s of CPU"
+    print(f"{name:40} {least}  (median {statistics.median(times):.3f} s)", flush=True)
+
+
+def cpu_s() -> float:
+    """Seconds of CPU of this process and of those it started."""
+    both = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(one.ru_utime + one.ru_stime for one in both)
 
 
 def command(root: Path, argv: list[str]) -> None:
