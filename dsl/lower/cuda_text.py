@@ -15,7 +15,7 @@ from dsl.lower.traced import Module, Op
 
 __all__ = ["Unsupported", "to_cuda"]
 
-_HEADERS = {"f16": "#include <cuda_fp16.h>", "bf16": "#include <cuda_bf16.h>"}
+_HEADERS = {"__half": "#include <cuda_fp16.h>", "__nv_bfloat16": "#include <cuda_bf16.h>"}
 _FLOORDIV = """\
 static __device__ __forceinline__ int floordiv(int a, int b) { return a / b - (a % b != 0 && (a ^ b) < 0); }
 static __device__ __forceinline__ long long floordiv(long long a, long long b) {
@@ -31,24 +31,25 @@ template <typename To, typename From> static __device__ __forceinline__ To bits_
 }
 """
 _VECTOR = "template <typename T, int N> struct Vector { T at[N]; };\n"
+_HELPERS = {"floordiv(": _FLOORDIV, "bits_as<": _BITS, "Vector<": _VECTOR}
 
 
 def to_cuda(mlir_text: str) -> str:
     """The kernels of a traced device module as CUDA C++. Raises Unsupported, which names what has no spelling yet."""
     module = traced.read(mlir_text)
     calls = Calls(_texts(module))
-    needs: set[str] = set()
-    kernels = [_kernel(kernel, module, calls, needs) for kernel in module.kernels]
-    parts = [_HEADERS[need] + "\n" for need in ("f16", "bf16") if need in needs]
-    parts += [text for need, text in (("floordiv", _FLOORDIV), ("bits", _BITS), ("vector", _VECTOR)) if need in needs]
+    kernels = [_kernel(kernel, module, calls) for kernel in module.kernels]
+    text = "".join([*calls.helpers, *kernels])
+    parts = [header + "\n" for word, header in _HEADERS.items() if word in text]
+    parts += [helper for word, helper in _HELPERS.items() if word in text]
     parts += list(calls.helpers)
     return "\n".join(["".join(parts), *kernels] if parts else kernels)
 
 
-def _kernel(kernel: Op, module: Module, calls: Calls, needs: set[str]) -> str:
+def _kernel(kernel: Op, module: Module, calls: Calls) -> str:
     statements = Flow(kernel).statements()
     names = cuda_text_names.of_values(statements)
-    return Body(kernel, statements, names, module.globals, calls, needs).text()
+    return Body(kernel, statements, names, module.globals, calls).text()
 
 
 def _texts(module: Module) -> dict[str, bytes]:

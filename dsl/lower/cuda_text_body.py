@@ -21,8 +21,7 @@ _VARIABLES = ("joined", "carried", "counter")
 class Body:
     """Prints one kernel. `names`: the author's names of computed values."""
 
-    def __init__(self, kernel: Op, statements: list, names: dict[Value, str], globals_: dict[str, Op], calls: Calls,
-                 needs: set[str]):
+    def __init__(self, kernel: Op, statements: list, names: dict[Value, str], globals_: dict[str, Op], calls: Calls):
         self.kernel, self.author, self.calls = kernel, names, calls
         live = as_expressions(without_dead(statements))
         self.statements = without_dead(counted(without_dead(while_as_for(live))))
@@ -37,7 +36,7 @@ class Body:
         self.named = self.inlining.named
         self.leaf_sets: dict[Value, tuple[Value, ...]] = {}
         self.sharing = Sharing(self.statements, self.leaves)
-        self.write = Expressions({}, calls, self.memory, needs)
+        self.write = Expressions({}, calls, self.memory)
         self.write.ranges.users = self.users
         self.write.ranges.sources = _sources(self.statements)
         self.declared: set[Value] = set()

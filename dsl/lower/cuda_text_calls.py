@@ -89,7 +89,7 @@ class Calls:
             else:
                 parts.append(f"%{len(inputs)}")
                 inputs.append(f'"{_LETTER_OF[operand.type]}"({write.text(operand)})')
-        return f'asm volatile("{word} {", ".join(parts)};" :: {", ".join(inputs)} : "memory")'.replace("::  :", "::: ")
+        return _statement(f'{word} {", ".join(parts)};', inputs)
 
     def _mask(self, value: Value, write: Expressions) -> str:
         number = constant_of(value)
@@ -136,7 +136,7 @@ class Calls:
     # --- arithmetic ---
 
     def _arithmetic(self, op: Op, write: Expressions) -> tuple[str, int]:
-        name, type_ = op.callee, op.result.type if op.results else ""
+        name, type_ = op.callee or op.name, op.result.type if op.results else ""
         operands = [write.text(operand) for operand in op.operands]
         base = name.split(".")[0]
         if name.startswith("nvvm."):
@@ -158,7 +158,6 @@ class Calls:
         if type_ in ("f32", "f64") and base in _MATH and not name.startswith("vector"):
             return f"{_MATH[base]}{'f' if type_ == 'f32' else ''}({', '.join(operands)})", ATOM
         if type_ in ("f16", "bf16") and base in _HALF_MATH:
-            write.needs.add(type_)
             return f"{_HALF_MATH[base]}({', '.join(operands)})", ATOM
         raise Unsupported(name, op.place)
 
@@ -168,7 +167,6 @@ class Calls:
             raise Unsupported(op.callee, op.place)
         text, from_ = write.text(source, UNARY), source.type
         if from_ in ("f16", "bf16"):
-            write.needs.add(from_)
             text, from_ = f"{'__half2float' if from_ == 'f16' else '__bfloat162float'}({write.text(source)})", "f32"
         if to == "i32" and signed and from_ == "f32":
             return f"(int){text}", UNARY
@@ -234,9 +232,8 @@ class Calls:
         found = re.search(r"(?:^|[;{]\s*)(?!\.)\s*(?:@!?\w+\s+)?([a-z][\w.]*)", text.replace("|", " "))
         mnemonic = found[1] if found else "ptx"
         if not op.results:
-            inputs = ", ".join(f'"{letter}"({self._input(operand, write)})'
-                               for operand, (_, letter) in zip(op.operands, kinds))
-            return f'asm volatile("{_escaped(text)}" :: {inputs} : "memory")'.replace("::  :", "::: "), ATOM
+            return _statement(_escaped(text), [f'"{letter}"({self._input(operand, write)})'
+                                               for operand, (_, letter) in zip(op.operands, kinds)]), ATOM
         if op.result.type.startswith("!llvm.struct"):
             raise Unsupported("inline PTX with several results", op.place)
         name = mnemonic.rstrip(".").replace(".", "_").replace("mov_u32", "register").replace("mov_u64", "register")
@@ -321,6 +318,11 @@ class Calls:
             c = "long long"
         text = f"atomic{word}(({c}*){address}, ({c}){write.text(op.operands[1], UNARY)})"
         return (text, ATOM) if c == c_type(type_) else (f"({c_type(type_)}){text}", UNARY)
+
+
+def _statement(text: str, inputs: list[str]) -> str:
+    """An asm statement without a result."""
+    return f'asm volatile("{text}" {":: " + ", ".join(inputs) + " : " if inputs else "::: "}"memory")'
 
 
 def literal(text: bytes) -> str:

@@ -108,6 +108,7 @@ class _Around:
     depth: int
     false: list[int] = field(default_factory=list)
     edges: list[list[Value]] = field(default_factory=list)
+    broken: list[list[Value]] = field(default_factory=list)
 
     def back(self, values: list[Value]) -> list[tuple[Value, Value]]:
         """The copies of a way back to the start."""
@@ -270,17 +271,21 @@ class Flow:
         names = names_of(op)
         false = [index for index, value in enumerate(initial)
                  if constant_of(value) is False and index < len(names) and names[index].startswith(FLAGS)]
-        loop, edges = self._while_with(op, env, false, frames)
-        if any(constant_of(values[index]) is not False for values in edges for index in false):
+        loop, around = self._while_with(op, env, false, frames)
+        if any(constant_of(values[index]) is not False for values in around.edges for index in false):
             false = []
-            loop, edges = self._while_with(op, env, false, frames)
+            loop, around = self._while_with(op, env, false, frames)
         kept = [(variable, value) for variable, value in zip(loop.variables, initial)]
         out.append(Copies(kept))
         out.append(loop)
         env.update(zip(op.results, loop.leaves))
+        for index in false:                              # no way out of the loop sets the flag
+            if loop.leaves[index] is loop.variables[index] and \
+                    all(constant_of(values[index]) is False for values in around.broken):
+                env[op.results[index]] = _bool(False, op)
 
-    def _while_with(self, op: Op, env: dict, false: list[int], frames: list[_Frame]) -> tuple[Loop, list]:
-        """The loop, where the variables numbered `false` are that at every test; and what each way back gives them."""
+    def _while_with(self, op: Op, env: dict, false: list[int], frames: list[_Frame]) -> tuple[Loop, _Around]:
+        """The loop, where the variables numbered `false` are that at every test; and what its ways back and out give."""
         before, after = op.blocks
         variables = self._variables(op, op.operands, names_of(op))
         inner = dict(env)
@@ -313,7 +318,7 @@ class Flow:
         self.loops.pop()
         if values is not None:
             statements.append(Copies(around.back(values)))
-        return Loop(op, statements, variables, head=head, test=test, leaves=leaves), around.edges
+        return Loop(op, statements, variables, head=head, test=test, leaves=leaves), around
 
     # --- the rest of the way ---
 
@@ -374,6 +379,7 @@ class Flow:
                 return found
         if loops != len(self.loops) or any(value in seen for value in results):
             return None
+        around.broken.append(results)
         return _Exit("break", _changed(around.leaves, results))
 
     def _passed(self, block: Block, index: int, env: dict, unknown: set[Value]) -> list[Value] | None:

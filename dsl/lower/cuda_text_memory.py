@@ -201,21 +201,25 @@ class Memory:
         base = self.typed(pointer, scalar, write)
         if alignment >= count * _BYTES[scalar] and c_type(type_) in _ALIGNED:
             return [f"*({c_type(type_)}*){base if base[0] == '(' or base.isidentifier() else f'({base})'}"]
-        return [f"{base}[{index}]" for index in range(count)]
+        return [self._scalar(pointer, scalar, write, index) for index in range(count)]
 
     def _operand(self, pointer: Value, write: Expressions) -> str:
         text, binds, _ = self.pointer(pointer, write)
         return text if binds >= UNARY else f"({text})"
 
-    def _scalar(self, pointer: Value, type_: str, write: Expressions) -> str:
+    def _scalar(self, pointer: Value, type_: str, write: Expressions, further: int = 0) -> str:
+        """The lvalue `further` elements behind a pointer."""
         op = pointer.op
         if pointer not in write.names and op is not None and op.name == "llvm.addrspacecast":
-            return self._scalar(op.operands[0], type_, write)
+            return self._scalar(op.operands[0], type_, write, further)
         if pointer not in write.names and op is not None and op.name == "llvm.getelementptr":
             base, has, index = self._steps(op, write)
             if c_type(has) == c_type(type_):
+                if further:
+                    index = str(int(index or 0) + further) if not index or index.lstrip("-").isdigit() else \
+                        f"{self._added(index)} + {further}"
                 return f"{self.typed(base, type_, write)}[{index or 0}]"
-        return f"{self.typed(pointer, type_, write)}[0]"
+        return f"{self.typed(pointer, type_, write)}[{further}]"
 
     def load(self, op: Op, write: Expressions) -> tuple[str, int]:
         places = self.place(op.operands[0], op.result.type, op.attributes.get("alignment", 1), write)

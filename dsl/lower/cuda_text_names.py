@@ -31,7 +31,9 @@ def of_values(statements: list) -> dict[Value, str]:
             continue
         op = statement.op
         key = (op.place.file, op.place.line, op.place.column)
-        consumed.update(operand for operand in op.operands if operand.op is not None and operand.op.place == op.place)
+        again = key[1:] in augmented(op.place.file)                # `x += y` of one trip after that of another
+        consumed.update(operand for operand in op.operands if operand.op is not None and operand.op.place == op.place
+                        and not (again and operand.op.name == op.name))
         groups.setdefault(key, []).extend(op.results)
     found: dict[Value, str] = {}
     for (file, line, column), values in groups.items():
@@ -40,8 +42,9 @@ def of_values(statements: list) -> dict[Value, str]:
             continue
         roots = [value for value in values if value not in consumed and value.op.name != "arith.constant"]
         if len(targets) == 1:
-            names = targets * len(roots) if roots else []
-            roots = roots[-1:] if len(roots) > 1 else roots
+            names = targets * len(roots)
+            if len(roots) > 1 and (line, column) not in augmented(file):
+                roots = roots[-1:]
         else:
             names = [targets[k % len(targets)] for k in range(len(roots))] if len(roots) % len(targets) == 0 else []
         found.update((value, name) for value, name in zip(roots, names) if name)
@@ -85,6 +88,16 @@ def counters(file: str) -> dict[tuple[int, int], str]:
                for name in node.target.elts if isinstance(name, ast.Name)}
     return several | {(node.iter.lineno, node.iter.col_offset + 1): node.target.id for node in loops
                       if isinstance(node.target, ast.Name)}
+
+
+@functools.lru_cache(maxsize=64)
+def augmented(file: str) -> frozenset[tuple[int, int]]:
+    """Where the statements `x += y` of a file stand."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return frozenset()
+    return frozenset((node.lineno, node.col_offset + 1) for node in ast.walk(tree) if isinstance(node, ast.AugAssign))
 
 
 def _names(target: ast.expr) -> list[str]:

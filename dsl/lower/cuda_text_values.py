@@ -63,11 +63,11 @@ def c_type(type_: str, place: Span | None = None) -> str:
 
 
 class Expressions:
-    """Text of values. `names`: what variables are called; `needs`: the helpers and headers that the text wants."""
+    """Text of values. `names`: what variables are called."""
 
     def __init__(self, names: dict[Value, str], calls: Callable[[Op, Expressions], tuple[str, int]],
-                 addresses: Callable[[Value, Expressions], tuple[str, int]], needs: set[str]):
-        self.names, self.calls, self.addresses, self.needs = names, calls, addresses, needs
+                 addresses: Callable[[Value, Expressions], tuple[str, int]]):
+        self.names, self.calls, self.addresses = names, calls, addresses
         self.ranges = Ranges()
 
     def text(self, value: Value, least: int = 0) -> str:
@@ -138,8 +138,6 @@ class Expressions:
             text = repr(number)
         else:
             text = _shortest_float(number) + "f"
-        if type_ in ("f16", "bf16"):
-            self.needs.add(type_)
             return f"{TYPES[type_]}({text})", ATOM
         return text, UNARY if text.startswith("-") else ATOM
 
@@ -186,8 +184,6 @@ class Expressions:
         sign, binds = _INFIX[op.name]
         a, b = op.operands
         type_ = op.result.type
-        if type_ in ("f16", "bf16"):
-            self.needs.add(type_)
         if op.name == "arith.addi" and isinstance(constant_of(b), int) and constant_of(b) < 0 and constant_of(b) > -2**31:
             return f"{self.text(a, SUM)} - {-constant_of(b)}{'LL' if type_ == 'i64' else ''}", SUM
         if op.name in ("arith.addi", "arith.subi", "arith.muli") and type_ in _UNSIGNED and self.ranges.may_wrap(op):
@@ -312,7 +308,6 @@ class Expressions:
             return None
         if self.ranges.is_natural(a):
             return f"{self.text(a, PRODUCT)} / {self.text(b, PRODUCT + 1)}", PRODUCT
-        self.needs.add("floordiv")
         return f"floordiv({self.text(a)}, {self.text(b)})", ATOM
 
     def _extend(self, op: Op) -> tuple[str, int]:
@@ -335,20 +330,18 @@ class Expressions:
 
     def _to_float(self, op: Op) -> tuple[str, int]:
         source, to = op.operands[0], op.result.type
-        if to in ("f16", "bf16"):
-            self.needs.add(to)
-            to = "f32"                                  # as the header's conversions do for what fits
         inner = self.text(source, UNARY)
-        if op.name == "arith.uitofp" and source.type != "i1" and not self.ranges.is_natural(source):
+        unsigned = op.name == "arith.uitofp" and source.type != "i1" and not self.ranges.is_natural(source)
+        if unsigned:
             inner = f"({_UNSIGNED[source.type]}){inner}"
+        if to in ("f16", "bf16"):                       # rounded once
+            word = ("u" if unsigned else "") + ("ll" if source.type == "i64" else "int")
+            return f"__{word}2{'half' if to == 'f16' else 'bfloat16'}_rn({inner})", ATOM
         text = f"({TYPES[to]}){inner}"
-        return (f"{TYPES[op.result.type]}({text})", ATOM) if to != op.result.type else (text, UNARY)
+        return text, UNARY
 
     def _resize_float(self, op: Op) -> tuple[str, int]:
         source, to = op.operands[0], op.result.type
-        for type_ in (source.type, to):
-            if type_ in ("f16", "bf16"):
-                self.needs.add(type_)
         text = self.text(source)
         rounding = {("f32", "f16"): "__float2half_rn", ("f64", "f16"): "__double2half",
                     ("f32", "bf16"): "__float2bfloat16_rn", ("f64", "bf16"): "__double2bfloat16",
@@ -368,16 +361,13 @@ class Expressions:
                  ("f16", "i16"): "__half_as_short", ("i16", "f16"): "__short_as_half",
                  ("bf16", "i16"): "__bfloat16_as_short", ("i16", "bf16"): "__short_as_bfloat16"}.get((source.type, to))
         if named:
-            self.needs.update({source.type, to} & {"f16", "bf16"})
             return f"{named}({text})", ATOM
-        self.needs.add("bits")
         return f"bits_as<{c_type(to, op.place)}>({text})", ATOM
 
     def _extreme(self, op: Op) -> tuple[str, int]:
         a, b = (self.text(operand) for operand in op.operands)
         name = _EXTREMES[op.name]
         if op.result.type in ("f16", "bf16"):
-            self.needs.add(op.result.type)
             name = f"__h{name}"
         return f"{name}({a}, {b})", ATOM
 
@@ -388,8 +378,6 @@ class Expressions:
         return f"({c_type(op.result.type)}){name}({', '.join(map(self.unsigned, op.operands))})", UNARY
 
     def _negate(self, op: Op) -> tuple[str, int]:
-        if op.result.type in ("f16", "bf16"):
-            self.needs.add(op.result.type)
         return f"-{self.text(op.operands[0], UNARY + 1)}", UNARY
 
     # --- vectors ---
@@ -399,7 +387,6 @@ class Expressions:
         builtin = _VECTORS.get((element, len(items)))
         if builtin:
             return f"make_{builtin}({', '.join(items)})"
-        self.needs.update({"vector", *({element} & {"f16", "bf16"})})
         return f"Vector<{TYPES[element]}, {len(items)}>{{{{{', '.join(items)}}}}}"
 
     def element(self, vector: str, type_: str, index: int) -> str:
@@ -407,7 +394,6 @@ class Expressions:
         count, element = vector_type(type_)
         if (element, count) in _VECTORS:
             return f"{vector}.{'xyzw'[index]}"
-        self.needs.add("vector")
         return f"{vector}.at[{index}]"
 
     def vector(self, op: Op) -> tuple[str, int]:

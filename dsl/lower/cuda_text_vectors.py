@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dsl.lower.cuda_text_flow import constant_of
 from dsl.lower.cuda_text_values import ATOM, CHOICE, Expressions, Unsupported, vector_type
 from dsl.lower.traced import Op, Value
 
 _REDUCTIONS = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^"}
-_EXTREMES = {"maxnumf": "fmax", "minnumf": "fmin", "maxsi": "max", "minsi": "min", "maximumf": "", "minimumf": ""}
+_EXTREMES = {"maxnumf": "max", "minnumf": "min", "maxsi": "max", "minsi": "min", "maximumf": "max", "minimumf": "min"}
 
 
 def text(write: Expressions, op: Op) -> tuple[str, int]:
@@ -67,9 +66,26 @@ def _reduction(write: Expressions, op: Op) -> tuple[str, int]:
     if len(op.operands) > 1:
         parts.insert(0, write.text(op.operands[1], ATOM))
     sign = _REDUCTIONS.get(kind)
+    if kind in _EXTREMES and op.result.type in ("f32", "f64", "i32", "i64"):
+        found = parts[0]
+        for part in parts[1:]:
+            found = _extreme(write, kind, op.result.type, found, part)
+        return found, ATOM
     if sign is None or op.result.type in ("i8", "i16", "i1"):
         raise Unsupported(f"vector.reduction of kind {kind}", op.place)
     return "(" + f" {sign} ".join(parts) + ")", ATOM
+
+
+def _extreme(write: Expressions, kind: str, type_: str, a: str, b: str) -> str:
+    """The larger or smaller; of the kinds with `imum` NaN where one is."""
+    if not kind.endswith("imumf"):
+        return f"{_EXTREMES[kind]}({a}, {b})"
+    name = f"{_EXTREMES[kind]}_nan"
+    c = "float" if type_ == "f32" else "double"
+    definition = (f"static __device__ __forceinline__ {c} {name}({c} a, {c} b) {{\n"
+                  f"  return a != a || b != b ? a + b : {_EXTREMES[kind]}(a, b);\n}}\n")
+    write.calls.helpers.setdefault(definition, name)
+    return f"{name}({a}, {b})"
 
 
 def _elementwise(write: Expressions, op: Op) -> tuple[str, int]:
@@ -93,6 +109,3 @@ def _elementwise(write: Expressions, op: Op) -> tuple[str, int]:
             del write.names[scalar]
     return write.made_vector(element, items), ATOM
 
-
-def is_vector_constant(value: Value) -> bool:
-    return constant_of(value) is not None and vector_type(value.type) is not None

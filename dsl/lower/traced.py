@@ -106,8 +106,9 @@ class _Reader:
         for result, value in zip(results, op.results):
             self.values[result] = value
         for region in operation.regions:
-            for inner in region.blocks:
-                op.blocks.append(self._block(inner, op))
+            blocks = list(region.blocks)
+            made = [self._block(inner, op) for inner in blocks]
+            op.blocks += _in_one(made) if len(made) > 1 and _follow_each_other(blocks) else made
         return op
 
     def _block(self, parsed, owner: Op) -> Block:
@@ -135,6 +136,25 @@ class _Reader:
         if found is None:
             found = self.places[key] = Span(*key)
         return found
+
+
+def _follow_each_other(blocks: list) -> bool:
+    """Whether each block of a function only goes on to the next."""
+    for block, after in zip(blocks, blocks[1:]):
+        ops = list(block.operations)
+        last = ops[-1].operation
+        if last.name != "llvm.br" or len(last.operands) or last.successors[0] != after:
+            return False
+    return True
+
+
+def _in_one(blocks: list[Block]) -> list[Block]:
+    """Blocks that follow each other as one."""
+    first = blocks[0]
+    for block in blocks[1:]:
+        first.ops.pop()
+        first.ops += block.ops
+    return [first]
 
 
 # What an op's meaning does not hang on here.
