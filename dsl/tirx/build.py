@@ -7,7 +7,6 @@ import functools
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.value import type_name
 from dsl.launch import compile as code
-from dsl.launch.readable import cuda_source
 from dsl.tirx.function import JitFunction, PrimFunc
 from dsl.tirx.target import Target
 
@@ -120,4 +119,5 @@ class DeviceModule:
         """Their text: "cuda" (readable CUDA C++) or "ptx"."""
         if fmt == "ptx":
             return "\n".join(entry.compiled.ptx for entry in self.entries)
+        from dsl.launch.readable import cuda_source              # most programs never ask
         return "\n".join(cuda_source(entry.function.traced.device_mlir) for entry in self.entries)

@@ -12,7 +12,7 @@ from harness import repro
 REPROS = sorted(Path(__file__).parents[2].joinpath("repros").glob("*.py"))
 MOST_LINES = 100
 DISTRIBUTIONS = {"cutlass": "nvidia-cutlass-dsl", "torch": "torch", "numpy": "numpy", "cuda": "cuda-python",
-                 "quadrants": "quadrants"}
+                 "quadrants": "quadrants", "tvm": "apache-tvm"}
 
 every_repro = pytest.mark.parametrize("path", REPROS, ids=lambda path: path.stem)
 
