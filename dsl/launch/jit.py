@@ -19,7 +19,7 @@ from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, readable, results, session
+from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, results, session
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -385,7 +385,8 @@ class CompiledFunction:
     @property
     def cuda_source(self) -> str:
         """The kernels as CUDA C++ to read, "" where none is launched: docs/readable-cuda.md."""
-        return readable.cuda_source(self.compiled.traced.device_mlir)
+        from dsl.launch.readable import cuda_source
+        return cuda_source(self.compiled.traced.device_mlir)
 
 
 def compile_function(function: object, *args, options: compile.Options | None = None, **keywords) -> CompiledFunction:

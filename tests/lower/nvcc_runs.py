@@ -14,6 +14,7 @@ import importlib.util
 import io
 import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+os.environ["DSL_CACHE"] = "0"                  # every program is compiled
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests")]
 
 from dsl import alias  # noqa: E402
