@@ -194,13 +194,13 @@ def owned(value: Value, owner: object) -> Value:
 
 
 def op(name: str, results: Sequence[Type] = (), operands: Sequence[Value] = (),
-       attributes: dict | None = None, regions: int = 0, successors: Sequence[Block] | None = None) -> Operation:
+       attributes: dict | None = None, regions: int = 0) -> Operation:
     """Append op `name` to the current block, located at the author's expression."""
     if not _insertion:
         raise DSLUserCodeRuntimeError("computes a traced value outside any @cute.jit or @cute.kernel function",
                                       fix="move it into a @cute.jit function", id="CALL_OUTSIDE_JIT")
     made = Operation.create(name, results=results, operands=operands, attributes=attributes, regions=regions,
-                            successors=successors, loc=location())
+                            loc=location())
     _insertion[-1].append(made)
     return made
 
@@ -272,6 +272,17 @@ def set_inputs(function: Operation, inputs: Sequence[Type]) -> None:
     """Let an `llvm.func` without a result take `inputs`, as its entry block does."""
     with context, unknown:
         function.attributes["function_type"] = type_attr(_llvm.FunctionType.get(Type.parse("!llvm.void"), list(inputs)))
+
+
+class Before:
+    """In the place of a block: ops go before `marker`."""
+
+    def __init__(self, marker: Operation):
+        self.marker = marker
+
+    def append(self, operation: Operation) -> None:
+        with context, unknown:
+            ir.InsertionPoint(self.marker).insert(operation)
 
 
 class Module:

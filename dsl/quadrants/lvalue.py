@@ -136,7 +136,7 @@ class Storage:
         if not task.is_parallel:
             self.task = task
             self._allocate()
-            with trace.within(task, task.entry):
+            with trace.within(task, task.prologue):
                 self._copy(self._shared(), self.local)
 
     def _copy(self, source: Pointer, destination: Pointer) -> None:

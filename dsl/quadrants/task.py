@@ -31,7 +31,7 @@ class OnDevice(Exception):
 
 
 class Task(trace.KernelTrace):
-    """One GPU kernel being traced: `entry` brings what comes from outside, `body` does the work.
+    """One GPU kernel being traced: its `prologue` brings what comes from outside, its `body` does the work.
 
     `block_dim` threads a block; `grid` is set when it is known.
     """
@@ -41,7 +41,9 @@ class Task(trace.KernelTrace):
         attributes = {"nvvm.kernel": mlir.unit_attr(), "nvvm.reqntid": mlir.i32_array_attr([block_dim, 1, 1])}
         self.operation, entry = program.host.device.function(name, [], None, attributes, attached=False)
         super().__init__(name, program.host.device, entry=entry)
-        self.body = self.operation.regions[0].blocks.append()
+        with mlir.inside(entry):
+            self.marker = mlir.op("arith.constant", [mlir.i1], [], {"value": mlir.int_attr(0, mlir.i1)})
+        self.body, self.prologue = entry, mlir.Before(self.marker)
         self.program, self.block_dim, self.is_parallel, self.place = program, block_dim, is_parallel, here()
         self.grid: object = 1
         self.has_effects = False
@@ -70,7 +72,7 @@ class Task(trace.KernelTrace):
     def _parameter(self, value: mlir.Value) -> mlir.Value:
         constant = mlir.constant_of(value)
         if constant is not None:
-            with trace.within(self, self.entry):
+            with trace.within(self, self.prologue):
                 return mlir.result("arith.constant", value.type, value=constant)
         leaf = RawValue(value)
         _, _, type_ = trace.param_of(leaf)
@@ -86,7 +88,7 @@ class Task(trace.KernelTrace):
         with trace.within(owner, owner.body):
             mlir.store(trace.to_param(stored), self.program.scratch_address(offset_bytes), 8)
         owner.effect()
-        with trace.within(self, self.entry):
+        with trace.within(self, self.prologue):
             loaded = mlir.load(self.program.scratch_address(offset_bytes), trace.param_of(stored)[2], 8)
         return self._number(loaded, value.type)
 
@@ -94,13 +96,12 @@ class Task(trace.KernelTrace):
         """A parameter as the value it carries: a Boolean is a byte there."""
         if type_ != mlir.i1:
             return value
-        with trace.within(self, self.entry):
+        with trace.within(self, self.prologue):
             return mlir.result("arith.trunci", mlir.i1, value)
 
     def end(self) -> None:
         """Add the terminators, and the task to the module."""
-        with trace.within(self, self.entry):
-            mlir.op("llvm.br", attributes=None, successors=[self.body])
+        self.marker.erase()
         with trace.within(self, self.body):
             mlir.op("llvm.return")
             mlir.set_inputs(self.operation, [argument.type for argument in self.entry.arguments])
