@@ -232,6 +232,14 @@ def _place_of(condition: Value | None, holds: bool) -> tuple[Span | None, bool]:
     return op.place if op is not None else None, holds
 
 
+def _is_whole_warps(mask: int) -> bool:
+    while mask:
+        if mask & 0xFFFFFFFF not in (0, 0xFFFFFFFF):
+            return False
+        mask >>= WARP
+    return True
+
+
 def _count(mask: int) -> int:
     return mask.bit_count()
 
@@ -267,9 +275,10 @@ def _at_block_barrier(site: _Site, walk: _Walk) -> tuple[str, str] | None:
         return None
     who = walk.threads(reached[0]) if len(reached) == 1 else "only some"
     gets = "gets" if who.startswith("thread ") else "get"
-    return (f"waits for all {walk.values.size} threads of the block, and {who} {gets} here",
-            "move it out of the condition, so that every thread gets to it; or give it the number of threads that meet "
-            "(`barrier(barrier_id=1, number_of_threads=...)`), or a barrier of the warp or warpgroup")
+    fix = "move it out of the condition, so that every thread gets to it"
+    if len(reached) == 1 and _is_whole_warps(reached[0]):
+        fix = f"move it out of the condition; or wait at a named barrier, for {_count(reached[0])} threads"
+    return f"waits for all {walk.values.size} threads of the block, and {who} {gets} here", fix
 
 
 def _at_counted(site: _Site, walk: _Walk) -> tuple[str, str] | None:
