@@ -28,6 +28,16 @@ class Rules:
     extends_by_source: bool = False
 
 
+def wider(a: type, b: type) -> type:
+    """The common type of two numeric types where a float beats an integer, the wider the narrower, and of two integers
+    of one width the unsigned one."""
+    if a.is_float != b.is_float:
+        return a if a.is_float else b
+    if a.width != b.width:
+        return a if a.width > b.width else b
+    return b if a.signed else a
+
+
 CUTE = Rules()
 _current = [CUTE]
 

@@ -11,7 +11,7 @@ import numbers
 from dsl.core import dtypes, mlir
 from dsl.core.dtypes import Boolean, Numeric
 from dsl.core.formats import round_to
-from dsl.core.rules import Rules
+from dsl.core.rules import Rules, wider
 from dsl.quadrants.errors import QuadrantsTypeError
 
 
@@ -134,17 +134,7 @@ def number(value: object) -> Numeric | None:
     return None
 
 
-def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
-    """The type in which `a op b` is computed."""
-    if a is b:
-        return a
-    if a.is_float != b.is_float:
-        return a if a.is_float else b
-    if a.width != b.width:
-        return a if a.width > b.width else b
-    return a if not a.signed else b
-
-
+promote = wider
 _OF_INTEGERS = {"and", "or", "xor", "lshift", "rshift"}
 
 

@@ -7,12 +7,10 @@ threads add to it atomically.
 
 from __future__ import annotations
 
-import operator
-
 from dsl.core import trace
 from dsl.core.dtypes import Numeric
 from dsl.core.pointer import AddressSpace, Pointer
-from dsl.quadrants import dtypes as types
+from dsl.quadrants import dtypes as types, operators
 from dsl.quadrants.task import Task, program
 
 
@@ -56,25 +54,8 @@ class Lvalue:
         raise AttributeError(f"a number of type {types.of_core(self.core)} has no attribute '{name}'")
 
 
-def _binary(name: str):
-    python = getattr(operator, f"__{name}__")
-
-    def method(self, other):
-        return python(self.load(), other.load() if isinstance(other, Lvalue) else other)
-
-    def reflected(self, other):
-        return python(other, self.load())
-    return method, reflected
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
-    _method, _reflected = _binary(_name)
-    setattr(Lvalue, f"__{_name}__", _method)
-    setattr(Lvalue, f"__r{_name}__", _reflected)
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Lvalue, f"__{_name}__", _binary(_name)[0])
-for _name in ("neg", "pos", "invert", "abs"):
-    setattr(Lvalue, f"__{_name}__", lambda self, python=getattr(operator, f"__{_name}__"): python(self.load()))
+operators.define(Lvalue, lambda python, self, other: python(self.load(), value_of(other)),
+                 lambda python, self, other: python(other, self.load()), lambda python, self: python(self.load()))
 
 
 class Element(Lvalue):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from dsl.core.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.value import operate
-from dsl.quadrants import dtypes as types
+from dsl.quadrants import dtypes as types, operators
 from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Element, Lvalue, Storage, Variable, value_of
 from dsl.quadrants.task import active
@@ -422,28 +422,18 @@ def _determinant(rows: list[list]):
                 for j in range(len(rows)))
 
 
-def _elementwise(name: str):
-    python = getattr(operator, f"__{name}__")
-
-    def method(self, other):
-        entries = [value_of(entry) for entry in _entries_like(self, other)]
-        shape = other._shape if isinstance(other, Matrix) and other.ndim > self.ndim else self._shape
-        return Matrix([python(value_of(a), b) for a, b in zip(self.entries, entries)], shape=shape)
-
-    def reflected(self, other):
-        entries = [value_of(entry) for entry in _entries_like(self, other)]
-        return self.like([python(a, value_of(b)) for a, b in zip(entries, self.entries)])
-    return method, reflected
+def _elementwise(python: Callable, self: Matrix, other: object) -> Matrix:
+    entries = [value_of(entry) for entry in _entries_like(self, other)]
+    shape = other._shape if isinstance(other, Matrix) and other.ndim > self.ndim else self._shape
+    return Matrix([python(value_of(a), b) for a, b in zip(self.entries, entries)], shape=shape)
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
-    _method, _reflected = _elementwise(_name)
-    setattr(Matrix, f"__{_name}__", _method)
-    setattr(Matrix, f"__r{_name}__", _reflected)
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Matrix, f"__{_name}__", _elementwise(_name)[0])
-for _name in ("neg", "pos", "invert", "abs"):
-    setattr(Matrix, f"__{_name}__", lambda self, python=getattr(operator, f"__{_name}__"): self.map(python))
+def _reflected(python: Callable, self: Matrix, other: object) -> Matrix:
+    entries = [value_of(entry) for entry in _entries_like(self, other)]
+    return self.like([python(a, value_of(b)) for a, b in zip(entries, self.entries)])
+
+
+operators.define(Matrix, _elementwise, _reflected, lambda python, self: self.map(python))
 
 
 def in_memory(pointer, shape: tuple[int, ...]) -> Matrix:

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from dsl.core.dtypes import Boolean, Float16, Numeric
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.rules import Rules
+from dsl.core.rules import Rules, wider
 
 
 def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
     """The common type of two numbers."""
-    if a is b:
-        return a
-    if a.is_float != b.is_float:
-        return a if a.is_float else b
-    if a.width != b.width:
-        return a if a.width > b.width else b
-    if a.is_float:
+    if a.is_float and b.is_float and a is not b and a.width == b.width:
         return Float16                                   # with bfloat16
-    return b if a.signed else a
+    return wider(a, b)
 
 
 def _operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
