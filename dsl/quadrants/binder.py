@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.annotations import ArrayKind, ScalarKind, TemplateKind
@@ -33,11 +34,13 @@ class _Source:
         self.lines.append(f"if {test}: return None")
 
 
-def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[int], wants_storages: bool) -> Callable | None:
+def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[int], device: Any) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; None for a kernel it cannot be made for.
 
     `arguments` are those the kernel was compiled for, `hidden` the numbers of its further slots.
+    Arrays of the host go the careful way to a GPU, which copies them.
     """
+    storages, apart = getattr(device, "wants_storages", True), device.kind == "cuda"
     source, parameters = _Source(), []
     for position, (kind, like) in enumerate(zip(kinds, arguments)):
         value = f"a{position}"
@@ -51,12 +54,12 @@ def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[
             type_ = kind.typed(like)
             if not type_.row_major or type_.element_shape:
                 return None
-            _array(source, value, like, type_, kind.name, wants_storages)
+            _array(source, value, like, type_, kind.name, storages, apart)
         else:
             return None
     slots = "".join(f"{slot}, " for slot in [*source.slots, *map(str, hidden)])
-    storages = "".join(f"{storage}, " for storage in source.storages)
-    body = "\n    ".join([*source.lines, f"return ({slots}), ({storages})"])
+    regions = "".join(f"{storage}, " for storage in source.storages)
+    body = "\n    ".join([*source.lines, f"return ({slots}), ({regions})"])
     exec(compile(f"def bind({', '.join(parameters)}):\n    {body}\n", "<dsl binder>", "exec"), source.names)
     return source.names["bind"]
 
@@ -82,7 +85,8 @@ def _number(source: _Source, value: str, kind: ScalarKind) -> bool:
     return True
 
 
-def _array(source: _Source, value: str, like: object, type_: ArrayType, name: str, storages: bool) -> None:
+def _array(source: _Source, value: str, like: object, type_: ArrayType, name: str, storages: bool,
+           apart: bool) -> None:
     """An array of the library that the first one was of."""
     numpy, torch, rank = sys.modules.get("numpy"), sys.modules.get("torch"), type_.rank
     address, shape, size = f"{value}p", f"{value}s", f"{value}n"
@@ -92,6 +96,9 @@ def _array(source: _Source, value: str, like: object, type_: ArrayType, name: st
                          f"{value}._memory is None or {value}.generation != {Runtime.generation}")
         source.lines += [f"{address} = {value}._memory.address; {shape} = {value}.shape"]
         storages = False
+    elif apart and not getattr(like, "is_cuda", False):
+        source.refuse_if("True")
+        return
     elif numpy is not None and type(like) is numpy.ndarray:
         source.refuse_if(f"type({value}) is not {kind} or {value}.dtype is not {source.object(like.dtype)} or "
                          f"not {value}.flags.c_contiguous")

@@ -19,6 +19,7 @@ from dsl.quadrants.function import Function
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.staging import staged
 
 
 class Specialised:
@@ -35,13 +36,17 @@ class Specialised:
         self.hidden = [read() for read in program.hidden]       # fields keep their place until qd.init
         self.held = [source for source, _ in program.sources.values()]      # and live as long
         self.read_results = _reader(self.scratch, program.results) if program.results else None
-        self.bind = binder.make(kinds, arguments, self.hidden, getattr(self.running.device, "wants_storages", True))
+        self.bind = binder.make(kinds, arguments, self.hidden, self.running.device)
 
     def run(self, slots: Sequence, storages: Sequence) -> object:
         """Launch the tasks; what the kernel returns. `slots` are all of them."""
         if self.device is not None:
             try:
-                self.compiled.call(slots, storages, self.device)
+                if storages and self.device.kind == "cuda":
+                    with staged(self.device, slots, self.compiled.traced.slots, storages) as moved:
+                        self.compiled.call(moved, (), self.device)
+                else:
+                    self.compiled.call(slots, storages, self.device)
             except Exception as error:
                 raise errors.of_launch(error) from None
         return None if self.read_results is None else self.shape(self.read_results())
