@@ -266,8 +266,9 @@ class Late:
                     zip(carried.slots, self.slot_parts, carried.slot_parts, carried.contents)]
         for slot, content in zip(carried.slots, contents):
             slot.put(content)
-        made = tuple(self._after(name.name, part, old, after, values, built, runs) for name, part, old, after in
-                     zip(carried.names, self.parts, carried.parts, carried.results))
+        made = tuple(before if before is UNUSED and not name.used_after else
+                     self._after(name.name, part, old, after, values, built, runs) for name, part, old, after, before in
+                     zip(carried.names, self.parts, carried.parts, carried.results, carried.state))
         warn_of_names(carried.names, carried.state, made)
         return made
 

@@ -9,7 +9,9 @@ from dsl.core import arith, tree
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.failure import require
+from dsl.core.source import index_text
 from dsl.core.value import operate, select, type_name
+from dsl.span import here
 
 
 def item(items: object, index: object) -> object:
@@ -100,8 +102,9 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
     position, count = signed(index), len(items)
     if index.signed:
         position = operate("add", position, select(operate("lt", position, 0), signed(count), signed(0)))
+    text = index_text(here())
     require(operate("lt", unsigned(position), unsigned(count)), IndexError,
-            f"{kind} index out of range: it has {count} element{'s' * (count != 1)}")
+            f"{kind} index{f' `{text}`' * bool(text)} out of range: it has {count} element{'s' * (count != 1)}")
     return position
 
 

@@ -120,16 +120,19 @@ _STATIC, _DYNAMIC, _OURS = "static", "dynamic", "ours"
 _ENTRY = "__dsl_entry"           # the block a function starts in
 
 
-def _tests_inside(is_dynamic: Callable[[ast.stmt], bool], statement: ast.stmt) -> ast.stmt:
+def _tests_inside(is_dynamic: Callable[[ast.stmt], bool], warn_of_else: Callable[[ast.stmt], None],
+                  statement: ast.stmt) -> ast.stmt:
     """`statement` with each dynamic `while` whose test assigns (`:=`) as `while True: if test: pass; else: break; ...`."""
     for part in ("body", "orelse", "finalbody"):
         if isinstance(inner := getattr(statement, part, None), list) and not isinstance(statement, _SCOPES):
-            setattr(statement, part, [_tests_inside(is_dynamic, s) for s in inner])
+            setattr(statement, part, [_tests_inside(is_dynamic, warn_of_else, s) for s in inner])
     for handler in getattr(statement, "handlers", ()):
-        handler.body = [_tests_inside(is_dynamic, s) for s in handler.body]
+        handler.body = [_tests_inside(is_dynamic, warn_of_else, s) for s in handler.body]
     assigns = isinstance(statement, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(statement.test))
     if not assigns or not is_dynamic(statement):
         return statement
+    if statement.orelse:
+        warn_of_else(statement)
     leave = ast.Break()
     leave.is_ours = True
     check = ast.If(statement.test, [ast.Pass()], [*statement.orelse, leave])
@@ -169,7 +172,7 @@ class Rewriter(Expressions):
         if self.instance is None and parameters:
             self.instance = parameters[0].arg
         self._refuse_unsupported(node)
-        statements = [_tests_inside(self._is_dynamic, statement) for statement in node.body]
+        statements = [_tests_inside(self._is_dynamic, self._warn_of_exit, statement) for statement in node.body]
         outer_suspects, own = self.suspects, self._local_names(node)
         exits = Exits(self._is_dynamic, self._warn_of_exit)
         analysis = Analysis(own, {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}, self._is_dynamic)

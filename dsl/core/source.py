@@ -89,6 +89,18 @@ def assignment_to(slot: object, statement: Span) -> Span | None:
     return found
 
 
+def index_text(place: Span) -> str:
+    """The text of the index of the subscript at `place`; '' where that is not one subscript on one line."""
+    if place.end_column is None or place.end_line != place.line:
+        return ""
+    text = linecache.getline(place.file, place.line).encode()[place.column - 1:place.end_column - 1].decode()
+    try:
+        found = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return ""
+    return ast.get_source_segment(text, found.slice) or "" if isinstance(found, ast.Subscript) else ""
+
+
 @functools.lru_cache(maxsize=8)
 def _tree(file: str, text: str) -> ast.Module:
     try:

@@ -164,12 +164,17 @@ def test_the_else_of_a_dynamic_loop_is_warned_of(check):
             n += i
         else:
             p.store(n)
+        while (n := n - 1) > 4:
+            p.store(n)
+        else:
+            n += 3
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check(program)
     assert [(str(warning.message), warning.lineno - program.__code__.co_firstlineno)
             for warning in caught if warning.category is PortabilityWarning] == [
-        ("a dynamic loop has an `else`: NVIDIA's compiler rejects that (UNSUP_LOOP_ELSE)", line) for line in (6, 10)]
+        ("a dynamic loop has an `else`: NVIDIA's compiler rejects that (UNSUP_LOOP_ELSE)", line)
+        for line in (18, 6, 10)]
 
 
 def test_static_exits_stay_pythons(check):
@@ -310,3 +315,30 @@ def test_a_loop_variable_before_a_return_keeps_its_value_on_the_other_path():
             return
         out[0] = v
     assert [_written(program, n, 2) for n in (5, 2)] == [[-1, 2], [4, -1]]
+
+
+def test_a_loop_variable_that_another_loop_assigns_is_no_state_where_nothing_reads_it():
+    @cute.jit
+    def host(out: cute.Tensor, n: Int32):
+        k, v = 0, n
+        while k < 4:
+            k += 1
+            if n > 2:
+                n = v - n
+                if v > 4:
+                    continue
+                n += 3
+            else:
+                for v in range(n & 3, -1, -1):
+                    out[2] = v
+                for j in range(n & 3):
+                    v = j
+            v, n = n, n + 1
+        out[0], out[1] = v, n
+
+    for n in (1, 3, 6):
+        out = np.zeros(3, np.int32)
+        host(from_dlpack(out), n)
+        wanted = [0, 0, 0]
+        host.__wrapped__(wanted, n)
+        assert out.tolist() == wanted

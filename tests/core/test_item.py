@@ -64,11 +64,11 @@ def test_out_of_range_is_said():
     assert re.sub(r"^\S*:\d+:(\d+): ", r"here:\1: ", str(caught.value)) == """\
 here:16: IndexError
     return xs[i]
-           ^^^^^ list index out of range: it has 2 elements"""
+           ^^^^^ list index `i` out of range: it has 2 elements"""
     out = np.zeros(3, np.int32)
     launch(from_dlpack(out))
     assert out.tolist() == [0, 3, 7]
-    with pytest.raises(Fault, match=r"assertion failed: IndexError: tuple index out of range: it has 3 elements\n"
+    with pytest.raises(Fault, match=r"assertion failed: IndexError: tuple index `t` out of range: it has 3 elements\n"
                                     r"    in `kernel_kernel_0`, block \(0, 0, 0\), thread \(3, 0, 0\)"):
         launch(from_dlpack(np.zeros(4, np.int32)))
 
