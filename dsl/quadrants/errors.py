@@ -7,6 +7,7 @@ and what Python itself raises there, into them.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 
 from dsl import span
@@ -90,6 +91,22 @@ def _kind_of(error: BaseException) -> type[QuadrantsCompilationError]:
     return next((made for python, made in _KINDS if isinstance(error, python)), QuadrantsCompilationError)
 
 
+_TYPE = re.compile(r"\b(Int|Uint|Float)(8|16|32|64)\b|\bBoolean\b")
+_OF_CUTE = re.compile(r"cutlass|cute\b|onstexpr|const_expr")
+_FIXES = {"PHASE_DYNAMIC_TO_STATIC_BOOL": "decide in an `if` statement of the kernel, or pass the value as qd.Template",
+          "PHASE_DYNAMIC_INDEX": "compute with it in the kernel, or pass the value as qd.Template"}
+
+
+def _own_words(text: str) -> str:
+    """A text of core's with the types under this surface's names."""
+    return _TYPE.sub(lambda match: "u1" if match[1] is None else match[1][0].lower() + match[2], text)
+
+
+def _fix_of(error: DSLUserCodeError) -> str:
+    """What to do, where core says it in words that are not another surface's."""
+    return _FIXES.get(error.id) or ("" if _OF_CUTE.search(error.fix) else _own_words(error.fix))
+
+
 @contextlib.contextmanager
 def at_boundary() -> Iterator[None]:
     """Errors of what is traced in this `with` leave it as Quadrants' own, at the author's place."""
@@ -98,10 +115,10 @@ def at_boundary() -> Iterator[None]:
     except (QuadrantsCompilationError, QuadrantsRuntimeError):
         raise
     except DSLUserCodeError as error:
-        raise _kind_of(error).at(error.message, error.fix, error.place) from None
+        raise _kind_of(error).at(_own_words(error.message), _fix_of(error), error.place) from None
     except Exception as error:
         place = span.of_traceback(error.__traceback__)
         text = str(error) or type(error).__name__
         if not isinstance(error, (NameError, TypeError, IndexError, AssertionError, ValueError)):
             text = f"{type(error).__name__}: {text}"
-        raise _kind_of(error).at(text, place=place) from error
+        raise _kind_of(error).at(_own_words(text), place=place) from error

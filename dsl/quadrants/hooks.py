@@ -187,6 +187,8 @@ def iterated(value: object):
 def returned_value(value: object) -> object:
     """The value of a `return`."""
     returns = program().returns
+    if type(value) in (int, float):
+        types.number(value)                              # a literal that no type holds is refused here
     return converted(value, returns[-1]) if returns else value
 
 
