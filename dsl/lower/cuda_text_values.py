@@ -138,6 +138,7 @@ class Expressions:
             text = repr(number)
         else:
             text = _shortest_float(number) + "f"
+        if type_ in ("f16", "bf16"):
             return f"{TYPES[type_]}({text})", ATOM
         return text, UNARY if text.startswith("-") else ATOM
 

@@ -15,6 +15,7 @@ import io
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,37 +40,90 @@ class Refused(Exception):
     """nvcc does not take a text."""
 
 
-def ptx_of(text: str, arch: str) -> str:
+def compiled(text: str, arch: str) -> str:
     """What nvcc makes of CUDA C++. Products and sums contract, as ours do."""
     with tempfile.TemporaryDirectory(prefix="nvcc-") as folder:
         file = Path(folder, "kernels.cu")
         file.write_text(text)
-        done = subprocess.run(["nvcc", f"-arch={arch}", "-std=c++17", "--ptx", "-lineinfo", "-o", "kernels.ptx", str(file)],
-                              cwd=folder, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(["nvcc", f"-arch={arch}", "-std=c++17", "--ptx", "-o", "kernels.ptx", str(file)], cwd=folder,
+                              capture_output=True, text=True, timeout=300)
         if done.returncode:
             raise Refused(done.stderr.strip() + "\n" + text)
         return Path(folder, "kernels.ptx").read_text()
 
 
+def many(texts: list[str], arch: str) -> list[str]:
+    """The PTX of each of many texts, which nvcc gets as one: each in a namespace, its kernels under names of their own."""
+    includes, parts = dict.fromkeys(re.findall(r"^#include .*$", "\n".join(texts), re.MULTILINE)), []
+    for number, text in enumerate(texts):
+        body = re.sub(r"^#include .*\n", "", text, flags=re.MULTILINE)
+        body = re.sub(r"^(extern \"C\" __global__ .*?)(\w+)\(", rf"\1\2__{number}(", body, flags=re.MULTILINE)
+        parts.append(f"namespace text_{number} {{\n{body}}}\n")
+    ptx = compiled("\n".join([*includes, *parts]), arch)
+    pieces = re.split(r"(?m)^(?=\s*\.visible \.entry |\.weak \.entry )", ptx)
+    made = ["" for _ in texts]
+    for piece in pieces[1:]:
+        end = re.search(r"(?m)^}$", piece).end()
+        name, number = re.search(r"\.entry (\w+)__(\d+)\(", piece).groups()
+        made[int(number)] += piece[:end].replace(f"{name}__{number}", name) + "\n"
+        pieces[0] += piece[end:]
+    return [pieces[0] + entries for entries in made]
+
+
 _ours = compiling._compile
-_made: dict[str, str] = {}
+_printed: dict[tuple[str, str], str | Exception] = {}      # (device module, architecture) -> its text, or why it has none
+_made: dict[tuple[str, str], str | Exception] = {}         # the same -> its PTX
+
+
+def _recording(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
+    """Our own `_compile`, printing what it compiles."""
+    key = source[1], source[2]
+    if key[0] and key not in _printed:
+        try:
+            _printed[key] = to_cuda(key[0])
+        except Unsupported as error:
+            _printed[key] = error
+    return _ours(host_mlir, source)
 
 
 def _theirs(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     """`_compile` with nvcc's PTX of the printed kernels."""
     llvm, ptx, host = _ours(host_mlir, source)
-    device_mlir, arch = source[1], source[2]
-    if device_mlir:
-        if device_mlir not in _made:
-            _made[device_mlir] = ptx_of(to_cuda(device_mlir), arch)
-        ptx = _made[device_mlir]
+    if source[1]:
+        ptx = _made[source[1], source[2]]
+        if isinstance(ptx, Exception):
+            raise ptx
     return llvm, ptx, host
 
 
+def compile_printed() -> None:
+    """Give nvcc what has been printed and not compiled yet: all at once, or one by one where it does not take that."""
+    waiting: dict[str, list[tuple[str, str]]] = {}
+    for key, text in _printed.items():
+        if isinstance(text, Exception):
+            _made[key] = text
+        elif key not in _made:
+            waiting.setdefault(key[1], []).append(key)
+    for arch, keys in waiting.items():
+        for start in range(0, len(keys), 40):
+            _compile_batch(arch, keys[start:start + 40])
+
+
+def _compile_batch(arch: str, keys: list[tuple[str, str]]) -> None:
+    try:
+        _made.update(zip(keys, many([_printed[key] for key in keys], arch)))
+    except Refused as error:
+        if len(keys) == 1:
+            _made[keys[0]] = error
+        else:
+            for key in keys:
+                _compile_batch(arch, [key])
+
+
 @contextlib.contextmanager
-def printed():
-    """In this `with` programs run what nvcc makes of their printed kernels."""
-    compiling._compile = _theirs
+def compiling_by(function):
+    """In this `with` programs are compiled by `function`, in a session of their own."""
+    compiling._compile = function
     compiling._codes.clear()
     session.start("emulator")
     try:
@@ -120,21 +174,29 @@ def _bits(value) -> object:
     return str(array.dtype), array.shape, array.tobytes()
 
 
-def check(path: Path) -> str:
-    """What becomes of one program."""
-    session.start("emulator")
-    ours = outcome(path)
-    before = len(_made)
-    try:
-        with printed():
-            theirs = outcome(path)
-    except Unsupported as error:
-        return f"not printed: {error}"
-    except Refused as error:
-        return f"refused by nvcc: {error}"
-    if ours != theirs:
-        return f"differs: {_difference(ours, theirs)}"
-    return "same" if len(_made) > before else "no kernel"
+def check(paths: list[Path]) -> dict[str, str]:
+    """What becomes of each program."""
+    with compiling_by(_recording):
+        ours, kernels = {}, {}
+        for path in paths:
+            before = len(_printed)
+            ours[path] = outcome(path)
+            kernels[path] = len(_printed) > before
+    compile_printed()
+    found = {}
+    for path in paths:
+        try:
+            with compiling_by(_theirs):
+                theirs = outcome(path)
+        except Unsupported as error:
+            found[path.stem] = f"not printed: {error}"
+        except Refused as error:
+            found[path.stem] = f"refused by nvcc: {error}"
+        else:
+            same = "same" if kernels[path] else "no kernel"
+            found[path.stem] = same if ours[path] == theirs else f"differs: {_difference(ours[path], theirs)}"
+        print(f"{path.stem}: {found[path.stem]}", flush=True)
+    return found
 
 
 def _difference(ours: list, theirs: list) -> str:
@@ -149,7 +211,7 @@ def _difference(ours: list, theirs: list) -> str:
 
 
 def fuzz(count: int, number: int, batch: int) -> dict[str, int]:
-    """Generated programs, `batch` in one CUDA file, against our own PTX of them."""
+    """Generated programs, `batch` in one module, against our own PTX of them."""
     from compiled import results
     from run import draw, write
     texts: dict[str, None] = {}
@@ -164,10 +226,11 @@ def fuzz(count: int, number: int, batch: int) -> dict[str, int]:
 def _batch(paths: list[Path], results, found: dict[str, int]) -> None:
     """Run a batch; one program at a time where it cannot be run whole."""
     modules = [load(path) for path in paths]
-    session.start("emulator")
-    ours = results(modules, "kernel")
+    with compiling_by(_recording):
+        ours = results(modules, "kernel")
+    compile_printed()
     try:
-        with printed():
+        with compiling_by(_theirs):
             theirs = results(modules, "kernel")
     except (Unsupported, Refused) as error:
         if len(paths) > 1:
@@ -196,12 +259,10 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     numbers: dict[str, int] = fuzz(options.fuzz, options.seed, options.batch) if options.fuzz else {}
-    said = {}
-    for path in options.files:
-        said[path.stem] = text = check(path)
+    said = check(options.files)
+    for text in said.values():
         word = text.partition(":")[0]
         numbers[word] = numbers.get(word, 0) + 1
-        print(f"{path.stem}: {text}", flush=True)
     print(json.dumps({"numbers": numbers, "said": said}))
     return int(any(numbers.get(word) for word in ("differs", "refused by nvcc")))
 
