@@ -80,6 +80,9 @@ def warm(compiler: str = "embedded") -> None:
         nvidia_hook.prepare("emulator")
     else:
         from dsl.core import mlir
+        from dsl.lower import llvm
+        llvm.all_targets()
+        llvm.native_target()
         mlir.Module().declare("warm", "llvm.func @warm()")
 
 

@@ -29,6 +29,7 @@ GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 # What a slot is doing: nothing, a block, a block that only polls memory for now, a block that will not go on.
 IDLE, RUNNING, WAITING, DEAD = range(4)
 NO_FAULT = 2**64 - 1
+ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
@@ -46,6 +47,9 @@ class Grid(ctypes.Structure):
         ("block_start", _u64),
         ("slots", _u64),  # every Context of the launch, linked by `every`
         ("more", _u64),  # callback(a worker's first Context) -> another one for it, or 0
+        ("raised_type", _u64),  # what the handler of a signal raised, in the thread that launches
+        ("raised_value", _u64),
+        ("raised_trace", _u64),
         ("halt", _u32),
     ]
 

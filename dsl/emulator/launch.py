@@ -21,6 +21,7 @@ MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 # An H100: multiprocessors, and threads, blocks and shared memory of each.
 SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
+MAX_KNOWN = 4096  # shapes of launches that are not checked again
 SHORT = 1 << 20  # PTX instructions in all: without loops at most a few milliseconds
 
 
@@ -44,7 +45,11 @@ def launch(
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
-    _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
+    shape = entry_name, tuple(grid), tuple(block), tuple(cluster), smem_bytes, tuple(map(len, params))
+    if shape not in program.launched:
+        _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
+        if len(program.launched) < MAX_KNOWN:
+            program.launched.add(shape)
     _Launch(program, entry_name, grid, block, params, memory, smem_bytes, write or sys.stdout.write, seed).run()
 
 
@@ -82,6 +87,9 @@ def _permutation(blocks: int, chosen: random.Random) -> tuple[int, int]:
     return step, chosen.randrange(blocks)
 
 
+_buffers: list[slots.Buffer] = []  # of parameters, for the next launches
+
+
 class _Launch:
     def __init__(self, program, entry_name, grid, block, params, memory, smem_bytes, write, seed):
         self.program, self.entry_name, self.write = program, entry_name, write
@@ -94,12 +102,17 @@ class _Launch:
         places = self.code.places
         self.smem_static, self.smem_dynamic = places.smem_static, smem_bytes
         self.allocations = memory.allocations() + program.allocations()
-        self._params = slots.Buffer()
+        self._params = _buffers.pop() if _buffers else slots.Buffer()
         self.param_address = self._params.of(max(places.param_bytes, 1))
+        ctypes.memset(self.param_address, 0, places.param_bytes)
         for offset, data in zip(places.param_offsets, params):
             ctypes.memmove(self.param_address + offset, data, len(data))
-        self.workers = 1 if self.code.in_turn or seed else min(workers.count(), self.blocks)
+        alone = self.code.in_turn or seed or self.blocks == 1
+        self.workers = min(workers.count(), 1 if alone else self.blocks)
         self.slots: list[slots.Slot] = []
+        self.mine: slots.Slot | None = None  # of the thread that launches, where it runs blocks itself
+        self._others, self._called, self._over = workers.Crew(), False, False
+        self._gate = threading.Lock()  # of whether others may begin
         self.slot: slots.Slot | None = None  # the one a report is about
         self.shared = context.Grid()
         self.shared.blocks, self.shared.first_fault = self.blocks, context.NO_FAULT
@@ -117,15 +130,18 @@ class _Launch:
         start = time.perf_counter()
         try:
             first = self._add_slot()
-            if not self.code.loops and self.code.size * self.blocks * self.threads <= SHORT:
+            least = self.code.size * self.blocks * self.threads
+            if not self.code.loops and least <= SHORT:
                 _run_grid()(first.address, self.code.block)
             else:
-                self._run_in_workers(first)
+                self._run_in_workers(first, at_once=least > workers.MANY or self.code.last_s > workers.LONG_S)
             self.prints.finish(self.shared.first_fault)
             self._raise_failure()
         finally:
             slots.give_back(self.slots)
-            self.code.ran_s += time.perf_counter() - start
+            _buffers.append(self._params)
+            self.code.last_s = time.perf_counter() - start
+            self.code.ran_s += self.code.last_s
 
     def _raise_failure(self) -> None:
         """What the lowest block that ended badly has to say."""
@@ -158,45 +174,75 @@ class _Launch:
         except Exception:  # no memory for one more
             return 0
 
-    def _run_in_workers(self, first: slots.Slot) -> None:
-        """The kernel runs in threads of its own so that the main one can hear SIGINT."""
-        run_grid, lock, done = _run_grid(), threading.Lock(), threading.Lock()
-        done.acquire()
-        running = 1
+    def _run_in_workers(self, first: slots.Slot, at_once: bool) -> None:
+        """Run in this thread and in others: these begin `at_once`, or when the launch turns out to be long.
 
-        def work(slot: slots.Slot) -> None:
-            nonlocal running
-            run_grid(slot.address, self.code.block)
-            with lock:
-                running -= 1
-                if not running:
-                    done.release()
-
-        workers.begin(functools.partial(work, first))
+        What calls Python back runs in others only: a signal's exception would be lost in the callback.
+        """
+        block, elsewhere = self.code.block, self.code.spins or self.code.prints
         try:
-            if self.workers > 1 and not done.acquire(timeout=workers.GRACE_S):
-                for _ in range(self.workers - 1):
-                    slot = self._add_slot()
-                    with lock:
-                        if not running:
-                            break
-                        running += 1
-                    workers.begin(functools.partial(work, slot))
-                done.acquire()
-            elif self.workers == 1:
-                done.acquire()
+            if elsewhere:
+                self._others.begin(functools.partial(_run_grid(), first.address, block))
+            if at_once:
+                self._call_others()
+            if not elsewhere:
+                self.mine = first
+            workers.watch(self)
+            if elsewhere:
+                self._others.wait()
+            else:
+                _run_grid()(first.address, block)
+                if self.shared.raised_value:
+                    self._raise_of_handler()
+            workers.unwatch(self)
+            with self._gate:
+                self._over = True
+            if self._others.begun:
+                self._others.wait()
         except BaseException:
-            self._stop(done)
+            self._stop()
             raise
 
-    def _stop(self, done: threading.Lock) -> None:
-        """Memory may only be given back once native code has left it, however often Ctrl-C is pressed."""
+    def _raise_of_handler(self) -> None:
+        """Raise what the handler of a signal raised in native code."""
+        error = ctypes.cast(self.shared.raised_value, ctypes.py_object).value
+        for name in ("type", "value", "trace"):
+            ctypes.pythonapi.Py_DecRef(ctypes.c_void_p(getattr(self.shared, f"raised_{name}")))
+        raise error
+
+    def _call_others(self) -> None:
+        """Let the other workers begin, if they have not."""
+        with self._gate:
+            if self._called or self._over:
+                return
+            self._called = True
+            for _ in range(self.workers - 1):
+                slot = self._add_slot()
+                self._others.begin(functools.partial(_run_grid(), slot.address, self.code.block))
+
+    def tick(self) -> None:
+        """From another thread, every few milliseconds: the launch is long."""
+        try:
+            self._call_others()
+        except MemoryError:  # for the slots: it goes on with the workers it has
+            pass
+        if self.mine is not None:
+            self.mine.ctx.stop = context.ASKED
+
+    def _halt(self) -> None:
         self.shared.halt = 1
         for slot in self.slots:
             slot.ctx.stop = 1
+
+    def _stop(self) -> None:
+        """Memory may only be given back once native code has left it, however often Ctrl-C is pressed."""
         while True:
             try:
-                done.acquire()
+                workers.unwatch(self)
+                with self._gate:
+                    self._over = True
+                self._halt()
+                self._others.wait()
                 break
             except KeyboardInterrupt:
                 continue

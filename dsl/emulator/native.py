@@ -9,7 +9,7 @@ import threading
 
 import llvmlite.binding as llvm
 
-from . import barriers, blocks, leaving, meetings, queue, rounding, schedule, starting
+from . import barriers, blocks, heeding, leaving, meetings, queue, rounding, schedule, starting
 from .check import bounds
 
 _lock = threading.Lock()
@@ -32,7 +32,7 @@ declare void @free(ptr)
 LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
 # The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
 _PARTS = {
-    "blocks": ((bounds, blocks), (), False),
+    "blocks": ((bounds, blocks, heeding), (), False),
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((meetings, barriers, starting), ("blocks",), False),
     "queues": ((queue,), (), False),
@@ -149,6 +149,8 @@ def runtime(part: str) -> dict[str, int]:
     if part not in _addresses:
         files, needs, _ = _PARTS.get(part, ((rounding,), (), False))
         imports = {name: address for each in needs for name, address in runtime(each).items()}
+        if part == "blocks":
+            imports |= heeding.python()
         names = [name for each in files for name in each.SIGNATURES]
         tracker = link([runtime_object(part)], names, imports)
         _trackers.append(tracker)

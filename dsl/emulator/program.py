@@ -65,6 +65,12 @@ class Code:
     block: int = 0
     tracker: object = None
     ran_s: float = 0.0  # seconds of its launches until now
+    last_s: float = 0.0  # of the last one
+
+    @property
+    def prints(self) -> bool:
+        """Whether it calls the host, to print or for a failed assertion."""
+        return "print" in self.uses
 
     def link(self) -> None:
         """Bring it into this process."""
@@ -99,6 +105,7 @@ class Program:
         self._seeded: dict[str, Code] = {}
         self._lock = threading.Lock()
         self._sources: dict[tuple[str, bool], tuple[Thread, str]] = {}
+        self.launched: set[tuple] = set()  # shapes of launches that were found right
 
     @functools.cached_property
     def module(self) -> Module:

@@ -132,7 +132,11 @@ def _run_block() -> str:
             f.put(progress, f.or_(f.get(progress), ran))
             f.put(left, f.or_(f.get(left), f.xor(f.load("live", warp), f.load("exited", warp))))
         f.break_if(f.cmp("eq", f.get(left), 0), done)
-        stop = f.cmp("ne", f.op(f"load volatile i32, ptr {f.field('stop')}"), 0)
+        flag = f.alloca("i32", 4)
+        f.put(flag, f.op(f"load volatile i32, ptr {f.field('stop')}"))
+        with f.if_(f.cmp("ne", f.get(flag), 0)):
+            f.put(flag, f.op(f"call i32 @emu_heed(i64 {f.cast('ptrtoint', '%ctx', 'ptr', 'i64')})"))
+        stop = f.cmp("ne", f.get(flag), 0)
         with f.if_(stop):
             f.store("status", str(context.INTERRUPTED))
         f.break_if(stop, done)

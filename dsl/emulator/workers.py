@@ -1,13 +1,21 @@
-"""Threads that run native code for launches. They wait for the next launch instead of ending."""
+"""Threads for launches: those that run native code beside the one that launches, and one that keeps time.
+
+A launch runs in the thread that makes it, which hears no signal meanwhile. So that Ctrl-C is heard in every kernel, a
+thread that keeps time has it ask Python every few milliseconds. Threads wait for the next launch instead of ending.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 
 VARIABLE = "GPU_REPRO_WORKERS"
-GRACE_S = 200e-6  # a launch that is over by then wakes no second worker
+MANY = 1 << 20  # PTX instructions, loops run once, of a launch whose other workers begin at once
+LONG_S = 400e-6  # where the last launch of a kernel took this long, those of the next begin at once too
+TICK_S = 2e-3  # a launch is long from its second tick on
+IDLE_TICKS = 50  # without a launch, and then time is no longer kept
 
 
 def count() -> int:
@@ -44,7 +52,6 @@ class _Worker:
 
 
 _idle: list[_Worker] = []
-os.register_at_fork(after_in_child=_idle.clear)  # threads stay behind in the parent
 
 
 def begin(job: Callable[[], None]) -> None:
@@ -54,3 +61,90 @@ def begin(job: Callable[[], None]) -> None:
     except IndexError:
         worker = _Worker()
     worker.begin(job)
+
+
+class Crew:
+    """Jobs of one launch in threads of their own."""
+
+    def __init__(self) -> None:
+        self.begun: list[threading.Lock] = []  # of each job; released when it has ended
+
+    def begin(self, job: Callable[[], None]) -> None:
+        """Run one more. It must not raise."""
+        ended = threading.Lock()
+        ended.acquire()
+
+        def work() -> None:
+            job()
+            ended.release()
+
+        self.begun.append(ended)
+        begin(work)
+
+    def wait(self) -> None:
+        """Until all that began have ended. Signals are heard."""
+        for ended in list(self.begun):
+            with ended:
+                pass
+
+
+class _Clock:
+    """The thread that keeps time while there are launches."""
+
+    def __init__(self) -> None:
+        self.launches: dict[int, object] = {}
+        self._asleep, self._wake, self._started = False, threading.Lock(), False
+        self._wake.acquire()
+
+    def add(self, launch) -> None:
+        self.launches[id(launch)] = launch
+        if not self._started:
+            self._started = True
+            threading.Thread(target=self._keep_time, name="emulator clock", daemon=True).start()
+        elif self._asleep:
+            self._asleep = False
+            try:
+                self._wake.release()
+            except RuntimeError:  # another launch has
+                pass
+
+    def remove(self, launch) -> None:
+        self.launches.pop(id(launch), None)
+
+    def _keep_time(self) -> None:
+        idle, before = 0, set()
+        while True:
+            time.sleep(TICK_S)
+            now = set(self.launches.values())
+            for launch in now & before:
+                launch.tick()
+            idle, before = 0 if now else idle + 1, now
+            if idle > IDLE_TICKS:
+                self._asleep = True
+                if self.launches:
+                    self._asleep = False
+                else:
+                    self._wake.acquire()
+                idle = 0
+
+
+_clock = _Clock()
+
+
+def watch(launch) -> None:
+    """Until `unwatch`, `launch.tick()` is called every few milliseconds from another thread."""
+    _clock.add(launch)
+
+
+def unwatch(launch) -> None:
+    """Take `watch` back; of a launch that is not watched, nothing."""
+    _clock.remove(launch)
+
+
+def _after_fork() -> None:
+    global _clock
+    _idle.clear()  # threads stay behind in the parent
+    _clock = _Clock()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -64,11 +64,6 @@ class _Library:
 _lib = _Library()
 
 
-def load() -> None:
-    """Load the library, for a process that forks."""
-    _lib.DisposeString
-
-
 def _text(pointer: ctypes.c_void_p) -> str:
     """The string LLVM left, which is freed; "" where it left none."""
     if not pointer.value:

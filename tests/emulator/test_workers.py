@@ -16,9 +16,9 @@ from dsl.emulator import slots, workers
 
 @pytest.fixture(params=[1, 4], autouse=True)
 def several(request, monkeypatch):
-    """The number of workers; a second one is woken at once, so that little work is enough to see it."""
+    """The number of workers; others are woken at once, so that little work is enough to see it."""
     monkeypatch.setenv("GPU_REPRO_WORKERS", str(request.param))
-    monkeypatch.setattr(workers, "GRACE_S", 0.0)
+    monkeypatch.setattr(workers, "MANY", 0)
     return request.param
 
 
@@ -271,6 +271,23 @@ def test_ctrl_c_ends_every_block(machine, load):
     machine.run(ENDLESS.replace("LOAD", load), grid=64, block=32, out=out)  # nothing of the stop is left
 
 
+def test_a_handler_that_returns_lets_the_kernel_go_on(machine):
+    """SIGALRM is heard while the kernel runs, and what it does is what lets the kernel end."""
+    out, heard = np.zeros(1, np.uint32), []
+
+    def handler(*_):
+        heard.append(1)
+        out[0] = len(heard) > 2
+    previous = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    try:
+        machine.run(ENDLESS.replace("LOAD", "ld.volatile.global.u32"), grid=3, block=32, out=out)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert len(heard) >= 3
+
+
 LEFTOVER = """
 .extern .shared .align 4 .b8 dynamic[];
 .visible .entry leftover(.param .u64 out)
@@ -311,7 +328,7 @@ def test_the_workers_are_those_asked_for(machine, several, monkeypatch):
     monkeypatch.setattr(workers, "begin", lambda job: (begun.append(job), begin(job)))
     out = np.zeros(8, np.uint32)
     machine.run(REDUCE, grid=20_000, block=64, out=out)
-    assert len(begun) == several
+    assert len(begun) == several - 1
     begun.clear()
     machine.run(".visible .entry short(.param .u64 out) { ret; }", grid=8, block=32, out=out)
     assert not begun  # it is over before a thread would be awake

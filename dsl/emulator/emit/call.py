@@ -66,6 +66,7 @@ def _pointer_argument(body, instr, argument) -> str:
 
 def _callback(body, instr, which: int, values: list[str]) -> str:
     """Call the host: (which, site, thread, two words); not 0 ends the launch."""
+    body.uses.add("print")
     function = body.cast("inttoptr", body.load("print", constant=True), "i64", "ptr")
     words = ", ".join(f"i64 {v}" for v in (values + ["0", "0"])[:2])
     arguments = f"i32 {which}, i32 {body.site(instr)}, i32 {body.threads['linear']}, {words}"
