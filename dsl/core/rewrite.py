@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dsl.core.depth import deep
 from dsl.core.errors import warn_not_portable
 from dsl.core.flow import Analysis, Flow
-from dsl.core.exits import Exits, Guard, put_at
+from dsl.core.exits import Exits, Guard, breaks, put_at
 from dsl.core.rewrite_expression import Expressions, Grammar
 from dsl.core.source import Resolver, arguments_named, compile_definition, copy_of, find_definition
 
@@ -121,25 +121,38 @@ _ENTRY = "__dsl_entry"           # the block a function starts in
 
 
 def _tests_inside(is_dynamic: Callable[[ast.stmt], bool], warn_of_else: Callable[[ast.stmt], None],
-                  statement: ast.stmt) -> ast.stmt:
-    """`statement` with each dynamic `while` whose test assigns (`:=`) as `while True: if test: pass; else: break; ...`."""
+                  statements: list[ast.stmt]) -> list[ast.stmt]:
+    """`statements` with each dynamic `while` whose test assigns (`:=`) as `while True: if test: pass; else: break; ...`.
+
+    Its `else` comes after it, under a flag where a `break` may skip it: exits in it are those of the loop around.
+    """
+    return [made for statement in statements for made in _test_inside(is_dynamic, warn_of_else, statement)]
+
+
+def _test_inside(is_dynamic: Callable, warn_of_else: Callable, statement: ast.stmt) -> list[ast.stmt]:
     for part in ("body", "orelse", "finalbody"):
         if isinstance(inner := getattr(statement, part, None), list) and not isinstance(statement, _SCOPES):
-            setattr(statement, part, [_tests_inside(is_dynamic, warn_of_else, s) for s in inner])
+            setattr(statement, part, _tests_inside(is_dynamic, warn_of_else, inner))
     for handler in getattr(statement, "handlers", ()):
-        handler.body = [_tests_inside(is_dynamic, warn_of_else, s) for s in handler.body]
+        handler.body = _tests_inside(is_dynamic, warn_of_else, handler.body)
     assigns = isinstance(statement, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(statement.test))
     if not assigns or not is_dynamic(statement):
-        return statement
-    if statement.orelse:
-        warn_of_else(statement)
+        return [statement]
     leave = ast.Break()
     leave.is_ours = True
-    check = ast.If(statement.test, [ast.Pass()], [*statement.orelse, leave])
-    for made in (leave, check, check.body[0]):
-        ast.copy_location(made, statement.test)
-    always = ast.copy_location(ast.Constant(True), statement.test)
-    return ast.copy_location(ast.While(always, [check, *statement.body], []), statement)
+    before, leaving, after = [], [leave], statement.orelse
+    if after:
+        warn_of_else(statement)
+    if after and breaks(statement.body):
+        ended = f"__dsl_ended_{statement.lineno}_{statement.col_offset}"
+        before, leaving = [_set(ended, False)], [_set(ended, True), leave]
+        after = [ast.If(ast.Name(ended, ast.Load()), after, [])]
+    loop = ast.While(ast.Constant(True), [ast.If(statement.test, [ast.Pass()], leaving), *statement.body], [])
+    return [put_at(made, statement) for made in (*before, loop, *after)]
+
+
+def _set(name: str, value: bool) -> ast.Assign:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -172,7 +185,7 @@ class Rewriter(Expressions):
         if self.instance is None and parameters:
             self.instance = parameters[0].arg
         self._refuse_unsupported(node)
-        statements = [_tests_inside(self._is_dynamic, self._warn_of_exit, statement) for statement in node.body]
+        statements = _tests_inside(self._is_dynamic, self._warn_of_exit, node.body)
         outer_suspects, own = self.suspects, self._local_names(node)
         exits = Exits(self._is_dynamic, self._warn_of_exit)
         analysis = Analysis(own, {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}, self._is_dynamic)

@@ -342,3 +342,37 @@ def test_a_loop_variable_that_another_loop_assigns_is_no_state_where_nothing_rea
         wanted = [0, 0, 0]
         host.__wrapped__(wanted, n)
         assert out.tolist() == wanted
+
+
+def test_an_exit_in_the_else_of_a_loop_that_assigns_in_its_test_is_the_outer_loops():
+    @cute.jit
+    def host(out: cute.Tensor, a: Int32, b: Int32):
+        n = 0
+        for c in range_constexpr(3):
+            k = 0
+            while (k := k + 1) < 3:
+                n += 1
+            else:
+                n += 10
+                if a < 0:
+                    break
+                n += 100
+        for i in range(4):
+            k = 0
+            while (k := k + 1) < 3:
+                n += 1
+                if k > i:
+                    break
+            else:
+                n += 1000
+                if b > 5:
+                    continue
+                n += 10000
+            n += 100000
+        out[0] = n
+
+    for a, b in ((1, 1), (-1, 1), (1, 9), (-1, 9)):
+        out, wanted = np.zeros(1, np.int32), [0]
+        host(from_dlpack(out), a, b)
+        host.__wrapped__(wanted, a, b)
+        assert out.tolist() == wanted
