@@ -65,6 +65,10 @@ class DevicePart(trace.KernelTrace):
         return mlir.op(op.name, [result.type for result in op.results], operands, attributes).results[0]
 
 
+_BOUNDS = {"tirx.launch_bounds_min_blocks_per_sm": "nvvm.minctasm",
+           "tirx.launch_bounds_max_blocks_per_cluster": "nvvm.cluster_max_blocks"}
+
+
 def run(function: Callable, *arguments: object) -> None:
     """Trace `function` as a kernel of the current host function, and launch it there."""
     state = trace.host()
@@ -83,6 +87,9 @@ def run(function: Callable, *arguments: object) -> None:
         block = launch.block
         if not any(map(is_dynamic, block)):
             operation.attributes["nvvm.reqntid"] = mlir.i32_array_attr([int(extent) for extent in block])
+        for name, attribute in _BOUNDS.items():
+            if name in extents.attributes:
+                operation.attributes[attribute] = mlir.int_attr(int(extents.attributes[name]), mlir.i32)
         trace.finish(operation, made)
     launch.grid, launch.block, launch.cluster = (tuple(map(made.outside, extents)) for extents in
                                                  (launch.grid, launch.block, launch.cluster))

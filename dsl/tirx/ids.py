@@ -216,3 +216,21 @@ def bound(thread: str, extent: object) -> Numeric:
     said.pop(name, None)
     _said(name, before)
     return register(("ctaid." if name == "cta_id" else "tid.") + "xyz"[place])
+
+
+class Launched:
+    """`T.launch_thread("threadIdx.x", 128)`: the place, as a value or for the time of a `with`."""
+
+    def __init__(self, number: Numeric):
+        self.number = number
+
+    def __enter__(self) -> Numeric:
+        return self.number
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+
+def launch_thread(thread: str, extent: object) -> Launched:
+    """The place on one axis of the launch, and its extent."""
+    return Launched(bound(thread, extent))

@@ -10,6 +10,7 @@ from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, memory, signature
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.dtypes import Declaration, DType
+from dsl.tirx.ids import Launched
 from dsl.tirx.lanes import as_vector, refuse
 from dsl.tirx.words import LetOf, let
 
@@ -29,6 +30,8 @@ def first(value: object, name: str) -> object:
     """What `name = value` binds where nothing has bound it: a register of the value's dtype, or the value."""
     if isinstance(value, Meta):
         return value.value
+    if isinstance(value, Launched):
+        return value.number
     if isinstance(value, Buffer):
         memory.name(value, name)
         return value

@@ -1,0 +1,57 @@
+"""The surface has upstream's names only, and docs/tirx.md lists them all."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from dsl.core.unsupported import UnsupportedName
+from dsl.tirx.dtypes import DType
+from dsl.tirx.script import tirx as T
+
+cuda, ptx = T.cuda, T.ptx
+DOCS = (Path(__file__).parents[2] / "docs" / "tirx.md").read_text()
+NEWER = {"cuda.elect_sync"}                              # of 0.27
+
+
+def names(module: types.ModuleType) -> set[str]:
+    """What a module offers of its own: neither modules nor what it imports from below."""
+    own = {"dsl.tirx.cuda": "dsl.tirx.cuda", "dsl.tirx.ptx": "dsl.tirx.ptx"}.get(module.__name__)
+    found = set()
+    for name, value in vars(module).items():
+        if name.startswith("_") and not name.startswith(("__shfl", "__activemask")) or isinstance(value, types.ModuleType):
+            continue
+        where = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
+        if own is None or where == own or name == "clock64":
+            found.add(name)
+    return found - {"annotations", "check_barrier", "BARRIERS", "WARPGROUP"}
+
+
+def test_every_name_is_upstreams():
+    script = ("import json; from tvm.script import tirx as T;"
+              "print(json.dumps({'T': dir(T), 'cuda': dir(T.cuda), 'ptx': dir(T.ptx)}))")
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    theirs = json.loads(run.stdout.splitlines()[-1])
+    known = {*theirs["T"], *(f"cuda.{name}" for name in theirs["cuda"]), *(f"ptx.{name}" for name in theirs["ptx"]), *NEWER}
+    ours = {*names(T), *(f"cuda.{name}" for name in names(cuda)), *(f"ptx.{name}" for name in names(ptx))}
+    assert sorted(ours - known) == []
+
+
+@pytest.mark.parametrize("module", [T, cuda, ptx], ids=lambda module: module.__name__)
+def test_the_page_lists_every_name(module):
+    listed = set(re.findall(r"`(\w+)`", DOCS))
+    missing = {name for name in names(module) if name not in listed and not isinstance(getattr(module, name), DType)}
+    assert sorted(missing) == []
+
+
+def test_what_is_not_there_is_refused_by_name():
+    for spelt, module in (("T.TileLayout", T), ("T.cuda.grid_sync", cuda), ("T.ptx.wgmma", ptx)):
+        with pytest.raises(UnsupportedName, match=rf"{spelt} is not part of this compiler yet"):
+            getattr(module, spelt.rpartition(".")[2])
