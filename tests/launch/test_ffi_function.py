@@ -53,7 +53,7 @@ def run(tmp_path):
     def run(program: str) -> str:
         path = tmp_path / "program.py"
         path.write_text(program)
-        done = subprocess.run([sys.executable, "-W", "ignore", str(path)], capture_output=True, text=True, timeout=120,
+        done = subprocess.run([sys.executable, "-W", "ignore", str(path)], capture_output=True, text=True, timeout=300,
                               env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])})
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.strip()
