@@ -202,7 +202,8 @@ def sample(whose: str, kind: str, file: Path, log2: int, bytecode: str) -> dict[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5, help="processes a package and part, after one that is not counted")
+    parser.add_argument("--runs", type=int, default=5, help="processes a package and part, after one that is not "
+                                                            "counted")
     parser.add_argument("--elements", type=int, default=24, metavar="LOG2", help="saxpy of 2**LOG2 floats")
     parser.add_argument("--only", choices=PARTS, help="one part")
     options = parser.parse_args()

@@ -134,7 +134,8 @@ class ScalarKind:
         self.name, self.position, self.dtype = name, position, dtype
         self.type = ScalarType(dtype.core)
         core = dtype.core
-        self.is_float, self.low, self.high = core.is_float, 0 if core.is_float else core.min, 0 if core.is_float else core.max
+        self.is_float = core.is_float
+        self.low, self.high = (0, 0) if core.is_float else (core.min, core.max)
         self.is_bool = dtype is types.u1
 
     def key(self, value: object) -> object:
@@ -163,7 +164,8 @@ class ScalarKind:
                     raise TypeError(f"argument {self.position} ({self.name}) is {self.dtype}, and {number} is negative")
                 slots.append(bool(number) if self.is_bool else self.dtype.core.wrapped(int(number)))
                 return
-        raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}, type={type(value)}) cannot be converted "
+        raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}, type={type(value)}) cannot be "
+                                        "converted "
                                         f"into required type {self.dtype}")
 
 
@@ -252,16 +254,19 @@ class ArrayKind:
     def check(self, dtype: types.DataType | None, rank: int, inner: tuple[int, ...]) -> None:
         wanted = self.annotation
         if dtype is None:
-            raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}) has elements of a type that no kernel "
+            raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}) has elements of a type that no "
+                                            "kernel "
                                             "knows")
         if wanted.dtype is not None and wanted.dtype is not dtype:
             raise ValueError(f"Invalid value for argument {self.name} - required element type: {wanted.dtype}, but "
                              f"{dtype} is provided")
         if wanted.ndim is not None and wanted.ndim != rank:
-            raise ValueError(f"Invalid value for argument {self.name} - required ndim={wanted.ndim}, but {rank}d array is "
+            raise ValueError(f"Invalid value for argument {self.name} - required ndim={wanted.ndim}, but {rank}d "
+                             "array is "
                              "provided")
         if wanted.element_shape is not None and inner != wanted.element_shape:
-            raise ValueError(f"Invalid value for argument {self.name} - required element shape: {wanted.element_shape}, but "
+            raise ValueError(f"Invalid value for argument {self.name} - required element shape: "
+                             f"{wanted.element_shape}, but "
                              f"{inner} is provided")
 
     def typed(self, value: object) -> ArrayType:

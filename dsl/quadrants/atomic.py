@@ -105,7 +105,8 @@ def _word_of(pointer) -> tuple:
 
 def _fanned(name: str, place: object, value: object) -> object:
     if isinstance(place, Matrix) and all(isinstance(entry, Lvalue) for entry in place.entries):
-        return place.like([update(name, entry, part) for entry, part in zip(place.entries, _entries_like(place, value))])
+        pairs = zip(place.entries, _entries_like(place, value))
+        return place.like([update(name, entry, part) for entry, part in pairs])
     if not isinstance(place, Lvalue):
         raise QuadrantsSyntaxError.at(f"cannot use a non-writable target as the first operand of 'atomic_{name}'",
                                       fix="name a variable, or an element of a field or array")

@@ -106,7 +106,8 @@ def _array(source: _Source, value: str, like: object, type_: ArrayType, name: st
         size = f"{value}.nbytes"
     elif torch is not None and type(like) is torch.Tensor:
         source.refuse_if(f"type({value}) is not {kind} or {value}.dtype is not {source.object(like.dtype)} or "
-                         f"{value}.requires_grad or not {value}.is_contiguous() or {value}.is_cuda is not {like.is_cuda}")
+                         f"{value}.requires_grad or not {value}.is_contiguous() or {value}.is_cuda is not "
+                         f"{like.is_cuda}")
         source.lines += [f"{address} = {value}.data_ptr(); {shape} = {value}.shape"]
         size = f"{value}.nbytes"
     else:

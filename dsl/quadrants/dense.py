@@ -17,7 +17,7 @@ from dsl.quadrants.task import active, program
 
 
 def indices(key: object, rank: int) -> tuple:
-    """The indices of `container[key]`: `[None]` and `[()]` of rank 0, a vector for several. Raises QuadrantsIndexError."""
+    """The indices of `container[key]`: none for `[None]` and `[()]`, those of a vector. Raises QuadrantsIndexError."""
     key = value_of(key)
     if key is None:
         key = ()
@@ -30,7 +30,8 @@ def indices(key: object, rank: int) -> tuple:
                                      fix="x[None]" if rank == 0 else f"x[{', '.join('ijklmnop'[:rank])}]")
     for position, part in enumerate(parts):
         if isinstance(part, slice):
-            raise QuadrantsSyntaxError.at("A field or array does not support an index of slice type", fix="write a loop")
+            raise QuadrantsSyntaxError.at("A field or array does not support an index of slice "
+                                          "type", fix="write a loop")
         number = types.number(part)
         if number is None or number.is_float:
             given = types.name_of(part if number is None else number)
@@ -55,7 +56,7 @@ class Indexed:
         """The place of one element."""
         found = indices(key, len(self.shape))
         if self.offset:
-            found = tuple(operate("sub", types.number(part), Int32(start)) if isinstance(part, Numeric) else part - start
+            found = tuple(operate("sub", part, Int32(start)) if isinstance(part, Numeric) else part - start
                           for part, start in zip(found, self.offset))
         pointer = self.base()
         flat = self._flat(found)
@@ -98,7 +99,8 @@ class Dense(Indexed):
     def __init__(self, dtype: object, shape: tuple[int, ...] | None, element_shape: tuple[int, ...] = ()):
         found = types.of(dtype)
         if found is None:
-            raise QuadrantsTypeError(f"Invalid dtype {dtype!r}: an element type is one of {', '.join(map(str, types.ALL))}")
+            raise QuadrantsTypeError(f"Invalid dtype {dtype!r}: an element type is one of "
+                                     f"{', '.join(map(str, types.ALL))}")
         self.element_type, self.element_shape = found, element_shape
         self.shape = shape
         self.generation = runtime.Runtime.generation
@@ -121,7 +123,8 @@ class Dense(Indexed):
 
     def check(self) -> None:
         if self.generation != runtime.Runtime.generation:
-            raise runtime.QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called after it "
+            raise runtime.QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called "
+                                                "after it "
                                                 "was made\nfix: make it again after qd.init()")
 
     @property
@@ -209,7 +212,8 @@ class Dense(Indexed):
         if self.shape is None:
             self.memory
         if array.shape != self.shape + self.element_shape:
-            raise ValueError(f"Source array has shape {array.shape}, and the destination {self.shape + self.element_shape}")
+            raise ValueError(f"Source array has shape {array.shape}, and the destination "
+                             f"{self.shape + self.element_shape}")
         array = numpy.ascontiguousarray(array, self.element_type.numpy_name)
         if array.size:
             self.memory.copy_in(array.ctypes.data, self.size_bytes)

@@ -89,7 +89,8 @@ def _choice(test: Boolean, then: Scratch, orelse: Scratch, result_types: list) -
 def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     """`a if test else b` of a run-time test: numbers in their common type, matrices element by element."""
     if isinstance(test, Matrix):
-        raise QuadrantsSyntaxError.at('The test of this conditional expression is a matrix. Please use "qd.select" instead.',
+        raise QuadrantsSyntaxError.at('The test of this conditional expression is a matrix. Please use "qd.select" '
+                                      'instead.',
                                       fix="qd.select(test, a, b) chooses element by element")
     flag = hooks.truth(test)
     arms = [_traced(lambda arm=arm: _arm(arm())) for arm in (then, orelse)]
@@ -194,7 +195,8 @@ def call(function: Callable, *arguments, **keywords) -> object:
     if isinstance(plain, python_types.FunctionType) and is_authors(plain.__code__.co_filename):
         place = here()
         warnings.warn_explicit(f"Calling non-quadrants function \"{plain.__qualname__}\": it runs while compiling, on "
-                               "expressions; @qd.func makes it part of the kernel", SyntaxWarning, place.file, place.line)
+                               "expressions; @qd.func makes it part of the "
+                               "kernel", SyntaxWarning, place.file, place.line)
     return function(*arguments, **keywords)
 
 

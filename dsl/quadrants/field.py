@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
 from dsl.quadrants import runtime
 from dsl.quadrants.dense import Dense
@@ -38,7 +37,7 @@ class MatrixField(Field):
 def _shaped(shape: object) -> tuple[int, ...] | None:
     if shape is None:
         return None
-    return tuple(int(extent) for extent in shape) if isinstance(shape, Sequence) or hasattr(shape, "__iter__") else (int(shape),)
+    return tuple(int(extent) for extent in shape) if hasattr(shape, "__iter__") else (int(shape),)
 
 
 def field(dtype, shape=None, order=None, name: str = "", offset=None, needs_grad: bool = False, **_options) -> Field:
@@ -63,7 +62,8 @@ def _made(kind: type, dtype, shape, element_shape: tuple, offset, needs_grad: bo
         if made.shape is None:
             raise QuadrantsCompilationError("The shape cannot be None when offset is being set")
         if len(made.offset) != len(made.shape):
-            raise QuadrantsCompilationError(f"The dimensionality of shape and offset must be the same ({len(made.shape)} != {len(made.offset)})")
+            raise QuadrantsCompilationError("The dimensionality of shape and offset must be the same "
+                                            f"({len(made.shape)} != {len(made.offset)})")
     return made
 
 
@@ -88,7 +88,7 @@ class SNode:
 
     def dense(self, axes: Axes, dimensions) -> SNode:
         """`dimensions` cells along each of `axes` in every cell of this node."""
-        sizes = [int(dimensions)] * len(axes) if not hasattr(dimensions, "__iter__") else [int(size) for size in dimensions]
+        sizes = list(map(int, dimensions)) if hasattr(dimensions, "__iter__") else [int(dimensions)] * len(axes)
         if len(sizes) != len(axes):
             raise QuadrantsRuntimeError(f"axes and dimensions differ in number: {len(axes)} and {len(sizes)}")
         extents = dict(self.extents)

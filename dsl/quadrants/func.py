@@ -28,7 +28,8 @@ class Func(Function):
         if not task.active():
             raise AssertionError(f"@qd.func {self.__name__} is called from Python: only kernels and funcs call it")
         if self.requires_top_level and not task.program().is_top:
-            raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called inside "
+            raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called "
+                                          "inside "
                                           "a run-time statement")
         bound = self._arguments(arguments, keywords, QuadrantsSyntaxError.at)
         return self._returned(self._run([self._argument(name, value) for name, value in bound.items()]))
@@ -55,7 +56,8 @@ class Func(Function):
             value = dtype(value_of(value))
         if isinstance(annotation, MatrixAnnotation):
             if isinstance(value, Matrix) and value.shape != annotation.element_shape:
-                raise QuadrantsSyntaxError.at(f"Argument {name} is expected to be a Matrix with n {annotation.element_shape[0]}, "
+                raise QuadrantsSyntaxError.at(f"Argument {name} is expected to be a Matrix with n "
+                                              f"{annotation.element_shape[0]}, "
                                               f"but got {value.n}")
             value = annotation(value)
         if name in self.read_only and not isinstance(value, Matrix) and types.number(value_of(value)) is not None:
@@ -64,7 +66,7 @@ class Func(Function):
 
     @functools.cached_property
     def read_only(self) -> set[str]:
-        """The parameters that the body only reads, so that they need no place: none is assigned, or handed on as one."""
+        """The parameters that need no place: none is assigned, or handed on as a place."""
         body = find_definition(self.function).body
         nodes = [node for statement in body for node in ast.walk(statement)]
         handed = {argument.id for node in nodes if isinstance(node, ast.Call) and not _reads(node.func)
@@ -75,7 +77,8 @@ class Func(Function):
     def _returned(self, value: object) -> object:
         wanted = self.annotations.get("return")
         if value is None and wanted is not None:
-            raise QuadrantsSyntaxError.at("Function has a return type but does not have a return statement", place=self.place())
+            raise QuadrantsSyntaxError.at("Function has a return type but does not have a return "
+                                          "statement", place=self.place())
         return hooks.converted(value, wanted)
 
 

@@ -26,8 +26,9 @@ class Function:
         if not function.__code__.co_flags & __future__.annotations.compiler_flag:
             if any(isinstance(value, str) for value in function.__annotations__.values()):
                 _ = self.annotations                                # raises for one that means nothing
-        self.is_method = "." in function.__qualname__ and "<locals>" not in function.__qualname__.rpartition(".")[0][-8:] \
-            and next(iter(self.signature.parameters), "") == "self"
+        owner = function.__qualname__.rpartition(".")[0]
+        in_class = bool(owner) and not owner.endswith("<locals>")
+        self.is_method = in_class and next(iter(self.signature.parameters), "") == "self"
 
     @functools.cached_property
     def annotations(self) -> dict[str, object]:
@@ -44,7 +45,8 @@ class Function:
             try:
                 found[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
             except (NameError, SyntaxError) as error:
-                raise QuadrantsSyntaxError.at(f"Invalid type annotation of `{name}` in `{self.function.__qualname__}`: {error}",
+                raise QuadrantsSyntaxError.at(f"Invalid type annotation of `{name}` in "
+                                              f"`{self.function.__qualname__}`: {error}",
                                               place=self.place()) from None
         return found
 

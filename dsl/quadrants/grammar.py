@@ -100,14 +100,16 @@ class QuadrantsRewriter(Rewriter):
             if isinstance(statement, (ast.Break, ast.Continue)) and loops and loops[-1] != runtime and \
                     loops[-1] is not None:
                 word = type(statement).__name__.lower()
-                statement.refused = (f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is inside a "
+                statement.refused = (f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is "
+                                     "inside a "
                                      "non-static `if`.", "decide by qd.static(...), or assign to a variable")
             if isinstance(statement, ast.Return) and runtime and not self.grammar.returns_anywhere:
                 statement.refused = ("Return inside non-static if/for is not supported",
                                      "assign to a variable and return that, or use qd.real_func")
             if isinstance(statement, (ast.For, ast.While)) and statement.orelse:
                 word = type(statement).__name__.lower()
-                statement.refused = f"'else' clause for '{word}' not supported in Quadrants kernels", "write it after the loop"
+                statement.refused = (f"'else' clause for '{word}' not supported in Quadrants kernels",
+                                     "write it after the loop")
             if isinstance(statement, ast.If):
                 more = runtime + (not self._marks_static(statement.test))
                 self._mark_exits(statement.body, loops, more)
@@ -239,7 +241,8 @@ class QuadrantsRewriter(Rewriter):
         elif isinstance(target, ast.Attribute):
             call = self._at(node, "set_attribute", self.visit(target.value), ast.Constant(target.attr), value)
         elif self._is_argument(target.id):
-            return self._refuse(node, f'Kernel argument "{target.id}" is immutable in the kernel. If you want to change its '
+            return self._refuse(node, f'Kernel argument "{target.id}" is immutable in the kernel. If you want to '
+                                      'change its '
                                 "value, please create a new variable.", f"copy = {target.id}")
         elif self._visible(target.id):
             if is_static:
@@ -314,7 +317,8 @@ class QuadrantsRewriter(Rewriter):
             made = self.generic_visit(node)
             return ast.copy_location(ast.Call(self._attribute("formatted", node), [made.func.value, *made.args],
                                               made.keywords), node)
-        hook = None if self.static_depth and callee is builtins.range else self.grammar.hook_of(self.grammar.calls, callee)
+        is_pythons = self.static_depth and callee is builtins.range
+        hook = None if is_pythons else self.grammar.hook_of(self.grammar.calls, callee)
         made = self.generic_visit(node)
         if hook:
             made.func = self._attribute(hook, node.func)

@@ -22,8 +22,8 @@ from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.task import LoopConfig, Program, blocks_for, program
 from dsl.span import here
 
-bound, guard, surely, unless, use, returned = (control.bound, control.guard, control.surely, control.unless, control.use,
-                                               control.returned)
+bound, guard, surely = control.bound, control.guard, control.surely
+unless, use, returned = control.unless, control.use, control.returned
 
 
 def refuse(message: str, fix: str, kind: str):
@@ -45,7 +45,8 @@ def declare(value: object, name: str) -> object:
         return None
     if type(value).__module__ == "numpy" and getattr(value, "shape", ()) != ():
         raise QuadrantsTypeError.at("Only 0-dimensional numpy array can be used to initialize a scalar expression",
-                                    fix="qd.Matrix(array) makes a matrix of it, a qd.types.ndarray() argument brings it")
+                                    fix="qd.Matrix(array) makes a matrix of it, a qd.types.ndarray() argument brings "
+                                        "it")
     return [declare(part, name) for part in value] if type(value) is list else value
 
 
@@ -247,7 +248,8 @@ def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets
             state = body(value, *state)
             flags = stop(*state) if stop is not None else ()
             if any(map(is_dynamic, flags)):
-                raise QuadrantsSyntaxError.at("You are trying to `break` a static `for` loop, but the `break` statement is inside "
+                raise QuadrantsSyntaxError.at("You are trying to `break` a static `for` loop, but the `break` "
+                                              "statement is inside "
                                               "a non-static `if`.", fix="decide by qd.static(...)")
             if any(flags):
                 break
@@ -262,13 +264,15 @@ def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets
     if config.serialize:
         return _serial(current, domain, body, state, names, stop)
     if stop is not None:
-        raise QuadrantsSyntaxError.at("Cannot break in the outermost loop", fix="qd.loop_config(serialize=True) before it "
+        raise QuadrantsSyntaxError.at("Cannot break in the outermost "
+                                      "loop", fix="qd.loop_config(serialize=True) before it "
                                       "makes it serial")
     _parallel(current, domain, lambda k: body(k, *state), config)
     return state
 
 
-def _serial(current: Program, domain: Domain, body: Callable, state: tuple, names: tuple, stop: Callable | None) -> tuple:
+def _serial(current: Program, domain: Domain, body: Callable, state: tuple, names: tuple,
+            stop: Callable | None) -> tuple:
     count = domain.count()
 
     def trip(k, *inner):

@@ -57,7 +57,8 @@ class Domain:
     def check_targets(self, targets: int) -> None:
         wanted = 1 if self.is_grouped or self.is_scalar else len(self.bounds)
         if targets != wanted:
-            raise QuadrantsSyntaxError.at("Ndrange for loop with number of the loop variables not equal to the dimension of "
+            raise QuadrantsSyntaxError.at("Ndrange for loop with number of the loop variables not equal to the "
+                                          "dimension of "
                                           f"the ndrange is not supported: {targets} and {wanted}",
                                           fix="name one for each axis, or use qd.grouped")
 
@@ -119,7 +120,8 @@ class Domain:
         ranges = [range(*self.bounds[axis]) for axis in self.order]
         for values in itertools.product(*ranges):
             placed = [value for _, value in sorted(zip(self.order, values))]
-            yield Vector(placed) if self.is_grouped else placed[0] if self.is_scalar or len(placed) == 1 else tuple(placed)
+            one = self.is_scalar or len(placed) == 1
+            yield Vector(placed) if self.is_grouped else placed[0] if one else tuple(placed)
 
     __iter__ = static_items
 
@@ -145,7 +147,8 @@ def ndrange(*ranges, axes=None) -> Domain:
     for each in ranges:
         several = isinstance(each, (tuple, list)) or hasattr(each, "parts")
         if several and len(each) != 2:
-            raise QuadrantsSyntaxError.at("Every argument of ndrange should be a scalar or a tuple/list like (begin, end)")
+            raise QuadrantsSyntaxError.at("Every argument of ndrange should be a scalar or a tuple/list like (begin, "
+                                          "end)")
         bounds.append(tuple(map(_extent, each)) if several else (0, _extent(each)))
     return Domain(bounds, None if axes is None else _checked(tuple(axes), len(bounds)))
 
@@ -154,7 +157,8 @@ def _extent(value: object) -> object:
     """A bound of ndrange."""
     number = types.number(value_of(value))
     if number is None or number.is_float:
-        raise QuadrantsTypeError.at("Every argument of ndrange should be an integer scalar or a tuple/list of (int, int).",
+        raise QuadrantsTypeError.at("Every argument of ndrange should be an integer scalar or a tuple/list of (int, "
+                                    "int).",
                                     fix="convert it: `int(x)`")
     return _bound(value)
 

@@ -53,7 +53,7 @@ class Specialised:
 
 
 def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
-    """A function that reads what a kernel left in its scratch memory: (element type, offset in bytes) each, in order."""
+    """A function that reads what a kernel left in its scratch memory; `results` are (element type, offset in bytes)."""
     first = results[0][1]
     form = struct.Struct("<" + "".join(f"{runtime.format_of(dtype)}{8 - dtype.bytes}x" for dtype, _ in results))
     if scratch.device.kind == "emulator":                       # its memory is the host's
@@ -176,7 +176,8 @@ class Kernel(Function):
         if isinstance(wanted, tuple):
             values = value if isinstance(value, tuple) else (value,)
             if len(values) != len(wanted):
-                raise QuadrantsCompilationError.at(f"the kernel returns {len(values)} values, and {len(wanted)} are annotated",
+                raise QuadrantsCompilationError.at(f"the kernel returns {len(values)} values, and {len(wanted)} are "
+                                                   "annotated",
                                                    place=self.place())
             parts = list(zip(values, wanted))
         numbers, makers = [], []

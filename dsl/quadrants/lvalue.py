@@ -73,7 +73,7 @@ class Element(Lvalue):
 
 
 class Storage:
-    """Memory of `count` numbers for a variable: in registers of the task that has it, or in the kernel's scratch memory.
+    """Memory of `count` numbers for a variable: registers of the task that has it, or the kernel's scratch memory.
 
     `task` is the task that has it, None once it lies in scratch memory.
     """

@@ -13,7 +13,8 @@ from dsl.quadrants import dtypes as _dtypes
 from dsl.quadrants.annotations import matrix as _matrix, vector as _vector
 from dsl.quadrants.errors import QuadrantsTypeError
 from dsl.quadrants.matrix import Matrix
-from dsl.quadrants.ops import (_mapped, acos, asin, atan2, cast, ceil, cos, exp, floor, log, max, min, pow, round,  # noqa: F401
+from dsl.quadrants.ops import (_mapped, acos, asin, atan2, cast, ceil, cos, exp, floor, log, max, min,  # noqa: F401
+                               pow, round,
                                select, sin, sqrt, tan, tanh)
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
@@ -88,7 +89,8 @@ def _of_bits(name: str, function):
     def number(value):
         found = _dtypes.number(value)
         if found is None or found.is_float:
-            raise QuadrantsTypeError.at(f"'{name}' takes integral inputs only, however '{_dtypes.name_of(value)}' is provided")
+            raise QuadrantsTypeError.at(f"'{name}' takes integral inputs only, however '{_dtypes.name_of(value)}' is "
+                                        "provided")
         return function(found)
     return lambda x: _mapped(number, x)
 

@@ -1,7 +1,7 @@
 """Vectors and matrices: numbers in one or two dimensions, computed element by element.
 
-A matrix value holds its numbers; a matrix variable, field element or array element holds their places, so that it can be
-assigned, as a whole or by element, and indexed at run time.
+A matrix value holds its numbers; a matrix variable, field element or array element holds their places, so that it can
+be assigned, as a whole or by element, and indexed at run time.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ class Matrix:
         entries = [value_of(entry) for entry in _entries_like(self, value)]
         for place, entry in zip(self.entries, entries):
             if not isinstance(place, Lvalue):
-                raise QuadrantsSyntaxError.at("a vector or matrix value cannot be assigned", fix="assign it to a variable "
+                raise QuadrantsSyntaxError.at("a vector or matrix value cannot be "
+                                              "assigned", fix="assign it to a variable "
                                               "first")
             place.store(entry)
 

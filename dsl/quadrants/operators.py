@@ -11,8 +11,11 @@ _UNARY = ("neg", "pos", "invert", "abs")
 
 
 def define(cls: type, binary: Callable, reflected: Callable, unary: Callable) -> None:
-    """Give `cls` its operators. `binary(python, self, other)` and `reflected(python, self, other)` get Python's operator
-    as a function of the operands in the order they are written, `unary(python, self)` one of the operand."""
+    """Give `cls` its operators.
+
+    `binary(python, self, other)` and `reflected(python, self, other)` get Python's operator as a function of the
+    operands in the order they are written, `unary(python, self)` one of the operand.
+    """
     for name in (*_BINARY, *_COMPARING):
         python = getattr(operator, f"__{name}__")
         setattr(cls, f"__{name}__", lambda self, other, python=python: binary(python, self, other))

@@ -130,16 +130,19 @@ def _elementary(name: str):
 
 
 sqrt = _unary("sqrt", math.sqrt, _intrinsic("sqrt"))
-rsqrt = _unary("rsqrt", lambda x: 1 / math.sqrt(x), lambda value: operate("truediv", type(value)(1.0), _intrinsic("sqrt")(value)))
+rsqrt = _unary("rsqrt", lambda x: 1 / math.sqrt(x),
+               lambda value: operate("truediv", type(value)(1.0), _intrinsic("sqrt")(value)))
 sin, cos, tan, asin, acos, tanh, exp, log = (
-    _unary(name, getattr(math, name), _elementary(name)) for name in ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log"))
+    _unary(name, getattr(math, name), _elementary(name))
+    for name in ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log"))
 
 
 def _rounding(name: str, python: Callable, intrinsic: str):
     def function(x, dtype=None):
         def one(value):
             if _is_traced(value) and not value.is_float:
-                raise QuadrantsTypeError.at(f"'{name}' takes real inputs only, however '{types.name_of(value)}' is provided",
+                raise QuadrantsTypeError.at(f"'{name}' takes real inputs only, however '{types.name_of(value)}' is "
+                                            "provided",
                                             fix="it is an integer already")
             made = _intrinsic(intrinsic)(value) if _is_traced(value) else python(value)
             return made if dtype is None else cast(made, dtype)

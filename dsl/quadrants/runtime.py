@@ -44,19 +44,21 @@ class Config:
 
 
 # What only tells the real package how to compile or log.
-_IGNORED = {"advanced_optimization", "cfg_optimization", "check_out_of_bound", "cpu_max_num_threads", "cuda_stack_limit",
-            "debug_dump_path", "default_gpu_block_dim", "default_cpu_block_dim", "device_memory_GB",
-            "device_memory_fraction", "dynamic_index", "enable_fallback", "flatten_if", "gdb_trigger", "kernel_profiler",
-            "log_level", "make_block_local", "make_thread_local", "offline_cache_file_path", "opt_level",
-            "print_accessor_ir", "print_benchmark_stat", "print_ir", "print_kernel_llvm_ir", "print_kernel_asm",
-            "print_preprocessed_ir", "print_struct_llvm_ir", "raise_on_templated_floats", "require_version",
-            "real_matrix_scalarize", "saturating_grid_dim", "simplify_before_lower_access", "timeline", "use_llvm",
-            "verbose", "verbose_kernel_launches", "verbose_kernel_times", "demote_dense_struct_fors",
-            "lower_access", "move_loop_invariant_outside_if", "cache_loop_invariant_global_vars", "ir_dump", "force_scalarize_matrix",
-            "half2_vectorization", "ad_stack_size", "default_ad_stack_size", "ad_stack_experimental_enabled",
-            "demote_no_access_mesh_fors", "experimental_auto_mesh_local", "auto_mesh_local_default_occupacy",
-            "num_compile_threads", "vk_api_version", "src_ll_cache", "packed", "detect_read_only", "optimize_mesh_reordered_mapping",
-            "max_block_dim", "lazy_grad", "quant_opt_atomic_demotion", "quant_opt_store_fusion", "compile_time_check"}
+_IGNORED = {"ad_stack_experimental_enabled", "ad_stack_size", "advanced_optimization",
+            "auto_mesh_local_default_occupacy", "cache_loop_invariant_global_vars", "cfg_optimization",
+            "check_out_of_bound", "compile_time_check", "cpu_max_num_threads", "cuda_stack_limit", "debug_dump_path",
+            "default_ad_stack_size", "default_cpu_block_dim", "default_gpu_block_dim", "demote_dense_struct_fors",
+            "demote_no_access_mesh_fors", "detect_read_only", "device_memory_GB", "device_memory_fraction",
+            "dynamic_index", "enable_fallback", "experimental_auto_mesh_local", "flatten_if",
+            "force_scalarize_matrix", "gdb_trigger", "half2_vectorization", "ir_dump", "kernel_profiler", "lazy_grad",
+            "log_level", "lower_access", "make_block_local", "make_thread_local", "max_block_dim",
+            "move_loop_invariant_outside_if", "num_compile_threads", "offline_cache_file_path", "opt_level",
+            "optimize_mesh_reordered_mapping", "packed", "print_accessor_ir", "print_benchmark_stat", "print_ir",
+            "print_kernel_asm", "print_kernel_llvm_ir", "print_preprocessed_ir", "print_struct_llvm_ir",
+            "quant_opt_atomic_demotion", "quant_opt_store_fusion", "raise_on_templated_floats",
+            "real_matrix_scalarize", "require_version", "saturating_grid_dim", "simplify_before_lower_access",
+            "src_ll_cache", "timeline", "use_llvm", "verbose", "verbose_kernel_launches", "verbose_kernel_times",
+            "vk_api_version"}
 
 
 class Runtime:
@@ -139,7 +141,8 @@ class Memory:
     def check(self) -> None:
         """Raise QuadrantsRuntimeError where qd.init or qd.reset has dropped this memory."""
         if self.generation != Runtime.generation:
-            raise QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called after it was made\n"
+            raise QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called after it was "
+                                        "made\n"
                                         "fix: make it again after qd.init()")
 
     def __del__(self):

@@ -1,6 +1,7 @@
 """Arrays of the host as arguments of a kernel on a GPU: copied there for the time of a call, and back.
 
-Source: Quadrants user guide, External arrays. On the emulator, and where a GPU reaches the host's memory, they stay where they lie.
+On the emulator, and where a GPU reaches the host's memory, they stay where they lie.
+Source: Quadrants user guide, External arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dsl.launch.device import DeviceError
 
 @contextlib.contextmanager
 def staged(device: Any, slots: Sequence, formats: str, storages: Sequence[tuple[int, int, str]]) -> Iterator[list]:
-    """The slots of a call with pointers into memory that `device` reaches; what a kernel wrote is copied back at the end.
+    """The slots of a call with pointers that `device` reaches; what a kernel wrote is copied back at the end.
 
     `formats` has a letter a slot, P for a pointer; `storages` are (address, bytes, name) of the arrays.
     """

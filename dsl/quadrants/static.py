@@ -18,12 +18,13 @@ _ALLOWED = (bool, int, float, range, list, tuple, enumerate, zip, map, filter, t
 
 
 def static(x, *more):
-    """`x`, which is known while compiling; several give a list. Raises QuadrantsCompilationError for a run-time value."""
+    """`x`, known while compiling; several give a list. Raises QuadrantsCompilationError for a run-time value."""
     if more:
         return [static(x), *map(static, more)]
     if isinstance(x, (Lvalue, Numeric)) and (isinstance(x, Lvalue) or is_dynamic(x)):
         raise QuadrantsCompilationError.at(
-            f"Input to qd.static must be compile-time constants or global pointers, instead of a run-time value of type "
+            "Input to qd.static must be compile-time constants or global pointers, instead of a run-time value of "
+            "type "
             f"{types.name_of(x) if isinstance(x, Numeric) else x.dtype}",
             fix="pass it as a qd.Template argument, or drop qd.static to decide at run time")
     if isinstance(x, Numeric):
@@ -33,15 +34,18 @@ def static(x, *more):
     if isinstance(x, _ALLOWED) or isinstance(x, (Indexed, Func, Matrix)) or type(x).__module__ == "numpy":
         return x
     if active():
-        raise QuadrantsCompilationError.at("Input to qd.static must be compile-time constants or global pointers, instead of "
-                                           f"{type(x).__name__}", fix="qd.static the number or condition that you take from it")
+        raise QuadrantsCompilationError.at("Input to qd.static must be compile-time constants or global pointers, "
+                                           "instead of "
+                                           f"{type(x).__name__}", fix="qd.static the number or condition that you "
+                                                                      "take from it")
     raise ValueError(f"Input to qd.static must be compile-time constants or global pointers, instead of {type(x)}")
 
 
 def static_assert(condition, message: str | None = None) -> None:
     """Raise, while compiling, where `condition` is false."""
     if isinstance(condition, Lvalue) or is_dynamic(condition):
-        raise QuadrantsTypeError.at("Static assert needs a condition known while compiling, and this is a run-time value",
+        raise QuadrantsTypeError.at("Static assert needs a condition known while compiling, and this is a run-time "
+                                    "value",
                                     fix="assert with debug=True checks at run time")
     if not condition:
         raise AssertionError(message or "static_assert failed")
@@ -54,7 +58,7 @@ def static_print(*arguments, sep: str = " ", end: str = "\n") -> None:
 
 def loop_config(*, block_dim: int | None = None, serialize: bool | None = None, parallelize: int | None = None,
                 bit_vectorize: bool | None = None, name: str | None = None, **unknown) -> None:
-    """Options of the next loop: `block_dim` threads a block, `serialize` for one thread. The others change no result."""
+    """Options of the next loop: threads a block, and whether one thread runs it. The others change no result."""
     if unknown:
         raise QuadrantsTypeError.at(f"loop_config() got an unexpected keyword argument '{next(iter(unknown))}'",
                                     fix="loop_config(block_dim=, serialize=, parallelize=, bit_vectorize=, name=)")

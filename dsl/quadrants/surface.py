@@ -8,8 +8,8 @@ from dsl.quadrants import expression, hooks, iterate, ops
 from dsl.quadrants.grammar import QuadrantsGrammar, QuadrantsRewriter
 from dsl.quadrants.static import static
 
-_BUILTINS = {builtins.range: "range_", builtins.min: "min", builtins.max: "max", builtins.abs: "abs", builtins.int: "int_",
-             builtins.float: "float_", builtins.bool: "bool_", builtins.print: "print_", builtins.pow: "pow",
+_BUILTINS = {builtins.range: "range_", builtins.min: "min", builtins.max: "max", builtins.abs: "abs", builtins.int:
+             "int_", builtins.float: "float_", builtins.bool: "bool_", builtins.print: "print_", builtins.pow: "pow",
              builtins.round: "round"}
 
 

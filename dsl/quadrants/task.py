@@ -1,10 +1,10 @@
 """A kernel as tasks: GPU kernels launched in order by one host function.
 
-A `for` at the kernel's outermost scope is a task of its own, with a thread an iteration; the statements between two such
-loops are one task of a single thread. All tasks stay open until the kernel is traced, because what an earlier one has to
-leave behind (a variable, the value of an expression) is only known when a later one asks for it: it then goes through the
-kernel's scratch memory. Values of the host function (arguments, field addresses) become parameters of the tasks that use
-them. A serial task without effects is left out.
+A `for` at the kernel's outermost scope is a task of its own, with a thread an iteration; the statements between two
+such loops are one task of a single thread. All tasks stay open until the kernel is traced, because what an earlier
+one has to leave behind (a variable, the value of an expression) is only known when a later one asks for it: it then
+goes through the kernel's scratch memory. Values of the host function (arguments, field addresses) become parameters
+of the tasks that use them. A serial task without effects is left out.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Task(trace.KernelTrace):
         return self._number(argument, value.type)
 
     def _handed_over(self, value: mlir.Value, owner: Task) -> mlir.Value:
-        """Through scratch memory: stored at the end of the task that computed it, loaded at the beginning of this one."""
+        """Through scratch memory: stored where the task that computed it ends, loaded where this one begins."""
         offset_bytes = self.program.reserve()
         stored = RawValue(value)
         with trace.within(owner, owner.body):
