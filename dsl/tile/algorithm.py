@@ -21,7 +21,7 @@ from dsl.core.value import select
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
-from dsl.tile.tensor import Tensor, element_iterator, require_boolean, static_size
+from dsl.tile.tensor import Tensor, element_iterator, recast_tensor, require_boolean, static_size
 from dsl.tile.vector import load_vector, store_vector
 
 _MAX_VECTOR_BYTES = 16
@@ -175,15 +175,26 @@ def _unwrapped(modes: tuple) -> Any:
 
 
 def basic_copy(src: Tensor, dst: Tensor) -> None:
-    """Copy element by element, converting to the element type of `dst`."""
+    """Copy the bits of each element: float 1.0 becomes the int 0x3f800000. Raises for elements of different widths."""
     _check_pair(src, dst, "basic_copy")
+    src = _bits_for(dst, src, "basic_copy")
     for i in range(static_size(src, "basic_copy")):
         element_iterator(dst, i).store(element_iterator(src, i).load())
 
 
+def _bits_for(dst: Tensor, src: Tensor, name: str) -> Tensor:
+    """`src` as elements of the type of `dst`. Raises DSLUserCodeTypeError where these are wider or narrower."""
+    a, b = src.element_type, dst.element_type
+    if a.width != b.width:
+        raise DSLUserCodeTypeError(f"{name} moves bits, and an element of the source has {a.width} ({a}), of the "
+                                   f"destination {b.width} ({b})", fix=f"convert: `dst.store(src.load().to({b}))`")
+    return src if a is b else recast_tensor(src, b)
+
+
 def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
-    """Copy the elements whose predicate is true; the others stay as they are."""
+    """Copy the bits of the elements whose predicate is true; the others stay as they are."""
     _check_pair(src, dst, "basic_copy_if")
+    src = _bits_for(dst, src, "basic_copy_if")
     require_boolean(pred)
     if lay.size(pred) != lay.size(src):
         raise DSLUserCodeError(f"basic_copy_if needs a predicate an element: pred is {text(pred.shape)}, the tensors "
@@ -200,9 +211,7 @@ def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
 def autovec_copy(src: Tensor, dst: Tensor) -> None:
     """Copy with the widest vectors, up to 16 bytes, that are contiguous and aligned on both sides."""
     _check_pair(src, dst, "autovec_copy")
-    if src.element_type is not dst.element_type:
-        raise DSLUserCodeTypeError(f"autovec_copy moves bits, and the source holds {src.element_type}, the destination "
-                                   f"{dst.element_type}", fix="convert with basic_copy, or element by element")
+    src = _bits_for(dst, src, "autovec_copy")
     vector, rest = _common_vectors(src, dst)
     for coord in range(lay.size(rest)):
         start, end = (element_iterator(t, rest(coord)) for t in (src, dst))
