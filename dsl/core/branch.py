@@ -60,7 +60,7 @@ def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names
         warn_of_state(changes, "if")
     for side, arm in enumerate(arms):
         arm.scratch.end("scf.yield", [pair[side] for pair in joins.pairs])
-    called = [*((name.name, part) for name, part in zip(names, parts)), *((change.name, part) for change, part in slots)]
+    called = [(name.name, part) for name, part in zip(names, parts)] + [(change.name, part) for change, part in slots]
     made = mlir.op("scf.if", [left.type for left, _ in joins.pairs], [flag.ir()],
                    naming.attribute(called, len(joins.pairs)), regions=2)
     for side, arm in enumerate(arms):

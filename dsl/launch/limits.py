@@ -132,9 +132,12 @@ class DivergentCollective(DSLUserCodeError):
     """A barrier, shuffle or vote that provably not all of its threads reach."""
 
 
-def check_collectives(device_mlir: str, block: Sequence[int] | None = None) -> None:
-    """Raise DivergentCollective with the places of the collective and of the condition round it (lower.uniformity)."""
-    found = uniformity.check(device_mlir, block)
+def check_collectives(device_mlir: str, block: Sequence[int] | None = None, kernel: str | None = None) -> None:
+    """Raise DivergentCollective with the places of the collective and of the condition round it (lower.uniformity).
+
+    `block`: that of a launch of `kernel`, where the kernel's own is dynamic.
+    """
+    found = uniformity.check(device_mlir, block, kernel)
     if found is not None:
         raise DivergentCollective(found.message, fix=found.fix, id="DIVERGENT_COLLECTIVE", place=_whole(found.place),
                                   also=((_whole(found.condition), found.at_condition),))

@@ -6,12 +6,12 @@ from dsl.lower import cuda_text_names
 from dsl.lower.cuda_text_calls import Calls
 from dsl.lower.cuda_text_choices import as_expressions
 from dsl.lower.cuda_text_copies import in_order
-from dsl.lower.cuda_text_flow import Branch, Compute, Copies, Jump, Loop, is_pure, walk
-from dsl.lower.cuda_text_locals import Inlining, Sharing, reads, without_dead
+from dsl.lower.cuda_text_flow import Branch, Compute, Copies, Loop, is_pure, reads_all, walk
+from dsl.lower.cuda_text_locals import Inlining, Sharing, without_dead
 from dsl.lower.cuda_text_loops import counted, while_as_for
-from dsl.lower.cuda_text_memory import Memory
+from dsl.lower.cuda_text_memory import BYTES, Memory, element_of
 from dsl.lower.cuda_text_names import Namer
-from dsl.lower.cuda_text_values import RELATION, SUM, UNARY, Expressions, Unsupported, c_type
+from dsl.lower.cuda_text_values import RELATION, Expressions, Unsupported, c_type
 from dsl.lower.traced import Op, Value
 
 _INDENT = "  "
@@ -107,7 +107,7 @@ class Body:
         """Where each variable is read or set: for each occurrence the lists and places in them down to it."""
         for index, statement in enumerate(statements):
             here = (*path, (id(statements), index))
-            values = [leaf for value in reads(statement) for leaf in self.leaves(value)]
+            values = [leaf for value in reads_all(statement) for leaf in self.leaves(value)]
             if isinstance(statement, Compute):
                 if not self._stands(statement):
                     continue
@@ -118,8 +118,6 @@ class Body:
                 self._occurrences(statement.then, here, occurs)
                 self._occurrences(statement.orelse, here, occurs)
             elif isinstance(statement, Loop):
-                if statement.test is not None:
-                    values += self.leaves(statement.test)
                 values += [statement.variable] if statement.variable is not None else []
                 self._occurrences(statement.head, here, occurs)
                 self._occurrences(statement.body, here, occurs)
@@ -174,7 +172,7 @@ class Body:
         place = value.op.place if value.op is not None else self.kernel.place
         return f"{c_type(value.type, place)} {name}"
 
-    def _block(self, statements: list, depth: int, counter: Value | None = None) -> list[str]:
+    def _block(self, statements: list, depth: int) -> list[str]:
         pad = _INDENT * depth
         lines: list[str] = []
         homes = self.homes.get(id(statements), {})
@@ -232,13 +230,12 @@ class Body:
         if not isinstance(count, int):
             raise Unsupported("a local array of dynamic size", op.place)
         wanted = self.memory.pointee(op.result)
-        from dsl.lower.cuda_text_memory import _BYTES, element_of
         scalar, times = element_of(element)
-        size_bytes = count * times * _BYTES.get(scalar, 1)
-        if size_bytes % _BYTES[wanted]:
+        size_bytes = count * times * BYTES.get(scalar, 1)
+        if size_bytes % BYTES[wanted]:
             wanted = self.memory.pointees[op.result] = "i8"
         aligned = f"__align__({op.attributes.get('alignment', 8)}) "
-        return f"{aligned}{c_type(wanted)} {self.write.names[op.result]}[{size_bytes // _BYTES[wanted]}];"
+        return f"{aligned}{c_type(wanted)} {self.write.names[op.result]}[{size_bytes // BYTES[wanted]}];"
 
     def _copies(self, statement: Copies, own: list[Value]) -> tuple[list[str], set[Value]]:
         lines, introduced = [], set()
@@ -377,5 +374,3 @@ def _product(size: tuple) -> int:
         total *= extent
     return total
 
-
-_USED = (SUM, UNARY)

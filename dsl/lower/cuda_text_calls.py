@@ -102,7 +102,8 @@ class Calls:
         bound = 0 if kind == "up" else 31
         width = 32 - (number >> 8) if isinstance(number, int) else 0
         if number is not None and number & 0xFF == bound and width > 0 and width & (width - 1) == 0 and width <= 32:
-            parts = [self._mask(mask, write), write.text(value), write.text(lane), *([str(width)] if width != 32 else [])]
+            parts = [self._mask(mask, write), write.text(value), write.text(lane)]
+            parts += [str(width)] if width != 32 else []
             return f"{_SHUFFLES[kind]}({', '.join(parts)})", ATOM
         letter = "f" if op.result.type == "f32" else "r"
         return self._helper(f"shfl_sync_{kind}", f"shfl.sync.{kind}.b32 $0, $1, $2, $3, $4;",
@@ -195,7 +196,8 @@ class Calls:
         modifiers = [part for part in rest if part not in ("f", "d", "f32", "f64")]
         if word in ("fmax", "fmin") and not modifiers:
             return f"{word}f({', '.join(operands)})" if suffix == "f32" else f"{word}({', '.join(operands)})", ATOM
-        if word in ("add", "mul", "div", "sqrt", "rcp", "fma") and modifiers in [[m] for m in _ROUNDED] and suffix == "f32":
+        is_rounded = len(modifiers) == 1 and modifiers[0] in _ROUNDED and suffix == "f32"
+        if word in ("add", "mul", "div", "sqrt", "rcp", "fma") and is_rounded:
             return f"__{'f' if word != 'fma' else ''}{word}_{_ROUNDED[modifiers[0]]}({', '.join(operands)})", ATOM
         if word in ("ff", "ff2f16x2", "f16x2", "e4m3x2", "e5m2x2") or type_ not in ("f32", "f64"):
             return self._fp8(op, operands)
@@ -206,15 +208,15 @@ class Calls:
         text = ".".join([mnemonic, *modifiers, suffix])
         letter = "d" if suffix == "f64" else "f"
         places = ", ".join(f"${k}" for k in range(len(operands) + 1))
-        return self._helper(text.replace(".", "_"), f"{text} {places};", [("=", letter), *[("", letter)] * len(operands)],
-                            type_, operands, False)
+        kinds = [("=", letter), *[("", letter)] * len(operands)]
+        return self._helper(text.replace(".", "_"), f"{text} {places};", kinds, type_, operands, False)
 
     def _fp8(self, op: Op, operands: list[str]) -> tuple[str, int]:
         found = re.match(r"nvvm\.ff\.to\.(e4m3x2|e5m2x2)\.rn$", op.callee)
         if not found:
             raise Unsupported(op.callee, op.place)
-        return self._helper(found[1], f"cvt.rn.satfinite.{found[1]}.f32 $0, $1, $2;", [("=", "h"), ("", "f"), ("", "f")],
-                            "i16", operands, False)
+        kinds = [("=", "h"), ("", "f"), ("", "f")]
+        return self._helper(found[1], f"cvt.rn.satfinite.{found[1]}.f32 $0, $1, $2;", kinds, "i16", operands, False)
 
     # --- PTX ---
 
@@ -260,8 +262,9 @@ class Calls:
         tail += ' : "memory"' if volatile else ""
         name = re.sub(r"\W", "_", name)
         taken = {known: definition for definition, known in self.helpers.items()}
-        body = (f"({', '.join(parameters)}) {{\n  {result} r;\n  asm{' volatile' if volatile else ''}(\"{_escaped(text)}\""
-                f" : \"={kinds[0][1]}\"(r){tail});\n  return r;\n}}\n")
+        word = "asm volatile" if volatile else "asm"
+        body = (f"({', '.join(parameters)}) {{\n  {result} r;\n  {word}(\"{_escaped(text)}\" : \"={kinds[0][1]}\"(r){tail});\n"
+                "  return r;\n}\n")
         chosen, number = name, 1
         while chosen in taken and taken[chosen] != f"static __device__ __forceinline__ {result} {chosen}{body}":
             number += 1

@@ -14,7 +14,8 @@ def in_order(pairs: list[tuple[Value, Value]], of: Callable[[Value], Value],
     Where there is none, (target, source, stand-in) says to keep a source in a variable of its own, the stand-in, which
     is the source from then on.
     """
-    waiting = [(target, source) for target, source in pairs if leaves(source) != (source,) or of(source) is not of(target)]
+    waiting = [(target, source) for target, source in pairs
+               if leaves(source) != (source,) or of(source) is not of(target)]
     kept: set[Value] = set()
 
     def read(source: Value) -> set[Value]:

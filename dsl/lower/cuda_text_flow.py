@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from dsl.lower.cuda_text_ranges import Ranges
 from dsl.lower.traced import Block, Op, Value
-from dsl.span import Span
 
 FLAGS = ("__dsl_broke", "__dsl_continued", "__dsl_returned")
 _PURE = ("arith.", "math.", "vector.", "ub.")
@@ -30,7 +30,7 @@ _PURE_CALLS = ("fma", "fabs", "sqrt", "floor", "ceil", "trunc", "round", "rint",
 
 
 def is_pure(op: Op) -> bool:
-    """Whether an op only computes: it may be left out, or computed where its value is used. A load counts as one here."""
+    """Whether an op only computes: it may be left out, or computed where its value is used. A load counts as one."""
     if op.name == "llvm.call_intrinsic":
         return op.callee.startswith(_PURE_CALLS)
     return op.name.startswith(_PURE) or op.name in _PURE_LLVM
@@ -52,7 +52,7 @@ class Copies:
 
 @dataclass
 class Branch:
-    """`if`; `joined`: for each value that its arms agree on, the variable. `is_expression`: no statement of the author."""
+    """`if`; `joined`: the variable of each value in which its arms meet."""
 
     condition: Value
     then: list
@@ -63,7 +63,7 @@ class Branch:
 
 @dataclass
 class Loop:
-    """`variable` counts from `start` by `step` to before `stop` (an scf.for), or `test` decides after its statements."""
+    """`variable` counts (`bounds`: start, stop and step), or `test` decides, after the statements of `head`."""
 
     op: Op
     body: list
@@ -140,6 +140,7 @@ class Flow:
     def __init__(self, kernel: Op):
         self.kernel = kernel
         self.loops: list[_Around] = []
+        self.ranges = Ranges()
         self.returns = False                         # whether the jump being looked for is that of a `return`
 
     def statements(self) -> list:
@@ -169,6 +170,8 @@ class Flow:
 
     def _op(self, op: Op, env: dict, out: list) -> None:
         folded = _folded(op, env)
+        if folded is None and self._is_surely_false(op, env):
+            folded = _bool(False, op)
         if folded is not None:
             env[op.result] = folded
             return
@@ -180,6 +183,14 @@ class Flow:
             return
         made.blocks = op.blocks
         out.append(Compute(made))
+
+    def _is_surely_false(self, op: Op, env: dict) -> bool:
+        """Whether an op asks if two numbers that are not negative differ in their signs, as `//` and `%` do."""
+        if op.name != "arith.cmpi" or op.attributes["predicate"] != 2 or \
+                constant_of(_resolve(env, op.operands[1])) != 0:
+            return False
+        signs = _resolve(env, op.operands[0])
+        return signs.op is not None and signs.op.name == "arith.xori" and self.ranges.is_natural(signs)
 
     def _if(self, op: Op, env: dict, out: list, frames: list[_Frame]) -> bool:
         """Emit an scf.if; whether nothing gets past it."""
@@ -252,6 +263,8 @@ class Flow:
         names = op.attributes.get("dsl.names", "").split(",")
         counter = Op("counter", [], [body.arguments[0].type],
                      {"name": names[len(op.results)] if len(names) > len(op.results) else ""}, op.place).result
+        if isinstance(step := constant_of(bounds[2]), int) and step > 0:
+            self.ranges.sources[counter] = list(bounds[:2])
         inner = dict(env)
         inner.update(zip(body.arguments, [counter, *variables]))
         statements: list = []
@@ -285,7 +298,7 @@ class Flow:
                 env[op.results[index]] = _bool(False, op)
 
     def _while_with(self, op: Op, env: dict, false: list[int], frames: list[_Frame]) -> tuple[Loop, _Around]:
-        """The loop, where the variables numbered `false` are that at every test; and what its ways back and out give."""
+        """The loop, where the variables numbered `false` are that at every test; what its ways back and out give."""
         before, after = op.blocks
         variables = self._variables(op, op.operands, names_of(op))
         inner = dict(env)
@@ -328,8 +341,9 @@ class Flow:
         knows = any(flags) or any(constant_of(value) is True and _is_flag(key) for key, value in env.items())
         if not knows:
             return None
-        self.returns = any(constant_of(value) is True and name.startswith(FLAGS[2]) for name, value in zip(names_of(op), values)) \
-            or any(constant_of(value) is True and _is_flag(key, FLAGS[2]) for key, value in env.items())
+        set_here = [name for name, value in zip(names_of(op), values) if constant_of(value) is True]
+        self.returns = any(name.startswith(FLAGS[2]) for name in set_here) or \
+            any(constant_of(value) is True and _is_flag(key, FLAGS[2]) for key, value in env.items())
         env = dict(env)
         env.update(zip(op.results, values))
         return self._follow(frames, env, set(), len(self.loops))

@@ -1,15 +1,15 @@
 """Which values of a kernel become C++ variables: what is dead, what is written where it is used, what shares a name.
 
-A value used once and without side effects is written where it is used; a load only where nothing is written to memory in
-between, and nothing moves into a loop. Values that meet (in an `if`, from trip to trip) share one variable where they are
-never needed at the same time, so that `x = x + 1` is one variable again.
+A value used once and without side effects is written where it is used; a load only where nothing is written to memory
+in between, and nothing moves into a loop. Values that meet (in an `if`, from trip to trip) share one variable where they
+are never needed at the same time, so that `x = x + 1` is one variable again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dsl.lower.cuda_text_flow import Branch, Compute, Copies, Jump, Loop, is_pure, walk
+from dsl.lower.cuda_text_flow import Branch, Compute, Copies, Jump, Loop, is_pure, reads_all, walk
 from dsl.lower.traced import Op, Value
 
 # Written wherever they are used, however often.
@@ -106,19 +106,6 @@ def _is_nothing(value: Value) -> bool:
     return value.op is not None and value.op.name in ("llvm.mlir.poison", "llvm.mlir.undef")
 
 
-def reads(statement) -> list[Value]:
-    """The values a statement itself reads, without those inside its blocks."""
-    if isinstance(statement, Compute):
-        return statement.op.operands
-    if isinstance(statement, Copies):
-        return [source for _, source in statement.pairs]
-    if isinstance(statement, Branch):
-        return [statement.condition]
-    if isinstance(statement, Loop):
-        return list(statement.bounds)
-    return []
-
-
 class Inlining:
     """Which computed values are written where they are used. `named`: those that become variables."""
 
@@ -146,7 +133,7 @@ class Inlining:
                     self.effects.append(at)
                     self._use(statement.op.operands, (at, loops, "effect"))
             elif isinstance(statement, Copies):
-                self._use(reads(statement), (at, loops, "copy"))
+                self._use(reads_all(statement), (at, loops, "copy"))
             elif isinstance(statement, Branch):
                 self._use([statement.condition], (at, loops, "test"))
                 self._number(statement.then, loops)
@@ -188,7 +175,8 @@ class Inlining:
             self.named.update(result for result in op.results if result in self.uses)
             return
         at, loops = self.places[value]
-        if len(uses) == 1 and not value.type.startswith("vector<") and self._may_move(op, at, loops, *uses[0]) or uses and self._is_cheap(op):
+        moves = len(uses) == 1 and not value.type.startswith("vector<") and self._may_move(op, at, loops, *uses[0])
+        if moves or uses and self._is_cheap(op):
             for use in uses:
                 self._use(op.operands, use)
             return
@@ -278,7 +266,7 @@ class Sharing:
         return found
 
     def _live(self, statements: list, after: int, exits: list[tuple[int, int]]) -> int:
-        """What is needed before `statements`, where `after` is needed after them; `exits`: at each loop's end, start."""
+        """What is needed before `statements`, where `after` is after them. `exits`: at each loop's end, start."""
         live = after
         for statement in reversed(statements):
             if isinstance(statement, Compute):
@@ -291,7 +279,7 @@ class Sharing:
                     self._set(target, live, source)
                 for target, _ in statement.pairs:
                     needed &= ~(1 << self.number[target])
-                live = needed | self._mask(reads(statement))
+                live = needed | self._mask(reads_all(statement))
             elif isinstance(statement, Branch):
                 live = self._live(statement.then, live, exits) | self._live(statement.orelse, live, exits) | \
                     self._mask([statement.condition])

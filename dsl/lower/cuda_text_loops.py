@@ -1,4 +1,4 @@
-"""Loops that count, as C's `for`: a `while` over the number of the trip, and trips that stand for start, stop and step."""
+"""Loops that count, as C's `for`: a `while` over the number of the trip, trips that stand for start, stop and step."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def _counting(loop: Loop, before: Copies, outside: dict[Value, int]) -> Value | 
 
 def _is_next(value: Value, variable: Value) -> bool:
     op = value.op
-    return op is not None and op.name == "arith.addi" and op.operands[0] is variable and constant_of(op.operands[1]) == 1
+    is_sum = op is not None and op.name == "arith.addi"
+    return is_sum and op.operands[0] is variable and constant_of(op.operands[1]) == 1
 
 
 def _is_made_outside(value: Value, loop: Loop) -> bool:
@@ -114,8 +115,8 @@ def _set_elsewhere(loop: Loop, variable: Value, backs: list[Copies]) -> bool:
 
 
 def counted(statements: list) -> list:
-    """`statements` with each loop over the numbers of trips, of which only start + number * step is used, as a loop over
-    that. As in C, the last sum must not leave the type."""
+    """`statements` with each loop over the numbers of trips, of which only start + number * step is used, as a loop
+    over that. As in C, the last sum must not leave the type."""
     for statement in walk(statements):
         if isinstance(statement, Loop) and statement.variable is not None:
             _count_by_step(statement)

@@ -13,7 +13,7 @@ from dsl.lower.traced import Op, Value
 REGION = "__dynamic_shmem__0"
 _ARRAY = re.compile(r"!llvm\.array<(\d+) x (.*)>$")
 _DYNAMIC = -2147483648
-_BYTES = {"i1": 1, "i8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "f32": 4, "i64": 8, "f64": 8}
+BYTES = {"i1": 1, "i8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "f32": 4, "i64": 8, "f64": 8}
 
 
 def element_of(type_: str) -> tuple[str, int]:
@@ -150,7 +150,8 @@ class Memory:
             text, binds, has = self.pointer(base, write)
             return text, binds, has
         text = self.typed(base, type_, write)
-        return (f"{text} - {index[1:]}" if re.fullmatch(r"-\d+", index) else f"{text} + {self._added(index)}"), SUM, type_
+        is_back = re.fullmatch(r"-\d+", index)
+        return (f"{text} - {index[1:]}" if is_back else f"{text} + {self._added(index)}"), SUM, type_
 
     def _added(self, index: str) -> str:
         return f"({index})" if re.search(r"[?<>=&|^]", index) else index
@@ -199,7 +200,7 @@ class Memory:
             return [self._scalar(pointer, scalar, write)]
         count = found[0]
         base = self.typed(pointer, scalar, write)
-        if alignment >= count * _BYTES[scalar] and c_type(type_) in _ALIGNED:
+        if alignment >= count * BYTES[scalar] and c_type(type_) in _ALIGNED:
             return [f"*({c_type(type_)}*){base if base[0] == '(' or base.isidentifier() else f'({base})'}"]
         return [self._scalar(pointer, scalar, write, index) for index in range(count)]
 

@@ -14,12 +14,15 @@ import re
 from dsl.lower.cuda_text_flow import Compute, walk
 from dsl.lower.traced import Value
 
-RESERVED = frozenset("""alignas alignof and asm auto bool break case catch char class const constexpr continue default
-delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new not
-operator or private protected public register return short signed sizeof static struct switch template this throw true try
-typedef typename union unsigned using virtual void volatile while xor threadIdx blockIdx blockDim gridDim warpSize min max
-abs exp log sin cos pow sqrt floor ceil round trunc fma isnan isinf printf floordiv bits_as Vector float2 float4 int2 int4
-half main std signbit clock y0 y1 j0 j1 yn jn gamma index rint fmin fmax div""".split())
+RESERVED = frozenset("""
+alignas alignof and asm auto bool break case catch char class const constexpr continue default delete do
+double else enum explicit export extern false float for friend goto if inline int long mutable namespace new
+not operator or private protected public register return short signed sizeof static struct switch template
+this throw true try typedef typename union unsigned using virtual void volatile while xor threadIdx blockIdx
+blockDim gridDim warpSize min max abs exp log sin cos pow sqrt floor ceil round trunc fma isnan isinf printf
+floordiv bits_as Vector float2 float4 int2 int4 half main std signbit clock y0 y1 j0 j1 yn jn gamma index rint
+fmin fmax div
+""".split())
 
 
 def of_values(statements: list) -> dict[Value, str]:
@@ -78,7 +81,7 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
 
 @functools.lru_cache(maxsize=64)
 def counters(file: str) -> dict[tuple[int, int], str]:
-    """The loop variable of each `for`, by where its range starts; of several variables of one `for`, where each stands."""
+    """The loop variable of each `for`, by where its range starts; of several of one `for`, where each stands."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):

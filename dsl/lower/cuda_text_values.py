@@ -33,7 +33,6 @@ _COMPARE = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _FLOAT_COMPARE = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 _NEGATED_COMPARE = {9: "<=", 10: "<", 11: ">=", 12: ">"}           # ugt is not <=, and so on
 _EXTREMES = {"arith.minsi": "min", "arith.maxsi": "max", "arith.minnumf": "min", "arith.maxnumf": "max"}
-_COMMUTES = {"+", "*", "&", "|", "^", "&&", "||"}
 
 
 class Unsupported(Exception):
@@ -171,13 +170,14 @@ class Expressions:
         parts = []
         for side in (a, b):
             text, has = self.of(side)
-            parts.append(f"({text})" if has < binds or has == OR and binds == AND or has == AND and binds == OR else text)
+            parts.append(f"({text})" if has < binds or {has, binds} == {AND, OR} else text)
         return f" {sign} ".join(parts), binds
 
     def negated(self, value: Value) -> tuple[str, int]:
         """`!value`."""
         op = value.op
-        if value not in self.names and op is not None and op.name == "arith.xori" and constant_of(op.operands[1]) is True:
+        is_negation = op is not None and op.name == "arith.xori" and constant_of(op.operands[1]) is True
+        if value not in self.names and is_negation:
             return self.of(op.operands[0])
         return f"!{self.text(value, UNARY)}", UNARY
 
@@ -185,8 +185,9 @@ class Expressions:
         sign, binds = _INFIX[op.name]
         a, b = op.operands
         type_ = op.result.type
-        if op.name == "arith.addi" and isinstance(constant_of(b), int) and constant_of(b) < 0 and constant_of(b) > -2**31:
-            return f"{self.text(a, SUM)} - {-constant_of(b)}{'LL' if type_ == 'i64' else ''}", SUM
+        number = constant_of(b)
+        if op.name == "arith.addi" and isinstance(number, int) and -2**31 < number < 0:
+            return f"{self.text(a, SUM)} - {-number}{'LL' if type_ == 'i64' else ''}", SUM
         if op.name in ("arith.addi", "arith.subi", "arith.muli") and type_ in _UNSIGNED and self.ranges.may_wrap(op):
             return self._wrapping(op, sign, binds)
         if op.name == "arith.subi" and constant_of(a) == 0:

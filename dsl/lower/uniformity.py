@@ -1,9 +1,9 @@
 """Divergence: collectives that provably not all of their threads reach.
 
 A barrier of the block needs every thread of it, a shuffle every lane of its mask. Where the condition round one is
-known in each thread (it compares thread or lane numbers with constants, or with what is the same in the whole block) and
-only some of the threads get in, the program is wrong whatever its data: `check` finds that. What depends on data is left to
-the device that runs it. Needs the block's size: from the kernel's `nvvm.reqntid`, or from a launch.
+known in each thread (it compares thread or lane numbers with constants, or with what is the same in the whole block)
+and only some of the threads get in, the program is wrong whatever its data: `check` finds that. What depends on data is
+left to the device that runs it. Needs the block's size: from the kernel's `nvvm.reqntid`, or from a launch.
 
 What may be meant stays allowed: whole warps at a collective of theirs, threads that meet at another barrier of the same
 number meanwhile, a count that the threads that come make up.  PTX ISA: barrier, bar.warp.sync, shfl.sync, vote.sync.
@@ -53,15 +53,18 @@ class _Site:
     condition: tuple[Span | None, str]
 
 
-def check(mlir_text: str, block: Sequence[int] | None = None) -> Finding | None:
+def check(mlir_text: str, block: Sequence[int] | None = None, name: str | None = None) -> Finding | None:
     """The first collective of a traced device module that provably diverges, or None.
 
-    `block` is the size in x, y and z of kernels that do not say it themselves; they are left out without it.
+    Kernels that do not say the size of their block are left out. `block` is the size, in x, y and z, of the kernel
+    `name`, where only its launch knows it; that kernel alone is looked at then.
     """
     if not _INSIDE.search(mlir_text):
         return None
     for kernel in traced.read(mlir_text).kernels:
-        size = kernel.attributes.get("nvvm.reqntid", block)
+        size = kernel.attributes.get("nvvm.reqntid")
+        if name is not None:
+            size = block if kernel.attributes["sym_name"] == name and size is None else None
         if size is not None and (found := _of_kernel(kernel, tuple(size))) is not None:
             return found
     return None

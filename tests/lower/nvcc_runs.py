@@ -45,22 +45,23 @@ def compiled(text: str, arch: str) -> str:
     with tempfile.TemporaryDirectory(prefix="nvcc-") as folder:
         file = Path(folder, "kernels.cu")
         file.write_text(text)
-        done = subprocess.run(["nvcc", f"-arch={arch}", "-std=c++17", "--ptx", "-o", "kernels.ptx", str(file)], cwd=folder,
-                              capture_output=True, text=True, timeout=300)
+        command = ["nvcc", f"-arch={arch}", "-std=c++17", "--ptx", "-o", "kernels.ptx", str(file)]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
         if done.returncode:
             raise Refused(done.stderr.strip() + "\n" + text)
         return Path(folder, "kernels.ptx").read_text()
 
 
 def many(texts: list[str], arch: str) -> list[str]:
-    """The PTX of each of many texts, which nvcc gets as one: each in a namespace, its kernels under names of their own."""
+    """The PTX of each of many texts, which nvcc gets as one: each in a namespace, its kernels under own names."""
     includes, parts = dict.fromkeys(re.findall(r"^#include .*$", "\n".join(texts), re.MULTILINE)), []
     for number, text in enumerate(texts):
         body = re.sub(r"^#include .*\n", "", text, flags=re.MULTILINE)
-        body = re.sub(r"^(extern \"C\" __global__ .*?)(\w+)\(", rf"\1\2__{number}(", body, flags=re.MULTILINE)
+        body = re.sub(r"^(extern \"C\" __global__ void(?: __launch_bounds__\(\d+\))? \w+)\(", rf"\1__{number}(", body,
+                      flags=re.MULTILINE)
         parts.append(f"namespace text_{number} {{\n{body}}}\n")
     ptx = compiled("\n".join([*includes, *parts]), arch)
-    pieces = re.split(r"(?m)^(?=\s*\.visible \.entry |\.weak \.entry )", ptx)
+    pieces = re.split(r"(?m)^(?=\.visible \.entry )", ptx)
     made = ["" for _ in texts]
     for piece in pieces[1:]:
         end = re.search(r"(?m)^}$", piece).end()
@@ -71,16 +72,21 @@ def many(texts: list[str], arch: str) -> list[str]:
 
 
 _ours = compiling._compile
-_printed: dict[tuple[str, str], str | Exception] = {}      # (device module, architecture) -> its text, or why it has none
+_printed: dict[tuple[str, str], str | Exception] = {}      # (device module, architecture) -> its text, or why not
 _made: dict[tuple[str, str], str | Exception] = {}         # the same -> its PTX
+
+
+def _key(source: tuple) -> tuple[str, str]:
+    """A device module wherever its program lies, and its architecture."""
+    return compiling._PLACES.sub("", source[1]), source[2]
 
 
 def _recording(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     """Our own `_compile`, printing what it compiles."""
-    key = source[1], source[2]
-    if key[0] and key not in _printed:
+    key = _key(source)
+    if source[1] and key not in _printed:
         try:
-            _printed[key] = to_cuda(key[0])
+            _printed[key] = to_cuda(source[1])
         except Unsupported as error:
             _printed[key] = error
     return _ours(host_mlir, source)
@@ -90,7 +96,7 @@ def _theirs(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     """`_compile` with nvcc's PTX of the printed kernels."""
     llvm, ptx, host = _ours(host_mlir, source)
     if source[1]:
-        ptx = _made[source[1], source[2]]
+        ptx = _made[_key(source)]
         if isinstance(ptx, Exception):
             raise ptx
     return llvm, ptx, host

@@ -31,7 +31,8 @@ TIRX = "import tvm\nfrom tvm.script import tirx as T\n\n{block}"
 def pairs() -> list[tuple[str, str]]:
     """(program, the CUDA shown under it)."""
     found = BLOCK.findall(PAGE.read_text())
-    return [(text, shown) for (kind, text), (below, shown) in zip(found, found[1:]) if (kind, below) == ("python", "cuda")]
+    return [(text, shown) for (kind, text), (below, shown) in zip(found, found[1:])
+            if (kind, below) == ("python", "cuda")]
 
 
 def loaded(folder: str) -> list[tuple[object, list[str]]]:

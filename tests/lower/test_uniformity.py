@@ -334,12 +334,16 @@ def test_a_launch_of_one_thread_has_no_others():
     compiled(a_guard_of_threads, 1, 1)
 
 
-def test_a_block_known_at_launch_only_is_left_to_the_device():
+def test_a_block_known_at_launch_only_is_checked_there(monkeypatch):
+    monkeypatch.undo()
+
     @cute.jit
     def host(a: cute.Tensor, n: Int32, block: Int32):
         a_guard_of_threads(a, n, 16).launch(grid=1, block=block)
-    with pytest.raises(Checked):
-        cute.compile(host, from_dlpack(np.zeros(1024, np.int32)), 8, 64)
+    tensor = from_dlpack(np.zeros(1024, np.int32))
+    cute.compile(host, tensor, 8, 16)(tensor, 8, 16)
+    with pytest.raises(DivergentCollective, match="waits for all 64 threads"):
+        cute.compile(host, tensor, 8, 16)(tensor, 8, 64)
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
