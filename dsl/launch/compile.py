@@ -345,6 +345,7 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     if launch.smem_bytes < 0:
         text = f"launch of `{kernel.name}`: {launch.smem_bytes} bytes of shared memory"
         raise DeviceError("CUDA_ERROR_INVALID_VALUE", text, INVALID_LAUNCH)
+    limits.check_collectives(run.compiled.traced.device_mlir, launch.block, kernel.name)
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
     sys.stdout.flush()
