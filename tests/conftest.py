@@ -56,6 +56,17 @@ def ptxas_path() -> str:
 
 
 @pytest.fixture(scope="session")
+def installed(needs) -> str:
+    """The version of NVIDIA's compiler; the test is skipped, or fails in CI, where it cannot run on the emulator."""
+    from dsl.launch import nvidia_hook
+    needs("cc", "gcc libc6-dev")
+    try:
+        return nvidia_hook.version()
+    except nvidia_hook.CompilerMissing as error:
+        missing(str(error))
+
+
+@pytest.fixture(scope="session")
 def both():
     """`both(program, arguments)`: the runs of a program under our compiler and under NVIDIA's, see second_opinion.py."""
     spec = importlib.util.spec_from_file_location("second_opinion", Path(__file__).with_name("second_opinion.py"))

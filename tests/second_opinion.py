@@ -5,7 +5,8 @@
 
 Each compiler has one process, which imports it once and forks for each program, so that a program costs its own time.
 Standard library only. Run as a script it is that process: `python second_opinion.py COMPILER`, a line of JSON in and a
-line of JSON out for each program.
+line of JSON out for each program. `python second_opinion.py --all [PATH ...]` compares the programs inside the tests:
+own_programs.py.
 """
 
 from __future__ import annotations
@@ -149,6 +150,21 @@ def _run_here(compiler: str, ask: dict, folder: str, output_fd: int, errors_fd: 
         os._exit(status)
 
 
+FOLDERS = ("tests/core", "tests/cutlass", "tests/gpu", "tests/tile", "tests/launch")
+
+
+def compare_all(paths: Sequence[str]) -> int:
+    """Print what became of the programs inside the tests of `paths`; 1 where some differ and nothing explains it."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    import own_programs
+    with tempfile.TemporaryDirectory(prefix="second-opinion-") as folder:
+        found = own_programs.compare(list(paths or FOLDERS), Path(folder))
+    print(own_programs.report(found))
+    return any(made.kind in ("differs", "died") for made in found)
+
+
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])
+    if sys.argv[1] == "--all":
+        sys.exit(compare_all(sys.argv[2:]))
     serve(sys.argv[1])

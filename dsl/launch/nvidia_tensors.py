@@ -41,7 +41,8 @@ class _OnCuda:
         return getattr(self._array, name)
 
 
-def _from_dlpack(original: Callable, device: Memory) -> Callable:
+def taking_arrays(original: Callable, device: Memory) -> Callable:
+    """NVIDIA's `from_dlpack`, `original`, for which an array on the CPU is memory of `device`."""
     @functools.wraps(original)
     def from_dlpack(tensor_dlpack, *args, **kwargs):
         where = getattr(tensor_dlpack, "__dlpack_device__", None)
@@ -59,7 +60,7 @@ def _from_dlpack(original: Callable, device: Memory) -> Callable:
 def on_device(device: Memory) -> Iterator[None]:
     """Let `cutlass.cute.runtime.from_dlpack`, wherever the package has it, take arrays on the CPU as device memory."""
     original = importlib.import_module("cutlass.cute.runtime").from_dlpack
-    stand_in = _from_dlpack(original, device)
+    stand_in = taking_arrays(original, device)
     owners = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "cutlass"
               and vars(module).get("from_dlpack") is original]
     for module in owners:

@@ -37,16 +37,6 @@ def dsl(*arguments, env=None, cwd=None, **options) -> subprocess.CompletedProces
                           timeout=120, cwd=cwd or ROOT, env={**os.environ, **(env or {})}, **options)
 
 
-@pytest.fixture(scope="module")
-def installed(needs):
-    needs("cc", "gcc libc6-dev")
-    try:
-        return nvidia_hook.version()
-    except nvidia_hook.CompilerMissing as error:
-        from harness.judge import in_ci
-        (pytest.fail if in_ci() else pytest.skip)(str(error))
-
-
 # ** programs
 
 
