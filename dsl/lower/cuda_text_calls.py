@@ -304,23 +304,22 @@ class Calls:
         raise Unsupported(f"a call of {op.callee}", op.place)
 
     def _atomic(self, op: Op, write: Expressions) -> tuple[str, int]:
-        address = write.text(op.operands[0])
-        type_ = op.operands[-1].type
+        """atomicAdd and its like, in the type that CUDA has them for."""
+        type_, kind = op.operands[-1].type, op.attributes.get("bin_op", 0)
+        word = "CAS" if op.name == "llvm.cmpxchg" else _ATOMICS.get(kind)
         c = {"i32": "int", "i64": "unsigned long long", "f32": "float", "f64": "double"}.get(type_)
-        if c is None:
-            raise Unsupported(f"an atomic on {type_}", op.place)
-        if op.name == "llvm.cmpxchg":
-            raise Unsupported(op.name, op.place)
-        kind = op.attributes["bin_op"]
-        word = _ATOMICS.get(kind)
-        if word is None:
-            raise Unsupported(f"{op.name} of kind {kind}", op.place)
-        if kind in (9, 10):
-            c = "unsigned" if type_ == "i32" else c
+        if word is None or c is None or word == "CAS" and type_[0] != "i" or word == "Sub" and type_ == "i64":
+            raise Unsupported(f"{op.name} {word or kind} of {type_}", op.place)
+        if kind in (9, 10) and type_ == "i32":
+            c = "unsigned"
         elif kind in (7, 8) and type_ == "i64":
             c = "long long"
-        text = f"atomic{word}(({c}*){address}, ({c}){write.text(op.operands[1], UNARY)})"
-        return (text, ATOM) if c == c_type(type_) else (f"({c_type(type_)}){text}", UNARY)
+        address, *values = op.operands
+        own = c == c_type(type_)
+        parts = [write.addresses.typed(address, type_, write) if own else f"({c}*){write.text(address, UNARY)}"]
+        parts += [write.text(value) if own else f"({c}){write.text(value, UNARY)}" for value in values]
+        text = f"atomic{word}({', '.join(parts)})"
+        return (text, ATOM) if own else (f"({c_type(type_)}){text}", UNARY)
 
 
 def _statement(text: str, inputs: list[str]) -> str:

@@ -55,6 +55,8 @@ def c_type(type_: str, place: Span | None = None) -> str:
     """The C++ type of an MLIR type. Raises Unsupported."""
     if type_ in TYPES:
         return TYPES[type_]
+    if type_.startswith("!llvm.struct<(") and type_.endswith(", i1)>"):        # of cmpxchg: what was there
+        return c_type(type_[14:].partition(",")[0], place)
     found = vector_type(type_)
     if found is not None and found[1] in TYPES:
         return _VECTORS.get((found[1], found[0])) or f"Vector<{TYPES[found[1]]}, {found[0]}>"
@@ -355,6 +357,13 @@ class Expressions:
             return f"(double){inner}({text})", UNARY
         return f"({c_type(to)}){self.text(source, UNARY)}", UNARY
 
+    def _member(self, op: Op) -> tuple[str, int]:
+        """What a cmpxchg found."""
+        source = op.operands[0]
+        if source.op is None or source.op.name != "llvm.cmpxchg" or tuple(op.attributes["position"]) != (0,):
+            raise Unsupported(op.name, op.place)
+        return self.of(source)
+
     def _bitcast(self, op: Op) -> tuple[str, int]:
         source, to = op.operands[0], op.result.type
         text = self.text(source)
@@ -412,7 +421,7 @@ _SPECIAL: dict[str, Callable[[Expressions, Op], tuple[str, int]]] = {
     "arith.extsi": Expressions._extend, "arith.extui": Expressions._extend, "arith.trunci": Expressions._truncate,
     "arith.sitofp": Expressions._to_float, "arith.uitofp": Expressions._to_float, "arith.negf": Expressions._negate,
     "arith.extf": Expressions._resize_float, "arith.truncf": Expressions._resize_float,
-    "arith.bitcast": Expressions._bitcast, "arith.minui": Expressions._unsigned_extreme,
+    "llvm.extractvalue": Expressions._member, "arith.bitcast": Expressions._bitcast, "arith.minui": Expressions._unsigned_extreme,
     "arith.maxui": Expressions._unsigned_extreme, **dict.fromkeys(_EXTREMES, Expressions._extreme)}
 
 

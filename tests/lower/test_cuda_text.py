@@ -78,6 +78,16 @@ def test_values_that_change_places():
         "  }"]
 
 
+def test_atomics_are_cudas():
+    text = kernel("""
+    %old = llvm.atomicrmw umax %a, %n monotonic : !llvm.ptr<1>, i32
+    %both = llvm.cmpxchg %a, %old, %n monotonic monotonic : !llvm.ptr<1>, i32
+    %was = llvm.extractvalue %both[0] : !llvm.struct<(i32, i1)>
+    llvm.store %was, %a {alignment = 4 : i64} : i32, !llvm.ptr<1>""")
+    assert text.splitlines()[1:-1] == ["  int v = (int)atomicMax((unsigned*)a, (unsigned)n);",
+                                       "  int v_1 = atomicCAS(a, v, n);", "  a[0] = v_1;"]
+
+
 def test_a_load_stays_before_a_store():
     text = kernel("""
     %old = llvm.load %a {alignment = 4 : i64} : !llvm.ptr<1> -> i32
