@@ -14,14 +14,15 @@ _MONOTONIC = 2
 
 
 def update(name: str, pointer: Pointer, value: object) -> Numeric:
-    """`*pointer = *pointer name value`, one instruction. Raises DSLUserCodeTypeError where there is none for the type."""
+    """`*pointer = *pointer name value`, one instruction. Raises DSLUserCodeTypeError where the type has none."""
     dtype = pointer.dtype
     kind = KINDS[name][2 if dtype.is_float else 0 if dtype.signed else 1]
     if kind is None or not dtype.is_float and dtype.width not in (32, 64):
         raise DSLUserCodeTypeError(f"no atomic `{name}` exists for {dtype}", id="ATOMIC_TYPE",
                                    fix="integers of 32 or 64 bits; floats have `add` alone")
     made = mlir.op("llvm.atomicrmw", [dtype.carrier], [pointer.address, dtype(value).ir()],
-                   {"bin_op": mlir.int_attr(kind), "ordering": mlir.int_attr(_MONOTONIC), "syncscope": mlir.string_attr("device"),
+                   {"bin_op": mlir.int_attr(kind), "ordering": mlir.int_attr(_MONOTONIC),
+                    "syncscope": mlir.string_attr("device"),
                     "alignment": mlir.int_attr(element_bytes(dtype))})
     return dtype(made.results[0])
 

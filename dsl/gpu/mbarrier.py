@@ -1,4 +1,4 @@
-"""Barriers in shared memory that count arrivals and bytes, phase by phase.  PTX ISA: mbarrier (sm_80, try_wait sm_90)."""
+"""Barriers in shared memory that count arrivals and bytes, phase by phase.  PTX ISA: mbarrier (try_wait: sm_90)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def arrive(barrier: Pointer) -> None:
 
 def arrive_expect_tx(barrier: Pointer, n_bytes: object) -> None:
     """Arrive once, and let the phase wait for `n_bytes` more.  PTX ISA: mbarrier.arrive.expect_tx."""
-    ptx("{ .reg .b64 %dsl_state; mbarrier.arrive.expect_tx.shared.b64 %dsl_state, [$0], $1; }", None, "r,r", _address(barrier),
+    ptx("{ .reg .b64 %dsl_state; mbarrier.arrive.expect_tx.shared.b64 %dsl_state, [$0], $1; }", None, "r,r",
+        _address(barrier),
         Int32(n_bytes))
 
 

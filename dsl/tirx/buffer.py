@@ -31,7 +31,8 @@ class Buffer:
     handle = None                # the parameter it is, where it is one
     array = None                 # the `__shared__` array it is, where it is one
 
-    def __init__(self, pointer: Pointer, dtype: DType, shape: Sequence, strides: Sequence | None = None, scope: str = "global",
+    def __init__(self, pointer: Pointer, dtype: DType, shape: Sequence, strides: Sequence | None = None,
+                 scope: str = "global",
                  name: str = "the buffer"):
         self.pointer, self._dtype, self.shape, self._scope, self.name = pointer, dtype, tuple(shape), scope, name
         self.strides = tuple(row_major(self.shape) if strides is None else strides)
@@ -61,7 +62,8 @@ class Buffer:
     def __flatten__(self) -> tuple[tuple, object]:
         extents = [numeric(extent) for extent in (*self.shape, *self.strides)]
         return ((self.pointer, *(extent for extent in extents if is_dynamic(extent))),
-                (self._dtype, tuple(None if is_dynamic(extent) else int(extent.value) for extent in extents), self._scope,
+                (self._dtype, tuple(None if is_dynamic(extent) else int(extent.value) for extent in extents),
+                 self._scope,
                  self.name))
 
     @classmethod
@@ -94,8 +96,9 @@ class Buffer:
         """The offset, in elements, of an index, and how many elements a slice in its last place takes."""
         index = index if isinstance(index, tuple) else (index,)
         if len(index) != len(self.shape):
-            raise DSLUserCodeError(f"`{self.name}` has {len(self.shape)} dimension{'s' * (len(self.shape) != 1)}, and this "
-                                   f"indexes {len(index)}", id="INDEX_RANK", fix=f"its shape is {self._shape_text()}")
+            plural = "s" * (len(self.shape) != 1)
+            raise DSLUserCodeError(f"`{self.name}` has {len(self.shape)} dimension{plural}, and this indexes "
+                                   f"{len(index)}", id="INDEX_RANK", fix=f"its shape is {self._shape_text()}")
         count, places = 1, []
         for mode, (one, extent) in enumerate(zip(index, self.shape)):
             if isinstance(one, slice):
@@ -201,7 +204,8 @@ class Buffer:
         """The address of an element."""
         return self.at(self._place(tuple(indices))[0])
 
-    def access_ptr(self, access_mask: object = "rw", ptr_type: object = None, content_lanes: int = 1, offset: object = 0,
+    def access_ptr(self, access_mask: object = "rw", ptr_type: object = None, content_lanes: int = 1,
+                   offset: object = 0,
                    extent: object = None) -> Pointer:
         """The address `offset` elements from the first."""
         return self.at(offset)

@@ -42,7 +42,8 @@ def if_then_else(test: object, then: Callable, orelse: Callable) -> object:
     if isinstance(test, (bool, int)) or isinstance(test, Numeric) and not is_dynamic(test):
         return then() if test else orelse()
     if not isinstance(test, Numeric):
-        raise DSLUserCodeTypeError(f"T.if_then_else is decided by a bool, and this is {type_name(test)}", id="BRANCH_TYPE",
+        raise DSLUserCodeTypeError(f"T.if_then_else is decided by a bool, and this is {type_name(test)}",
+                                   id="BRANCH_TYPE",
                                    fix="compare: `x > 0`")
     values, _ = _tried(then, orelse)
     dtype = _common(*values)

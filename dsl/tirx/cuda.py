@@ -65,7 +65,8 @@ def _votes(name: str) -> Callable:
                "selp.b32 $0, 1, 0, %dsl_q; }"
         return ptx(text, Int32, "=r,r", Int32(Boolean(numeric(cond))))
     vote.__name__ = vote.__qualname__ = f"syncthreads_{name}"
-    vote.__doc__ = f"Wait for all threads of the block; whether `cond` holds in {'all' if name == 'and' else 'any'} of them."
+    which = {"and": "all", "or": "any"}[name]
+    vote.__doc__ = f"Wait for all threads of the block; whether `cond` holds in {which} of them."
     return vote
 
 
@@ -131,7 +132,8 @@ _IDENTITY = {"sum": lambda dtype: 0, "max": lambda dtype: -float("inf") if dtype
 
 def _combiner(op: str) -> Callable:
     if op not in _COMBINE:
-        raise DSLUserCodeValueError(f"a reduction is by one of {', '.join(_COMBINE)}, and this is {op!r}", id="REDUCE_OP")
+        raise DSLUserCodeValueError(f"a reduction is by one of {', '.join(_COMBINE)}, and this is {op!r}",
+                                    id="REDUCE_OP")
     return _COMBINE[op]
 
 
@@ -140,7 +142,8 @@ def warp_reduce(value: object, op: str, width: int = 32) -> Numeric:
     """`op` ("sum", "max", "min") over each segment of `width` lanes, by a butterfly of shuffles; every lane has it."""
     combine, number = _combiner(op), numeric(value)
     if not isinstance(width, int) or width not in (2, 4, 8, 16, 32):
-        raise DSLUserCodeValueError(f"the width of a reduction is 2, 4, 8, 16 or 32, and this is {width!r}", id="REDUCE_WIDTH")
+        raise DSLUserCodeValueError(f"the width of a reduction is 2, 4, 8, 16 or 32, and this is {width!r}",
+                                    id="REDUCE_WIDTH")
     dtype = type(number)
     offset = width // 2
     while offset:

@@ -58,8 +58,9 @@ class DevicePart(trace.KernelTrace):
         if not isinstance(op, mlir.ir.Operation) and hasattr(op, "operation"):
             op = op.operation
         if not hasattr(op, "name") or not op.name.startswith("arith."):
-            raise DSLUserCodeError("an extent of the launch is known before the kernel runs, and this is computed from what "
-                                   "the kernel loads", id="LAUNCH_EXTENT", fix="compute it before T.device_entry()")
+            raise DSLUserCodeError("an extent of the launch is known before the kernel runs, and this is computed "
+                                   "from what the kernel loads", id="LAUNCH_EXTENT",
+                                   fix="compute it before T.device_entry()")
         operands = [self._computed(operand) for operand in op.operands]
         attributes = {name: op.attributes[name] for name in op.attributes}
         return mlir.op(op.name, [result.type for result in op.results], operands, attributes).results[0]
@@ -81,8 +82,10 @@ def run(function: Callable, *arguments: object) -> None:
         mlir.op("llvm.return")
         memory.declare_static_arrays()
         types = ", ".join(str(argument.type) for argument in entry.arguments)
-        operation.attributes[naming.ATTRIBUTE] = mlir.string_attr(",".join(signature.name_of(value) for value, _ in made.adopted))
-        operation.attributes["function_type"] = mlir.type_attr(mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context))
+        names = ",".join(signature.name_of(value) for value, _ in made.adopted)
+        operation.attributes[naming.ATTRIBUTE] = mlir.string_attr(names)
+        function_type = mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context)
+        operation.attributes["function_type"] = mlir.type_attr(function_type)
         launch = _launch(extents)
         block = launch.block
         if not any(map(is_dynamic, block)):

@@ -86,7 +86,8 @@ def _masked(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
     return _normal(low, 0)
 
 
-_RULES = {"arith.addi": _sum(1), "arith.subi": _sum(-1), "arith.muli": _product, "arith.shli": _shifted, "arith.andi": _masked}
+_RULES = {"arith.addi": _sum(1), "arith.subi": _sum(-1), "arith.muli": _product, "arith.shli": _shifted,
+          "arith.andi": _masked}
 
 
 def key(value: object) -> object:

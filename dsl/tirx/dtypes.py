@@ -1,7 +1,7 @@
 """Data types by TIRx's names: `T.int32`, `T.f16`, `T.float32x4`; each is a cast, an annotation and the name of a dtype.
 
-`T.int32(x)` casts, `T.int32()` is an extent that a call brings, `x: T.int32 = 0` declares a register, `x: T.f32[2, 4]` an
-array of them. A vector type has lanes of a scalar one.
+`T.int32(x)` casts, `T.int32()` is an extent that a call brings, `x: T.int32 = 0` declares a register,
+`x: T.f32[2, 4]` an array of them. A vector type has lanes of a scalar one.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _all() -> dict[str, DType]:
 
 
 DTYPES = _all()
-EXPORTED = {**DTYPES, **{short: DTYPES[name] for short, name in _SHORT.items()}}
+EXPORTED = {**{name: dtype for name, dtype in DTYPES.items() if not name.startswith("bfloat16x")},
+            **{short: DTYPES[name] for short, name in _SHORT.items()}}
 
 
 def find(name: object) -> DType:
@@ -93,11 +94,12 @@ def find(name: object) -> DType:
         return name
     if isinstance(name, type) and issubclass(name, Numeric):
         return DTYPES[_NAMES[name]]
-    found = EXPORTED.get(str(name))
+    found = EXPORTED.get(str(name)) or DTYPES.get(str(name))
     if found is None and (match := re.fullmatch(r"(\w+?)x(\d+)", str(name))) and match[1] in _SCALARS:
         found = DTYPES[str(name)] = DType(str(name), _SCALARS[match[1]], int(match[2]))
     if found is None:
-        raise DSLUserCodeValueError(f"{name!r} is no data type here", fix='for example "float32", "int8" or "float32x4"')
+        raise DSLUserCodeValueError(f"{name!r} is no data type here",
+                                    fix='for example "float32", "int8" or "float32x4"')
     return found
 
 

@@ -73,7 +73,8 @@ def _evaluated(function: types.FunctionType, names: dict[str, object]) -> dict[s
             except NameError as error:
                 raise DSLUserCodeError(f"the annotation of `{name}` uses `{error.name}`, which is not defined",
                                        place=_definition(function), id="ANNOTATION",
-                                       fix="define it before, or take it as `T.constexpr` of a T.jit function") from None
+                                       fix="define it before, or take it as `T.constexpr` of a T.jit "
+                                           "function") from None
         found[name] = value
     return found
 
@@ -95,7 +96,8 @@ class PrimFunc:
         annotations = _evaluated(function, names)
         self.signature = Signature(function.__name__)
         with rules.using(TIRX), Describing(self.signature), of_the_author():
-            self.traced = trace.trace_host(function.__name__, lambda: self._body(annotations, names, absent, optional), [])
+            self.traced = trace.trace_host(function.__name__, lambda: self._body(annotations, names, absent, optional),
+                                           [])
             self.signature.finish()
 
     def _body(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> None:
@@ -166,7 +168,8 @@ def of_the_author() -> Iterator[None]:
             last = last.tb_next
         if is_between(last.tb_frame.f_code):
             raise
-        raise DSLUserCodeError(f"{type(error).__name__}: {error}", id="PYTHON", place=of_traceback(error.__traceback__)) from error
+        raise DSLUserCodeError(f"{type(error).__name__}: {error}", id="PYTHON",
+                               place=of_traceback(error.__traceback__)) from error
 
 
 def prim_func(function: Callable | None = None, **_options: object) -> object:

@@ -44,7 +44,7 @@ def _open(state: tuple) -> tuple:
 
 
 def _scoped(body: Callable, outer: Callable[[tuple], tuple]) -> Callable:
-    """`body(...) -> state`, where the names that it binds first have no value again. `outer(arguments)` is its state."""
+    """`body(...) -> state`, where the names it binds first have no value again. `outer(arguments)` is its state."""
     def scoped(*arguments):
         return tuple(before if type(before) is Unbound and not before._name.startswith("__dsl_") else after
                      for before, after in zip(outer(arguments), body(*arguments)))
@@ -53,7 +53,8 @@ def _scoped(body: Callable, outer: Callable[[tuple], tuple]) -> Callable:
 
 def _closed(after: tuple, names: tuple) -> tuple:
     """The state behind a statement: names that have no value still are those it bound first."""
-    return tuple(Ended(name[0], Span(*name[1:6])) if type(value) is Unbound and not name[0].startswith("__dsl_") else value
+    return tuple(Ended(name[0], Span(*name[1:6])) if type(value) is Unbound and not name[0].startswith("__dsl_")
+                 else value
                  for name, value in zip(names, after))
 
 

@@ -49,7 +49,8 @@ class Extents:
         return None if found is None else (*found[0], *(1,) * (3 - len(found[0])))
 
     def _block(self) -> tuple:
-        counts = [(name, found) for name in ("thread_id", "lane_id", "thread_id_in_wg") if (found := self._threads(name))]
+        counts = [(name, found) for name in ("thread_id", "lane_id", "thread_id_in_wg")
+                  if (found := self._threads(name))]
         if not counts:
             raise NoBlock("nothing says how many threads a block has", id="LAUNCH_NO_BLOCK",
                           fix="tx = T.thread_id([128]), or T.warp_id([4]) and T.lane_id([32])")
@@ -77,7 +78,8 @@ class Extents:
         return None if found is None else math.prod(found[0])
 
     def _refuse(self, one: str, other: str, first: object, second: object, what: str) -> None:
-        raise DSLUserCodeError(f"T.{one} says {first} {what} a block and T.{other} {second}", id="LAUNCH_EXTENTS_DIFFER",
+        raise DSLUserCodeError(f"T.{one} says {first} {what} a block and T.{other} {second}",
+                               id="LAUNCH_EXTENTS_DIFFER",
                                place=self.said[other if other in self.said else one][1],
                                also=((self.said[one][1], "said here"),), fix="make them agree")
 
@@ -123,7 +125,8 @@ def _said(name: str, extents: object, most: int = 3) -> tuple:
         made.append(number if is_dynamic(number) else int(number.value))
     said = current(name).said
     if name in said and not _differs_never(said[name][0], made):
-        raise DSLUserCodeError(f"T.{name} says {made} here and {list(said[name][0])} before", id="LAUNCH_EXTENTS_DIFFER",
+        raise DSLUserCodeError(f"T.{name} says {made} here and {list(said[name][0])} before",
+                               id="LAUNCH_EXTENTS_DIFFER",
                                also=((said[name][1], "said here"),), fix="make them agree")
     said.setdefault(name, (tuple(made), here()))
     return tuple(made)
@@ -166,7 +169,8 @@ def lane_id(extents: object) -> Numeric:
     """The thread's lane in its warp; the extent is 32."""
     made = _said("lane_id", extents, 1)
     if made != (WARP,):
-        raise DSLUserCodeError(f"a warp has 32 lanes, and this says {made[0]}", fix="T.lane_id([32])", id="LAUNCH_EXTENT")
+        raise DSLUserCodeError(f"a warp has 32 lanes, and this says {made[0]}", fix="T.lane_id([32])",
+                               id="LAUNCH_EXTENT")
     return linear() & 31
 
 
@@ -207,7 +211,8 @@ _BOUND = {f"{what}Idx.{axis}": (name, place) for what, name in (("block", "cta_i
 def bound(thread: str, extent: object) -> Numeric:
     """The place on one axis by CUDA's name: `bound("threadIdx.x", 128)`."""
     if thread not in _BOUND:
-        raise DSLUserCodeError(f"{thread!r} is no axis of a launch", fix=f"one of {', '.join(_BOUND)}", id="LAUNCH_AXIS")
+        raise DSLUserCodeError(f"{thread!r} is no axis of a launch", fix=f"one of {', '.join(_BOUND)}",
+                               id="LAUNCH_AXIS")
     name, place = _BOUND[thread]
     said = current(name).said
     before = list(said[name][0]) if name in said else [1]

@@ -2,7 +2,8 @@
 access.
 
 Where that would not be what the trips do one after another (an exit, a carried register, a gap between the elements, an
-access that may not be aligned, memory that is both read and written elsewhere), the trips are written one after another.
+access that may not be aligned, memory that is both read and written elsewhere), the trips are written one after
+another.
 """
 
 from __future__ import annotations
@@ -109,8 +110,9 @@ class Ramp:
     def _refuse(self, *_operands: object):
         raise NotLanes("its variable is used in other ways than sums and multiples")
 
-    __bool__ = __index__ = __int__ = __float__ = __floordiv__ = __mod__ = __truediv__ = __eq__ = __ne__ = __lt__ = _refuse
-    __le__ = __gt__ = __ge__ = __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __rfloordiv__ = __rmod__ = _refuse
+    __bool__ = __index__ = __int__ = __float__ = __floordiv__ = __mod__ = __truediv__ = __eq__ = __ne__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _refuse
+    __rfloordiv__ = __rmod__ = _refuse
     __rtruediv__ = __neg__ = __invert__ = __abs__ = __rand__ = __ror__ = __pow__ = _refuse
 
 
@@ -154,7 +156,8 @@ def run(lanes: int, start: int, body: Callable, state: tuple) -> str | None:
 
 def _check_state(before: tuple, after: tuple) -> None:
     for old, new in zip(before, after):
-        if old is not new and not (isinstance(old, Numeric) and isinstance(new, Numeric) and old.value is new.value) and \
+        if old is not new and not (isinstance(old, Numeric) and isinstance(new, Numeric)
+                                   and old.value is new.value) and \
                 isinstance(old, (Numeric, TensorSSA)):
             raise NotLanes("a register is carried from trip to trip")
 
@@ -165,7 +168,8 @@ def _check_state(before: tuple, after: tuple) -> None:
 def access(pointer: Pointer, offset: Ramp, bytes_each: int, stores: bool) -> int:
     """Note an access of all lanes from `offset` on; returns the alignment in bytes that it has.
 
-    Raises NotLanes where the elements do not lie side by side or may not be aligned, UnalignedVector where they are not.
+    Raises NotLanes where the elements do not lie side by side or may not be aligned, UnalignedVector where they are
+    not.
     """
     if offset.stride != 1:
         raise NotLanes("the elements of its trips do not lie side by side")
@@ -188,6 +192,6 @@ def note(pointer: Pointer, offset: object) -> None:
 
 def unaligned(lanes: int, wanted_bytes: int, elements: int, place: Span) -> UnalignedVector:
     """The error of an access that is known to be unaligned."""
-    return UnalignedVector(f"an access of {lanes} lanes lies on a multiple of {wanted_bytes} bytes, and this begins between "
-                           "two of them", id="VECTOR_UNALIGNED", place=place,
+    return UnalignedVector(f"an access of {lanes} lanes lies on a multiple of {wanted_bytes} bytes, and this begins "
+                           "between two of them", id="VECTOR_UNALIGNED", place=place,
                            fix=f"begin at a multiple of {elements} elements, or loop with T.serial")

@@ -67,7 +67,8 @@ def _static(name: str, start: object, stop: object, step: object, lonely: str) -
             raise DSLUserCodeTypeError(f"a bound of T.{name} is an integer, and this is {type_name(bound)}",
                                        fix=f"T.{name}(4)", id="LOOP_BOUND")
         if is_dynamic(number):
-            raise DSLUserCodeTypeError(f"T.{name} needs bounds known while compiling, and this is known at run time only",
+            raise DSLUserCodeTypeError(f"T.{name} needs bounds known while compiling, and this is known at run time "
+                                       "only",
                                        fix=lonely, id="LOOP_BOUND_DYNAMIC")
         made.append(int(number.value))
     if made[2] == 0:
@@ -79,7 +80,8 @@ def unroll(start: object, stop: object = None, *, step: object = None, annotatio
     return Unrolled(_static("unroll", start, stop, step, "T.serial(n, unroll=4)"))
 
 
-def vectorized(start: object, stop: object = None, *, step: object = None, annotations: dict | None = None) -> Vectorized:
+def vectorized(start: object, stop: object = None, *, step: object = None,
+               annotations: dict | None = None) -> Vectorized:
     return Vectorized(_static("vectorized", start, stop, step, "T.serial(n)"))
 
 

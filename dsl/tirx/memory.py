@@ -18,7 +18,8 @@ from dsl.tirx.signature import ALIGNMENT_BYTES, Handle, current, row_major
 
 SHARED_ALIGNMENT_BYTES = 128
 STATIC_SHARED_BYTES = 48 * 1024      # a block's, of `__shared__` arrays. CUDA C++ Programming Guide: Shared Memory
-_SCOPES = {"shared": "shared", "shared.static": "shared", "shared.dyn": "shared.dyn", "local": "local", "global": "global"}
+_SCOPES = {"shared": "shared", "shared.static": "shared", "shared.dyn": "shared.dyn", "local": "local",
+           "global": "global"}
 
 
 def match_buffer(param: object, shape: object = None, dtype: object = "float32", data: object = None,
@@ -67,7 +68,8 @@ def _static_shape(shape: object) -> tuple[int, ...]:
     return shape
 
 
-def alloc_buffer(shape: object, dtype: object = "float32", scope: str = "global", *, align: int = 0, layout: object = "default",
+def alloc_buffer(shape: object, dtype: object = "float32", scope: str = "global", *, align: int = 0,
+                 layout: object = "default",
                  **unsupported: object) -> Buffer:
     """New memory: of the thread ("local") or of its block ("shared", "shared.dyn"), uninitialised."""
     if unsupported:
@@ -102,7 +104,8 @@ def alloc_local(shape: object, dtype: object = "float32", **options: object) -> 
     count = max(math.prod(shape), 1) * dtype.lanes
     address = trace.entry_alloca(dtype.scalar.storage_type(), count, ALIGNMENT_BYTES)
     if not trace.in_kernel():
-        return Buffer(Pointer(dtype.scalar, address, AddressSpace.generic, ALIGNMENT_BYTES), dtype, shape, scope="local")
+        return Buffer(Pointer(dtype.scalar, address, AddressSpace.generic, ALIGNMENT_BYTES), dtype, shape,
+                      scope="local")
     register = mlir.result("llvm.addrspacecast", mlir.ptr(AddressSpace.rmem), address)
     return Buffer(Pointer(dtype.scalar, register, AddressSpace.rmem, ALIGNMENT_BYTES), dtype, shape, scope="local")
 
@@ -117,7 +120,8 @@ def decl_buffer(shape: object, dtype: object = "float32", data: object = None, s
     if isinstance(data, Buffer):
         data = data.data
     if not isinstance(data, Pointer):
-        raise DSLUserCodeTypeError(f"`data` is a pointer, and this is {type_name(data)}", fix="data=A.data", id="DECL_BUFFER")
+        raise DSLUserCodeTypeError(f"`data` is a pointer, and this is {type_name(data)}", fix="data=A.data",
+                                   id="DECL_BUFFER")
     dtype = dtypes.find(dtype)
     if byte_offset is not None:
         data = data.recast(dtypes.find("int8").scalar) + byte_offset
@@ -161,14 +165,18 @@ def _static_arrays() -> list[_Static]:
 def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer, _Static]:
     """A `__shared__` array. Raises DSLUserCodeError past 48 KiB a kernel."""
     arrays, alignment_bytes = _static_arrays(), max(align, SHARED_ALIGNMENT_BYTES)
-    made = _Static(f"!llvm.array<{count * dtype.lanes} x {dtype.scalar.storage_type()}>", count * dtype.bytes, alignment_bytes)
+    made = _Static(f"!llvm.array<{count * dtype.lanes} x {dtype.scalar.storage_type()}>", count * dtype.bytes,
+                   alignment_bytes)
     arrays.append(made)
     total = sum(array.n_bytes for array in arrays)
     if total > STATIC_SHARED_BYTES:
-        raise DSLUserCodeError(f"shared memory of a fixed size comes to {total} bytes, and a kernel has {STATIC_SHARED_BYTES}",
+        raise DSLUserCodeError(f"shared memory of a fixed size comes to {total} bytes, and a kernel has "
+                               f"{STATIC_SHARED_BYTES}",
                                id="SMEM_TOO_LARGE", fix='scope="shared.dyn", which the launch asks for',
-                               also=((arrays[0].place, f"this takes {arrays[0].n_bytes} bytes of it"),) * (len(arrays) > 1))
-    made.op = mlir.op("llvm.mlir.addressof", [mlir.ptr(AddressSpace.smem)], [], {"global_name": mlir.symbol_attr("shared")})
+                               also=((arrays[0].place, f"this takes {arrays[0].n_bytes} bytes of it"),
+                                     ) * (len(arrays) > 1))
+    made.op = mlir.op("llvm.mlir.addressof", [mlir.ptr(AddressSpace.smem)], [],
+                      {"global_name": mlir.symbol_attr("shared")})
     _call(made, "shared")
     return Pointer(dtype.scalar, made.op.results[0], AddressSpace.smem, alignment_bytes), made
 
@@ -183,7 +191,8 @@ def _call(array: _Static, wanted: str) -> None:
 def declare_static_arrays() -> None:
     """The `__shared__` arrays of the kernel being traced, in its module."""
     for array in _static_arrays():
-        trace.kernel().module.declare(array.symbol, f"llvm.mlir.global internal @{array.symbol}() {{addr_space = 3 : i32, "
+        trace.kernel().module.declare(array.symbol,
+                                      f"llvm.mlir.global internal @{array.symbol}() {{addr_space = 3 : i32, "
                                       f"alignment = {array.alignment_bytes} : i64}} : {array.type_text}")
 
 

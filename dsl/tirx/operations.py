@@ -18,11 +18,15 @@ from dsl.tirx.lanes import as_vector
 from dsl.tirx.rules import promote
 
 __all__ = ["Broadcast", "Max", "Min", "Ramp", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "attr",
-           "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "ceil", "ceildiv", "clz", "copysign", "cos",
+           "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "ceil", "ceildiv", "clz", "copysign",
+           "cos",
            "cosh", "erf", "evaluate", "exp", "exp10", "exp2", "fabs", "floor", "floordiv", "floormod", "fma", "fmod",
-           "func_attr", "hypot", "infinity", "isfinite", "isinf", "isnan", "ldexp", "likely", "log", "log10", "log1p", "log2",
-           "max", "max_value", "min", "min_value", "nearbyint", "popcount", "pow", "ramp", "reinterpret", "round", "rsqrt",
-           "shift_left", "shift_right", "sigmoid", "sin", "sinh", "sqrt", "static_assert", "tan", "tanh", "trunc", "truncdiv",
+           "func_attr", "hypot", "infinity", "isfinite", "isinf", "isnan", "ldexp", "likely", "log", "log10", "log1p",
+           "log2",
+           "max", "max_value", "min", "min_value", "nearbyint", "popcount", "pow", "ramp", "reinterpret", "round",
+           "rsqrt",
+           "shift_left", "shift_right", "sigmoid", "sin", "sinh", "sqrt", "static_assert", "tan", "tanh", "trunc",
+           "truncdiv",
            "truncmod", "tvm_storage_sync", "tvm_warp_activemask", "tvm_warp_shuffle", "tvm_warp_shuffle_down",
            "tvm_warp_shuffle_up", "tvm_warp_shuffle_xor"]
 
@@ -31,7 +35,8 @@ def _together(name: str, *operands: object) -> list[Numeric]:
     """Numbers in their common dtype. Raises DSLUserCodeTypeError for what is none."""
     numbers = [numeric(operand) for operand in operands]
     if None in numbers:
-        raise DSLUserCodeTypeError(f"T.{name} takes numbers, and got {', '.join(map(type_name, operands))}", id="OPERAND_TYPE")
+        raise DSLUserCodeTypeError(f"T.{name} takes numbers, and got {', '.join(map(type_name, operands))}",
+                                   id="OPERAND_TYPE")
     dtype = type(numbers[0])
     for number in numbers[1:]:
         dtype = promote(dtype, type(number))
@@ -45,7 +50,8 @@ def _elementwise(function: Callable, *operands: object) -> object:
     if not vectors:
         return function(*operands)
     lanes = vectors[0].size
-    every = [[ssa_lane(operand, k) if isinstance(operand, TensorSSA) else operand for operand in operands] for k in range(lanes)]
+    every = [[ssa_lane(operand, k) if isinstance(operand, TensorSSA) else operand for operand in operands]
+             for k in range(lanes)]
     made = [numeric(function(*lane)) for lane in every]
     return TensorSSA(ssa.from_elements([number.ir() for number in made]), lanes, type(made[0]))
 
@@ -72,11 +78,14 @@ def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
     return operation
 
 
-(acos, acosh, asin, asinh, atan, atanh, atan2, ceil, copysign, cos, cosh, erf, exp, exp2, floor, fmod, log, log10, log1p,
+(acos, acosh, asin, asinh, atan, atanh, atan2, ceil, copysign, cos, cosh, erf, exp, exp2, floor, fmod, log, log10,
+ log1p,
  log2, sin, sinh, sqrt, tan, tanh, trunc, isfinite, isinf, isnan, rsqrt) = (
     _of_floats(name, getattr(functions, "rem" if name == "fmod" else name)) for name in (
-        "acos", "acosh", "asin", "asinh", "atan", "atanh", "atan2", "ceil", "copysign", "cos", "cosh", "erf", "exp", "exp2",
-        "floor", "fmod", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "isfinite", "isinf",
+        "acos", "acosh", "asin", "asinh", "atan", "atanh", "atan2", "ceil", "copysign", "cos", "cosh", "erf", "exp",
+        "exp2",
+        "floor", "fmod", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "isfinite",
+        "isinf",
         "isnan", "rsqrt"))
 round = _of_floats("round", functions.roundeven, "To the nearest integer, halves to the even one.")
 nearbyint = _of_floats("nearbyint", functions.roundeven, "To the nearest integer, halves to the even one.")
@@ -138,7 +147,8 @@ def _of_integers(name: str, sign: str) -> Callable:
 
 floordiv, floormod, bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right = (
     _of_integers(name, sign) for name, sign in (
-        ("floordiv", "floordiv"), ("floormod", "mod"), ("bitwise_and", "and"), ("bitwise_or", "or"), ("bitwise_xor", "xor"),
+        ("floordiv", "floordiv"), ("floormod", "mod"), ("bitwise_and", "and"), ("bitwise_or", "or"),
+        ("bitwise_xor", "xor"),
         ("shift_left", "lshift"), ("shift_right", "rshift")))
 
 
@@ -154,7 +164,7 @@ def _truncated(name: str, part: int) -> Callable:
             return type(x)(arith.divide_truncating(x.ir(), y.ir(), type(x).signed, static)[part])
         return _elementwise(one, a, b)
     operation.__name__ = operation.__qualname__ = name
-    operation.__doc__ = "The quotient rounded towards zero." if part == 0 else "The remainder of truncdiv; it has the sign of a."
+    operation.__doc__ = ("The quotient rounded towards zero.", "The remainder of truncdiv; it has the sign of a.")[part]
     return operation
 
 
@@ -282,7 +292,8 @@ def tvm_storage_sync(scope: str) -> None:
 def _segment(width: object) -> int:
     number = numeric(width)
     if is_dynamic(number) or int(number.value) not in (1, 2, 4, 8, 16, 32):
-        raise DSLUserCodeValueError("the width of a shuffle is 1, 2, 4, 8, 16 or 32, known while compiling", id="SHUFFLE_WIDTH",
+        raise DSLUserCodeValueError("the width of a shuffle is 1, 2, 4, 8, 16 or 32, known while compiling",
+                                    id="SHUFFLE_WIDTH",
                                     fix="width=32")
     return (32 - int(number.value)) << 8
 
@@ -294,25 +305,29 @@ def shuffle(kind: str, mask: object, value: object, operand: object, width: obje
 
 
 @noted
-def tvm_warp_shuffle(mask: object, value: object, warp_id: object, width: object = 32, warp_size: object = 32) -> object:
+def tvm_warp_shuffle(mask: object, value: object, warp_id: object, width: object = 32,
+                     warp_size: object = 32) -> object:
     """`value` of lane `warp_id` of the segment."""
     return shuffle("idx", mask, value, warp_id, width)
 
 
 @noted
-def tvm_warp_shuffle_up(mask: object, value: object, offset: object, width: object = 32, warp_size: object = 32) -> object:
+def tvm_warp_shuffle_up(mask: object, value: object, offset: object, width: object = 32,
+                        warp_size: object = 32) -> object:
     """`value` of the lane `offset` below."""
     return shuffle("up", mask, value, offset, width)
 
 
 @noted
-def tvm_warp_shuffle_down(mask: object, value: object, offset: object, width: object = 32, warp_size: object = 32) -> object:
+def tvm_warp_shuffle_down(mask: object, value: object, offset: object, width: object = 32,
+                          warp_size: object = 32) -> object:
     """`value` of the lane `offset` above."""
     return shuffle("down", mask, value, offset, width)
 
 
 @noted
-def tvm_warp_shuffle_xor(mask: object, value: object, lane_mask: object, width: object = 32, warp_size: object = 32) -> object:
+def tvm_warp_shuffle_xor(mask: object, value: object, lane_mask: object, width: object = 32,
+                         warp_size: object = 32) -> object:
     """`value` of the lane whose number is this one's xor `lane_mask`."""
     return shuffle("bfly", mask, value, lane_mask, width)
 

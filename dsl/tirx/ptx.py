@@ -113,7 +113,8 @@ fence = _Fence()
 def setmaxnreg(inc: bool, reg_count: int) -> None:
     """More or fewer registers a thread of the warpgroup.  PTX ISA: setmaxnreg."""
     if not isinstance(reg_count, int) or reg_count % 8 or not 24 <= reg_count <= 256:
-        raise DSLUserCodeError(f"a thread has 24 to 256 registers in steps of 8, and this says {reg_count!r}", id="SETMAXNREG")
+        raise DSLUserCodeError(f"a thread has 24 to 256 registers in steps of 8, and this says {reg_count!r}",
+                               id="SETMAXNREG")
     _text(f"setmaxnreg.{'inc' if inc else 'dec'}.sync.aligned.u32 {reg_count};", None, "")
 
 

@@ -22,10 +22,12 @@ def _operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
     dtype = promote(a, b)
     if name == "truediv" and dtype.is_integer and dtype is not Boolean:
         raise DSLUserCodeTypeError("`/` of two integers may mean several divisions", id="INTEGER_DIVISION",
-                                   fix="`a // b` rounds down, `T.truncdiv(a, b)` towards zero; `T.float32(a) / b` is a float")
+                                   fix="`a // b` rounds down, `T.truncdiv(a, b)` towards zero; "
+                                       "`T.float32(a) / b` is a float")
     if name in ("floordiv", "mod") and dtype.is_float:
         sign, instead = ("//", "T.floor(a / b)") if name == "floordiv" else ("%", "T.fmod(a, b)")
-        raise DSLUserCodeTypeError(f"`{sign}` takes integers, and one side is {dtype}", fix=instead, id="FLOAT_DIVISION")
+        raise DSLUserCodeTypeError(f"`{sign}` takes integers, and one side is {dtype}", fix=instead,
+                                   id="FLOAT_DIVISION")
     if name == "pow":
         raise DSLUserCodeTypeError("`**` is no operator of T", fix="T.pow(a, b)", id="NO_POWER")
     return dtype

@@ -149,7 +149,8 @@ def tensor(source: object, device: Device | None = None, mem_scope: str | None =
     return Tensor(array.shape, dtypes.find(str(array.dtype)), where).copyfrom(array)
 
 
-def empty(shape: object, dtype: object = "float32", device: Device | None = None, mem_scope: str | None = None) -> Tensor:
+def empty(shape: object, dtype: object = "float32", device: Device | None = None,
+          mem_scope: str | None = None) -> Tensor:
     """A tensor whose content is to be written; it is 0 here."""
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     return Tensor(tuple(map(int, shape)), dtypes.find(dtype), device if device is not None else cpu())

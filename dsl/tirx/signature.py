@@ -1,7 +1,7 @@
 """What a call of a T.prim_func brings: tensors, numbers, and the extents found in the shapes of the tensors.
 
-While the function is traced its parameters take slots of the argument block in the order they are met; a call fills them
-in that order.
+While the function is traced its parameters take slots of the argument block in the order they are met; a call fills
+them in that order.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class Signature:
     def symbol(self, dtype: DType) -> Numeric:
         """A number that the shape of a tensor will say."""
         if dtype.scalar not in (Int32, Int64) or dtype.lanes != 1:
-            raise DSLUserCodeTypeError(f"an extent is int32 or int64, and this is {dtype}", fix="T.int32()", id="SYMBOL_TYPE")
+            raise DSLUserCodeTypeError(f"an extent is int32 or int64, and this is {dtype}", fix="T.int32()",
+                                       id="SYMBOL_TYPE")
         made = Symbol(SymInt(dtype.scalar.width), _argument(ScalarType(dtype.scalar)), here())
         self.symbols.append(made)
         self.sources.append(made)
@@ -85,7 +86,8 @@ class Signature:
 
     def match(self, handle: Handle, dtype: DType, shape: Sequence, strides: Sequence, align_bytes: int) -> Pointer:
         """The address of `handle`, which from now on is a tensor of this type."""
-        handle.type = TensorType(dtype.scalar, tuple(map(self._leaf, shape)), tuple(map(self._leaf, strides)), align_bytes)
+        handle.type = TensorType(dtype.scalar, tuple(map(self._leaf, shape)), tuple(map(self._leaf, strides)),
+                                 align_bytes)
         handle.matched = here()
         return Pointer(dtype.scalar, handle.pointer.address, AddressSpace.gmem, align_bytes)
 

@@ -29,7 +29,8 @@ class Statements(Rewriter):
     scopes: list[dict[str, str]] = []        # innermost last: the names bound so far, and what they are
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        outer, self.scopes = self.scopes, [{arg.arg: REGISTER for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}]
+        outer, self.scopes = self.scopes, [{arg.arg: REGISTER for arg in ast.walk(node.args)
+                                            if isinstance(arg, ast.arg)}]
         hidden, self.locals = self.locals, self.locals | self._local_names(node)
         body = self._prepared(node.body)
         made = ast.copy_location(ast.FunctionDef(node.name, node.args, self._split(node, body), []), node)
@@ -48,7 +49,8 @@ class Statements(Rewriter):
     def _split(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
         """What is behind T.device_entry() as a function of its own."""
         entries = [at for at, statement in enumerate(node.body) if self._is_call(statement, words.device_entry)]
-        every = [inner for inner in ast.walk(node) if isinstance(inner, ast.Expr) and self._is_call(inner, words.device_entry)]
+        every = [inner for inner in ast.walk(node) if isinstance(inner, ast.Expr)
+                 and self._is_call(inner, words.device_entry)]
         if len(every) > 1:
             self._error(every[1], "T.device_entry() stands twice in this function", "drop one", "DEVICE_ENTRY")
         if every and not entries:
@@ -65,7 +67,8 @@ class Statements(Rewriter):
                        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)} & ours)
         part = ast.FunctionDef(DEVICE, arguments_named(anew), rest, [])
         part.is_prepared = True
-        call = ast.Expr(ast.Call(self._hook("device", body[marks[0]]).func, [self._load(name) for name in (DEVICE, *anew)], []))
+        call = ast.Expr(ast.Call(self._hook("device", body[marks[0]]).func,
+                                 [self._load(name) for name in (DEVICE, *anew)], []))
         return [*before, *(put_at(made, body[marks[0]]) for made in (part, call))]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -83,7 +86,8 @@ class Statements(Rewriter):
         """What `name` is where we are, None where nothing has bound it."""
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
 
-    def _scoped(self, statements: list[ast.stmt], names: dict[str, str] | None = None) -> tuple[list[ast.stmt], set[str]]:
+    def _scoped(self, statements: list[ast.stmt], names: dict[str,
+                                                              str] | None = None) -> tuple[list[ast.stmt], set[str]]:
         """Statements of a scope of their own; what they bind first."""
         self.scopes.append(dict(names or {}))
         made = self._prepared(statements)
@@ -122,7 +126,8 @@ class Statements(Rewriter):
         kind, name = self._kind(target.id), target.id
         if kind in (FIXED, LOOP):
             what = "is a T.let" if kind == FIXED else "is a loop variable"
-            self._error(target, f"`{name}` {what} and cannot be assigned", f"use another name, or a register: `{name}_: T.int32 = "
+            self._error(target, f"`{name}` {what} and cannot be assigned",
+                        f"use another name, or a register: `{name}_: T.int32 = "
                         f"{name}`", "SCOPE_REASSIGNED")
         if kind is None:
             self.scopes[-1][name] = REGISTER
@@ -136,7 +141,8 @@ class Statements(Rewriter):
         """`a, b = T.cta_id([2, 3])`; of `a, b = b, a` both sides are evaluated first."""
         whole = self._fresh("parts")
         count = ast.Constant(len(target.elts))
-        made = [put_at(ast.Assign([ast.Name(whole, ast.Store())], self._hook("parts", node.value, node.value, count)), node)]
+        made = [put_at(ast.Assign([ast.Name(whole, ast.Store())], self._hook("parts", node.value, node.value, count)),
+                       node)]
         for place, element in enumerate(target.elts):
             part = ast.Subscript(self._load(whole), ast.Constant(place), ast.Load())
             inner = ast.copy_location(ast.Assign([element], put_at(part, element)), node)
@@ -196,7 +202,8 @@ class Statements(Rewriter):
             self._error(node.iter, "a `for` loops over range, T.serial, T.unroll, T.vectorized, T.parallel, T.grid or "
                         "T.thread_binding", "for i in T.serial(n)", "LOOP_KIND")
         if not isinstance(node.target, ast.Name):
-            self._error(node.target, "this loop has one variable", "for i in ..., or T.grid for several", "LOOP_TARGETS")
+            self._error(node.target, "this loop has one variable", "for i in ..., or T.grid for several",
+                        "LOOP_TARGETS")
         body, _ = self._scoped(node.body, {node.target.id: LOOP})
         orelse, _ = self._scoped(node.orelse)
         return ast.copy_location(ast.For(node.target, node.iter, body, orelse), node)
@@ -208,7 +215,8 @@ class Statements(Rewriter):
             if not isinstance(target, ast.Name):
                 self._error(target, "the variables of T.grid are names", "for i, j in T.grid(m, n)", "LOOP_TARGETS")
         axes = self._fresh("axes")
-        made = ast.Call(self._hook("axes", node.iter).func, [ast.Constant(len(targets)), *node.iter.args], node.iter.keywords)
+        made = ast.Call(self._hook("axes", node.iter).func, [ast.Constant(len(targets)), *node.iter.args],
+                        node.iter.keywords)
         first = put_at(ast.Assign([ast.Name(axes, ast.Store())], made), node.iter)
         body, _ = self._scoped(node.body, {target.id: LOOP for target in targets})
         leaves = breaks(node.body)
@@ -226,7 +234,8 @@ class Statements(Rewriter):
     def _prepare_Return(self, node: ast.Return):
         allowed = node.value is None or isinstance(node.value, ast.Constant) and node.value.value in (None, 0)
         if not allowed:
-            self._error(node, "a kernel returns nothing", "store the value, and `return 0` to leave early", "RETURN_VALUE")
+            self._error(node, "a kernel returns nothing", "store the value, and `return 0` to leave early",
+                        "RETURN_VALUE")
         return ast.copy_location(ast.Return(None), node)
 
     def _prepare_Expr(self, node: ast.Expr):

@@ -12,7 +12,7 @@ _open: list[Target] = []
 
 
 class Target:
-    """A kind ("cuda", "llvm", "c") and of CUDA an architecture; without one it is that of the device programs run on."""
+    """A kind ("cuda", "llvm", "c") and of CUDA an architecture, by default that of the device programs run on."""
 
     def __init__(self, target: object, host: object = None):
         if isinstance(target, Target):

@@ -6,7 +6,8 @@ import re
 
 from dsl.core.errors import DSLUserCodeError
 
-_TYPES = "|".join([*(f"{kind}{width}" for kind in ("Int", "Uint") for width in (8, 16, 32, 64)), "Float16", "Float32", "Float64",
+_TYPES = "|".join([*(f"{kind}{width}" for kind in ("Int", "Uint") for width in (8, 16, 32, 64)), "Float16", "Float32",
+                   "Float64",
                    "BFloat16", "Boolean"])
 _NAMES = {"Boolean": "bool"}
 _PHRASES = (

@@ -1,4 +1,4 @@
-"""Branches and loops of T against plain Python: also where TVM 0.26 goes wrong (a continue in unroll, a break in grid)."""
+"""Branches and loops of T against plain Python, also where TVM 0.26 goes wrong (continue in unroll, break in grid)."""
 
 from __future__ import annotations
 
@@ -253,7 +253,8 @@ def test_thread_binding(run):
         for bx in T.thread_binding(4, thread="blockIdx.x"):
             for tx in T.thread_binding(32, thread="threadIdx.x"):
                 A[bx, tx] = bx * 100 + tx
-    np.testing.assert_array_equal(run(main, np.zeros((4, 32), np.int32))[0], np.arange(4)[:, None] * 100 + np.arange(32))
+    np.testing.assert_array_equal(run(main, np.zeros((4, 32), np.int32))[0],
+                                  np.arange(4)[:, None] * 100 + np.arange(32))
 
 
 # --- registers -------------------------------------------------------------------------------------------------------

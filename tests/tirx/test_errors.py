@@ -155,7 +155,8 @@ fix: write it before T.device_entry()""",
     "x = [1, 2, 3][:n]": """\
 k.py:6:9: PHASE_DYNAMIC_INDEX
     x = [1, 2, 3][:n]
-        ^^^^^^^^^^^^^ is an int32 known at run time only: its value is not known while compiling, and Python needs an int
+        ^^^^^^^^^^^^^ is an int32 known at run time only: its value is not known while compiling, \
+and Python needs an int
 fix: use it as it is (`T.int32(x)` converts), or take it as a T.constexpr of a T.jit function""",
     "A[tx] = A": """\
 k.py:6:5: STORE_TYPE

@@ -40,7 +40,8 @@ def test_the_first_name_is_x(run):
         bx, by = T.cta_id([2, 2])
         ty, tz = T.thread_id([8, 4])
         O[by * 4 + tz, bx * 8 + ty] = (by * 4 + tz) * 100 + bx * 8 + ty
-    np.testing.assert_array_equal(run(main, np.zeros((8, 16), np.int32))[0], np.arange(8)[:, None] * 100 + np.arange(16))
+    np.testing.assert_array_equal(run(main, np.zeros((8, 16), np.int32))[0],
+                                  np.arange(8)[:, None] * 100 + np.arange(16))
 
 
 def test_shared_memory_and_barriers(run):

@@ -57,7 +57,8 @@ def test_divisions(run):
 
 def test_casts_extend_by_the_sign_of_their_source(run):
     @T.prim_func
-    def main(A: T.Buffer((1,), "int8"), O: T.Buffer((4,), "uint32"), P: T.Buffer((2,), "int64"), F: T.Buffer((3,), "int32")):
+    def main(A: T.Buffer((1,), "int8"), O: T.Buffer((4,), "uint32"), P: T.Buffer((2,), "int64"),
+             F: T.Buffer((3,), "int32")):
         T.device_entry()
         tx = T.thread_id([1])
         O[0] = A[0]
@@ -69,7 +70,8 @@ def test_casts_extend_by_the_sign_of_their_source(run):
         F[0] = T.int32(-2.7)
         F[1] = T.int32(T.float32(A[0]) * 1.5)
         F[2] = T.bool(A[0])
-    _, o, p, f = run(main, np.array([-3], np.int8), np.zeros(4, np.uint32), np.zeros(2, np.int64), np.zeros(3, np.int32))
+    _, o, p, f = run(main, np.array([-3], np.int8), np.zeros(4, np.uint32), np.zeros(2, np.int64),
+                     np.zeros(3, np.int32))
     assert o.tolist() == [2**32 - 3, 2**32 - 3, 253, 2**32 - 2]
     assert p.tolist() == [2**32 - 3, -3]
     assert f.tolist() == [-2, -4, 1]
@@ -90,8 +92,10 @@ def test_a_float_stored_as_an_integer_is_truncated_with_a_warning(run):
     assert made.tolist() == [4, -1, 2, 0]
 
 
-FUNCTIONS = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "exp2": np.exp2,
-             "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+FUNCTIONS = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+             "exp2": np.exp2,
+             "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "floor": np.floor, "ceil": np.ceil,
+             "trunc": np.trunc,
              "round": np.rint, "nearbyint": np.rint, "abs": np.abs, "fabs": np.abs, "atan": np.arctan, "sinh": np.sinh,
              "cosh": np.cosh, "asinh": np.arcsinh, "tan": np.tan, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
              "rsqrt": lambda x: 1 / np.sqrt(x), "exp10": lambda x: 10 ** x}
@@ -115,7 +119,8 @@ def test_functions_of_floats(run):
         np.testing.assert_allclose(made[k], FUNCTIONS[name](wide), rtol=3e-6, err_msg=name)
     want = wide ** 1.5 + np.arctan2(wide, 2) + np.fmod(wide, 0.75) - wide
     np.testing.assert_allclose(made[30], want, rtol=3e-6)
-    np.testing.assert_allclose(made[31], wide * wide + 0.5 + np.hypot(wide, 3) + np.minimum(wide, 1) + np.maximum(wide, 1),
+    np.testing.assert_allclose(made[31], wide * wide + 0.5 + np.hypot(wide,
+                                                                      3) + np.minimum(wide, 1) + np.maximum(wide, 1),
                                rtol=3e-6)
 
 
@@ -142,7 +147,9 @@ def test_bits_and_limits(run):
     a[0] = 0
     _, o, limits = run(main, a, np.zeros((10, 32), np.uint32), np.zeros(4, np.float32))
     ffs = [(int(x) & -int(x)).bit_length() for x in a]
-    want = [[bin(x).count("1") for x in a], [32 - int(x).bit_length() for x in a], (a & 0xFF) | (a >> 24), (a << 3) ^ ~a, ffs,
-            (np.arange(32, dtype=np.float32) / 2).view(np.uint32), a & 0x3FFFFFFF, ~a, np.full(32, 65535), np.full(32, 2**31)]
+    want = [[bin(x).count("1") for x in a], [32 - int(x).bit_length() for x in a], (a & 0xFF) | (a >> 24),
+            (a << 3) ^ ~a, ffs,
+            (np.arange(32, dtype=np.float32) / 2).view(np.uint32), a & 0x3FFFFFFF, ~a, np.full(32, 65535),
+            np.full(32, 2**31)]
     np.testing.assert_array_equal(o, np.array(want, dtype=np.uint32))
     assert limits[0] == np.finfo(np.float32).max and np.isinf(limits[1]) and limits[2:].tolist() == [1, 1]

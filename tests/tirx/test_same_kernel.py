@@ -1,7 +1,7 @@
 """The same program in T and in CuTe DSL becomes the same kernel: one core, two grammars.
 
-Each pair is compiled by its own surface, and the bodies of their PTX are compared (same_kernel.py, which holds the programs
-in CuTe DSL; tests/quadrants holds them in Quadrants).
+Each pair is compiled by its own surface, and the bodies of their PTX are compared (same_kernel.py, which holds the
+programs in CuTe DSL; tests/quadrants holds them in Quadrants).
 """
 
 import sys

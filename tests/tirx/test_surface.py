@@ -25,7 +25,8 @@ def names(module: types.ModuleType) -> set[str]:
     own = {"dsl.tirx.cuda": "dsl.tirx.cuda", "dsl.tirx.ptx": "dsl.tirx.ptx"}.get(module.__name__)
     found = set()
     for name, value in vars(module).items():
-        if name.startswith("_") and not name.startswith(("__shfl", "__activemask")) or isinstance(value, types.ModuleType):
+        if name.startswith("_") and not name.startswith(("__shfl",
+                                                         "__activemask")) or isinstance(value, types.ModuleType):
             continue
         where = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
         if own is None or where == own or name == "clock64":
@@ -39,7 +40,8 @@ def test_every_name_is_upstreams():
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     theirs = json.loads(run.stdout.splitlines()[-1])
-    known = {*theirs["T"], *(f"cuda.{name}" for name in theirs["cuda"]), *(f"ptx.{name}" for name in theirs["ptx"]), *NEWER}
+    known = {*theirs["T"], *(f"cuda.{name}" for name in theirs["cuda"]), *(f"ptx.{name}" for name in theirs["ptx"]),
+             *NEWER}
     ours = {*names(T), *(f"cuda.{name}" for name in names(cuda)), *(f"ptx.{name}" for name in names(ptx))}
     assert sorted(ours - known) == []
 

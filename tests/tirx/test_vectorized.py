@@ -1,4 +1,4 @@
-"""T.vectorized: vector accesses where the trips are lanes, the trips one after another everywhere else; vector types."""
+"""T.vectorized: vector accesses where the trips are lanes, else the trips one after another; vector types."""
 
 from __future__ import annotations
 

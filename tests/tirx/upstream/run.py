@@ -16,7 +16,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-FILES = ["test_control_flow", "test_inline", "test_jit", "codegen/test_cuda_warp_reduce", "codegen/test_cuda_cta_reduce",
+FILES = ["test_control_flow", "test_inline", "test_jit", "codegen/test_cuda_warp_reduce",
+         "codegen/test_cuda_cta_reduce",
          "codegen/test_codegen_cuda"]
 EXAMPLES = """\
 examples:
@@ -30,8 +31,8 @@ import sys
 from dsl import alias
 alias.install("emulator")
 import pytest
-sys.exit(pytest.main(["-q", "-rA", "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:gpu-repro",
-                      "-W", "ignore", "--tb=line", sys.argv[1]]))
+sys.exit(pytest.main(["-q", "-rA", "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider",
+                      "-p", "no:gpu-repro", "-W", "ignore", "--tb=line", sys.argv[1]]))
 """
 
 
@@ -57,7 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="run.py", description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", help="a clone of https://github.com/apache/tvm")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="files of tests/python/tirx without .py; default: the table")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="files of tests/python/tirx without .py; default: the table")
     parser.add_argument("--verbose", action="store_true", help="show what pytest says")
     return parser
 
