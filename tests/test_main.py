@@ -71,6 +71,7 @@ def test_standard_input_has_a_source_too():
 
 @pytest.mark.parametrize("stage, expected", [
     ("mlir", r"llvm\.func @kernel_kernel_0\(.*nvvm\.kernel"),
+    ("cuda", r'extern "C" __global__ void __launch_bounds__\(\d+\) kernel_kernel_0\('),
     ("llvm", r"define ptx_kernel void @kernel_kernel_0\("),
     ("ptx", r"\.visible \.entry kernel_kernel_0\((?s:.*)\.loc\t1 8 "),
     ("sass", r"S2R R\d+, SR_TID\.X"),

@@ -296,9 +296,8 @@ class Calls:
             parts = [self.string(operand) or write.text(operand) for operand in op.operands]
             return f"__assertfail({', '.join(parts)})", ATOM
         if op.callee == "vprintf":
-            parts = [self.string(op.operands[0]), *map(write.text, op.operands[2:])]
-            if None in parts or len(op.operands) == 2 and constant_of(op.operands[1]) is None and \
-                    "printed" not in op.attributes:
+            parts = [self.string(op.operands[0]), *map(write.text, op.operands[1:])]
+            if None in parts or "printed" not in op.attributes:
                 raise Unsupported("printf with arguments from elsewhere", op.place)
             return f"printf({', '.join(parts)})", ATOM
         raise Unsupported(f"a call of {op.callee}", op.place)

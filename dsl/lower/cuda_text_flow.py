@@ -178,10 +178,9 @@ class Flow:
         made = Op(op.name, [_resolve(env, operand) for operand in op.operands], [r.type for r in op.results],
                   op.attributes, op.place)
         env.update(zip(op.results, made.results))
-        if not op.blocks:
-            out.append(Compute(made))
-            return
         made.blocks = op.blocks
+        if made.callee == "vprintf":
+            _print_values(made, out)
         out.append(Compute(made))
 
     def _is_surely_false(self, op: Op, env: dict) -> bool:
@@ -422,6 +421,29 @@ class Flow:
             else:
                 return None
         return []
+
+
+def _print_values(op: Op, out: list) -> None:
+    """Give a call of vprintf the values that were stored in its buffer, in place of the stores."""
+    buffer, found = op.operands[1], {}
+    for at in range(len(out) - 1, -1, -1):
+        store = out[at].op if isinstance(out[at], Compute) else None
+        if store is None or store.callee:
+            break
+        if store.name == "llvm.store" and (offset := _offset(store.operands[1], buffer)) is not None:
+            found.setdefault(offset, store.operands[0])
+            del out[at]
+    op.operands = [op.operands[0], *(found[offset] for offset in sorted(found))]
+    op.attributes = {**op.attributes, "printed": True}
+
+
+def _offset(address: Value, buffer: Value) -> int | None:
+    """How many bytes behind `buffer` an address is, None where that is not known."""
+    if address is buffer:
+        return 0
+    op = address.op
+    is_inside = op is not None and op.name == "llvm.getelementptr" and op.operands == [buffer]
+    return op.attributes["rawConstantIndices"][0] if is_inside and op.attributes["elem_type"] == "i8" else None
 
 
 # --- what is known of conditions -------------------------------------------------------------------------------------
