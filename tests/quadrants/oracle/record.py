@@ -28,7 +28,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 HERE = Path(__file__).resolve().parent
-LIMIT_S = 30
+LIMIT_S = 300
 STEP = re.compile(r""".*File "|Traceback|\s|\^|On line|={3,}|-{3,}|exception while|In function|\S+: \w+$|$""")
 
 

@@ -22,7 +22,7 @@ FILES = """\
 static loops for for_break for_group_mismatch continue while if ndrange ndrange_axes grouped kernel_templates argument
 atomic local_atomics bool_op cast div mod pow type_check type_promotion type_system literal return function scope_errors
 syntax_errors ast_refactor assign tuple_assign basics offload offload_cross""".split()
-LIMIT_S = 60
+LIMIT_S = 300
 EXAMPLES = """\
 examples:
   git clone https://github.com/Genesis-Embodied-AI/quadrants           the files of 1.3.3, or near it

@@ -83,7 +83,7 @@ def clone(tmp_path):
 
 def run(folder: Path, real: Path, left_out: Path, *more: object) -> subprocess.CompletedProcess:
     command = [sys.executable, RUN, folder, "mine", "--real", real, "--left-out", left_out, *more]
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=900)
 
 
 REAL = {"test_sum[3]": ["passed", ""], "test_sum[5]": ["passed", ""], "test_on_a_gpu": ["skipped", ""],
