@@ -233,8 +233,8 @@ def run(compiler: str, paths: list[str], out, only: frozenset[str] | None = None
         runtime = importlib.import_module("dsl.cutlass.cute.runtime")
     observer.observe(runtime)
     with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
-        pytest.main([*paths, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--continue-on-collection-errors"],
-                    plugins=[observer])
+        pytest.main([*paths, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler",
+                     "--continue-on-collection-errors"], plugins=[observer])
 
 
 # ** both together
