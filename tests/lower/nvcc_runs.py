@@ -64,7 +64,7 @@ def many(texts: list[str], arch: str) -> list[str]:
     pieces = re.split(r"(?m)^(?=\.visible \.entry )", ptx)
     made = ["" for _ in texts]
     for piece in pieces[1:]:
-        end = re.search(r"(?m)^}$", piece).end()
+        end = [brace.end() for brace in re.finditer(r"(?m)^}$", piece)][-1]      # inline PTX has such lines too
         name, number = re.search(r"\.entry (\w+)__(\d+)\(", piece).groups()
         made[int(number)] += piece[:end].replace(f"{name}__{number}", name) + "\n"
         pieces[0] += piece[end:]
@@ -158,7 +158,8 @@ def outcome(path: Path) -> list:
         except (Unsupported, Refused):
             raise
         except Exception as error:
-            found.append(type(error).__name__)
+            name = type(error).__name__
+            found.append(f"{name}: {error}" if name == "PtxError" else name)
             continue
         found.append({name: _bits(value) for name, value in made.items()})
     return found
