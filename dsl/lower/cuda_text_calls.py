@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dsl.lower.cuda_text_flow import constant_of
+from dsl.lower.cuda_text_statements import constant_of
 from dsl.lower.cuda_text_values import ATOM, UNARY, Expressions, TYPES, Unsupported, c_type
 from dsl.lower.traced import Op, Value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.lower.cuda_text_flow import Branch, Compute, Copies, Loop, is_pure, reads_all, walk
+from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Loop, is_pure, reads_all, walk
 from dsl.lower.cuda_text_locals import TRANSPARENT
 
 _WORDS = ("the conditional expression", "the choice", "the condition of the loop")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dsl.lower.cuda_text_flow import Branch, Compute, Copies, Jump, Loop, is_pure, reads_all, walk
+from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Jump, Loop, is_pure, reads_all, walk
 from dsl.lower.traced import Op, Value
 
 # Written wherever they are used, however often.

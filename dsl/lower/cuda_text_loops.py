@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.lower.cuda_text_flow import Branch, Compute, Copies, Jump, Loop, constant_of, reads_all, walk
+from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Jump, Loop, constant_of, reads_all, walk
 from dsl.lower.traced import Op, Value
 
 def while_as_for(statements: list) -> list:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from dsl.lower.cuda_text_calls import Calls
-from dsl.lower.cuda_text_flow import constant_of
+from dsl.lower.cuda_text_statements import constant_of
 from dsl.lower.cuda_text_values import ATOM, SUM, TYPES, UNARY, Expressions, Unsupported, c_type, vector_type
 from dsl.lower.traced import Op, Value
 

@@ -11,7 +11,7 @@ import functools
 import linecache
 import re
 
-from dsl.lower.cuda_text_flow import Compute, walk
+from dsl.lower.cuda_text_statements import Compute, walk
 from dsl.lower.traced import Value
 
 RESERVED = frozenset("""

@@ -10,7 +10,7 @@ import math
 import struct
 from collections.abc import Callable
 
-from dsl.lower.cuda_text_flow import constant_of
+from dsl.lower.cuda_text_statements import constant_of
 from dsl.lower.cuda_text_ranges import Ranges
 from dsl.lower.traced import Op, Value
 from dsl.span import Span
