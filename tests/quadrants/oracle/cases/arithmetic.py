@@ -68,6 +68,14 @@ def floordiv_of_constants():
     return k()
 
 
+def floordiv_and_mod_of_constants_in_variables():
+    @qd.kernel
+    def k() -> qd.i32:
+        a = -6
+        return a % 1000 * 10 + a // 4
+    return k()
+
+
 def division_by_zero_of_integers():
     @qd.kernel
     def k(a: qd.i32, b: qd.i32) -> qd.i32:
