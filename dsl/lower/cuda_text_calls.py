@@ -223,7 +223,7 @@ class Calls:
     def _asm(self, op: Op, write: Expressions) -> tuple[str, int]:
         kinds = []
         for constraint in op.attributes["constraints"].split(","):
-            if constraint.startswith("~"):
+            if not constraint or constraint.startswith("~"):
                 continue
             sign = "=" if constraint.startswith("=") else ""
             letter = constraint.removeprefix("=")

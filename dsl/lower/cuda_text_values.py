@@ -6,6 +6,7 @@ negative. What has no spelling here is refused by name.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import struct
 from collections.abc import Callable
@@ -17,7 +18,8 @@ from dsl.span import Span
 
 TYPES = {"i1": "bool", "i8": "signed char", "i16": "short", "i32": "int", "i64": "long long", "f16": "__half",
          "bf16": "__nv_bfloat16", "f32": "float", "f64": "double", "i128": "__int128"}
-_UNSIGNED = {"i8": "unsigned char", "i16": "unsigned short", "i32": "unsigned", "i64": "unsigned long long"}
+_UNSIGNED = {"i8": "unsigned char", "i16": "unsigned short", "i32": "unsigned", "i64": "unsigned long long",
+             "i128": "unsigned __int128"}
 _VECTORS = {("f32", 2): "float2", ("f32", 4): "float4", ("f32", 3): "float3", ("f64", 2): "double2",
             ("i32", 2): "int2", ("i32", 3): "int3", ("i32", 4): "int4", ("i64", 2): "longlong2", ("i16", 2): "short2",
             ("i16", 4): "short4", ("i8", 2): "char2", ("i8", 4): "char4"}
@@ -431,6 +433,6 @@ def _shortest_float(number: float) -> str:
         return "-0.0" if math.copysign(1, number) < 0 else "0.0"
     for digits in range(1, 18):
         text = f"{number:.{digits}g}"
-        if struct.pack("<f", float(text)) == struct.pack("<f", number):
+        if ctypes.c_float(float(text)).value == ctypes.c_float(number).value:
             break
     return text if any(letter in text for letter in ".e") else text + ".0"

@@ -87,7 +87,7 @@ def _recording(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     if source[1] and key not in _printed:
         try:
             _printed[key] = to_cuda(source[1])
-        except Unsupported as error:
+        except Exception as error:            # Unsupported, or a mistake of ours: told where the PTX is asked for
             _printed[key] = error
     return _ours(host_mlir, source)
 
