@@ -140,11 +140,14 @@ sin, cos, tan, asin, acos, tanh, exp, log = (
 def _rounding(name: str, python: Callable, intrinsic: str):
     def function(x, dtype=None):
         def one(value):
-            if _is_traced(value) and not value.is_float:
-                raise QuadrantsTypeError.at(f"'{name}' takes real inputs only, however '{types.name_of(value)}' is "
-                                            "provided",
-                                            fix="it is an integer already")
-            made = _intrinsic(intrinsic)(value) if _is_traced(value) else python(value)
+            from dsl.quadrants import task
+            if not task.active():
+                return python(value) if dtype is None else cast(python(value), dtype)
+            number = _number(value, name)
+            if not number.is_float:
+                raise QuadrantsTypeError.at(f"'{name}' takes real inputs only, however '{types.name_of(number)}' is "
+                                            "provided", fix="it is an integer already")
+            made = _intrinsic(intrinsic)(number)
             return made if dtype is None else cast(made, dtype)
         return _mapped(one, x)
     function.__name__, function.__doc__ = name, f"`{name}(x)`, a float unless `dtype` says otherwise."

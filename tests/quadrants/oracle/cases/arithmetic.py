@@ -250,6 +250,15 @@ def floor_ceil_round():
     return [k(2.5), k(-2.5), k(3.2), k(3.7)]
 
 
+def floor_of_a_literal_is_a_float():
+    @qd.kernel
+    def k() -> qd.f32:
+        a = qd.floor(-1.5)
+        a += 0.25
+        return a + qd.ceil(0.5) + qd.round(2.75)
+    return k()
+
+
 def floor_to_an_integer_type():
     @qd.kernel
     def k(a: qd.f32) -> qd.i32:
