@@ -57,6 +57,6 @@ def _texts(module: Module) -> dict[str, bytes]:
     found = {}
     for symbol, op in module.globals.items():
         value = op.attributes.get("value")
-        if isinstance(value, str) and "constant" in op.attributes:
+        if isinstance(value, str) and "constant" in op.attributes and not value.startswith("dense<["):
             found[symbol] = value.encode("utf-8", "surrogateescape")
     return found

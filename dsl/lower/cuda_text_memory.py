@@ -161,6 +161,9 @@ class Memory:
         if (text := self.calls.string(op.result)) is not None:
             return text, ATOM, "i8"
         made = self.globals.get(symbol)
+        if made is not None and (table := _table(made, symbol)):
+            self.calls.helpers.setdefault(table, symbol)
+            return symbol, ATOM, element_of(made.attributes["global_type"])[0]
         if made is None or "3" not in str(made.attributes.get("addr_space", "")):
             raise Unsupported(f"the global {symbol}", op.place)
         if symbol not in self.shared:
@@ -245,3 +248,15 @@ class Memory:
 
 
 _ALIGNED = {"float2", "float4", "double2", "int2", "int4", "longlong2", "short2", "short4", "char2", "char4"}
+
+
+def _table(made: Op, symbol: str) -> str:
+    """The definition of a global array of constant integers; "" for other globals."""
+    value = made.attributes.get("value")
+    type_, count = element_of(made.attributes["global_type"])
+    if not isinstance(value, str) or not value.startswith("dense<[") or type_ not in ("i32", "i64"):
+        return ""
+    numbers = value.removeprefix("dense<[").partition("]")[0].split(", ")
+    suffix = "LL" if type_ == "i64" else ""
+    rows = [", ".join(f"{number}{suffix}" for number in numbers[start:start + 4]) for start in range(0, count, 4)]
+    return f"static __device__ const {c_type(type_)} {symbol}[{count}] = {{\n  " + ",\n  ".join(rows) + "};\n"

@@ -29,16 +29,20 @@ def of_values(statements: list) -> dict[Value, str]:
     """A name for each computed value that an assignment of the source gives one."""
     groups: dict[tuple, list[Value]] = {}
     consumed: set[Value] = set()
+    found: dict[Value, str] = {}
     for statement in walk(statements):
         if not isinstance(statement, Compute) or statement.op.place is None:
             continue
         op = statement.op
         key = (op.place.file, op.place.line, op.place.column)
+        if op.name == "llvm.alloca":
+            targets = assignments(op.place.file).get(key[1:], [])
+            found.update((op.result, name) for name in targets if len(targets) == 1 and name)
+            continue
         again = key[1:] in augmented(op.place.file)                # `x += y` of one trip after that of another
         consumed.update(operand for operand in op.operands if operand.op is not None and operand.op.place == op.place
                         and not (again and operand.op.name == op.name))
         groups.setdefault(key, []).extend(op.results)
-    found: dict[Value, str] = {}
     for (file, line, column), values in groups.items():
         targets = assignments(file).get((line, column))
         if not targets:
@@ -72,6 +76,8 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
                 found[node.value.lineno, node.value.col_offset + 1] = targets
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
+        elif isinstance(node, ast.AnnAssign):                      # `a: T.f32[4]` declares an array
+            found[node.lineno, node.col_offset + 1] = _names(node.target)
         elif isinstance(node, ast.AugAssign):
             found[node.lineno, node.col_offset + 1] = _names(node.target)
         elif isinstance(node, ast.NamedExpr):

@@ -124,6 +124,8 @@ class Expressions:
         suffix = "LL" if type_ == "i64" and abs(number) > 2**31 - 1 else ""
         if number == -2**31 and type_ == "i32":
             return "-2147483647 - 1", SUM
+        if type_ == "i128" and -2**63 < number < 2**63:
+            return f"(__int128){number}{'LL' if abs(number) > 2**31 - 1 else ''}", UNARY
         if number == -2**63:
             return "-9223372036854775807LL - 1", SUM
         if type_ == "i64" and not suffix:
@@ -231,15 +233,21 @@ class Expressions:
         a, b = op.operands
         if all(self.ranges.is_natural(side) for side in (a, b)):
             left = self._bit_operand(a) if sign == ">>" else self.text(a, binds)
-            return self._narrow(f"{left} {sign} {self.text(b, binds + 1)}", binds, op.result.type)
-        right = self._bit_operand(b) if sign == ">>" else self.unsigned(b)
+            right = self._count(b) if sign == ">>" else self.text(b, binds + 1)
+            return self._narrow(f"{left} {sign} {right}", binds, op.result.type)
+        right = self._count(b) if sign == ">>" else self.unsigned(b)
         return f"({c_type(op.result.type)})({self.unsigned(a)} {sign} {right})", UNARY
 
     def _shift_left(self, op: Op) -> tuple[str, int]:
         a, b = op.operands
         if self.ranges.may_wrap(op):
-            return f"({c_type(op.result.type)})({self.unsigned(a)} << {self._bit_operand(b)})", UNARY
-        return self._narrow(f"{self._bit_operand(a)} << {self._bit_operand(b)}", SHIFT, op.result.type)
+            return f"({c_type(op.result.type)})({self.unsigned(a)} << {self._count(b)})", UNARY
+        return self._narrow(f"{self._bit_operand(a)} << {self._count(b)}", SHIFT, op.result.type)
+
+    def _count(self, value: Value) -> str:
+        """By how many bits to shift; a number as `int`."""
+        number = constant_of(value)
+        return str(number) if isinstance(number, int) and 0 <= number < 128 else self._bit_operand(value)
 
     def _compare(self, op: Op) -> tuple[str, int]:
         predicate = op.attributes["predicate"]
