@@ -1,0 +1,21 @@
+"""What nvcc makes of T's printed kernels leaves the arrays that ours leave (compiled_by_nvcc.py: all of them)."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+CHOSEN = {"test_control_flow.py": ["the_page_if", "the_page_grid_and_while", "what_is_not_chosen_is_not_loaded"],
+          "test_intrinsics.py": ["shared_memory_and_barriers", "lanes", "an_mbarrier_joins_a_producer_and_consumers"],
+          "test_operators.py": ["functions_of_floats", "bits_and_limits"]}
+
+
+def test_launches_under_nvcc(needs):
+    needs("nvcc", "nvidia-cuda-toolkit")
+    tests = [f"{FOLDER / file}::test_{name}" for file, names in CHOSEN.items() for name in names]
+    done = subprocess.run([sys.executable, "-W", "ignore", FOLDER / "compiled_by_nvcc.py", *tests], cwd=FOLDER.parents[1],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    numbers = json.loads(done.stdout.splitlines()[-1])["numbers"]
+    assert numbers.keys() == {"same"} and numbers["same"] >= len(tests)
