@@ -19,6 +19,7 @@ from .program import Code, Program
 MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_CLUSTER = 16  # blocks, on GPUs that are asked for more than the portable 8
 # An H100: multiprocessors, and threads, blocks and shared memory of each.
 SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
 MAX_KNOWN = 4096  # shapes of launches that are not checked again
@@ -50,7 +51,9 @@ def launch(
         _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
         if len(program.launched) < MAX_KNOWN:
             program.launched.add(shape)
-    _Launch(program, entry_name, grid, block, params, memory, smem_bytes, write or sys.stdout.write, seed).run()
+    _Launch(
+        program, entry_name, grid, block, cluster, params, memory, smem_bytes, write or sys.stdout.write, seed
+    ).run()
 
 
 def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
@@ -59,8 +62,10 @@ def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
             raise ValueError(f"{name}={tuple(value)} is outside (1, 1, 1) to {most}")
     if math.prod(block) > context.MAX_THREADS:
         raise ValueError(f"block={tuple(block)} has {math.prod(block)} threads; a block has at most 1024")
-    if tuple(cluster) != (1, 1, 1):
-        raise ValueError(f"cluster={tuple(cluster)}: clusters of more than one block are not emulated yet")
+    if len(cluster) != 3 or any(v < 1 for v in cluster) or math.prod(cluster) > MAX_CLUSTER:
+        raise ValueError(f"cluster={tuple(cluster)}: a cluster has 1 to {MAX_CLUSTER} blocks")
+    if any(whole % part for whole, part in zip(grid, cluster)):
+        raise ValueError(f"cluster={tuple(cluster)} does not divide grid={tuple(grid)}")
     if entry.reqntid is not None and tuple(block) != tuple(entry.reqntid):
         raise ValueError(f"block={tuple(block)}, but `{entry.name}` requires {entry.reqntid} (.reqntid)")
     if entry.static_smem_bytes + smem_bytes > MAX_SMEM_BYTES:
@@ -91,9 +96,9 @@ _buffers: list[slots.Buffer] = []  # of parameters, for the next launches
 
 
 class _Launch:
-    def __init__(self, program, entry_name, grid, block, params, memory, smem_bytes, write, seed):
+    def __init__(self, program, entry_name, grid, block, cluster, params, memory, smem_bytes, write, seed):
         self.program, self.entry_name, self.write = program, entry_name, write
-        self.grid, self.block = grid, block
+        self.grid, self.block, self.cluster = grid, block, cluster
         self.blocks, self.threads = math.prod(grid), math.prod(block)
         self.random = random.Random(seed) if seed else None
         self.code: Code = (

@@ -61,7 +61,7 @@ class Slot:
                 self._window.close()
             self._window = Window(smem_bytes)
         ctx.next, ctx.shared_grid = self.address, ctypes.addressof(launch.shared)
-        ctx.grid[:], ctx.block_dim[:], ctx.cluster[:] = launch.grid, launch.block, (1, 1, 1)
+        ctx.grid[:], ctx.block_dim[:], ctx.cluster[:] = launch.grid, launch.block, launch.cluster
         ctx.threads, ctx.warps = threads, -(-threads // 32)
         ctx.smem_static, ctx.smem_dynamic = launch.smem_static, launch.smem_dynamic
         ctx.smem, ctx.smem_bytes = self._window.address, smem_bytes

@@ -79,6 +79,7 @@ def run(function: Callable, *arguments: object) -> None:
     made = DevicePart(unique, state.device, entry=entry, host=state)
     with trace.tracing(made), mlir.inside(entry), ids.Collecting() as extents:
         function(*arguments)
+        launch = _launch(extents)
         mlir.op("llvm.return")
         memory.declare_static_arrays()
         types = ", ".join(str(argument.type) for argument in entry.arguments)
@@ -86,7 +87,6 @@ def run(function: Callable, *arguments: object) -> None:
         operation.attributes[naming.ATTRIBUTE] = mlir.string_attr(names)
         function_type = mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context)
         operation.attributes["function_type"] = mlir.type_attr(function_type)
-        launch = _launch(extents)
         block = launch.block
         if not any(map(is_dynamic, block)):
             operation.attributes["nvvm.reqntid"] = mlir.i32_array_attr([int(extent) for extent in block])

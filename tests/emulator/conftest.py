@@ -29,7 +29,8 @@ class Machine:
     def __init__(self):
         self.printed = ""
 
-    def run(self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None, **arguments):
+    def run(self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None,
+            cluster=(1, 1, 1), **arguments):
         """Launch the first entry (or `entry`) of a PTX text; `arguments` are its parameters in order."""
         text = ptx if ".version" in ptx else HEADER + ptx
         program = emulator.load(text)
@@ -40,7 +41,7 @@ class Machine:
         shape = [v if isinstance(v, tuple) else (v, 1, 1) for v in (grid, block)]
         params = [v if isinstance(v, bytes) else pack(v) for v in arguments.values()]
         name = entry or next(iter(program.entries))
-        emulator.launch(program, name, *shape, params, memory, smem_bytes, write=self.write)
+        emulator.launch(program, name, *shape, params, memory, smem_bytes, cluster, write=self.write)
 
     def write(self, text: str) -> None:
         self.printed += text

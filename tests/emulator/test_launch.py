@@ -40,6 +40,37 @@ def test_every_thread_of_every_block_runs_once_with_its_numbers(machine, meet, g
     np.testing.assert_array_equal(out[:, 3], (1 << (linear % 32)) - 1)
 
 
+CLUSTERS = """
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %v, %i, %c<3>, %n<2>; .reg .b64 %o, %off; .reg .pred %p;
+  mov.u32 %c0, %ctaid.x; mov.u32 %c1, %ctaid.y; mov.u32 %c2, %ctaid.z; mov.u32 %n0, %nctaid.x; mov.u32 %n1, %nctaid.y;
+  mad.lo.u32 %i, %c2, %n1, %c1; mad.lo.u32 %i, %i, %n0, %c0;
+  ld.param.u64 %o, [out]; mul.wide.u32 %off, %i, 60; add.s64 %o, %o, %off;
+""" + "".join(f"  mov.u32 %v, %{register}; st.global.u32 [%o+{4 * place}], %v;\n" for place, register in enumerate(
+    [f"{name}.{axis}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for axis in "xyz"]
+    + ["cluster_ctarank", "cluster_nctarank"])) + """
+  mov.pred %p, %is_explicit_cluster; selp.u32 %v, 1, 0, %p; st.global.u32 [%o+56], %v; ret;
+}
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize("grid, cluster", [((6, 4, 2), (3, 2, 2)), ((4, 1, 1), (2, 1, 1)), ((2, 3, 1), (1, 1, 1))])
+def test_blocks_know_their_place_in_their_cluster(machine, grid, cluster):
+    out = np.zeros((int(np.prod(grid)), 15), np.uint32)
+    machine.run(CLUSTERS, grid=grid, cluster=cluster, out=out)
+    z, y, x = np.indices(grid[::-1]).reshape(3, -1)
+    block = np.stack([x, y, z], 1)
+    place = block % cluster
+    blocks = int(np.prod(cluster))
+    np.testing.assert_array_equal(out[:, 0:3], block // cluster)
+    np.testing.assert_array_equal(out[:, 3:6], np.broadcast_to(np.array(grid) // cluster, block.shape))
+    np.testing.assert_array_equal(out[:, 6:9], place)
+    np.testing.assert_array_equal(out[:, 9:12], np.broadcast_to(cluster, block.shape))
+    np.testing.assert_array_equal(out[:, 12], place @ [1, cluster[0], cluster[0] * cluster[1]])
+    np.testing.assert_array_equal(out[:, 13:], [[blocks, blocks > 1]] * len(out))
+
+
 SMEM = """
 .extern .shared .align 16 .b8 dynamic[];
 .visible .entry k(.param .u64 out)
@@ -80,7 +111,8 @@ def test_entries_say_what_a_launch_needs():
     ({"smem_bytes": 300000}, "32 static + 300000 dynamic bytes of shared memory; a block has at most 232448"),
     ({"params": [b"1234"]}, "`k` takes parameters of [8] bytes, got [4]"),
     ({"params": []}, "`k` takes parameters of [8] bytes, got []"),
-    ({"cluster": (2, 1, 1)}, "cluster=(2, 1, 1): clusters of more than one block are not emulated yet"),
+    ({"cluster": (2, 1, 1)}, "cluster=(2, 1, 1) does not divide grid=(1, 1, 1)"),
+    ({"grid": (32, 1, 1), "cluster": (32, 1, 1)}, "cluster=(32, 1, 1): a cluster has 1 to 16 blocks"),
 ])  # fmt: skip
 def test_launches_no_gpu_would_accept(change, message):
     program = emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + SMEM)

@@ -44,6 +44,19 @@ def test_the_first_name_is_x(run):
                                   np.arange(8)[:, None] * 100 + np.arange(16))
 
 
+def test_blocks_in_clusters(run):
+    @T.prim_func
+    def main(O: T.Buffer((4, 6, 4), "int32"), n: T.int32):
+        T.device_entry()
+        cx, cy = T.cluster_id([3, n])
+        rx, ry = T.cta_id_in_cluster([2, 2])
+        tx = T.thread_id([4])
+        O[cy * 2 + ry, cx * 2 + rx, tx] = ((cx * 10 + cy) * 10 + rx) * 10 + ry
+    y, x = np.indices((4, 6))
+    want = ((x // 2 * 10 + y // 2) * 10 + x % 2) * 10 + y % 2
+    np.testing.assert_array_equal(run(main, np.zeros((4, 6, 4), np.int32), 2)[0], np.repeat(want[:, :, None], 4, 2))
+
+
 def test_shared_memory_and_barriers(run):
     @T.prim_func
     def main(A: T.Buffer((256,), "float32"), O: T.Buffer((3, 256), "float32")):

@@ -25,16 +25,37 @@ def _grid(body, axis):
     return body.load("grid", str(axis), constant=True)
 
 
+def _cluster(body, axis):
+    return body.load("cluster", str(axis), constant=True)
+
+
+def _in_cluster(body, axis):
+    return body.op(f"urem i32 {body.threads['block_' + 'xyz'[axis]]}, {_cluster(body, axis)}")
+
+
+def _rank(body):
+    """%cluster_ctarank: the block's place in its cluster, x first."""
+    rank = _in_cluster(body, 2)
+    for axis in (1, 0):
+        rank = body.add(body.mul(rank, _cluster(body, axis)), _in_cluster(body, axis))
+    return rank, 32
+
+
+def _cluster_blocks(body):
+    x, y, z = (_cluster(body, axis) for axis in range(3))
+    return body.mul(body.mul(x, y), z), 32
+
+
 _VECTORS = {
     "tid": lambda body, axis: body.threads["xyz"[axis]],
     "ntid": _ntid,
     "ctaid": lambda body, axis: body.threads["block_" + "xyz"[axis]],
     "nctaid": _grid,
-    # Blocks form clusters of one: a launch with more is refused.
-    "clusterid": lambda body, axis: body.threads["block_" + "xyz"[axis]],
-    "nclusterid": _grid,
-    "cluster_ctaid": lambda body, axis: "0",
-    "cluster_nctaid": lambda body, axis: "1",
+    # The blocks of a cluster run as any others do: instructions by which they meet are refused (isa.py).
+    "clusterid": lambda body, axis: body.op(f"udiv i32 {body.threads['block_' + 'xyz'[axis]]}, {_cluster(body, axis)}"),
+    "nclusterid": lambda body, axis: body.op(f"udiv i32 {_grid(body, axis)}, {_cluster(body, axis)}"),
+    "cluster_ctaid": _in_cluster,
+    "cluster_nctaid": _cluster,
 }
 
 
@@ -83,9 +104,9 @@ _SCALARS = {
     "smid": lambda body: ("0", 32),
     "nsmid": lambda body: ("1", 32),
     "gridid": lambda body: ("1", 64),
-    "is_explicit_cluster": lambda body: ("0", 1),
-    "cluster_ctarank": lambda body: ("0", 32),
-    "cluster_nctarank": lambda body: ("1", 32),
+    "is_explicit_cluster": lambda body: (body.op(f"icmp ne i32 {_cluster_blocks(body)[0]}, 1"), 1),
+    "cluster_ctarank": _rank,
+    "cluster_nctarank": _cluster_blocks,
     "clock": _clock_half(0),
     "clock_lo": _clock_half(0),
     "clock_hi": _clock_half(32),
