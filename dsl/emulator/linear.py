@@ -2,7 +2,7 @@
 
 Base and strides are the same for all threads of a block; where all strides are 0, the value is uniform. One set of
 rules serves the analysis (uniform.py), where a base is "?", and the emission (lanes.py), where it is IR text: each
-gives `op`, `of` (the form of an operand) and `need_range`.
+gives `op`, `of` (the form of an operand), `apart` (whether two operands share no bit) and `need_range`.
 """
 
 from __future__ import annotations
@@ -147,6 +147,11 @@ def _sum(how: str):
     return rule
 
 
+def _union(f, instr, kind):
+    """or, xor: the sum, where no bit may be 1 in both."""
+    return _sum("add")(f, instr, kind) if f.apart(*instr.operands[1:3], TYPE_BITS[kind]) else None
+
+
 def _product(f, instr, kind) -> tuple[Linear | None, int]:
     bits, is_signed = TYPE_BITS[kind], kind in SIGNED
     forms = _forms(f, instr, bits, is_signed, 2) if _plain(instr) and "hi" not in instr.mods else None
@@ -220,4 +225,5 @@ def _select(f, instr, kind):
 _RULES = {
     "mov": _move, "add": _sum("add"), "sub": _sum("sub"), "mul": _multiply, "mad": _multiply_add, "shl": _shift,
     "neg": _negate, "cvt": _convert, "cvta": _address_space, "selp": _select,
+    "or": _union, "xor": _union,
 }  # fmt: skip

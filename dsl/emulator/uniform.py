@@ -15,6 +15,7 @@ from .emit.integer import type_of
 from .emit.memory import space_of
 from .linear import FLAT, Linear
 from .literals import float_bits
+from .set_bits import SetBits
 from .syntax import TYPE_BITS, Addr, FloatImm, Function, Imm, Instr, Label, Not, Pair, Reg, Special, Sym, Vec
 
 LARGEST = 5000  # instructions: beyond this two shapes of every region take too long to compile
@@ -102,6 +103,10 @@ class Forms:
             return linear.resize(self, Linear(self.symbol(operand)), 64, bits, False)
         return None
 
+    def apart(self, a, b, bits: int) -> bool:
+        """Whether no bit may be 1 in both operands, as values of `bits`."""
+        return self.plan.set_bits.apart(a, b, bits)
+
     def _special(self, operand: Special, bits: int, is_signed: bool) -> Linear | None:
         root, _, part = operand.name[1:].partition(".")
         if root == "tid" and part in tuple("xyz"):
@@ -180,6 +185,7 @@ class Plan:
     bits: dict[str, int] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
     classes: dict = field(default_factory=dict)
+    set_bits: SetBits | None = None
     wraps: bool = False  # a widened value may wrap around for some threads
     leaves: bool = False  # some threads may leave before others
 
@@ -359,6 +365,15 @@ def _live(function: Function, plan: Plan) -> None:
                 plan.live[i], changed = live, True
 
 
+def writers(function: Function) -> dict[str, list[Instr]]:
+    """The instructions that set each register."""
+    found: dict[str, list[Instr]] = {}
+    for item in function.items:
+        for reg in writes(item) if isinstance(item, Instr) else ():
+            found.setdefault(reg.name, []).append(item)
+    return found
+
+
 def _knows(function: Function) -> bool:
     """Whether all instructions are of a kind that regions can hold."""
     labels = {item.name for item in function.items if isinstance(item, Label)}
@@ -401,6 +416,7 @@ def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool) -> Pl
     _live(function, plan)
     if plan.live[0]:
         return None  # a register is read before it is set
+    plan.set_bits = SetBits(function, writers(function))
     analysis = _Analysis(function, plan)
     analysis.run()
     if analysis.divergent or _array_bits(plan) > MOST_ARRAY_BITS:
