@@ -83,7 +83,7 @@ def _server(compiler: str) -> subprocess.Popen:
 def _end(process: subprocess.Popen) -> None:
     """Kill it: a fork of this process may hold the other end of its stdin, and then it never sees the end of that."""
     process.kill()
-    process.wait()
+    process.communicate()
 
 
 # ** in the process of a compiler
