@@ -54,16 +54,18 @@ def run(
     fill: int | None = None,
     sass: bool = False,
 ) -> Outcome:
-    """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`.
+    """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`, where no GPU sees
+    its outcome, and where the compiler does not take its language.
 
     `compiler` is embedded, nvidia or a release of it (`nvidia==4.6.3`). `seed` is that of random numbers and of the
     emulator's schedule. `fill` is the byte of new memory where a recording or a playback is run; a device is run twice
     where the repro has `poison`. `sass` asks for the machine code of its kernels, which a GPU's runs always have.
     """
     repro, name = case.repro, releases.split(compiler)[0]
-    shortfall = host.shortfall(repro.arch) or findings.unseen(repro.outcome, host.is_hardware)
+    shortfall = releases.untaken(repro, compiler)
+    shortfall = shortfall or host.shortfall(repro.arch) or findings.unseen(repro.outcome, host.is_hardware)
     if shortfall:
-        return Outcome("skipped", shortfall)
+        return Outcome("skipped", shortfall, compiler=name)
     plain = host.device in ("emulator", "cuda")  # and no recording of one run, or its playback
 
     def once(fill: int | None) -> Outcome:
@@ -83,7 +85,7 @@ def run(
         warm=repro.warm,
         fresh=fresh,
         sass=sass or bool(case.checks("SASS")) or host.is_hardware,
-        needs=(*repro.needs, *releases.requirement(compiler)),
+        needs=releases.needs_of(repro, compiler),
         requires_python=repro.requires_python,
         gpu=host.device_facts.get("uuid", "") if host.is_hardware else "",
         runs=repro.runs if plain else min(repro.runs, REPLAYED_RUNS),
@@ -116,6 +118,8 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
     if outcome.kind == "infra":
         return said("infra", "could not be run", f"the repro could not be run on {host.name}: {outcome.text}")
     if outcome.kind == "skipped":
+        if releases.untaken(case.repro, outcome.compiler):
+            return said("skip", "not its language", outcome.text)
         reason = "older GPU" if host.shortfall(case.repro.arch) else "no checker"
         return said("skip", reason, outcome.text)
     other = _otherwise(case, outcome)

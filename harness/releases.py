@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from harness import package, remote_env
-from harness.repro import EMBEDDED, NVIDIA
+from harness.repro import EMBEDDED, NVIDIA, Repro
 from harness.transport import Job, LinkDown, Local, Start
 
 PACKAGE = "nvidia-cutlass-dsl"
 _FFI = "apache-tvm-ffi"  # for --enable-tvm-ffi; no release requires it
 _TOOLS = ("nvidia-cuda-nvdisasm",)  # for CHECK-SASS, where this process has it
+_LANGUAGES = {"quadrants": ("Quadrants", "quadrants"), "apache-tvm": ("TIRx", "tvm")}  # by package: name, module
 _NO_UV = (
     "an environment for a release of NVIDIA's compiler is made by uv, which is not here\n"
     "fix: install uv as its page says (https://docs.astral.sh/uv)"
@@ -46,6 +47,29 @@ def requirement(compiler: str) -> tuple[str, ...]:
     """What an environment needs for this compiler, besides what repros need: the release, where one is named."""
     release = split(compiler)[1]
     return (f"{PACKAGE}=={release}", _FFI) if release else ()
+
+
+def untaken(repro: Repro, compiler: str) -> str:
+    """Why a compiler does not take a repro, or ''. NVIDIA's has CuTe alone: of another language the real package ran."""
+    if split(compiler)[0] != NVIDIA:
+        return ""
+    needs, modules = set(map(_language_of, repro.needs)), repro.imports
+    for name, (language, module) in _LANGUAGES.items():
+        if name in needs or module in modules:
+            return f"written in {language}: NVIDIA's compiler does not take it"
+    return ""
+
+
+def needs_of(repro: Repro, compiler: str) -> tuple[str, ...]:
+    """What an environment needs for a repro under this compiler. Under ours its language comes with our package."""
+    own = [need for need in repro.needs if split(compiler)[0] != EMBEDDED or not _language_of(need)]
+    return (*own, *requirement(compiler))
+
+
+def _language_of(need: str) -> str:
+    """The package of a language that a requirement names, or ''."""
+    name = re.sub(r"[-_.]+", "-", package.name_of(need))
+    return name if name in _LANGUAGES else ""
 
 
 class Released:

@@ -148,6 +148,14 @@ class Repro:
         """The heavy modules that the text mentions, worth importing before a fork."""
         return tuple(name for name in WARM_MODULES if re.search(rf"\b{name}\b", self.text))
 
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The top modules that the file imports anywhere."""
+        nodes = list(ast.walk(ast.parse(self.text)))
+        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+        return frozenset(name.partition(".")[0] for name in names)
+
     def cases(self) -> Iterator[Case]:
         """Every combination of parameter values, in the order written."""
         for values in self.combinations(self.params):

@@ -2,13 +2,16 @@
 
 import dataclasses
 import importlib.metadata
+import json
 import re
 
 import numpy as np
 import pytest
 
-from harness import golden, history, judge, report
+from harness import golden, history, judge, releases, report
+from harness.cli import main
 from harness.hosts import Host
+from harness.repro import read
 from harness.result import DTYPES, Array, Outcome
 from harness.session import Session, UsageError
 
@@ -189,3 +192,61 @@ def test_a_gpu_is_asked_for_machine_code_and_says_where_there_is_none(write, tmp
     verdict = judge.judge(case, gpu, outcome, tmp_path, update=True)
     assert asked == [True] and verdict.status == "pass"
     assert verdict.record["no_sass"] == "`ptxas` is not on PATH" and verdict.record["sass"] == {}
+
+
+ELSEWHERE = "import {module}\ndef run():\n    raise SystemExit('it ran')"
+NEEDS = '# dependencies = ["{need}", "numpy"]\n# [tool.repro]'
+
+
+def other_language(write, need="quadrants>=1.3", module="quadrants as qd"):
+    """A repro in another language than CuTe, with the requirement and the import that are given."""
+    path = write(ELSEWHERE.format(module=module)).path
+    path.write_text(path.read_text().replace("# [tool.repro]", NEEDS.format(need=need)))
+    return read(path)
+
+
+@pytest.mark.parametrize("compiler", ["nvidia", "nvidia==4.6.3"])
+@pytest.mark.parametrize("need, module, language", [
+    ("quadrants", "numpy", "Quadrants"), ("Quadrants>=1.3", "quadrants as qd", "Quadrants"),
+    ("numpy", "quadrants as qd", "Quadrants"), ("apache_tvm==0.26.0", "numpy", "TIRx"), ("numpy", "tvm.script", "TIRx"),
+])  # fmt: skip
+def test_a_program_in_another_language_is_not_run(write, tmp_path, compiler, need, module, language):
+    (case,) = other_language(write, need, module).cases()
+    outcome = judge.run(None, case, Host("embedded", "emulator", compiler=compiler), compiler=compiler)
+    verdict = judge.judge(case, HOST, outcome, tmp_path)
+    assert (verdict.status, verdict.reason) == ("skip", "not its language")
+    assert verdict.text == f"written in {language}: NVIDIA's compiler does not take it"
+
+
+@pytest.mark.parametrize("need, module", [("nvidia-cutlass-dsl", "cutlass.cute"), ("apache-tvm-ffi", "tvm_ffi")])
+def test_a_program_in_its_own_language_is(write, need, module):
+    repro = other_language(write, need, module)
+    assert releases.untaken(repro, "nvidia") == ""
+    assert releases.needs_of(repro, "nvidia==4.6.3") == (need, "numpy", *releases.requirement("nvidia==4.6.3"))
+
+
+def test_it_is_skipped_by_name_and_no_verdict(write, tmp_path, capsys, pytester, monkeypatch):
+    """By `repro run` and by pytest, in a run of both compilers too."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    found = importlib.metadata.version
+    version = lambda name: "4.8.1" if name == "nvidia-cutlass-dsl" else found(name)  # noqa: E731
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    repro = other_language(write)
+    why = "written in Quadrants: NVIDIA's compiler does not take it"
+    assert main(["run", str(repro.path), "--compiler", "nvidia", "--compiler", "nvidia==4.6.3"]) == 0
+    assert capsys.readouterr().out.count(why) == 2
+    result = pytester.runpytest_inprocess(str(repro.path), "--compiler", "nvidia", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
+    lines = [line for path in (tmp_path / ".repro/records").iterdir() for line in path.read_text().splitlines()]
+    assert {json.loads(line)["verdict"] for line in lines} == {"skip"}
+
+
+def test_under_ours_its_package_is_not_needed(write):
+    """Ours stands for it; NVIDIA's does not, nor for what else a repro needs."""
+    repro = other_language(write, "quadrants>=1.3")
+    assert releases.needs_of(repro, "embedded") == ("numpy",)
+    assert releases.needs_of(other_language(write, "apache_tvm"), "embedded") == ("numpy",)
+    assert releases.needs_of(other_language(write, "apache-tvm-ffi"), "embedded") == ("apache-tvm-ffi", "numpy")

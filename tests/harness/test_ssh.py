@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import gpu_lock, history, judge, releases, remote, ssh
+from harness import gpu_lock, history, judge, releases, remote, repro, ssh
+
+REPROS = Path(__file__).parents[2] / "repros"
 
 ARRAY = """
 import numpy as np, os, sys
@@ -192,6 +194,37 @@ def test_a_release_of_nvidias_compiler_runs_on_a_host(on_host, write, sshd, monk
     assert outcome.kind == "outputs" and "thread 17 of the kernel" in outcome.stdout, outcome.text
     assert outcome.facts["compiler"] == {"name": "nvidia", "version": release} and host.host.device == "emulator"
     assert any(f"nvidia-cutlass-dsl=={release}" in note for note in host.notes)
+
+
+OTHER_LANGUAGES = ["quadrants_mod_follows_the_divisor", "tirx_mod_follows_the_divisor"]
+
+
+@pytest.mark.parametrize("name", OTHER_LANGUAGES)
+def test_other_languages_are_ours_on_a_host(on_host, sshd, monkeypatch, name):
+    """In an environment made there, which has not the package of the language: what it imports is ours."""
+    variables = {name: os.environ[name] for name in INDEX if name in os.environ}
+    monkeypatch.setattr(remote.Settings, "variables", variables)
+    few = [need for need in remote.package.needs() if not need.startswith(("torch>", "cuda-python"))]
+    monkeypatch.setattr(remote.package, "needs", lambda: few)
+    folder = sshd.folder / "languages"
+    host = on_host(python=None, cache=folder, bootstrap="true", device="emulator")
+    (case,) = repro.read(REPROS / f"{name}.py").cases()
+    outcome = host.run(case.repro)
+    assert outcome.kind == "outputs" and outcome.facts["compiler"]["name"] == "embedded", outcome.text
+    verdict = judge.judge(case, host.host, outcome, REPROS.parent)
+    assert verdict.status == "pass", verdict.text
+    (packages,) = folder.glob("envs/*/lib/python*/site-packages")
+    assert not [path.name for name in ("quadrants", "tvm", "apache_tvm") for path in packages.glob(f"{name}*")]
+    assert (packages / "llvmlite").is_dir()
+
+
+@pytest.mark.parametrize("compiler", ["nvidia", "nvidia==4.8.1"])
+def test_other_languages_are_not_run_by_nvidias_compiler_on_a_host(on_host, sshd, compiler):
+    folder = sshd.folder / "nothing"
+    host = on_host(python=None, cache=folder, device="emulator", compiler=compiler)
+    outcome = host.run(repro.read(REPROS / f"{OTHER_LANGUAGES[0]}.py"))
+    assert (outcome.kind, outcome.text) == ("skipped", "written in Quadrants: NVIDIA's compiler does not take it")
+    assert not list(folder.glob("envs/*"))
 
 
 @pytest.fixture(scope="module")
