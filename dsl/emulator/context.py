@@ -64,7 +64,9 @@ class Context(ctypes.Structure):
         ("state", _u32),
         ("spins", _u32),  # rounds in which this block did nothing but poll memory
         ("order", _u32),  # state of the random numbers that choose who runs next; 0: in order
-        ("unused", _u32),
+        ("rounds", _u32),  # of the scheduler since mbarriers were looked at
+        ("mbarrier_waits", _u32),  # whether a wait at an mbarrier failed since then
+        ("mbarrier_idle", _u32),  # how often in a row all that could run waited at mbarriers
         ("shared_grid", _u64),
         ("next", _u64),  # the ring of its worker's slots
         ("every", _u64),
@@ -109,6 +111,7 @@ class Context(ctypes.Structure):
         ("in_warp", _u32 * MAX_WARPS),
         ("in_active", _u32 * MAX_WARPS),
         ("in_barrier", _u32 * MAX_WARPS),
+        ("in_mbarrier", _u32 * MAX_WARPS),  # a wait at an mbarrier failed lately
         # the barriers: who has come (to wait, or only to say so), who waits
         ("arrived", _u32 * (BARRIERS * MAX_WARPS)),
         ("at_barrier", _u32 * (BARRIERS * MAX_WARPS)),

@@ -164,7 +164,8 @@ _ILLEGAL = {
 def _deadlock(launch) -> Fault:
     """Who waits where, and for whom."""
     ctx = launch.ctx
-    waiting = launch.lanes("in_warp") + launch.lanes("in_barrier")
+    polling = set(launch.lanes("in_mbarrier")) & set(launch.lanes("ready"))
+    waiting = launch.lanes("in_warp") + launch.lanes("in_barrier") + sorted(polling)
     groups: dict[tuple, list[int]] = defaultdict(list)
     for thread in sorted(waiting):
         groups[_wait_key(launch, thread)].append(thread)
@@ -187,6 +188,8 @@ def _wait_key(launch, thread: int) -> tuple:
     site = ctx.wait_site[thread]
     if ctx.in_warp[thread // 32] >> (thread % 32) & 1:
         return ("warp", site, thread // 32, ctx.mask[thread])
+    if ctx.ready[thread // 32] >> (thread % 32) & 1:
+        return ("mbarrier", site)
     return ("barrier", site, ctx.b[thread])
 
 
@@ -197,6 +200,8 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
     lines = [
         f"    {_ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
     ]
+    if key[0] == "mbarrier":
+        return [*lines, "        for a phase to end, and no thread arrives at the mbarrier any more"]
     lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
     return lines
 

@@ -21,12 +21,15 @@ SIGNATURES = {
 # A block that does nothing but poll memory gives way to other blocks after so many rounds, and when it comes back.
 PATIENCE, PATIENCE_AGAIN = 256, 2
 SEEDED_PATIENCE = 7  # the most rounds that a block of a seeded launch runs while others could; a bit mask
+# After so many looks, one in so many rounds, at which all that could run waits at mbarriers that nobody has reached, they
+# wait for ever: an mbarrier's threads are of its block.
+MBARRIER_LOOKS, LOOK_ROUNDS = 512, 64
 RAN, MOVED = 1, 2  # a lane ran; a lane did more than poll memory
 
 
 def functions() -> list[str]:
     """The IR text of what runs for every thread at every meeting; it is compiled with more care than the rest."""
-    return [_wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _random(), _run_warp(), _run_block()]
+    return [_wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _random(), _run_warp(), _at_mbarriers(), _run_block()]
 
 
 def _wait_warp() -> str:
@@ -109,6 +112,33 @@ def _run_warp() -> str:
     return f.function("define internal i32 @run_warp(ptr %ctx, ptr %start, i32 %warp)")
 
 
+def _at_mbarriers() -> str:
+    """After each round: whether all threads that could run wait at mbarriers, and have for long."""
+    f = Builder()
+    rounds = f.add(f.load("rounds"), 1)
+    f.store("rounds", rounds)
+    with f.if_(f.cmp("ne", "%moves", 0)):
+        f.store("mbarrier_idle", "0")
+    f.return_if(f.cmp("ult", rounds, LOOK_ROUNDS), "i1 false")
+    f.store("rounds", "0")
+    f.return_if(f.cmp("eq", f.load("mbarrier_waits"), 0), "i1 false")
+    f.store("mbarrier_waits", "0")
+    idle = f.add(f.load("mbarrier_idle"), 1)
+    others = f.alloca("i32", 4)
+    f.put(others, 0)
+    with f.for_range(f.load("warps")) as warp:
+        ready, waiting = f.load("ready", warp), f.load("in_mbarrier", warp)
+        f.put(others, f.or_(f.get(others), f.and_(ready, f.not_(waiting))))
+    idle = f.select(f.cmp("eq", f.get(others), 0), idle, 0)
+    f.store("mbarrier_idle", idle)
+    ends = f.cmp("ugt", idle, MBARRIER_LOOKS)
+    f.return_if(ends, "i1 true")
+    with f.for_range(f.load("warps")) as warp:
+        f.store("in_mbarrier", "0", warp)
+    f.do("ret i1 false")
+    return f.function("define internal i1 @at_mbarriers(ptr %ctx, i32 %moves)")
+
+
 def _run_block() -> str:
     """All threads of one block, from `start(ctx, tid)` until they have exited, or until they only poll memory."""
     f = Builder()
@@ -117,6 +147,7 @@ def _run_block() -> str:
     f.store("spins", f.select(f.or_(fresh, seeded, "i1"), 0, PATIENCE - PATIENCE_AGAIN))
     with f.if_(fresh):
         f.do("call void @emu_begin_block(ptr %ctx)")
+        f.store("mbarrier_idle", "0")
     f.store("state", str(context.RUNNING))
     progress, left = f.alloca("i32", 4), f.alloca("i32", 4)
     with f.loop() as done:
@@ -146,6 +177,10 @@ def _run_block() -> str:
             f.store("status", str(context.DEADLOCK))
         f.break_if(stuck, done)
         moves = f.or_(moved, f.and_(f.get(progress), MOVED))
+        for_ever = f.op(f"call i1 @at_mbarriers(ptr %ctx, i32 {moves})")
+        with f.if_(for_ever):
+            f.store("status", str(context.DEADLOCK))
+        f.break_if(for_ever, done)
         spins = f.select(f.cmp("eq", moves, 0), f.add(f.load("spins"), 1), 0)
         f.store("spins", spins)
         waits = f.cmp("ugt", spins, f.select(seeded, f.and_(random, SEEDED_PATIENCE), PATIENCE))

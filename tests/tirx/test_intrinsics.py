@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dsl.emulator import Fault
 from dsl.tirx.script import tirx as T
 
 FULL = 0xFFFFFFFF
@@ -190,3 +191,51 @@ def test_a_failed_assertion_traps(run):
         T.cuda.trap_when_assert_failed(A[tx] < 30)
     with pytest.raises(Exception, match="trap_when_assert_failed"):
         run(main, np.arange(32, dtype=np.int32))
+
+
+@pytest.mark.parametrize("threads", [1, 128])
+def test_a_wait_at_an_mbarrier_that_never_ends_is_a_deadlock(run, threads):
+    @T.prim_func
+    def main(O: T.Buffer((128,), "int32")):
+        T.device_entry()
+        tx = T.thread_id([threads])
+        bar = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 2)
+        T.cuda.cta_sync()
+        if tx == 0:
+            T.ptx.mbarrier.arrive(bar.ptr_to([0]))
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+        T.cuda.cta_sync()
+        O[tx] = tx
+    with pytest.raises(Fault) as caught:
+        run(main, np.zeros(128, np.int32))
+    text = str(caught.value)
+    assert caught.value.kind == "deadlock" and "T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)" in text
+    assert "no thread arrives at the mbarrier any more" in text and ("`bar" in text) == (threads > 1)
+
+
+def test_a_wait_at_an_mbarrier_for_another_block_is_none(run):
+    @T.prim_func
+    def main(F: T.Buffer((1,), "int32"), O: T.Buffer((2, 64), "int32")):
+        T.device_entry()
+        bx = T.cta_id([2])
+        tx = T.thread_id([64])
+        bar = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+        T.cuda.cta_sync()
+        if tx == 0:
+            if bx == 0:
+                while T.cuda.atomic_cas(F.ptr_to([0]), 1, 1) == 0:
+                    pass
+            else:
+                n: T.int32 = 0
+                while n < 100000:                          # both blocks poll for long
+                    n += 1 - T.cuda.atomic_cas(F.ptr_to([0]), 1, 1)
+                T.cuda.atomic_add(F.ptr_to([0]), 1)
+            T.ptx.mbarrier.arrive(bar.ptr_to([0]))
+        T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+        O[bx, tx] = tx + 1
+    made = run(main, np.zeros(1, np.int32), np.zeros((2, 64), np.int32))[1]
+    np.testing.assert_array_equal(made, np.tile(np.arange(1, 65), (2, 1)))

@@ -6,6 +6,7 @@ come in bits 40-60, the phase's parity in bit 63. Threads of a block run in turn
 
 from __future__ import annotations
 
+from ..builder import set_bits
 from ..syntax import SINK
 from .memory import host_address, space_of
 
@@ -72,6 +73,7 @@ def _update(body, place: str, arrivals: str, n_bytes: str, completes: bool) -> s
     word = body.or_(pending, body.shl(count, _COUNT, "i64"), "i64")
     word = body.or_(word, body.or_(body.shl(left, _BYTES, "i64"), body.shl(phase, _PHASE, "i64"), "i64"), "i64")
     body.do(f"store i64 {word}, ptr {place}, align 8")
+    body.store("mbarrier_idle", "0")
     return old
 
 
@@ -84,4 +86,9 @@ def _wait(body, instr) -> None:
         asked = body.and_(body.resize(body.read(which, 32), 32, 64), 1, "i64")
     else:
         asked = body.lshr(body.read(which, 64), _PHASE, "i64")
-    body.write(destination, body.cmp("ne", now, asked, "i64"), 1)
+    ended = body.cmp("ne", now, asked, "i64")
+    linear, failed = body.threads["linear"], body.cast("zext", body.xor(ended, "true", "i1"), "i1", "i32")
+    set_bits(body, "in_mbarrier", body.lshr(linear, 5), body.shl(failed, body.and_(linear, 31)))
+    body.store("mbarrier_waits", body.or_(body.load("mbarrier_waits"), failed))
+    body.store("wait_site", str(body.site(instr)), linear)
+    body.write(destination, ended, 1)
