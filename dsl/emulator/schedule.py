@@ -21,7 +21,7 @@ SIGNATURES = {
 # A block that does nothing but poll memory gives way to other blocks after so many rounds, and when it comes back.
 PATIENCE, PATIENCE_AGAIN = 256, 2
 SEEDED_PATIENCE = 7  # the most rounds that a block of a seeded launch runs while others could; a bit mask
-# After so many looks, one in so many rounds, at which all that could run waits at mbarriers that nobody has reached, they
+# After so many looks, one in so many rounds, that found all that could run at mbarriers, which nobody has reached, they
 # wait for ever: an mbarrier's threads are of its block.
 MBARRIER_LOOKS, LOOK_ROUNDS = 512, 64
 RAN, MOVED = 1, 2  # a lane ran; a lane did more than poll memory
@@ -29,7 +29,10 @@ RAN, MOVED = 1, 2  # a lane ran; a lane did more than poll memory
 
 def functions() -> list[str]:
     """The IR text of what runs for every thread at every meeting; it is compiled with more care than the rest."""
-    return [_wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _random(), _run_warp(), _at_mbarriers(), _run_block()]
+    return [
+        _wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _random(), _run_warp(), _at_mbarriers(),
+        _run_block(),
+    ]  # fmt: skip
 
 
 def _wait_warp() -> str:

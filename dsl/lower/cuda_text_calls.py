@@ -69,7 +69,7 @@ class Calls:
         if name == "warpsize":
             return "warpSize", ATOM
         kind, letter = ("u64", "l") if op.result.type == "i64" else ("u32", "r")
-        register = re.sub(r"\.(?![xyz]$)", "_", register)                     # LLVM's cluster.ctaid.x is %cluster_ctaid.x
+        register = re.sub(r"\.(?![xyz]$)", "_", register)         # LLVM's cluster.ctaid.x is %cluster_ctaid.x
         return self._helper(register, f"mov.{kind} $0, %{register};", [("=", letter)], op.result.type, [], False)
 
     def _barrier(self, op: Op, write: Expressions) -> tuple[str, int]:
