@@ -44,7 +44,14 @@ def max_f32(a: object, b: object, *, ftz: bool = False, nan: bool = False) -> Fl
     return math.fmax(a, b, ftz=ftz, nan=nan)
 
 
-class bar:
+class _Group(type):
+    """Instructions of one name; other forms of them are refused by name."""
+
+    def __getattr__(cls, name: str) -> object:
+        return _refuser(f"T.ptx.{cls.__name__}")(name)
+
+
+class bar(metaclass=_Group):
     """Named barriers: `id` 0 to 15, a multiple of 32 threads."""
 
     @staticmethod
@@ -62,13 +69,13 @@ class bar:
         sync.barrier_arrive(name_bar_id, thread_count)
 
 
-class barrier:
+class barrier(metaclass=_Group):
     """PTX's newer name of the same."""
 
     sync = bar.sync
 
 
-class griddepcontrol:
+class griddepcontrol(metaclass=_Group):
     """Kernels that overlap.  PTX ISA: griddepcontrol."""
 
     @staticmethod
@@ -143,7 +150,7 @@ class _Arrive:
         gpu_mbarrier.arrive_expect_tx(_barrier(bar), byte_count)
 
 
-class mbarrier:
+class mbarrier(metaclass=_Group):
     """Barriers in shared memory.  PTX ISA: mbarrier."""
 
     arrive = _Arrive()

@@ -54,6 +54,7 @@ def test_the_page_lists_every_name(module):
 
 
 def test_what_is_not_there_is_refused_by_name():
-    for spelt, module in (("T.TileLayout", T), ("T.cuda.grid_sync", cuda), ("T.ptx.wgmma", ptx)):
+    for spelt, module in (("T.TileLayout", T), ("T.cuda.grid_sync", cuda), ("T.ptx.wgmma", ptx),
+                          ("T.ptx.barrier.cluster", ptx.barrier), ("T.ptx.mbarrier.inval", ptx.mbarrier)):
         with pytest.raises(UnsupportedName, match=rf"{spelt} is not part of this compiler yet"):
             getattr(module, spelt.rpartition(".")[2])
