@@ -22,6 +22,7 @@ examples:
   python -m dsl - < kernel.py                         a program from standard input
 """
 STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
+LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}      # what NVIDIA's compiler does not take, by what is imported
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -72,6 +73,10 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
     if options.compiler == "nvidia" and (ours := {"mlir", "cuda", "llvm"}.intersection(options.show)):
         print(f"dsl: --show {min(ours)}: NVIDIA's compiler shows ptx and sass", file=sys.stderr)
         return 2
+    if options.compiler == "nvidia" and (language := _language(source)):
+        print(f"dsl: {file} is written in {language}: NVIDIA's compiler does not take it; leave out --compiler nvidia",
+              file=sys.stderr)
+        return 2
     try:
         session = alias.install(options.device, options.compiler)
     except (RuntimeError, DeviceMissing) as error:
@@ -104,6 +109,17 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
             print(error, file=sys.stderr)
             status = status or 1
     return status
+
+
+def _language(source: str) -> str | None:
+    """The language of LANGUAGES that a program imports, None for CuTe DSL."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return None
+    modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    modules += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return next((LANGUAGES[root] for root in (name.partition(".")[0] for name in modules) if root in LANGUAGES), None)
 
 
 def _execute(file: str, source: str, params: list[str]) -> None:

@@ -335,3 +335,13 @@ author.py:9:5: TRAP
     ^ assertion failed: Int32 t is too many
     in `kernel_kernel_0`, block (0, 0, 0), thread (33, 0, 0) = warp 1, lane 1
     PTX line"""
+
+
+@pytest.mark.parametrize("line, language", [("import quadrants as qd", "Quadrants"),
+                                            ("from tvm.script import tirx as T", "TIRx")])
+def test_nvidias_compiler_takes_no_other_language(tmp_path, line, language):
+    (tmp_path / "other.py").write_text(line + "\n")
+    run = dsl("--compiler", "nvidia", "other.py", folder=tmp_path)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == (f"dsl: other.py is written in {language}: NVIDIA's compiler does not take it; "
+                          "leave out --compiler nvidia\n")

@@ -11,7 +11,7 @@ import inspect
 import struct
 from collections.abc import Callable, Sequence
 
-from dsl.core import rules, trace
+from dsl.core import mlir, rules, trace, tree
 from dsl.launch import compile, session
 from dsl.quadrants import annotations, binder, errors, hooks, runtime, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
@@ -19,6 +19,7 @@ from dsl.quadrants.function import Function
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.ndarray import ArrayView
 from dsl.quadrants.staging import staged
 
 
@@ -60,6 +61,12 @@ def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
         memory = (ctypes.c_char * form.size).from_address(scratch.address + first)
         return lambda: form.unpack_from(memory)
     return lambda: form.unpack(scratch.read(first, form.size))
+
+
+def _named(name: str, value: object) -> dict[mlir.Value, str]:
+    """What the author calls an argument's address, or a number of it; what comes with it has a number behind."""
+    parts = [value.address, *value.shape] if isinstance(value, ArrayView) else tree.flatten((value,), promote=False)[0]
+    return {part.ir(): name if not k else f"{name}_{k}" for k, part in enumerate(parts)}
 
 
 class Kernel(Function):
@@ -149,6 +156,8 @@ class Kernel(Function):
             made.append(program)
             config = runtime.check()
             program.debug, program.unrolling_limit = config.debug, config.unrolling_limit
+            for name, value in zip(self.signature.parameters, values):
+                program.names.update(_named(name, value))
             with task.tracing(program), rules.using(types.RULES):
                 program.open()
                 returned = self.rewritten(*values)

@@ -49,7 +49,7 @@ class ArrayView(Indexed):
 
     def __init__(self, pointer: Pointer, dtype: types.DataType, shape: tuple, strides: tuple | None,
                  element_shape: tuple[int, ...]):
-        self._pointer, self.element_type, self.shape, self.strides = pointer, dtype, shape, strides
+        self.address, self.element_type, self.shape, self.strides = pointer, dtype, shape, strides
         self.element_shape = element_shape
 
     @property
@@ -58,7 +58,7 @@ class ArrayView(Indexed):
 
     def base(self) -> Pointer:
         program().task
-        return self._pointer
+        return self.address
 
     def __getitem__(self, key: object) -> object:
         return self.element(key)

@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from dsl.core import mlir, trace
+from dsl.core import mlir, naming, trace
 from dsl.core.dtypes import Int8, Int32, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.pointer import AddressSpace, Pointer
@@ -105,6 +105,8 @@ class Task(trace.KernelTrace):
         with trace.within(self, self.body):
             mlir.op("llvm.return")
             mlir.set_inputs(self.operation, [argument.type for argument in self.entry.arguments])
+            for name, names in naming.of_values(self.program.names.get(leaf.value, "") for leaf in self.params).items():
+                self.operation.attributes[name] = names
             self.module.body.append(self.operation)
             trace.finish(self.operation, self)
 
@@ -124,6 +126,7 @@ class Program:
     name: str
     host: trace.HostTrace
     tasks: list[Task] = field(default_factory=list)
+    names: dict[mlir.Value, str] = field(default_factory=dict)        # what the author calls the kernel's arguments
     nest: list[str] = field(default_factory=list)         # the run-time statements around, outermost first
     returns: list = field(default_factory=list)           # the return annotations of the real_funcs around
     config: LoopConfig = field(default_factory=LoopConfig)

@@ -104,3 +104,18 @@ def test_a_run_time_value_is_an_error_with_its_place(running):
         rejected(1.0)
     assert caught.value.place.source_line().strip() == "if qd.static(val > 0.5):"
     assert "^^^" in str(caught.value) and "fix: " in str(caught.value)
+
+
+@qd.kernel
+def scaled(a: qd.types.ndarray(), factor: int):
+    for i in range(a.shape[0]):
+        a[i] = a[i] * factor
+
+
+def test_readable_cuda_has_the_names_of_arguments(running):
+    a = np.arange(5, dtype=np.int32)
+    scaled(a, 3)
+    assert a.tolist() == [0, 3, 6, 9, 12]
+    text = running.kernels[-1].cuda
+    assert re.search(r"scaled\w*\(int a_1, int\* a, int factor\)", text), text
+    assert re.search(r"a\[\w+\] = a\[\w+\] \* factor;", text), text
