@@ -1,4 +1,4 @@
-"""python -m dsl FILE: run a CuTe DSL program with this compiler, on the emulator or a GPU."""
+"""python -m dsl FILE: run a CuTe DSL, Quadrants or TIRx program with this compiler, on the emulator or a GPU."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dsl", description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="a Python program that imports cutlass, or - for standard input")
+    parser.add_argument("file", help="a Python program that imports cutlass, quadrants or tvm, or - for standard input")
     parser.add_argument("--show", choices=STAGES, action="append", default=[],
                         help="print this stage of every kernel after the run (may be repeated)")
     parser.add_argument("--device", choices=("emulator", "cuda"),
