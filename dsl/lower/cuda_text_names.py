@@ -29,6 +29,7 @@ def of_values(statements: list) -> dict[Value, str]:
     """A name for each computed value that an assignment of the source gives one."""
     groups: dict[tuple, list[Value]] = {}
     consumed: set[Value] = set()
+    elsewhere: set[Value] = set()                                  # used by what stands at another place
     found: dict[Value, str] = {}
     for statement in walk(statements):
         if not isinstance(statement, Compute) or statement.op.place is None:
@@ -40,11 +41,14 @@ def of_values(statements: list) -> dict[Value, str]:
             found.update((op.result, name) for name in targets if len(targets) == 1 and name)
             continue
         again = key[1:] in augmented(op.place.file)                # `x += y` of one trip after that of another
+        elsewhere.update(operand for operand in op.operands if operand.op is not None and operand.op.place != op.place)
         consumed.update(operand for operand in op.operands if operand.op is not None and operand.op.place == op.place
                         and not (again and operand.op.name == op.name))
         groups.setdefault(key, []).extend(op.results)
     for (file, line, column), values in groups.items():
         targets = assignments(file).get((line, column))
+        if not targets and (line, column) in domains(file):        # a loop that became a grid: a thread's own trip
+            found.update(zip([value for value in values if value in elsewhere], domains(file)[line, column]))
         if not targets:
             continue
         roots = [value for value in values if value not in consumed and value.op.name != "arith.constant"]
@@ -83,6 +87,17 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
         elif isinstance(node, ast.NamedExpr):
             found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
     return {key: names for key, names in found.items() if any(names)}
+
+
+@functools.lru_cache(maxsize=64)
+def domains(file: str) -> dict[tuple[int, int], list[str]]:
+    """The loop variables of each `for`, by where what it runs over starts."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return {}
+    return {(node.iter.lineno, node.iter.col_offset + 1): names for node in ast.walk(tree)
+            if isinstance(node, ast.For) and all(names := _names(node.target))}
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,6 +1,6 @@
 """The Quadrants surface under upstream's names: `import quadrants as qd` finds it through dsl.alias. It translates."""
 
-from dsl.quadrants import extension, lang, math, types
+from dsl.quadrants import extension, lang, math, simt, types
 from dsl.quadrants.annotations import ref, Template
 from dsl.quadrants.atomic import (atomic_add, atomic_and, atomic_cas, atomic_exchange, atomic_max, atomic_min,
                                   atomic_mul, atomic_or, atomic_sub, atomic_xor)

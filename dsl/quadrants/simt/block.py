@@ -1,0 +1,27 @@
+"""`qd.simt.block`: the threads of a block, which take `block_dim` iterations of a loop at the kernel's outermost scope."""
+
+from dsl.core.dtypes import Int32
+from dsl.core.unsupported import refuser
+from dsl.gpu import index, sync as gpu_sync
+from dsl.quadrants.task import program
+
+
+def sync() -> None:
+    """Wait for all threads of the block.  PTX ISA: bar.sync 0. Raises QuadrantsRuntimeError outside kernels."""
+    program().task.effect()
+    gpu_sync.sync_threads()
+
+
+def mem_fence() -> None:
+    """Order this thread's accesses as the block sees them.  PTX ISA: membar.cta. Raises as `sync`."""
+    program().task.effect()
+    gpu_sync.fence_acq_rel_cta()
+
+
+def thread_idx() -> Int32:
+    """The number of this thread in its block.  PTX ISA: %tid.x. Raises as `sync`."""
+    program()
+    return index.thread_idx()[0]
+
+
+__getattr__ = refuser("quadrants.simt.block", "docs/quadrants.md says what is")

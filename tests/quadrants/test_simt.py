@@ -1,0 +1,78 @@
+"""qd.simt.block: threads of a block that meet, and meetings that not all of them get to."""
+
+import numpy as np
+import pytest
+
+import dsl.quadrants as qd
+from dsl.core.unsupported import UnsupportedName
+from dsl.launch import session
+from dsl.launch.limits import DivergentCollective
+
+
+@pytest.fixture(autouse=True)
+def running():
+    session.start("emulator")
+    qd.init(arch=qd.cpu)
+    yield
+    session.stop()
+
+
+@qd.kernel
+def reversed_in_blocks(a: qd.types.ndarray(), b: qd.types.ndarray()):
+    qd.loop_config(block_dim=64)
+    for i in range(256):
+        a[i] = i
+        qd.simt.block.mem_fence()
+        qd.simt.block.sync()
+        b[i] = a[i ^ 63] * 1000 + qd.simt.block.thread_idx()
+
+
+def test_a_block_meets():
+    a, b = np.zeros(256, np.int32), np.zeros(256, np.int32)
+    reversed_in_blocks(a, b)
+    i = np.arange(256)
+    assert b.tolist() == ((i ^ 63) * 1000 + i % 64).tolist()
+
+
+@qd.kernel
+def some_threads(k: qd.Template):
+    for i in range(128):
+        if qd.simt.block.thread_idx() < k:
+            qd.simt.block.sync()
+
+
+@qd.kernel
+def odd_threads(k: qd.Template):
+    for i in range(128):
+        if qd.simt.block.thread_idx() % k == 0:
+            qd.simt.block.sync()
+
+
+@qd.kernel
+def one_iteration(k: qd.Template):
+    for i in range(128):
+        if k or i == 5:
+            qd.simt.block.sync()
+
+
+@qd.kernel
+def trips_of_their_own(k: qd.Template):
+    for i in range(128):
+        for j in range(qd.simt.block.thread_idx() * k + 1):
+            qd.simt.block.sync()
+
+
+@pytest.mark.parametrize("kernel, wrong, right", [(some_threads, 16, 128), (odd_threads, 2, 1), (one_iteration, False, True),
+                                                  (trips_of_their_own, 1, 0)])
+def test_a_meeting_that_not_all_get_to_is_refused(kernel, wrong, right):
+    with pytest.raises(DivergentCollective, match="waits for all 128 threads of the block") as raised:
+        kernel(wrong)
+    assert "\nfix: " in str(raised.value) and str(raised.value).count("test_simt.py") == 2
+    kernel(right)
+
+
+def test_what_is_not_there_is_refused_by_name():
+    with pytest.raises(UnsupportedName, match=r"quadrants.simt.block.sync_all_nonzero is not part of this compiler yet"):
+        qd.simt.block.sync_all_nonzero
+    with pytest.raises(UnsupportedName, match=r"quadrants.simt.subgroup is not part"):
+        qd.simt.subgroup
