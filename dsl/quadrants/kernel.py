@@ -16,7 +16,8 @@ from dsl.launch import compile, session
 from dsl.quadrants import annotations, binder, errors, hooks, runtime, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.function import Function
-from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.errors import (QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError,
+                                  QuadrantsTypeError)
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayView
@@ -113,6 +114,17 @@ class Kernel(Function):
                     found.append(annotations.kind_of(name, position, self.annotations.get(name), self.__name__))
             self._kinds = found
         return self._kinds
+
+    @property
+    def cuda_source(self) -> str:
+        """The tasks of the specialisation called last as CUDA C++ (docs/readable-cuda.md).
+
+        Raises QuadrantsRuntimeError where it was not called yet, DSLUserCodeError for what has no spelling in CUDA C++.
+        """
+        if self._last is None:
+            raise QuadrantsRuntimeError(f"`{self.__name__}` was not called yet, and is compiled by a call")
+        from dsl.launch.readable import cuda_source              # most programs never ask
+        return cuda_source(self._last.compiled.traced.device_mlir)
 
     def __call__(self, *arguments, **keywords):
         found = self._last
