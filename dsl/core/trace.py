@@ -14,6 +14,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dsl.core import mlir, tree
 from dsl.core.depth import deep, endless
@@ -22,6 +23,9 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCo
 from dsl.core.pointer import Pointer
 from dsl.layout import LayoutError
 from dsl.span import Span, author_frame, here, is_ours
+
+if TYPE_CHECKING:
+    from dsl.core.invariant import Loop
 
 SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
                "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}

@@ -12,7 +12,6 @@ import importlib.util
 import inspect
 import linecache
 import types
-from collections.abc import Callable
 
 from dsl.core import rewrite, trace
 from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
