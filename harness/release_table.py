@@ -33,9 +33,14 @@ def write(path: Path, compilers: Sequence[str], reports: Iterable[dict[str, Any]
 
 
 def markdown(compilers: Sequence[str], reports: Iterable[dict[str, Any]]) -> str:
-    """Rows that differ between compilers or fail, then the claims that are alike everywhere, then the changes."""
+    """Rows that differ between compilers or fail, then the claims that are alike everywhere, then the changes.
+
+    Repros in a language that NVIDIA's compiler does not take are left out.
+    """
     cells: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for data in reports:
+        if data["record"]["reason"] == "not its language":
+            continue
         claim = Path(data["record"]["repro"]).stem
         cells.setdefault(claim, {}).setdefault(data["compiler"], []).append((ending(data), data["brief"]))
     rows = {claim: [_together(found.get(name, [])) for name in compilers] for claim, found in sorted(cells.items())}

@@ -174,7 +174,9 @@ def test_the_table_says_how_each_ends_and_what_changed():
         report("late", old, "outputs", "fail", reason="not rejected"), report("late", new, "rejected", "pass", id="A"),
         report("gone", old, "error", "fail", "error: AttributeError: no | `x`"),
         report("gone", new, "infra", "infra", "no uv"),
+        *(report("in_quadrants", release, "skipped", "skip", reason="not its language") for release in (old, new)),
     ])  # fmt: skip
+    assert text.startswith("5 claims, 12 cases in all.") and "in_quadrants" not in text
     assert "| claim | 4.3.5 | 4.4.2 |" in text
     assert "| early | **rejected DSLRuntimeError** | pass |" in text
     assert "| cases | **CHECK-PTX** 1, pass 1 | **differs** 1, pass 1 |" in text
