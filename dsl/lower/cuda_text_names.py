@@ -63,14 +63,19 @@ def of_values(statements: list) -> dict[Value, str]:
 
 
 @functools.lru_cache(maxsize=64)
+def _nodes(file: str) -> tuple[ast.AST, ...]:
+    """All of a file's syntax tree; nothing where it is not there or no program."""
+    try:
+        return tuple(ast.walk(ast.parse("".join(linecache.getlines(file)))))
+    except (SyntaxError, ValueError):
+        return ()
+
+
+@functools.lru_cache(maxsize=64)
 def assignments(file: str) -> dict[tuple[int, int], list[str]]:
     """Where in a file an expression starts that is assigned, and to which names ("" for what is no name)."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return {}
     found: dict[tuple[int, int], list[str]] = {}
-    for node in ast.walk(tree):
+    for node in _nodes(file):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             targets = _names(node.targets[0])
             if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(targets):
@@ -92,22 +97,14 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
 @functools.lru_cache(maxsize=64)
 def domains(file: str) -> dict[tuple[int, int], list[str]]:
     """The loop variables of each `for`, by where what it runs over starts."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return {}
-    return {(node.iter.lineno, node.iter.col_offset + 1): names for node in ast.walk(tree)
+    return {(node.iter.lineno, node.iter.col_offset + 1): names for node in _nodes(file)
             if isinstance(node, ast.For) and all(names := _names(node.target))}
 
 
 @functools.lru_cache(maxsize=64)
 def counters(file: str) -> dict[tuple[int, int], str]:
     """The loop variable of each `for`, by where its range starts; of several of one `for`, where each stands."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return {}
-    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
+    loops = [node for node in _nodes(file) if isinstance(node, ast.For)]
     several = {(name.lineno, name.col_offset + 1): name.id for node in loops if isinstance(node.target, ast.Tuple)
                for name in node.target.elts if isinstance(name, ast.Name)}
     return several | {(node.iter.lineno, node.iter.col_offset + 1): node.target.id for node in loops
@@ -117,11 +114,7 @@ def counters(file: str) -> dict[tuple[int, int], str]:
 @functools.lru_cache(maxsize=64)
 def augmented(file: str) -> frozenset[tuple[int, int]]:
     """Where the statements `x += y` of a file stand."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return frozenset()
-    return frozenset((node.lineno, node.col_offset + 1) for node in ast.walk(tree) if isinstance(node, ast.AugAssign))
+    return frozenset((node.lineno, node.col_offset + 1) for node in _nodes(file) if isinstance(node, ast.AugAssign))
 
 
 def _names(target: ast.expr) -> list[str]:
