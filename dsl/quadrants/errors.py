@@ -22,10 +22,11 @@ class QuadrantsCompilationError(Exception):
     text = fix = ""
 
     @classmethod
-    def at(cls, message: str, fix: str = "", place: Span | None = None) -> QuadrantsCompilationError:
-        """An error at `place`, the expression being traced unless given."""
+    def at(cls, message: str, fix: str = "", place: Span | None = None,
+           also: tuple[tuple[Span, str], ...] = ()) -> QuadrantsCompilationError:
+        """An error at `place`, the expression being traced unless given. `also`: other places that matter, and why."""
         place = place or span.here()
-        made = cls(span.render(place, cls.__name__, message, fix))
+        made = cls(span.render(place, cls.__name__, message, fix, also))
         made.place, made.text, made.fix = place, message, fix
         return made
 
@@ -66,6 +67,8 @@ class QuadrantsAssertionError(QuadrantsRuntimeError, AssertionError):
 
 def of_launch(error: Exception) -> Exception:
     """What a launch raised, as Quadrants' own: a failed assert and an access out of bounds are assertion errors."""
+    if isinstance(error, DSLUserCodeError):
+        return _of_core(error)
     if getattr(error, "kind", None) not in ("trap", "out_of_bounds"):
         return error
     made = QuadrantsAssertionError(str(error))
@@ -107,6 +110,11 @@ def _fix_of(error: DSLUserCodeError) -> str:
     return _FIXES.get(error.id) or ("" if _OF_CUTE.search(error.fix) else _own_words(error.fix))
 
 
+def _of_core(error: DSLUserCodeError) -> QuadrantsCompilationError:
+    also = tuple((place, _own_words(text)) for place, text in error.also)
+    return _kind_of(error).at(_own_words(error.message), _fix_of(error), error.place, also)
+
+
 @contextlib.contextmanager
 def at_boundary() -> Iterator[None]:
     """Errors of what is traced in this `with` leave it as Quadrants' own, at the author's place."""
@@ -115,7 +123,7 @@ def at_boundary() -> Iterator[None]:
     except (QuadrantsCompilationError, QuadrantsRuntimeError):
         raise
     except DSLUserCodeError as error:
-        raise _kind_of(error).at(_own_words(error.message), _fix_of(error), error.place) from None
+        raise _of_core(error) from None
     except Exception as error:
         place = span.of_traceback(error.__traceback__)
         text = str(error) or type(error).__name__

@@ -176,9 +176,9 @@ class Kernel(Function):
                 self._leave(program, returned)
                 program.finish()
         with errors.at_boundary():
-            traced = trace.trace_host(trace.symbol(self.__name__), body, typed)
+            compiled = compile.compile(trace.trace_host(trace.symbol(self.__name__), body, typed))
         program = made[0]
-        return Specialised(compile.compile(traced), program, self.kinds, arguments)
+        return Specialised(compiled, program, self.kinds, arguments)
 
     def _leave(self, program: task.Program, value: object) -> None:
         """Store what the kernel returns where Python finds it."""

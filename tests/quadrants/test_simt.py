@@ -6,7 +6,7 @@ import pytest
 import dsl.quadrants as qd
 from dsl.core.unsupported import UnsupportedName
 from dsl.launch import session
-from dsl.launch.limits import DivergentCollective
+from dsl.quadrants.errors import QuadrantsCompilationError
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def trips_of_their_own(k: qd.Template):
 @pytest.mark.parametrize("kernel, wrong, right", [(some_threads, 16, 128), (odd_threads, 2, 1), (one_iteration, False, True),
                                                   (trips_of_their_own, 1, 0)])
 def test_a_meeting_that_not_all_get_to_is_refused(kernel, wrong, right):
-    with pytest.raises(DivergentCollective, match="waits for all 128 threads of the block") as raised:
+    with pytest.raises(QuadrantsCompilationError, match="waits for all 128 threads of the block") as raised:
         kernel(wrong)
     assert "\nfix: " in str(raised.value) and str(raised.value).count("test_simt.py") == 2
     kernel(right)
