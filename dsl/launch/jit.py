@@ -328,9 +328,10 @@ class CompiledFunction:
         self.function = function
         self.bound = function.bind(args, keywords)
         names, values = _spread(self.bound)
-        self.typed = [value if function.is_static(name) else function.typed(name, value)
-                      for name, value in zip(names, values)]
-        later = [place for place, name in enumerate(names) if not function.is_static(name) and name != "self"]
+        static = [name == "self" or function.is_static(name) for name in names]
+        self.typed = [value if fixed else function.typed(name, value)
+                      for name, value, fixed in zip(names, values, static)]
+        later = [place for place, fixed in enumerate(static) if not fixed]
         defaults = {name: parameter.default for name, parameter in function.signature.parameters.items()
                     if parameter.default is not parameter.empty}
         self.arguments = arguments.Signature(function.__name__, [names[place] for place in later],
