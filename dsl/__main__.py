@@ -82,6 +82,8 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
     except (RuntimeError, DeviceMissing) as error:
         print(f"dsl: {error}", file=sys.stderr)
         return 2
+    if options.full_traceback:
+        os.environ["DSL_FULL_TRACEBACK"] = "1"
     if options.no_cache:
         os.environ["DSL_CACHE"] = "0"
     status = 0

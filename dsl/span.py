@@ -57,8 +57,18 @@ def render(span: Span | None, diagnostic_id: str | None, message: str, fix: str 
     return "\n".join(lines)
 
 
+_named: dict[str, str] = {}
+
+
+def name_file(file: str, name: str) -> None:
+    """Let `file` be called `name` in what authors read: a cell of a notebook."""
+    _named[file] = name
+
+
 def short(file: str) -> str:
-    """`file` relative to the working directory where it lies below it."""
+    """`file` as it was named, or relative to the working directory where it lies below it."""
+    if file in _named:
+        return _named[file]
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return file if relative.startswith("..") else relative
 
@@ -91,6 +101,11 @@ def is_installed_file(file: str) -> bool:
 def is_library_file(file: str) -> bool:
     """Whether a code object's file is of Python's own library."""
     return file.startswith((*_LIBRARY, "<frozen ")) and not is_installed_file(file)
+
+
+def is_part(code: CodeType) -> bool:
+    """Whether `code` is a part that a function of the author's was cut into (core.rewrite), and not a function of its own."""
+    return code.co_qualname.rpartition(".")[2].startswith("__dsl_")
 
 
 _between: dict[str, bool] = {}

@@ -55,7 +55,8 @@ class DSLUserCodeRecursionError(DSLUserCodeError, RecursionError):
 
 def at_author(error: LayoutError) -> DSLUserCodeLayoutError:
     """A layout function's error at the author's expression that called it."""
-    return DSLUserCodeLayoutError(error.message, fix=error.fix, place=span.of_traceback(error.__traceback__))
+    made = DSLUserCodeLayoutError(error.message, fix=error.fix, place=span.of_traceback(error.__traceback__))
+    return made.with_traceback(error.__traceback__)
 
 
 class PortabilityWarning(UserWarning):

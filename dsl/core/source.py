@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.span import Span, is_installed_file, is_library_file, is_our_file, short
+from dsl.span import Span, is_installed_file, is_library_file, is_our_file, is_part, short
 
 
 def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
@@ -143,9 +143,19 @@ def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types
     code = _inner_code(compiled, "__dsl_factory")
     if in_class:
         code = _inner_code(code, owner[0])
-    code = _inner_code(code, "<lambda>" if is_lambda else definition.name)
+    code = _with_parts_named(_inner_code(code, "<lambda>" if is_lambda else definition.name))
     _note_outer(code, frozenset(function.__code__.co_freevars))
     return code
+
+
+def _with_parts_named(code: types.CodeType) -> types.CodeType:
+    """`code` with the functions that its statements became named, in tracebacks, as the function they are parts of."""
+    consts = []
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            const = _with_parts_named(const.replace(co_name=code.co_name) if is_part(const) else const)
+        consts.append(const)
+    return code.replace(co_consts=tuple(consts))
 
 
 _outer_names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
@@ -242,11 +252,14 @@ def _future(frame: types.FrameType) -> int:
 def _kept(source: str | bytes, file: str, frame: types.FrameType) -> str:
     """`source` in linecache; returns the name it has there."""
     text = source.decode() if isinstance(source, bytes) else source
-    lines = text.splitlines(keepends=True)
     if file == "<string>":
         file = f"<text at {short(frame.f_code.co_filename)}:{frame.f_lineno}>"
-    if os.path.exists(file):
-        return file
+    return file if os.path.exists(file) else keep_text(text, file)
+
+
+def keep_text(text: str, file: str) -> str:
+    """Let `text` be read again as the file `file`, or by another name where that is another text; returns the name."""
+    lines = text.splitlines(keepends=True)
     name, number = file, 1
     while name in linecache.cache and linecache.cache[name][2] != lines:
         number += 1

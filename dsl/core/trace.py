@@ -22,7 +22,7 @@ from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
 from dsl.layout import LayoutError
-from dsl.span import Span, author_frame, here, is_ours
+from dsl.span import Span, author_frame, here, is_ours, is_part
 
 if TYPE_CHECKING:
     from dsl.core.invariant import Loop
@@ -179,7 +179,7 @@ def in_entry() -> bool:
     """Whether the author's innermost function is the one that is traced, and not one that it calls."""
     frame, functions = author_frame(), 0
     while frame is not None and frame.f_code not in _TRACERS:
-        functions += not (is_ours(frame.f_code) or frame.f_code.co_name.startswith("__dsl_"))
+        functions += not (is_ours(frame.f_code) or is_part(frame.f_code))
         frame = frame.f_back
     return functions == 1
 

@@ -18,7 +18,7 @@ from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, results, session
+from dsl.launch import abi, arguments, binder, boundary, compile, containers, known_calls, limits, results, session
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -176,6 +176,17 @@ class JitFunction(_Function):
         if trace.active():
             bound = self.bind(args, keywords)
             return self.rewritten(*bound.args, **bound.kwargs)
+        try:
+            return self._run(args, keywords)
+        except BaseException as error:
+            try:
+                raise boundary.leaving(error)
+            except BaseException as left:
+                boundary.strip(left)
+                raise
+
+    def _run(self, args: tuple, keywords: dict):
+        """Compile, where no earlier call did, and run."""
         found = self.known.find(args) if not keywords else None
         if found is not None:
             try:
@@ -346,13 +357,23 @@ class CompiledFunction:
 
     def call_bound(self, bound: inspect.BoundArguments):
         """Run with the very arguments it was compiled for."""
-        return self(*(value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)))
+        return self._run(tuple(value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)), {})
 
     def __call__(self, *args, **keywords):
         """Run with new values for the arguments that are not static; what the function returned (launch.results).
 
         Raises TypeError or ValueError for an argument of another type, shape or alignment than it was compiled for.
         """
+        try:
+            return self._run(args, keywords)
+        except BaseException as error:
+            try:
+                raise boundary.leaving(error)
+            except BaseException as left:
+                boundary.strip(left)
+                raise
+
+    def _run(self, args: tuple, keywords: dict):
         if not keywords and self._binder is not None:
             running, bind, device = self._binder
             if running is None or session.is_current(running):
@@ -389,6 +410,7 @@ class CompiledFunction:
         return cuda_source(self.compiled.traced.device_mlir)
 
 
+@boundary.guarded
 def compile_function(function: object, *args, options: compile.Options | None = None, **keywords) -> CompiledFunction:
     """Compile a jit function (or an object whose `__call__` is one) for the types of `args`."""
     call = getattr(type(function), "__call__", None)

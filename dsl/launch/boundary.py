@@ -1,0 +1,124 @@
+"""Where exceptions leave the compiler for the author's code: with the author's frames alone.
+
+What went wrong inside without being said in the author's words becomes a CompilerFault at the author's expression.
+DSL_FULL_TRACEBACK=1 (`python -m dsl --full-traceback`) lets everything through as it was raised.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import os
+import types
+from collections.abc import Callable, Iterator
+
+from dsl.core.errors import DSLUserCodeError, at_author
+from dsl.core.source import is_authors
+from dsl.core.trace import active
+from dsl.layout import LayoutError
+from dsl.lower.guard import LoweringCrash
+from dsl.lower.passes import LoweringError
+from dsl.span import is_our_file, is_part, of_traceback
+
+
+class CompilerFault(DSLUserCodeError):
+    """The compiler failed without knowing why; upstream calls that INTERNAL."""
+
+
+def full() -> bool:
+    """Whether tracebacks are to show the compiler's own frames."""
+    return os.environ.get("DSL_FULL_TRACEBACK", "0") != "0"
+
+
+def leaving(error: BaseException) -> BaseException:
+    """What is raised in the author's code where `error` leaves the compiler: `error`, or what says it there."""
+    if full() or isinstance(error, (DSLUserCodeError, Warning)) or hasattr(error, "repro_outcome") or \
+            not isinstance(error, Exception):
+        return error
+    if isinstance(error, LayoutError):
+        return at_author(error)
+    if isinstance(error, (LoweringError, LoweringCrash)):
+        what = f"of {error.signal_name}" if isinstance(error, LoweringCrash) else f"in the stage {error.stage!r}"
+        return _fault(error, f"compiling this fails {what}, by a fault of the compiler")
+    if not _is_accident(error):
+        return error
+    words = " ".join(str(error).split())
+    return _fault(error, f"fails with what it is given: {type(error).__name__}{words and ': '}{words}")
+
+
+def _fault(error: Exception, message: str) -> CompilerFault:
+    return CompilerFault(message, id="INTERNAL", place=of_traceback(error.__traceback__),
+                         fix="look at the types of its arguments; where they are right, report it with what "
+                             "DSL_FULL_TRACEBACK=1 shows")
+
+
+def _is_accident(error: Exception) -> bool:
+    """Whether `error` was raised in the compiler, or in a library for it, and not by a `raise` that means it."""
+    innermost = None                                     # of the frames that are the compiler's or the author's
+    traceback = error.__traceback__
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if is_our_file(file) or is_authors(file):
+            innermost = traceback
+        traceback = traceback.tb_next
+    if innermost is None or not is_our_file(innermost.tb_frame.f_code.co_filename):
+        return False
+    code, at = innermost.tb_frame.f_code.co_code, innermost.tb_lasti
+    return isinstance(error, AssertionError) or dis.opname[code[at]] != "RAISE_VARARGS"
+
+
+def strip(error: BaseException) -> None:
+    """Take the compiler's frames, and those of the libraries it calls, out of the traceback of `error` and of what is
+    behind it."""
+    if full():
+        return
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        kept: types.TracebackType | None = None
+        for entry in reversed(list(_authors(error.__traceback__))):
+            kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        error.__traceback__ = kept
+        if error.__cause__ is None and error.__context__ is not None and _is_ours(error.__context__):
+            error.__context__ = None
+        error = error.__cause__ or error.__context__
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether `error` was raised by the compiler's code."""
+    file, traceback = None, error.__traceback__
+    while traceback is not None:
+        file, traceback = traceback.tb_frame.f_code.co_filename, traceback.tb_next
+    return file is not None and not is_authors(file)
+
+
+def _authors(traceback: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    """The author's frames; the parts that a function was cut into stand for it."""
+    waiting, inside = None, False
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        inside = is_our_file(code.co_filename) or inside and not is_authors(code.co_filename)
+        if not inside:
+            if waiting is not None and not is_part(code):
+                yield waiting
+            waiting = traceback
+        traceback = traceback.tb_next
+    if waiting is not None:
+        yield waiting
+
+
+def guarded(function: Callable) -> Callable:
+    """A decorator of functions that the author calls; inside a traced function exceptions pass."""
+    @functools.wraps(function)
+    def call(*args, **keywords):
+        if active():
+            return function(*args, **keywords)
+        try:
+            return function(*args, **keywords)
+        except BaseException as error:
+            try:
+                raise leaving(error)
+            except BaseException as left:
+                strip(left)
+                raise
+    return call
