@@ -21,6 +21,7 @@ from dsl.core.value import select
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
+from dsl.tile.matrix_copy import MatrixOp, copy_matrices
 from dsl.tile.tensor import Tensor, element_iterator, recast_tensor, require_boolean, static_size
 from dsl.tile.vector import load_vector, store_vector
 
@@ -36,6 +37,9 @@ def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None
     if not isinstance(atom, CopyAtom):
         raise DSLUserCodeTypeError(f"copy starts with a copy atom, and this is a {type(atom).__name__}",
                                    fix="cute.copy(cute.make_copy_atom(op, dtype), src, dst)")
+    if isinstance(atom.op, MatrixOp):
+        _copy_matrices(atom, src, dst, pred)
+        return
     _check_pair(src, dst, "copy")
     for side, tensor in (("source", src), ("destination", dst)):
         _check_type(atom, side, tensor)
@@ -47,6 +51,25 @@ def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None
             atom.op.move(start, end, atom.count)
         else:
             _move_if(atom, predicates.at(coord, atom.count), start, end)
+
+
+def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None) -> None:
+    """One atom's copy of tensors of one mode, (V) or ((V, rest_v)). See `copy`."""
+    for side, tensor in (("source", src), ("destination", dst)):
+        if isinstance(tensor, Tensor) and isinstance(tensor.shape, tuple) and len(tensor.shape) > 2:
+            raise DSLUserCodeError(f"copy_atom_call copies one fragment (V), and the {side} is {text(tensor.shape)}",
+                                   fix="cute.copy(atom, src, dst) copies all of them")
+    copy(atom, src, dst, pred=pred)
+
+
+def _copy_matrices(atom: CopyAtom, src: Any, dst: Any, pred: Any) -> None:
+    if pred is not None:
+        raise DSLUserCodeError(f"{type(atom.op).__name__} is one instruction of a warp and has no predicate",
+                               fix="leave `pred` out: clear the shared memory where there is nothing to read")
+    for side, tensor in (("source", src), ("destination", dst)):
+        _require_tensor(side, tensor, "copy")
+        _check_type(atom, side, tensor)
+    copy_matrices(atom, src, dst)
 
 
 def _move_if(atom: CopyAtom, condition: Numeric, src: Any, dst: Any) -> None:
@@ -82,15 +105,19 @@ def _vector_coords(shape: Any, count: int) -> Iterator[Any]:
 
 def _check_pair(src: Any, dst: Any, what: str) -> None:
     for side, tensor in (("source", src), ("destination", dst)):
-        if not isinstance(tensor, Tensor):
-            raise DSLUserCodeTypeError(f"the {side} of {what} is a tensor, and this is a {type(tensor).__name__}",
-                                       fix="cute.make_tensor(pointer, layout) makes one")
-        tensor.pointer()
+        _require_tensor(side, tensor, what)
         static_size(tensor, what)
     sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (src, dst)]
     if sizes[0] != sizes[1]:
         raise DSLUserCodeError(f"{what} needs as many elements in each mode, and the source is {text(src.shape)}, the "
                                f"destination {text(dst.shape)}", fix="tile both with the same tiler")
+
+
+def _require_tensor(side: str, tensor: Any, what: str) -> None:
+    if not isinstance(tensor, Tensor):
+        raise DSLUserCodeTypeError(f"the {side} of {what} is a tensor, and this is a {type(tensor).__name__}",
+                                   fix="cute.make_tensor(pointer, layout) makes one")
+    tensor.pointer()
 
 
 def _check_type(atom: CopyAtom, side: str, tensor: Tensor) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from dsl.core.dtypes import Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import Pointer
+from dsl.core.pointer import Pointer, element_name
 from dsl.gpu.copy import cp_async
-from dsl.layout import Layout
+from dsl.layout import Layout, size
+from dsl.tile.matrix_copy import MatrixOp
 from dsl.tile.vector import load_vector, store_vector
 
 
@@ -24,8 +25,23 @@ class LoadCacheMode(enum.Enum):
     NONE = "cv"
 
 
+class VectorOp:
+    """A copy of contiguous elements by one thread."""
+
+    thr_id = Layout(1, 0)
+    loads = True
+
+    def bits(self, given: int, dtype: type[Numeric]) -> int:
+        return given or dtype.storage_width
+
+    def layouts(self, dtype: type[Numeric], bits: int) -> tuple[Layout, Layout]:
+        """(thread, value) -> element, of source and destination."""
+        count = bits // dtype.storage_width
+        return (Layout((1, count), (0, 0 if count == 1 else 1)),) * 2
+
+
 @dataclass(frozen=True)
-class CopyUniversalOp:
+class CopyUniversalOp(VectorOp):
     """Load into registers, then store; a false predicate skips both."""
 
     zero_fills = False
@@ -41,7 +57,7 @@ class CopyUniversalOp:
 
 
 @dataclass(frozen=True)
-class CopyG2SOp:
+class CopyG2SOp(VectorOp):
     """cp.async from global to shared memory; a false predicate fills with zeros. PTX ISA: cp.async."""
 
     cache_mode: LoadCacheMode = LoadCacheMode.ALWAYS
@@ -67,32 +83,49 @@ class CopyG2SOp:
 
 @dataclass(frozen=True)
 class CopyAtom:
-    """One instruction's copy: `count` contiguous elements of `value_type` by one thread."""
+    """One instruction's copy of elements of `value_type`, by one thread or by a warp."""
 
-    op: CopyUniversalOp | CopyG2SOp
+    op: VectorOp | MatrixOp
     value_type: type[Numeric]
     num_bits_per_copy: int
 
     @property
     def count(self) -> int:
-        """The elements one call moves."""
-        return self.num_bits_per_copy // self.value_type.storage_width
+        """The elements of one call that a thread has on the side that registers are: of a vector all it moves."""
+        return size(self.layout_ref_tv, 1)
 
     @property
     def thr_id(self) -> Layout:
-        return Layout(1, 0)
+        """The threads that one call takes."""
+        return self.op.thr_id
 
     @property
     def layout_src_tv(self) -> Layout:
-        """(thread, value) -> element of the vector."""
-        return Layout((1, self.count), (0, 0 if self.count == 1 else 1))
+        """(thread, value) -> element of what one call moves, where it is read."""
+        return self.op.layouts(self.value_type, self.num_bits_per_copy)[0]
 
-    layout_dst_tv = layout_src_tv
+    @property
+    def layout_dst_tv(self) -> Layout:
+        """(thread, value) -> element of what one call moves, where it is written."""
+        return self.op.layouts(self.value_type, self.num_bits_per_copy)[1]
+
+    @property
+    def layout_ref_tv(self) -> Layout:
+        """That of the side that TV layouts of tiled copies speak of: registers."""
+        return self.layout_dst_tv if self.op.loads else self.layout_src_tv
+
+    def __str__(self) -> str:
+        return "\n".join(("Copy Atom", *self._rows(15)))
+
+    def _rows(self, width: int) -> list[str]:
+        rows = (("ThrID", self.thr_id), ("TV Layout Src", self.layout_src_tv), ("TV Layout Dst", self.layout_dst_tv),
+                ("Value type", element_name(self.value_type)))
+        return [f"  {name + ':':<{width}}{value}" for name, value in rows]
 
 
 def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_copy: int = 0) -> CopyAtom:
     """A copy atom; without `num_bits_per_copy` it moves one element."""
-    if not isinstance(op, (CopyUniversalOp, CopyG2SOp)):
+    if not isinstance(op, (VectorOp, MatrixOp)):
         raise DSLUserCodeTypeError(f"a copy atom is made of a copy operation, and this is {op!r}",
                                    fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()")
     if not (isinstance(copy_internal_type, type) and issubclass(copy_internal_type, Numeric)):
@@ -101,6 +134,6 @@ def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_c
     if not isinstance(num_bits_per_copy, int):
         raise DSLUserCodeTypeError("num_bits_per_copy is known while compiling, and this is dynamic",
                                    fix="pass it as cutlass.Constexpr")
-    bits = num_bits_per_copy or copy_internal_type.storage_width
+    bits = op.bits(num_bits_per_copy, copy_internal_type)
     op.check(copy_internal_type, bits)
     return CopyAtom(op, copy_internal_type, bits)

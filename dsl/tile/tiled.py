@@ -1,6 +1,6 @@
 """Tiled copies: a copy atom repeated over the threads of a block, and each thread's part of a tensor.
 
-A tiled copy has a TV layout, (thread, value) -> index in a tile, and the tile's extents by mode. A thread's part of a
+A tiled copy has a TV layout, (thread, value) -> index in a tile, and the tile by mode: extents, or layouts. A thread's part of a
 tensor of shape (M, N, ...) has the shape ((V, rest_v), rest_m, rest_n, ...): V values one atom call moves, rest_v calls
 a tile, and the tiles. CuTe doc: 0x_gemm_tutorial, TiledCopy.
 """
@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.layout import Layout, make_layout
 from dsl.layout.int_tuple import text, wrap
 from dsl.tile.atom import CopyAtom
 from dsl.tile.modes import as_tiler, slice_
 from dsl.tile.tensor import Tensor, as_index
+from dsl.tile.tiled_mma import TiledMma
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,26 @@ class TiledCopy(CopyAtom):
 
     @property
     def layout_src_tv_tiled(self) -> Layout:
-        """(thread, (V, rest_v)) -> index in the tile."""
-        count = self.count
-        divided = lay.zipped_divide(self.layout_tv_tiled, (1, count))
-        zipped = make_layout(tuple(make_layout((divided[0][i], divided[1][i])) for i in (0, 1)))
+        """(thread, (V, rest_v)) -> index in the tile, where elements are read."""
+        return self._by_call(self.layout_src_tv)
+
+    @property
+    def layout_dst_tv_tiled(self) -> Layout:
+        """(thread, (V, rest_v)) -> index in the tile, where elements are written."""
+        return self._by_call(self.layout_dst_tv)
+
+    def _by_call(self, layout_tv: Layout) -> Layout:
+        """The tile by threads and calls, of one side: `layout_tv` of the atom, put in the place of the registers' side."""
+        reference = self.layout_ref_tv
+        divided = lay.zipped_divide(self.layout_tv_tiled, lay.product_each(reference.shape))
+        parts = lay.composition(divided, (lay.composition(lay.right_inverse(reference), layout_tv), None))
+        zipped = make_layout(tuple(make_layout((parts[0][i], parts[1][i])) for i in (0, 1)))
         return lay.coalesce(zipped, target_profile=(1, (1, 1)))
 
-    layout_dst_tv_tiled = layout_src_tv_tiled
+    def __str__(self) -> str:
+        tiler = ",".join(str(each if isinstance(each, Layout) else make_layout(each)) for each in self.tiler_mn)
+        return "\n".join(("Tiled Copy", f"  Tiler MN:        ({tiler})", f"  TV Layout tiled: {self.layout_tv_tiled}",
+                          "Copy Atom", *self._rows(17)))
 
     def get_slice(self, thr_idx: Any) -> ThrCopy:
         """The part of thread `thr_idx`."""
@@ -107,6 +121,10 @@ def make_tiled_copy(atom: CopyAtom, layout_tv: Layout, tiler_mn: Any) -> TiledCo
         raise DSLUserCodeError(f"a TV layout is static and has the modes thread and value, and this is {layout_tv}",
                                fix="make it with cute.make_layout_tv(thr_layout, val_layout)")
     values = lay.size(layout_tv, 1)
+    threads, at_once = lay.size(layout_tv, 0), lay.size(atom.thr_id)
+    if threads % at_once:
+        raise DSLUserCodeError(f"the atom is one instruction of {at_once} threads, and the TV layout has {threads}",
+                               fix=f"a multiple of {at_once} threads")
     if values % atom.count:
         raise DSLUserCodeError(f"the atom copies {atom.count} values at once, and a thread has {values}",
                                fix=f"give each thread a multiple of {atom.count} values, or the atom fewer bits")
@@ -117,3 +135,72 @@ def make_tiled_copy_tv(atom: CopyAtom, thr_layout: Layout, val_layout: Layout) -
     """A tiled copy in which each thread of `thr_layout` owns a block of the shape of `val_layout`."""
     tiler, layout_tv = lay.make_layout_tv(thr_layout, val_layout)
     return make_tiled_copy(atom, layout_tv, tiler)
+
+
+# --- tiled copies that fit a tiled mma, or one another -----------------------------------------------------------------
+
+
+def _of_mma(atom: CopyAtom, tiled_mma: TiledMma, name: str, modes: tuple[int, int]) -> TiledCopy:
+    if not isinstance(tiled_mma, TiledMma):
+        raise DSLUserCodeTypeError(f"make_tiled_copy_{name} takes a tiled mma, and this is a {type(tiled_mma).__name__}",
+                                   fix="cute.make_tiled_mma(op, atom_layout_mnk) makes one")
+    tiler = tuple(make_layout(tiled_mma.get_tile_size(mode)) for mode in modes)
+    return make_tiled_copy(atom, getattr(tiled_mma, f"tv_layout_{name}_tiled"), tiler)
+
+
+def make_tiled_copy_A(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:  # noqa: N802 (CuTe's name)
+    """A tiled copy whose threads own the elements of A that they own in `tiled_mma`."""
+    return _of_mma(atom, tiled_mma, "A", (0, 2))
+
+
+def make_tiled_copy_B(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:  # noqa: N802 (CuTe's name)
+    """A tiled copy whose threads own the elements of B that they own in `tiled_mma`."""
+    return _of_mma(atom, tiled_mma, "B", (1, 2))
+
+
+def make_tiled_copy_C(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:  # noqa: N802 (CuTe's name)
+    """A tiled copy whose threads own the elements of C that they own in `tiled_mma`."""
+    return _of_mma(atom, tiled_mma, "C", (0, 1))
+
+
+def make_tiled_copy_S(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:  # noqa: N802 (CuTe's name)
+    """A tiled copy with the threads and values that the source of `tiled_copy` has."""
+    return make_tiled_copy(atom, tiled_copy.layout_src_tv_tiled, tiled_copy.tiler_mn)
+
+
+def make_tiled_copy_D(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:  # noqa: N802 (CuTe's name)
+    """A tiled copy with the threads and values that the destination of `tiled_copy` has."""
+    return make_tiled_copy(atom, tiled_copy.layout_dst_tv_tiled, tiled_copy.tiler_mn)
+
+
+def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMma) -> TiledCopy:  # noqa: N802 (CuTe's name)
+    """The least tiled copy of C: of each thread's elements in `mma` only as many as one call of the atom moves."""
+    whole, count = mma.tv_layout_C_tiled, lay.size(atom.layout_src_tv, 1)
+    if count > lay.size(whole, 1):
+        raise DSLUserCodeValueError(f"one call of the atom takes {count} elements of a thread, and the tiled mma gives each "
+                                    f"{lay.size(whole, 1)} elements of C", fix="a permutation_mnk with a larger tile")
+    layout_tv = lay.composition(whole, make_layout((lay.size(whole, 0), count)))
+    return _of_elements(atom, layout_tv, tuple(mma.get_tile_size(mode) for mode in (0, 1)))
+
+
+def make_cotiled_copy(atom: CopyAtom, atom_layout_tv: Layout, data_layout: Layout) -> TiledCopy:
+    """A tiled copy from offsets in memory: `atom_layout_tv` maps (thread, value) to an offset of `data_layout`.
+
+    Raises DSLUserCodeError where the values of a thread are not elements of `data_layout`.
+    """
+    inverse = make_layout((lay.left_inverse(data_layout), Layout(1, 0)))
+    layout_tv = lay.composition(inverse, atom_layout_tv)
+    values = lay.composition(data_layout, layout_tv[1])
+    if any(values(i) != atom_layout_tv[1](i) for i in range(lay.size(atom_layout_tv, 1))):
+        raise DSLUserCodeError(f"the values {atom_layout_tv[1]} of a thread are not elements of {data_layout}",
+                               fix="give the values strides that the data layout has")
+    return _of_elements(atom, layout_tv, lay.product_each(data_layout.shape))
+
+
+def _of_elements(atom: CopyAtom, layout_tv: Layout, extents: tuple) -> TiledCopy:
+    """The tiled copy of the elements of a tile of `extents` that `layout_tv`, (thread, value) -> index, names."""
+    whole = make_layout(extents)
+    tiler = tuple(lay.filter(lay.composition(make_layout(extents, stride=tuple(int(i == mode) for i in range(len(extents)))),
+                                             layout_tv)) for mode in range(len(extents)))
+    place = lay.left_inverse(lay.composition(whole, tiler))
+    return make_tiled_copy(atom, lay.composition(place, layout_tv), tiler)

@@ -20,10 +20,12 @@ from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append,
                         raked_product, rank, recast_layout, repeat_like, right_inverse, round_up, shape_div, size,
                         slice_and_offset, tile_to_shape, tiled_product, transform_leaf, unflatten, zipped_product)
 from dsl.layout import shape_of as shape
-from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy
+from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy, copy_atom_call
 from dsl.tile.atom import CopyAtom, make_copy_atom
 from dsl.tile.creation import all_, any_, empty_like, full, full_like, ones_like, where, zeros_like
+from dsl.tile.gemm import gemm, mma_atom_call
 from dsl.tile.memory import size_in_bytes
+from dsl.tile.mma import MmaAtom, make_mma_atom
 from dsl.tile.struct import struct, union
 from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_zeros, flat_divide, flatten, get,
                             group_modes, local_partition, local_tile, logical_divide, prepend_ones, select, slice_,
@@ -31,7 +33,10 @@ from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_z
 from dsl.tile.print import print_tensor
 from dsl.tile.reduction import ReductionOp
 from dsl.tile.ssa import TensorSSA
-from dsl.tile.tiled import ThrCopy, TiledCopy, make_tiled_copy, make_tiled_copy_tv
+from dsl.tile.tiled import (ThrCopy, TiledCopy, make_cotiled_copy, make_tiled_copy, make_tiled_copy_A, make_tiled_copy_B,
+                            make_tiled_copy_C, make_tiled_copy_C_atom, make_tiled_copy_D, make_tiled_copy_S,
+                            make_tiled_copy_tv)
+from dsl.tile.tiled_mma import ThrMma, TiledMma, make_tiled_mma
 from dsl.tile.tensor import (Tensor, domain_offset, make_fragment_like, make_identity_tensor, make_rmem_tensor,
                              make_rmem_tensor_like, make_tensor, recast_tensor)
 

@@ -1,7 +1,8 @@
-"""`cutlass.cute.nvgpu`: copy operations."""
+"""`cutlass.cute.nvgpu`: copy and matrix operations."""
 
-from dsl.cutlass.cute.nvgpu import cpasync
+from dsl.cutlass.cute.nvgpu import cpasync, warp
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.atom import CopyUniversalOp
+from dsl.tile.atom import CopyUniversalOp, LoadCacheMode
+from dsl.tile.mma import MmaUniversalOp
 
 __getattr__ = _refuser("cutlass.cute.nvgpu")
