@@ -13,7 +13,7 @@ from dsl.core import mlir, naming, trace
 from dsl.core.attempt import first_time
 from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
-from dsl.core.heap import Change, Heap, is_plain, slots_of
+from dsl.core.heap import WHOLE, Change, Heap, is_plain, slots_of
 from dsl.core.join import Arm, Join, Same, Scratch, is_traced, leaf_of, opened, refuse_shape
 from dsl.core.unbound import Conflict, Name, Partial, Unbound
 from dsl.core.value import operate, type_name
@@ -110,10 +110,10 @@ def state_changes(heap: Heap, where: str, may_reshape: bool = False) -> list[Cha
     for change in heap.changes():
         if change.reached.outside and not is_traced(change.before) and not is_traced(change.after):
             continue
-        if change.slot is None or change.is_new_key:
+        if change.slot is WHOLE or change.is_new_key:
             if may_reshape:
                 continue
-            if change.slot is None or where != "branch":
+            if change.slot is WHOLE or where != "branch":
                 refuse_shape(change, where)
         found.append(change)
     return found

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 
 from dsl.core import mlir
+from dsl.core.chosen import is_same
 from dsl.core.control import Name, Unbound, if_
 from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
@@ -118,8 +119,8 @@ def not_(value: object) -> object:
 
 
 _COMPARISONS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
-                "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
-                "In": lambda x, xs: contains(xs, x), "NotIn": lambda x, xs: not_(contains(xs, x))}
+                "GtE": operator.ge, "Is": is_same, "IsNot": lambda a, b: not is_same(a, b), "In": lambda x, xs: contains(xs, x),
+                "NotIn": lambda x, xs: not_(contains(xs, x))}
 
 
 def compare(left: object, *pairs: tuple[str, Callable]) -> object:

@@ -25,6 +25,7 @@ from dsl.core.unbound import Unbound
 from dsl.span import is_our_file
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()       # a slot that is not there
+WHOLE = type("Whole", (), {"__repr__": lambda self: "all of it"})()         # in place of a slot: what has which slots
 
 
 # --- what kind of thing a value is -----------------------------------------------------------------------------------
@@ -73,7 +74,7 @@ def is_authors_class(cls: type) -> bool:
 def is_plain(value: object) -> bool:
     """Whether NVIDIA's compiler refuses to carry `value`: an object without fields or protocol to say what is in it."""
     return kind_of(value) in ("object", "class", "set") and not dataclasses.is_dataclass(value) and \
-        not hasattr(value, "__extract_mlir_values__")
+        not hasattr(type(value), "__extract_mlir_values__")
 
 
 def is_frozen(value: object) -> bool:
@@ -182,7 +183,7 @@ class Reached:
 class Change:
     """What one slot held before and after. A slot that is there only before or after holds MISSING at the other time.
 
-    `slot` is None where the number of a list's items or the members of a set have changed, or a dict has lost keys.
+    `slot` is WHOLE where the number of a list's items or the members of a set have changed, or a dict has lost keys.
     """
 
     reached: Reached
@@ -192,7 +193,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        return self.reached.name if self.slot is None else slot_name(self.reached.name, self.reached.kind, self.slot)
+        return self.reached.name if self.slot is WHOLE else slot_name(self.reached.name, self.reached.kind, self.slot)
 
     @property
     def key(self) -> tuple[int, object]:
@@ -201,7 +202,7 @@ class Change:
     @property
     def is_new_key(self) -> bool:
         """Whether a dict has got another key."""
-        return self.reached.kind == "dict" and self.slot is not None and self.before is MISSING
+        return self.reached.kind == "dict" and self.slot is not WHOLE and self.before is MISSING
 
     def put(self, held: object) -> None:
         put(self.reached.value, self.reached.kind, self.slot, held)
@@ -264,6 +265,7 @@ class Heap:
         for name, value in _closure_of(function):
             ours = is_our_file(function.__code__.co_filename)
             (inside if ours or not is_outer(function.__code__, name) else self._outside).append((name, value))
+        (inside if "<locals>" in function.__qualname__ else self._outside).extend(_defaults_of(function))
         self._outside.extend(_globals_of(function))
         return inside
 
@@ -274,15 +276,15 @@ class Heap:
             now, held = slots_of(reached.value, reached.kind), reached.held
             if reached.kind == "set":
                 if now != held:
-                    found.append(Change(reached, None, held, now))
+                    found.append(Change(reached, WHOLE, held, now))
                 continue
             if reached.kind == "list":
                 if len(now) != len(held):
-                    found.append(Change(reached, None, held, now))
+                    found.append(Change(reached, WHOLE, held, now))
                     continue
                 pairs = enumerate(zip(held, now))
             elif reached.kind == "dict" and now.keys() != held.keys() and list(now)[:len(held)] != list(held):
-                found.append(Change(reached, None, held, now))
+                found.append(Change(reached, WHOLE, held, now))
                 continue
             else:
                 slots = held if now.keys() == held.keys() else {**held, **now}
@@ -295,7 +297,7 @@ class Heap:
     def restore(changes: Sequence[Change]) -> None:
         """Undo `changes`."""
         for change in changes:
-            if change.slot is not None:
+            if change.slot is not WHOLE:
                 change.put(change.before)
                 continue
             value, held = change.reached.value, change.before
@@ -319,6 +321,13 @@ def _closure_of(function: types.FunctionType) -> Iterator[tuple[str, object]]:
             continue
         if not ours or kind_of(value) in ("function", "method", "reached"):
             yield name, value
+
+
+def _defaults_of(function: types.FunctionType) -> list[tuple[str, object]]:
+    """The defaults of a function's parameters."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(defaults):code.co_argcount]
+    return [*zip(names, defaults), *(function.__kwdefaults__ or {}).items()]
 
 
 def _globals_of(function: types.FunctionType) -> list[tuple[str, object]]:

@@ -1,12 +1,14 @@
 """Lists and tuples looked up by an index known only at run time: `xs[i]` as a choice between all elements.
 
 NVIDIA's compiler refuses them. The elements are of one type, and an index out of range fails as an `assert` does.
+A list, dict or object that is chosen stays what it is: it is read and written where it is (core.chosen for objects).
 """
 
 from __future__ import annotations
 
 from dsl.core import arith, tree
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic
+from dsl.core.chosen import Chosen, is_choosable, one_of
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.failure import require
 from dsl.core.source import index_text
@@ -16,7 +18,7 @@ from dsl.span import here
 
 def item(items: object, index: object) -> object:
     """`items[index]`."""
-    if is_dynamic(index) and type(items) in (list, _Row, tuple, dict, str):
+    if is_dynamic(index) and type(items) in (list, _Row, _Table, tuple, dict, str):
         position = _position(items, index)
         return _chosen([operate("eq", position, k) for k in range(len(items))], [items[k] for k in range(len(items))])
     return items[index]
@@ -45,17 +47,39 @@ class _Items:
             self.items[index] = value
 
 
-class _Row(list):
-    """A list that a dynamic index has chosen out of `rows`: what is assigned to it goes to the one whose test is true."""
+class _Choice(Chosen):
+    """What a dynamic index has chosen out of `rows`: read where it is used, and written to the one whose test is true.
+
+    The walk over the author's objects (core.heap) goes through it to `rows`.
+    """
+
+    def __reached__(self) -> list:
+        return self.rows
+
+    def _refuse(self, *_arguments, **_options):
+        raise DSLUserCodeTypeError(f"changes the {self.structure} that a dynamic index has chosen",
+                                   fix="change it while the index is static", id="PHASE_DYNAMIC_INDEX")
+
+    pop = clear = __delitem__ = __ior__ = __iadd__ = __imul__ = _refuse
+
+
+class _Row(_Choice, list):
+    """A list that a dynamic index has chosen out of `rows`, lists of one length."""
+
+    structure = "length or order of a list"
 
     def __init__(self, tests: list, rows: list):
         if len({len(row) for row in rows}) > 1:
             raise _differ(*next((a, b) for a, b in zip(rows[1:], rows) if len(a) != len(b)))
-        super().__init__(_chosen(tests, [row[k] for row in rows]) for k in range(len(rows[0])))
+        super().__init__([None] * len(rows[0]))
         self.tests, self.rows = tests, rows
 
     def __getitem__(self, index: object) -> object:
-        return item(self, index) if is_dynamic(index) else super().__getitem__(index)
+        if is_dynamic(index):
+            return item(self, index)
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        return _chosen(self.tests, [row[index] for row in self.rows])
 
     def __setitem__(self, index: object, value: object) -> None:
         if isinstance(index, slice):
@@ -66,14 +90,100 @@ class _Row(list):
                 row[index] = _choice(test, value, row[index])
             else:
                 _put(row, position, value, test)
-        super().__init__(_chosen(self.tests, [row[k] for row in self.rows]) for k in range(len(self)))
 
-    def _refuse(self, *_arguments, **_options):
-        raise DSLUserCodeTypeError("changes the length or order of a list that a dynamic index has chosen",
-                                   fix="change it while the index is static", id="PHASE_DYNAMIC_INDEX")
+    def __iter__(self):
+        return (self[k] for k in range(len(self)))
 
-    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
-    __delitem__ = __iadd__ = __imul__ = _refuse
+    def __reversed__(self):
+        return (self[k] for k in reversed(range(len(self))))
+
+    def __add__(self, other: list) -> list:
+        return [*self, *other]
+
+    def __radd__(self, other: list) -> list:
+        return [*other, *self]
+
+    def __mul__(self, times: int) -> list:
+        return [*self] * times
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object):
+        return [*self] == other
+
+    def __contains__(self, value: object) -> bool:
+        return value in [*self]
+
+    def __repr__(self) -> str:
+        return repr([*self])
+
+    __hash__ = None
+
+    def copy(self) -> list:
+        return [*self]
+
+    def index(self, *arguments) -> int:
+        return [*self].index(*arguments)
+
+    def count(self, value: object) -> int:
+        return [*self].count(value)
+
+    append = extend = insert = remove = sort = reverse = _Choice._refuse
+
+
+class _Table(_Choice, dict):
+    """A dict that a dynamic index has chosen out of `rows`, dicts of the same keys."""
+
+    structure = "keys of a dict"
+
+    def __init__(self, tests: list, rows: list):
+        if any(row.keys() != rows[0].keys() for row in rows):
+            raise _differ(*next((row, rows[0]) for row in rows if row.keys() != rows[0].keys()))
+        super().__init__(dict.fromkeys(rows[0]))
+        self.tests, self.rows = tests, rows
+
+    def __getitem__(self, key: object) -> object:
+        return _chosen(self.tests, [row[key] for row in self.rows])
+
+    def __setitem__(self, key: object, value: object) -> None:
+        if key not in self:
+            self._refuse()
+        for test, row in zip(self.tests, self.rows):
+            row[key] = _choice(test, value, row[key])
+
+    def get(self, key: object, default: object = None) -> object:
+        return self[key] if key in self else default
+
+    def setdefault(self, key: object, default: object = None) -> object:
+        return self[key] if key in self else self._refuse()
+
+    def update(self, *others, **more) -> None:
+        for key, value in dict(*others, **more).items():
+            self[key] = value
+
+    def values(self) -> list:
+        return [self[key] for key in self]
+
+    def items(self) -> list:
+        return [(key, self[key]) for key in self]
+
+    def copy(self) -> dict:
+        return dict(self.items())
+
+    def __or__(self, other: dict) -> dict:
+        return self.copy() | other
+
+    def __ror__(self, other: dict) -> dict:
+        return other | self.copy()
+
+    def __eq__(self, other: object):
+        return self.copy() == other
+
+    def __repr__(self) -> str:
+        return repr(self.copy())
+
+    __hash__ = None
+    popitem = _Choice._refuse
 
 
 def _put(items: list, position: Numeric, value: object, where: object) -> None:
@@ -85,7 +195,7 @@ def _put(items: list, position: Numeric, value: object, where: object) -> None:
 
 def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
     """`index` counted from the front. It is in range from here on."""
-    if type(items) in (dict, str):
+    if type(items) in (dict, _Table, str):
         what = "the key of a dict" if isinstance(items, dict) else "the index of a string"
         raise DSLUserCodeTypeError(f"{what} is needed while compiling, and this is a dynamic {type_name(index)}",
                                    fix="use a list of numbers, or an `if` for each case", id="PHASE_DYNAMIC_INDEX")
@@ -110,8 +220,13 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
 
 def _chosen(tests: list, values: list) -> object:
     """The one of `values` whose test is true; one of them is."""
-    if all(isinstance(value, list) for value in values):
-        return _Row(tests, values)
+    if all(value is values[0] for value in values):
+        return values[0]
+    for kind, chosen in ((list, _Row), (dict, _Table)):
+        if all(isinstance(value, kind) for value in values):
+            return chosen(tests, values)
+    if is_choosable(values):
+        return one_of(tests, values, _chosen, _choice)
     made = values[-1]
     for test, value in zip(reversed(tests[:-1]), reversed(values[:-1])):
         made = _choice(test, value, made)
@@ -122,6 +237,9 @@ def _choice(test: Numeric, if_true: object, if_false: object) -> object:
     """`if_true` where `test`, else `if_false`, leaf by leaf."""
     if if_true is if_false:
         return if_true
+    if is_choosable([if_true, if_false]):
+        raise DSLUserCodeTypeError(f"puts another {type_name(if_true)} at an index that is known only at run time",
+                                   fix="assign to the attributes of the one that is there", id="PHASE_DYNAMIC_INDEX")
     (left, left_node), (right, right_node) = tree.flatten(if_true), tree.flatten(if_false)
     pairs = [_one_type(a, b) for a, b in zip(left, right)]
     if not _alike(left_node, right_node) or None in pairs:

@@ -77,10 +77,10 @@ class Opened:
 
 def opened(value: object, content: object = None) -> Opened | None:
     """`value` taken apart one level, None where it has no parts. `content`: what it holds, if not what it holds now."""
-    if hasattr(value, "__flatten__") and not isinstance(value, type):
+    if hasattr(type(value), "__flatten__"):
         parts, key = value.__flatten__()
         return Opened("tree", (type(value), key), list(range(len(parts))), list(parts))
-    if hasattr(value, "__extract_mlir_values__") and not isinstance(value, type):
+    if hasattr(type(value), "__extract_mlir_values__"):
         raw = value.__extract_mlir_values__()
         return Opened("protocol", type(value), list(range(len(raw))), list(raw))
     kind = kind_of(value)

@@ -74,7 +74,7 @@ class Expressions(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare):
-        if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)) and not _compares_objects(node):
             return self.generic_visit(node)
         pairs = [ast.copy_location(ast.Tuple([ast.Constant(type(op).__name__), self._thunk(value)], ast.Load()), node)
                  for op, value in zip(node.ops, node.comparators)]
@@ -107,7 +107,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript):
         """A list or tuple may have a dynamic index; a constant, a slice and a tuple of indices is nobody's business."""
-        looked_up = not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp))
+        index = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
+        looked_up = not isinstance(index, (ast.Constant, ast.Slice, ast.Tuple))
         made = self.generic_visit(node)
         if looked_up and isinstance(node.ctx, ast.Load):
             return self._hook("item", node, made.value, made.slice)
@@ -152,6 +153,12 @@ class Expressions(ast.NodeTransformer):
     def _made_thunk(self, made: ast.expr) -> ast.Lambda:
         """`lambda: made`, for an expression that is rewritten already."""
         return ast.copy_location(ast.Lambda(arguments_named([]), made), made)
+
+
+def _compares_objects(node: ast.Compare) -> bool:
+    """Whether `a is b` asks of two objects, neither of which is a constant as in `a is None`."""
+    return isinstance(node.ops[0], (ast.Is, ast.IsNot)) and \
+        not any(isinstance(side, ast.Constant) for side in (node.left, *node.comparators))
 
 
 _TAKE_FUNCTIONS = (map, filter, functools.reduce)          # their first argument is called

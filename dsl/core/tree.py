@@ -62,10 +62,10 @@ def _flatten(value: object, promote: bool, leaves: list) -> Node:
     if promote and (dtype := of_python(value)):
         leaves.append(dtype(value))
         return Node("leaf", dtype)
-    if hasattr(value, "__flatten__") and not isinstance(value, type):
+    if hasattr(type(value), "__flatten__"):
         parts, key = value.__flatten__()
         return Node("object", (type(value), key), tuple(_flatten(part, promote, leaves) for part in parts))
-    if hasattr(value, "__extract_mlir_values__") and not isinstance(value, type):
+    if hasattr(type(value), "__extract_mlir_values__"):
         raw = value.__extract_mlir_values__()
         leaves.extend(RawValue(v) for v in raw)
         return Node("protocol", type(value), tuple(Node("leaf", str(v.type)) for v in raw))

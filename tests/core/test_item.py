@@ -136,7 +136,7 @@ def test_a_choice_never_hides_a_change():
 
     def objects(i: Int32):
         pairs = [Pair(i), Pair(i + 1)]
-        pairs[i].a = i
+        pairs[i] = Pair(7)
 
     def assigned(i: Int32):
         rows = [[i, 1], [2, 3]]
@@ -151,9 +151,9 @@ here:9: PHASE_DYNAMIC_INDEX
 fix: change it while the index is static"""
     assert rejected(objects, 1) == """\
 here:9: PHASE_DYNAMIC_INDEX
-    pairs[i].a = i
-    ^^^^^^^^ a dynamic index chooses between values that can be changed later (Pair)
-fix: keep numbers, tensors or tuples of them in the list"""
+    pairs[i] = Pair(7)
+    ^^^^^^^^ puts another Pair at an index that is known only at run time
+fix: assign to the attributes of the one that is there"""
     assert "values that can be changed later (list of 2)" in rejected(assigned, 1)
     assert "these are list of 2 and list of 1" in rejected(ragged, 1)
 

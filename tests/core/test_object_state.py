@@ -354,6 +354,28 @@ ROWS = {
             tmp = i
             del tmp
         return a""",
+    "a default of a parameter": """
+        SHARED.a = a
+        for i in range(b):
+            touch_default(i)
+        return SHARED.a""",
+    "keys that are not names": """
+        d = {None: a, 0: b, (1, 2): 3}
+        for i in range(b):
+            d[None], d[0] = d[0], d[None] + i
+            d[1, 2] -= 1
+        return d[None] * 100 + d[0] * 10 + d[1, 2]""",
+    "an object that hands on every name": """
+        proxy = Proxy(Pair(a, b))
+        for i in range(b):
+            proxy.turn()
+            proxy.inner.left += i
+        return proxy.left * 10 + proxy.right""",
+    "a negative index known only at run time": """
+        xs = [a, b, 3]
+        for i in range(3):
+            xs[-i] += xs[~i]
+        return xs[0] * 100 + xs[1] * 10 + xs[2]""",
     "a comprehension over objects": """
         boxes = [Box(a, k) for k in range_static(3)]
         for i in range(b):
@@ -395,7 +417,19 @@ class Table(dict):
     pass
 
 
-STATE = Box(0, 0)
+class Proxy:
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+STATE, SHARED = Box(0, 0), Box(0, 0)
+
+
+def touch_default(i, box=SHARED):
+    box.a += i
 
 
 def touch_state(i):
