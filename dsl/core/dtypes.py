@@ -93,14 +93,16 @@ class NumericMeta(type):
         prefix = "Float" if cls.is_float else "Int" if cls.signed else "Uint"
         found = _NAMED.get(f"{prefix}{width}")
         if found is None:
-            raise DSLUserCodeTypeError(f"there is no {prefix} of {width} bits")
+            raise DSLUserCodeTypeError(f"there is no {prefix} of {width} bits",
+                                       fix="write a width that CuTe DSL has: docs/types.md")
         return found
 
     def from_python(cls, value: bool | int | float) -> type[Numeric]:
         """The type a Python number takes."""
         found = of_python(value)
         if found is None:
-            raise DSLUserCodeTypeError(f"{type(value).__name__} is no Python number")
+            raise DSLUserCodeTypeError(f"{type(value).__name__} is no Python number",
+                                       fix="give an int, a float or a bool")
         return found
 
 
@@ -129,7 +131,8 @@ class Numeric(metaclass=NumericMeta):
         elif hasattr(value, "__float__"):
             self.value = self.wrap(value.__float__())
         else:
-            raise DSLUserCodeTypeError(f"{type(value).__name__} is not a number that {type(self)} can hold")
+            raise DSLUserCodeTypeError(f"{type(value).__name__} is not a number that {type(self)} can hold",
+                                       fix="give a number, or an element of the tensor: `x[i]`")
 
     @classmethod
     def mlir_type(cls) -> mlir.Type:
@@ -143,7 +146,8 @@ class Numeric(metaclass=NumericMeta):
     @classmethod
     def wrap(cls, value):
         """`value` as this type holds it: integers modulo 2**width, floats rounded."""
-        raise DSLUserCodeTypeError(f"{cls} has no values of its own; use one of its concrete types")
+        raise DSLUserCodeTypeError(f"{cls} has no values of its own; use one of its concrete types",
+                                   fix="write Int32(x), Float32(x), ...")
 
     @property
     def dtype(self) -> type[Numeric]:
@@ -169,7 +173,8 @@ class Numeric(metaclass=NumericMeta):
         """The same bits as a `dtype` of the same width."""
         if type(self).width != dtype.width:
             raise DSLUserCodeValueError(f"a {type(self)} has {type(self).width} bits, and a {dtype} {dtype.width}: "
-                                        "bits can only be read as a type of the same width")
+                                        "bits can only be read as a type of the same width",
+                                        fix="convert it to a type of that width first")
         bits = self.ir()
         return dtype(bits if bits.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, bits))
 
@@ -286,7 +291,10 @@ class Float(Numeric):
 
     @classmethod
     def wrap(cls, value):
-        """The Python float as it is; `constant_of` rounds it."""
+        """The Python float as it is; `constant_of` rounds it. Raises NoStaticValue for groups and FloatNV8E5M3FNU."""
+        if cls.__name__ not in FORMATS:
+            raise NoStaticValue(f"{cls} has no values known while compiling: it is a type of bits in memory",
+                                fix="read or write the memory as Uint8: `cute.recast_tensor(t, cutlass.Uint8)`")
         value = float(value)
         if math.isfinite(value) and abs(value) > 448 and math.isinf(round_to(value, cls.__name__)):
             warn(f"{value} is larger than the greatest {cls} and becomes {math.copysign(math.inf, value)}",

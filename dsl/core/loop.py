@@ -28,7 +28,8 @@ class Range:
 
     def __init__(self, *bounds, unroll: int = -1, unroll_full: bool = False):
         if not 1 <= len(bounds) <= 3:
-            raise DSLUserCodeTypeError(f"range takes one to three bounds, and got {len(bounds)}")
+            raise DSLUserCodeTypeError(f"range takes one to three bounds, and got {len(bounds)}",
+                                       fix="write range(stop), range(start, stop) or range(start, stop, step)")
         for value in bounds:
             number = numeric(value)
             if number is None or not number.is_integer:

@@ -158,7 +158,8 @@ class Pointer:
     def align(self, alignment_bytes: int) -> Pointer:
         """The next address at or after this one that is a multiple of `alignment_bytes` (a power of two)."""
         if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1):
-            raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes} is none")
+            raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes} is none",
+                                       fix="write 4, 8, 16, ...")
         address = self.toint()
         rounded = (address + (alignment_bytes - 1)) & -alignment_bytes
         moved = mlir.result("llvm.inttoptr", self.ir_type(), type(address)(rounded).ir())

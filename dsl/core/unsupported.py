@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dsl.core import boundary
 from dsl.core.errors import DSLUserCodeError
 
 
@@ -13,6 +14,7 @@ class UnsupportedName(DSLUserCodeError, AttributeError):
 
 def refuser(module: str, fix: str) -> Callable:
     """A module's `__getattr__` that refuses names by their upstream spelling."""
+    @boundary.guarded
     def missing(name: str):
         if name.startswith("__"):
             raise AttributeError(name)

@@ -176,7 +176,8 @@ def _extreme(name: str, a, b):
         return _FOLD[name](a, b)
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
-        raise DSLUserCodeTypeError(f"{name} compares numbers, and got {type_name(a)} and {type_name(b)}")
+        raise DSLUserCodeTypeError(f"{name} compares numbers, and got {type_name(a)} and {type_name(b)}",
+                                   fix="compare elements of tensors: `x[i]`")
     dtype = _operation_type(name, a, b)
     left, right = dtype(left), dtype(right)
     if not dtype.is_float or not (is_dynamic(left) or is_dynamic(right)):
@@ -190,7 +191,8 @@ def select(condition, a, b) -> Numeric:
     """`a` where `condition`, else `b`, in their common type, without a branch."""
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
-        raise DSLUserCodeTypeError(f"a choice needs two numbers, and got {type_name(a)} and {type_name(b)}")
+        raise DSLUserCodeTypeError(f"a choice needs two numbers, and got {type_name(a)} and {type_name(b)}",
+                                   fix="choose between elements of tensors: `x[i]`")
     dtype = type(left) if type(b) is int and type(left).is_integer else promote(type(left), type(right))
     condition = Boolean(condition)
     if not is_dynamic(condition):

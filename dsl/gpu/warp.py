@@ -126,7 +126,7 @@ def match_sync(mask, value, kind: str = "any") -> Uint32:
     integer = number is not None and type(number).is_integer and type(number).width in (32, 64)
     if kind not in ("any", "all") or not integer:
         raise DSLUserCodeTypeError(f"match.sync compares integers of 32 or 64 bits, any or all, and got "
-                                   f"{type_name(value)} and {kind!r}")
+                                   f"{type_name(value)} and {kind!r}", fix="convert it first, for example `Int32(x)`")
     width, letter = type(number).width, "l" if type(number).width == 64 else "r"
     destination = "$0" if kind == "any" else "$0|%dsl_all"
     text = f"match.{kind}.sync.b{width} {destination}, $1, $2;"
@@ -139,5 +139,6 @@ def vote_sync_op(pred, kind: str, mask=FULL_MASK):
     """vote_any_sync, vote_all_sync, vote_uni_sync or vote_ballot_sync, by name."""
     votes = {"any": vote_any_sync, "all": vote_all_sync, "uni": vote_uni_sync, "ballot": vote_ballot_sync}
     if kind not in votes:
-        raise DSLUserCodeTypeError(f"kind is one of {', '.join(votes)}, and {kind!r} is none")
+        raise DSLUserCodeTypeError(f"kind is one of {', '.join(votes)}, and {kind!r} is none",
+                                   fix="write one of these as a string")
     return votes[kind](pred, mask)

@@ -17,7 +17,7 @@ from dsl.layout import Layout
 def sym_int(width: int = 32, *, divisibility: int = 1, symbol: str | None = None) -> SymInt:
     """An extent or stride that a later call brings; the same object used twice must get equal values."""
     if width not in (32, 64):
-        raise DSLUserCodeValueError(f"a symbol is 32 or 64 bits wide, not {width}")
+        raise DSLUserCodeValueError(f"a symbol is 32 or 64 bits wide, not {width}", fix="sym_int(32) or sym_int(64)")
     return SymInt(width, divisibility, symbol)
 
 
@@ -54,7 +54,7 @@ class RuntimeTensor:
     def element_type(self, dtype: type[Numeric]) -> None:
         if not isinstance(dtype, NumericMeta) or dtype.width != self.view.dtype.width:
             raise DSLUserCodeTypeError(f"elements of {self.view.dtype} cannot be read as {dtype}",
-                                       fix=f"assign a type of {self.view.dtype.width} bits")
+                                       fix=f"assign a type of {self.view.dtype.width} bits or fewer")
         self.view, self._type = replace(self.view, dtype=dtype), None
 
     dtype = element_type
@@ -85,7 +85,8 @@ class RuntimeTensor:
         if leading_dim is not None:
             if not -rank <= leading_dim < rank:
                 raise DSLUserCodeRuntimeError(
-                    f"Expected leading_dim to be in range [0, {rank}) or [{-rank}, -1], but got {leading_dim}.")
+                    f"Expected leading_dim to be in range [0, {rank}) or [{-rank}, -1], but got {leading_dim}.",
+                                              fix="count modes from 0")
             leading_dim %= rank
             if self.stride[leading_dim] != 1:
                 raise DSLUserCodeRuntimeError(
@@ -113,11 +114,13 @@ class RuntimeTensor:
         """
         rank = len(self.shape)
         if not 0 <= mode < rank:
-            raise DSLUserCodeRuntimeError(f"Expected mode value to be in range [0, {rank}), but got {mode}.")
+            raise DSLUserCodeRuntimeError(f"Expected mode value to be in range [0, {rank}), but got {mode}.",
+                                          fix="count modes from 0")
         order = self._stride_order(stride_order)
         if self.shape[mode] % divisibility:
             raise DSLUserCodeRuntimeError(f"The shape({self.shape[mode]}) of mode({mode}) is not divisible by the "
-                                          f"divisibility({divisibility}).")
+                                          f"divisibility({divisibility}).",
+                                          fix="leave out divisibility, or give a divisor of the extent")
         self._shape[mode] = SymInt(32, divisibility)
         known, past = 1, False
         for inner in reversed(order):
@@ -136,7 +139,8 @@ class RuntimeTensor:
             return deduced
         order = list(stride_order)
         if sorted(order) != list(range(rank)):
-            raise DSLUserCodeRuntimeError(f"Expected stride_order to be a permutation of range({rank}), got {order}.")
+            raise DSLUserCodeRuntimeError(f"Expected stride_order to be a permutation of range({rank}), got {order}.",
+                                          fix="give each mode its place: (1, 0) is row-major")
         strides = [self.stride[mode] for mode in order if self.shape[mode] != 1]
         if strides != sorted(strides, reverse=True):
             raise DSLUserCodeRuntimeError("The stride_order is not consistent with the deduced stride_order.",
@@ -148,9 +152,11 @@ def from_dlpack(tensor_dlpack: object, assumed_align: int | None = None, use_32b
                 enable_tvm_ffi: bool = False, force_tf32: bool = False) -> RuntimeTensor:
     """A tensor of torch, numpy or any library with DLPack as an argument, without a copy; its layout is static."""
     if force_tf32:
-        raise DSLUserCodeRuntimeError("force_tf32 is not supported: TFloat32 has no element type here yet")
+        raise DSLUserCodeRuntimeError("force_tf32 is not supported: TFloat32 has no element type here yet",
+                                      fix="leave it out")
     if not dlpack.is_tensor(tensor_dlpack):
-        raise DSLUserCodeTypeError(f"from_dlpack takes a tensor, and {type(tensor_dlpack).__name__} offers no DLPack")
+        raise DSLUserCodeTypeError(f"from_dlpack takes a tensor, and {type(tensor_dlpack).__name__} offers no DLPack",
+                                   fix="give a torch tensor or a numpy array")
     return RuntimeTensor(tensor_dlpack, assumed_align, use_32bit_stride)
 
 
@@ -158,7 +164,8 @@ def _alignment(assumed_align: int | None, dtype: type[Numeric]) -> int:
     if assumed_align is None:
         return element_bytes(dtype)
     if not isinstance(assumed_align, int) or assumed_align < 1 or assumed_align & (assumed_align - 1):
-        raise DSLUserCodeValueError(f"assumed_align is a power of two in bytes, and {assumed_align!r} is none")
+        raise DSLUserCodeValueError(f"assumed_align is a power of two in bytes, and {assumed_align!r} is none",
+                                    fix="write 4, 8, 16, ...")
     return assumed_align
 
 
@@ -182,10 +189,12 @@ def make_fake_tensor(dtype: type[Numeric], shape: Sequence[int | SymInt], stride
     """A fake tensor of explicit strides."""
     shape, stride = tuple(shape), tuple(stride)
     if len(shape) != len(stride):
-        raise DSLUserCodeValueError(f"shape {shape} has rank {len(shape)}, and stride {stride} rank {len(stride)}")
+        raise DSLUserCodeValueError(f"shape {shape} has rank {len(shape)}, and stride {stride} rank {len(stride)}",
+                                    fix="give one stride an extent")
     for leaf in shape + stride:
         if isinstance(leaf, bool) or not isinstance(leaf, (int, SymInt)):
-            raise DSLUserCodeTypeError(f"an extent or stride is an int or a sym_int(), and {leaf!r} is neither")
+            raise DSLUserCodeTypeError(f"an extent or stride is an int or a sym_int(), and {leaf!r} is neither",
+                                       fix="write an int, or sym_int() for one that is known at run time")
     return FakeTensor(TensorType(dtype, shape, stride, _alignment(assumed_align, dtype), AddressSpace(memspace)))
 
 
@@ -199,9 +208,11 @@ def make_fake_compact_tensor(dtype: type[Numeric], shape: Sequence[int | SymInt]
     shape = tuple(shape)
     order = tuple(range(len(shape))) if stride_order is None else tuple(stride_order)
     if len(order) != len(shape):
-        raise DSLUserCodeValueError(f"stride_order ({order}) must be empty or have same length as shape ({shape}).")
+        raise DSLUserCodeValueError(f"stride_order ({order}) must be empty or have same length as shape ({shape}).",
+                                    fix="give each mode its place: (1, 0) is row-major")
     if sorted(order) != list(range(len(shape))):
-        raise DSLUserCodeValueError(f"stride_order ({order}) is no permutation of range({len(shape)})")
+        raise DSLUserCodeValueError(f"stride_order ({order}) is no permutation of range({len(shape)})",
+                                    fix="give each mode its place: (1, 0) is row-major")
     stride: list[int | SymInt] = [0] * len(shape)
     step: int | SymInt = 1
     for mode in sorted(range(len(shape)), key=lambda mode: order[mode]):
@@ -255,10 +266,12 @@ def make_ptr(dtype: type[Numeric], value: int | object, mem_space: AddressSpace 
     if isinstance(value, ctypes._Pointer):
         value = ctypes.cast(value, ctypes.c_void_p).value or 0
     if isinstance(value, bool) or not isinstance(value, int):
-        raise DSLUserCodeTypeError(f"Expect int or ctypes.POINTER for value but got type(value)={type(value)}")
+        raise DSLUserCodeTypeError(f"Expect int or ctypes.POINTER for value but got type(value)={type(value)}",
+                                   fix="give the address as an int: `tensor.data_ptr()`")
     alignment_bytes = _alignment(assumed_align, dtype)
     if value % alignment_bytes:
-        raise DSLUserCodeValueError(f"pointer must be {alignment_bytes} bytes aligned, and {value:#x} is not")
+        raise DSLUserCodeValueError(f"pointer must be {alignment_bytes} bytes aligned, and {value:#x} is not",
+                                    fix="assume a smaller alignment: assumed_align=")
     return RuntimePointer(dtype, value, AddressSpace(mem_space), alignment_bytes)
 
 

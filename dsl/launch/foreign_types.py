@@ -23,7 +23,7 @@ def torch_dtype(dtype: type[Numeric]):
     import torch
     found = getattr(torch, _TORCH.get(dtype.__name__, dtype.__name__.lower()), None)
     if not isinstance(found, torch.dtype):
-        raise DSLUserCodeTypeError(f"{dtype} is not supported by torch")
+        raise DSLUserCodeTypeError(f"{dtype} is not supported by torch", fix="view its bytes as torch.uint8")
     return found
 
 

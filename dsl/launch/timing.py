@@ -36,7 +36,7 @@ def benchmark(callable: Callable, *, warmup_iterations: int = 10, iterations: in
                                fix="leave out use_cuda_graphs and use_cupti", id="UNSUPPORTED_NAME")
     if iterations < 1 or workspace_count < 1:
         raise DSLUserCodeError(f"benchmark needs at least one iteration and one workspace, and got {iterations} and "
-                               f"{workspace_count}")
+                               f"{workspace_count}", fix="iterations=1, workspace_count=1")
     made = [workspace_generator() for _ in range(workspace_count)] if workspace_generator else [kernel_arguments]
     turns = itertools.cycle(arguments or JitArguments() for arguments in made)
 

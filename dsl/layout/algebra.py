@@ -52,7 +52,8 @@ def _from_modes(modes: list[_Mode]) -> Layout:
 def by_mode(f: Callable[[Any, Any], Any], layout: Layout, tiler: tuple, name: str) -> Layout:
     """`f` on each mode that the tuple `tiler` reaches; the modes behind them stay."""
     if len(tiler) > rank(layout):
-        raise LayoutError(f"{name}: the tiler has {len(tiler)} modes, but {layout} has {rank(layout)}")
+        raise LayoutError(f"{name}: the tiler has {len(tiler)} modes, but {layout} has {rank(layout)}",
+                          fix="give the tiler at most one mode an extent of the layout")
     modes = [f(layout[i], tiler[i]) for i in range(len(tiler))]
     return make_layout((*modes, *(layout[i] for i in range(len(tiler), rank(layout)))))
 
@@ -135,7 +136,8 @@ def composition(lhs: Any, rhs: Tiler) -> Any:
         return lhs
     if isinstance(rhs, tuple):
         if len(rhs) > rank(lhs):
-            raise LayoutError(f"composition: the tiler has {len(rhs)} modes, but {lhs} has {rank(lhs)}")
+            raise LayoutError(f"composition: the tiler has {len(rhs)} modes, but {lhs} has {rank(lhs)}",
+                              fix="give the tiler at most one mode an extent of the layout")
         return make_layout(tuple(composition(lhs[i], t) for i, t in enumerate(rhs)))
     if isinstance(rhs, ComposedLayout):
         raise LayoutError(f"composition: {lhs} o ({rhs}) is not a layout", "compose with the outer layout instead")
@@ -282,7 +284,8 @@ def left_inverse(layout: Layout) -> Layout:
             continue
         if stride < reached or stride % reached:
             raise LayoutError(f"left_inverse: the stride {stride} of {layout} is not a multiple of {reached}, "
-                              "the extent of the strides below it")
+                              "the extent of the strides below it",
+                              fix="invert a layout whose strides are multiples of the extents below them")
         inverse.append((stride // reached, before))
         reached, before, extent = stride, start, mode_extent
     return _from_modes(_merge([*inverse, (extent, before)]))
@@ -329,7 +332,8 @@ def _upcast(layout: Layout, factor: int) -> Layout:
         step = abs(stride)
         if step % factor and factor % step:
             raise LayoutError(f"recast_layout: the stride {stride} of {layout} is neither a multiple nor a divisor of "
-                              f"{factor}, the number of elements that become one")
+                              f"{factor}, the number of elements that become one",
+                              fix="recast a layout whose strides are multiples of that number")
         shrink = -(-factor // step)
         return Layout(int_tuple.ceil_div(extent, shrink), -(-step // factor) * _sign(stride))
 
@@ -345,7 +349,8 @@ def _downcast(layout: Layout, factor: int) -> Layout:
         return Layout(extent, mul(stride, factor))
 
     if factor != 1 and not any(is_constant(d, 1) or is_constant(d, -1) for d in flatten_to_tuple(layout.stride)):
-        raise LayoutError(f"recast_layout: {layout} has no static stride 1, so its elements have no room to be split")
+        raise LayoutError(f"recast_layout: {layout} has no static stride 1, so its elements have no room to be split",
+                          fix="recast a layout whose innermost stride is 1")
     return _map_leaves(leaf, layout)
 
 

@@ -49,7 +49,8 @@ def idx2crd(index: Coord, shape: IntTuple) -> Coord:
         return transform_leaf(lambda _: None, shape)
     if isinstance(index, tuple):
         if not isinstance(shape, tuple) or len(index) != len(shape):
-            raise LayoutError(f"idx2crd: {text(index)} does not fit the shape {text(shape)}")
+            raise LayoutError(f"idx2crd: {text(index)} does not fit the shape {text(shape)}",
+                              fix="give one index, or a coordinate nested like the shape")
         return tuple(map(idx2crd, index, shape))
     if not isinstance(shape, tuple):
         return index
@@ -78,7 +79,7 @@ def elem_less(a: Coord, b: Coord) -> Any:
     """Whether every leaf of `a` is less than its partner in `b`: a bool if static, else the conjunction."""
     if isinstance(a, tuple) or isinstance(b, tuple):
         if not (isinstance(a, tuple) and isinstance(b, tuple)) or len(a) != len(b):
-            raise LayoutError(f"elem_less: {text(a)} and {text(b)} are not congruent")
+            raise LayoutError(f"elem_less: {text(a)} and {text(b)} are not congruent", fix="nest both alike")
         result: Any = True
         for x, y in zip(a, b, strict=True):
             less = elem_less(x, y)

@@ -64,7 +64,8 @@ def add(a: Any, b: Any) -> Any:
 
 def _add_coords(a: Any, b: Any) -> tuple:
     if not isinstance(a, tuple) or not isinstance(b, tuple):
-        raise LayoutError(f"cannot add {text(a)} and {text(b)}: one is a coordinate, the other an integer")
+        raise LayoutError(f"cannot add {text(a)} and {text(b)}: one is a coordinate, the other an integer",
+                          fix="nest both alike")
     rank = max(len(a), len(b))
     return tuple(map(add, a + (0,) * (rank - len(a)), b + (0,) * (rank - len(b))))
 
@@ -87,7 +88,7 @@ def assume(x: Any, divby: int = 1) -> Any:
     """`x`, known to be a multiple of `divby`. Raises LayoutError where `x` is static and is not."""
     if isinstance(x, int):
         if x % divby:
-            raise LayoutError(f"assume: {x} is not a multiple of {divby}")
+            raise LayoutError(f"assume: {x} is not a multiple of {divby}", fix="assume a divisor of it")
         return x
     return _with_divisor(x, divby)
 
@@ -233,7 +234,8 @@ def unflatten(leaves: Iterable[Any], profile: Any) -> Any:
     """Leaves put back into the nesting of `profile`. Raises LayoutError where the counts differ."""
     leaves = tuple(leaves)
     if len(leaves) != len(flatten_to_tuple(profile)):
-        raise LayoutError(f"unflatten: {len(leaves)} leaves do not fill the profile {text(profile)}")
+        raise LayoutError(f"unflatten: {len(leaves)} leaves do not fill the profile {text(profile)}",
+                          fix="give as many leaves as the profile has")
     rest = iter(leaves)
 
     def fill(p: Any) -> Any:
@@ -248,7 +250,8 @@ def transform_leaf(f: Callable[..., Any], *trees: Any) -> Any:
     if not isinstance(first, tuple):
         return f(*trees)
     if any(not isinstance(t, tuple) or len(t) != len(first) for t in trees):
-        raise LayoutError(f"transform_leaf: the trees {', '.join(map(text, trees))} are not congruent")
+        raise LayoutError(f"transform_leaf: the trees {', '.join(map(text, trees))} are not congruent",
+                          fix="nest all alike")
     return tuple(transform_leaf(f, *children) for children in zip(*trees, strict=True))
 
 
@@ -352,7 +355,8 @@ def shape_div(a: IntTuple, b: IntTuple) -> IntTuple:
     """The shape left when `b` elements are taken out of `a`, from the left. Raises LayoutError where they don't fit."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         if len(a) != len(b):
-            raise LayoutError(f"shape_div: {text(a)} and {text(b)} have different ranks")
+            raise LayoutError(f"shape_div: {text(a)} and {text(b)} have different ranks",
+                              fix="give both the same rank")
         return tuple(map(shape_div, a, b))
     if isinstance(a, tuple):
         result = []
@@ -367,7 +371,8 @@ def ceil_div(a: IntTuple, b: IntTuple) -> IntTuple:
     """a / b rounded up, for a positive divisor; mode by mode for tuples, by total size for a tuple and an int."""
     if isinstance(b, tuple):
         if not isinstance(a, tuple) or len(b) > len(a):
-            raise LayoutError(f"ceil_div: the tiler {text(b)} has more modes than {text(a)}")
+            raise LayoutError(f"ceil_div: the tiler {text(b)} has more modes than {text(a)}",
+                              fix="give the tiler at most as many modes")
         return tuple(map(ceil_div, a, b)) + a[len(b):]
     if b is None:
         return a
@@ -391,7 +396,8 @@ def get_mode(x: IntTuple, mode: Mode) -> IntTuple:
     for i in (mode,) if isinstance(mode, int) else mode:
         modes = wrap(x)
         if not -len(modes) <= i < len(modes):
-            raise LayoutError(f"mode {i} does not exist in {text(x)}, which has {len(modes)}")
+            raise LayoutError(f"mode {i} does not exist in {text(x)}, which has {len(modes)}",
+                              fix="count modes from 0")
         x = modes[i]
     return x
 

@@ -191,7 +191,8 @@ def make_layout(shape: Any, *, stride: IntTuple | None = None) -> Layout:
 def _check_shape(shape: Any) -> None:
     for leaf in flatten_to_tuple(shape):
         if isinstance(leaf, int) and leaf < 1:
-            raise LayoutError(f"make_layout: an extent must be positive, but {text(shape)} has {leaf}")
+            raise LayoutError(f"make_layout: an extent must be positive, but {text(shape)} has {leaf}",
+                              fix="write a positive extent")
         if leaf is None or isinstance(leaf, (str, float, list, dict, Layout, ScaledBasis)):
             raise LayoutError(f"make_layout: {leaf!r} is not an extent", "a shape is an integer or a tuple of shapes")
 
@@ -216,13 +217,14 @@ def make_ordered_layout(shape: IntTuple, order: IntTuple) -> Layout:
 def _pair_with_order(shape: IntTuple, order: IntTuple, leaves: list[tuple[int, IntTuple]]) -> None:
     if isinstance(order, tuple):
         if not isinstance(shape, tuple) or len(shape) != len(order):
-            raise LayoutError(f"make_ordered_layout: the order {text(order)} does not fit the shape {text(shape)}")
+            raise LayoutError(f"make_ordered_layout: the order {text(order)} does not fit the shape {text(shape)}",
+                              fix="give each mode its place, nested like the shape")
         for s, o in zip(shape, order, strict=True):
             _pair_with_order(s, o, leaves)
     elif isinstance(order, int):
         leaves.append((order, shape))
     else:
-        raise LayoutError("make_ordered_layout: an order must be static")
+        raise LayoutError("make_ordered_layout: an order must be static", fix="write it in integers")
 
 
 def make_layout_like(layout: Any) -> Layout:
@@ -345,7 +347,8 @@ def group_modes(x: Any, begin: int, end: int | None = None) -> Any:
     count = len(wrap(x))
     end = count if end is None or end == -1 else end
     if not 0 <= begin <= end <= count:
-        raise LayoutError(f"group_modes: modes {begin} to {end} do not exist in {text(x)}, which has {count}")
+        raise LayoutError(f"group_modes: modes {begin} to {end} do not exist in {text(x)}, which has {count}",
+                          fix="count modes from 0; the end is one past the last")
     return group_tuple(wrap(x), begin, end)
 
 
@@ -379,7 +382,8 @@ def prepend_ones(x: Any, up_to_rank: int | None = None) -> Any:
 def _extend(x: Any, elem: Any, up_to_rank: int | None, *, last: bool) -> Any:
     missing = 1 if up_to_rank is None else up_to_rank - rank(x)
     if missing < 0:
-        raise LayoutError(f"cannot extend {x if isinstance(x, Layout) else text(x)} to rank {up_to_rank}: it has more")
+        raise LayoutError(f"cannot extend {x if isinstance(x, Layout) else text(x)} to rank {up_to_rank}: it has more",
+                          fix="give a larger rank")
     if missing == 0:
         return x
     if isinstance(x, ComposedLayout):

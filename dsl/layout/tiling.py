@@ -149,7 +149,8 @@ def tile_to_shape(atom: Any, trg_shape: IntTuple, order: IntTuple | None = None)
         return atom.with_outer(tile_to_shape(atom.outer, trg_shape, order))
     count = len(wrap(trg_shape))
     if rank(atom) > count:
-        raise LayoutError(f"tile_to_shape: {atom} has more modes than the shape {text(trg_shape)}")
+        raise LayoutError(f"tile_to_shape: {atom} has more modes than the shape {text(trg_shape)}",
+                          fix="give the atom at most as many modes as the shape")
     padded = append(atom, Layout(1, 0), count)
     repeats = int_tuple.ceil_div(product_each(trg_shape), product_each(padded.shape))
     return blocked_product(padded, make_ordered_layout(repeats, tuple(range(count)) if order is None else order))

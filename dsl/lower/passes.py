@@ -24,11 +24,12 @@ _LOOP_ANNOTATION = re.compile(r"^(\s*llvm\.br .*[{ ])llvm\.loop_annotation(?= = 
 
 
 class LoweringError(Exception):
-    """A module that a stage refuses: the stage, and the text its tool gave."""
+    """A module that a stage refuses: the stage, and the text its tool gave. `fails`: what an author is told."""
 
     def __init__(self, stage: str, text: str):
         super().__init__(stage, text)          # both, so that it survives pickling
         self.stage, self.text = stage, text
+        self.fails = f"fails in the stage `{stage}`"
 
     def __str__(self) -> str:
         return f"{self.stage}: {self.text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.core import boundary
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
 from dsl.launch.compile import Options
@@ -28,10 +29,12 @@ class _Compile:
     def __init__(self, options: str = ""):
         self._options = options
 
+    @boundary.guarded
     def __getitem__(self, chosen) -> _Compile:
         chosen = chosen if isinstance(chosen, tuple) else (chosen,)
         return _Compile(" ".join([self._options, *(_option_text(option) for option in chosen)]).strip())
 
+    @boundary.guarded
     def __call__(self, function, *args, options: str = "", **keywords) -> CompiledFunction:
         """Compile a @cute.jit function for the types of `args`, which may be fakes.
 

@@ -17,5 +17,6 @@ def make_ptr(dtype: type[Numeric], value, mem_space: AddressSpace = AddressSpace
 def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) -> Pointer:
     """`ptr` as a pointer to `dtype`; the address stays."""
     if swizzle_ is not None:
-        raise DSLUserCodeError("recast_ptr with a swizzle is not part of this compiler yet", id="UNSUPPORTED_NAME")
+        raise DSLUserCodeError("recast_ptr with a swizzle is not part of this compiler yet", id="UNSUPPORTED_NAME",
+                               fix="leave out the swizzle")
     return ptr.recast(dtype or ptr.dtype)

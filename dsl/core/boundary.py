@@ -16,8 +16,6 @@ from dsl.core.errors import DSLUserCodeError, at_author
 from dsl.core.source import is_authors
 from dsl.core.trace import active
 from dsl.layout import LayoutError
-from dsl.lower.guard import LoweringCrash
-from dsl.lower.passes import LoweringError
 from dsl.span import is_our_file, is_part, of_traceback
 
 
@@ -37,9 +35,8 @@ def leaving(error: BaseException) -> BaseException:
         return error
     if isinstance(error, LayoutError):
         return at_author(error)
-    if isinstance(error, (LoweringError, LoweringCrash)):
-        what = f"of {error.signal_name}" if isinstance(error, LoweringCrash) else f"in the stage {error.stage!r}"
-        return _fault(error, f"compiling this fails {what}, by a fault of the compiler")
+    if hasattr(error, "fails"):
+        return _fault(error, f"compiling this {error.fails}, by a fault of the compiler")
     if not _is_accident(error):
         return error
     words = " ".join(str(error).split())
