@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import itertools
 import linecache
 import os
@@ -13,6 +14,7 @@ import traceback
 import types
 import warnings
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 
 EXAMPLES = """\
 examples:
@@ -20,6 +22,8 @@ examples:
   python -m dsl repros/shuffle_idx_width.py -p width=8
   python -m dsl --show ptx kernel.py                  and print the PTX of every kernel it launched
   python -m dsl - < kernel.py                         a program from standard input
+  python -m dsl -m package.module                     a module of a package, as python -m runs it
+  python -m dsl -i                                    a prompt that keeps the source of what is typed
 """
 STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
 LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}      # what NVIDIA's compiler does not take, by what is imported
@@ -29,22 +33,47 @@ def main(arguments: list[str] | None = None) -> int:
     options, rest = _parser().parse_known_args(arguments)
     if rest[:1] == ["--"]:
         rest = rest[1:]
-    try:
-        source = sys.stdin.read() if options.file == "-" else open(options.file, encoding="utf-8").read()
-    except OSError as error:
-        print(f"dsl: cannot read {options.file}: {error.strerror}", file=sys.stderr)
+    if options.module:
+        rest = [options.file, *rest] if options.file else rest
+        options.file = None
+    if not options.file and not options.module and not options.prompt:
+        print("dsl: give a FILE, - for standard input, -m MODULE, or -i for a prompt (see --help)", file=sys.stderr)
         return 2
-    file = "<stdin>" if options.file == "-" else options.file
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)) if options.file not in (None, "-") else os.getcwd())
+    try:
+        file, source, spec = _program(options)
+    except (OSError, ImportError, SyntaxError, UnicodeDecodeError) as error:
+        print(f"dsl: cannot read {options.module or options.file}: {getattr(error, 'strerror', None) or error}",
+              file=sys.stderr)
+        return 2
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    sys.argv = [options.file, *rest]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)) if options.file != "-" else os.getcwd())
-    return _run(file, source, options)
+    sys.argv = [options.file or (spec.origin if spec else ""), *rest]
+    return _run(file, source, spec, options)
+
+
+def _program(options: argparse.Namespace) -> tuple[str, str, ModuleSpec | None]:
+    """Name and text of the program, and of a module its spec. Raises OSError, ImportError; SyntaxError, UnicodeDecodeError."""
+    if not options.module:
+        if options.file in (None, "-"):
+            return ("<stdin>", sys.stdin.read(), None) if options.file else ("<prompt>", "", None)
+        with open(options.file, "rb") as stream:
+            return options.file, importlib.util.decode_source(stream.read()), None       # PEP 263
+    spec = importlib.util.find_spec(options.module)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = importlib.util.find_spec(options.module + ".__main__")
+    source = spec.loader.get_source(spec.name) if hasattr(getattr(spec, "loader", None), "get_source") else None
+    if source is None:
+        raise ImportError("there is no source of a module of this name")
+    return spec.origin, source, spec
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dsl", description=__doc__, epilog=EXAMPLES,
+    parser = argparse.ArgumentParser(prog="python -m dsl", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="a Python program that imports cutlass, quadrants or tvm, or - for standard input")
+    parser.add_argument("file", nargs="?", help="a Python program that imports cutlass, quadrants or tvm, or - for standard input")
+    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module by its name, in its package")
+    parser.add_argument("-i", dest="prompt", action="store_true",
+                        help="a prompt, after the file where one is given; functions typed there have source")
     parser.add_argument("--show", choices=STAGES, action="append", default=[],
                         help="print this stage of every kernel after the run (may be repeated)")
     parser.add_argument("--device", choices=("emulator", "cuda"),
@@ -62,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(file: str, source: str, options: argparse.Namespace) -> int:
+def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 130 after Ctrl-C."""
     from dsl import alias
     from dsl.core.errors import DSLUserCodeError, PortabilityWarning
@@ -89,7 +118,7 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
     status = 0
     keep_executed_texts()
     try:
-        _execute(file, source, options.param)
+        _execute(file, source, spec, options.param)
         session.check()
     except KeyboardInterrupt:
         print("dsl: stopped", file=sys.stderr)
@@ -104,6 +133,12 @@ def _run(file: str, source: str, options: argparse.Namespace) -> int:
             return 130
         print(_failure(error, options.full_traceback), file=sys.stderr)
         status = 1
+    if options.prompt:
+        from dsl import prompt
+        try:
+            prompt.ask(sys.modules["__main__"].__dict__, lambda error: _failure(error, options.full_traceback))
+        except SystemExit as leaving:
+            status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     for stage in options.show:
         try:
             print(session.show(stage))
@@ -124,9 +159,9 @@ def _language(source: str) -> str | None:
     return next((LANGUAGES[root] for root in (name.partition(".")[0] for name in modules) if root in LANGUAGES), None)
 
 
-def _execute(file: str, source: str, params: list[str]) -> None:
+def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str]) -> None:
     module = types.ModuleType("__main__")
-    module.__file__ = file
+    module.__file__, module.__spec__, module.__package__ = file, spec, spec and spec.parent
     sys.modules["__main__"] = module
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     exec(compile(tree, file, "exec", dont_inherit=True), module.__dict__)
@@ -192,7 +227,10 @@ def _failure(error: BaseException, full: bool) -> str:
         return str(error)
     frames = list(_authors_frames(traceback.extract_tb(error.__traceback__)))
     head = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []
-    return "".join([*head, *traceback.format_exception_only(error)]).rstrip()
+    text = "".join([*head, *traceback.format_exception_only(error)]).rstrip()
+    if isinstance(error, ImportError) and "relative import with no known parent" in str(error):
+        text += "\nfix: run it as a module of its package: python -m dsl -m PACKAGE.MODULE"
+    return text
 
 
 def _authors_frames(frames: list[traceback.FrameSummary]) -> Iterator[traceback.FrameSummary]:

@@ -21,6 +21,8 @@ FLOORS = {
     "dsl/tile": (("dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/launch": (("dsl.launch", "dsl.lower", "dsl.tile", "dsl.core", "dsl.layout", "dsl.span"), ("numpy", "torch")),
     "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"), ()),
+    "dsl/notebook.py": (("dsl.alias", "dsl.launch", "dsl.core", "dsl.span"), ("IPython",)),
+    "dsl/prompt.py": ((), ()),
     "dsl/tirx": (("dsl.tirx", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"),
                  ("numpy",)),
     "dsl/quadrants": (("dsl.quadrants", "dsl.launch", "dsl.gpu", "dsl.core", "dsl.span"), ("numpy", "torch")),

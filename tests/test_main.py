@@ -204,7 +204,7 @@ def test_a_syntax_error(tmp_path):
 
 @pytest.mark.parametrize("arguments, says", [
     (("no_such_file.py",), "dsl: cannot read no_such_file.py: No such file or directory"),
-    ((), "the following arguments are required: file"),
+    ((), "give a FILE, - for standard input, -m MODULE, or -i for a prompt"),
     (("--show", "assembler", "x.py"), "invalid choice: 'assembler'"),
 ])
 def test_wrong_usage(arguments, says, tmp_path):
@@ -291,8 +291,8 @@ def test_without_dsl_the_missing_source_is_said(tmp_path):
     program = "from dsl import alias\nalias.install('emulator')\n" + EXECUTED
     run = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert run.stderr.rstrip().endswith("""\
-    the source of `host` cannot be read: it was made by exec, eval or `python -c`
-fix: put it in a file, or run the program with `python -m dsl FILE` or `python -m dsl -`""")
+    the source of `host` cannot be read: it was made by exec or eval
+fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, as a prompt, `python -m dsl -i`""")
 
 
 def test_the_compilers_frames_come_on_demand(tmp_path):

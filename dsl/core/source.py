@@ -23,13 +23,14 @@ def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambd
     Raises DSLUserCodeError where there is no source to read.
     """
     code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    found = _definitions(code.co_filename, "".join(lines)).get((code.co_name, code.co_firstlineno), []) if lines else []
+    text = _noted.get(function) or _text(function)
+    found = _definitions(code.co_filename, text).get((code.co_name, code.co_firstlineno), []) if text else []
     found = [node for node in found if len(found) == 1 or _is_where(node, code)]
     if len(found) == 1:
         return found[0]
-    raise DSLUserCodeError(f"the source of `{code.co_name}` cannot be read: {_why(code.co_filename, found)}",
-                           fix="put it in a file, or run the program with `python -m dsl FILE` or `python -m dsl -`",
+    raise DSLUserCodeError(f"the source of `{code.co_name}` cannot be read: {_why(code.co_filename, text, found)}",
+                           fix="put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, as a "
+                               "prompt, `python -m dsl -i`",
                            place=Span(code.co_filename, code.co_firstlineno))
 
 
@@ -45,14 +46,54 @@ def copy_of(node):
     return made
 
 
-def _why(file: str, found: list) -> str:
+_noted: weakref.WeakKeyDictionary[types.FunctionType, str] = weakref.WeakKeyDictionary()
+_texts: dict[str, tuple[list[str], str]] = {}
+
+
+def note(function: types.FunctionType) -> None:
+    """Keep the text of the file of `function` as it is now, when it has just been executed: it may be changed later."""
+    linecache.checkcache(function.__code__.co_filename)
+    _noted[function] = _text(function)
+
+
+def _text(function: types.FunctionType) -> str:
+    """The text of the file of `function`, '' where there is none."""
+    file = function.__code__.co_filename
+    lines = linecache.getlines(file, function.__globals__)
+    if not lines:
+        return _text_of_c(function.__code__)
+    known = _texts.get(file)
+    if known is None or known[0] is not lines:
+        known = _texts[file] = lines, "".join(lines)
+    return known[1]
+
+
+def _text_of_c(code: types.CodeType) -> str:
+    """The program that `python -c` was given, where `code` is of it."""
+    if code.co_filename != "<string>" or "-c" not in sys.orig_argv[:-1]:
+        return ""
+    text = sys.orig_argv[sys.orig_argv.index("-c") + 1]
+    try:
+        whole = compile(text, "<string>", "exec", dont_inherit=True)
+    except SyntaxError:
+        return ""
+    pending = [whole]
+    while pending:
+        one = pending.pop()
+        if one == code:
+            return text
+        pending += [const for const in one.co_consts if isinstance(const, types.CodeType)]
+    return ""
+
+
+def _why(file: str, text: str, found: list) -> str:
     if found:
         return "several functions of one line look alike"
     if file == "<stdin>":
         return "it was typed at Python's prompt, or piped into it"
     if file.startswith("<string>"):
-        return "it was made by exec, eval or `python -c`"
-    return f"{file} has no such function now"
+        return "it was made by exec or eval"
+    return f"{file} has no such function now" if text else f"there is no file {file} to read, only what was made of it"
 
 
 @functools.lru_cache(maxsize=64)
@@ -220,6 +261,7 @@ def keep_executed_texts() -> None:
     def with_source(python: Callable) -> Callable:
         @functools.wraps(python)
         def executing(source, globals=None, locals=None, /, **options):
+            __tracebackhide__ = True                        # of IPython's and pytest's tracebacks
             frame = sys._getframe(1)
             if globals is None:
                 globals, locals = frame.f_globals, frame.f_locals if locals is None else locals

@@ -13,7 +13,7 @@ import inspect
 import linecache
 import types
 
-from dsl.core import rewrite, trace
+from dsl.core import rewrite, source, trace
 from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
@@ -30,6 +30,7 @@ class _Function:
         if not isinstance(function, types.FunctionType):
             raise _not_decorable(function)
         functools.update_wrapper(self, function)
+        source.note(function)
         self.function, self.grammar, self.static_marker = function, grammar, static_marker
         self.symbol = function.__name__                # what the names of its code in PTX begin with
 

@@ -87,12 +87,13 @@ class Session:
 
     def show(self, stage: str) -> str:
         """Text of `stage` (mlir, cuda, llvm, ptx, sass) of every module, each once."""
-        texts: list[str] = []
-        for kernel in self.kernels:
-            text = getattr(kernel, stage)
-            if text not in texts:
-                texts.append(text)
-        return "\n".join(texts) if texts else f"no kernel was compiled, so there is no {stage}"
+        return texts(self.kernels, stage)
+
+
+def texts(kernels: list[KernelRecord], stage: str) -> str:
+    """Text of `stage` of the modules of `kernels`, each once."""
+    found = dict.fromkeys(getattr(kernel, stage) for kernel in kernels)
+    return "\n".join(found) if found else f"no kernel was compiled, so there is no {stage}"
 
 
 def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:

@@ -2,10 +2,14 @@
 
 import ast
 import doctest
+import importlib
 import linecache
+import py_compile
+import subprocess
 import sys
 import textwrap
 import types
+import zipfile
 
 import pytest
 
@@ -83,10 +87,10 @@ def without_source(file: str) -> str:
 def test_no_source_is_said():
     assert without_source("<string>") == """\
 <string>:1:1: DSLUserCodeError
-    the source of `program` cannot be read: it was made by exec, eval or `python -c`
-fix: put it in a file, or run the program with `python -m dsl FILE` or `python -m dsl -`"""
+    the source of `program` cannot be read: it was made by exec or eval
+fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, as a prompt, `python -m dsl -i`"""
     assert "it was typed at Python's prompt, or piped into it" in without_source("<stdin>")
-    assert "gone.py has no such function now" in without_source("gone.py")
+    assert "there is no file gone.py to read" in without_source("gone.py")
 
 
 def test_the_authors_files_are_those_of_no_library():
@@ -144,3 +148,70 @@ def test_executing_is_pythons_own_otherwise(executing):
     finally:
         del sys.modules["plain"]
     assert module.value == 7
+
+
+def changing(tmp_path, name, monkeypatch):
+    """A module that writes, imports and returns what `add k` gives."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / f"{name}.py"
+
+    def write(k, above=""):
+        file.write_text(f"{above}from dsl.cutlass import cute\n@cute.jit\ndef add(n):\n    return n + {k}\n")
+    return file, write
+
+
+def test_a_file_that_changes_after_its_import(tmp_path, monkeypatch):
+    file, write = changing(tmp_path, "changes_later", monkeypatch)
+    write(1)
+    import changes_later
+    write(2, "# another line\n")
+    assert changes_later.add(1) == 2
+    changes_later = importlib.reload(changes_later)
+    assert changes_later.add(1) == 3
+
+
+def test_a_file_that_is_removed_after_its_import(tmp_path, monkeypatch):
+    file, write = changing(tmp_path, "goes_away", monkeypatch)
+    write(1)
+    import goes_away
+    file.unlink()
+    assert goes_away.add(1) == 2
+
+
+def test_a_module_in_a_zip_file(tmp_path, monkeypatch):
+    file, write = changing(tmp_path, "zipped", monkeypatch)
+    write(1)
+    with zipfile.ZipFile(tmp_path / "modules.zip", "w") as archive:
+        archive.write(file, "zipped.py")
+    file.unlink()
+    monkeypatch.syspath_prepend(str(tmp_path / "modules.zip"))
+    import zipped
+    assert zipped.__file__.endswith("modules.zip/zipped.py") and zipped.add(1) == 2
+
+
+def test_only_compiled_code(tmp_path, monkeypatch):
+    file, write = changing(tmp_path, "compiled_only", monkeypatch)
+    write(1)
+    py_compile.compile(str(file), str(tmp_path / "compiled_only.pyc"))
+    file.unlink()
+    import compiled_only
+    with pytest.raises(DSLUserCodeError, match="there is no file .*compiled_only.py to read, only what was made of it"):
+        compiled_only.add(1)
+
+
+C_PROGRAM = """
+from dsl import alias; alias.install("emulator")
+import cutlass.cute as cute
+@cute.jit
+def add(n):
+    return n + 1
+print(add(1))
+exec("@cute.jit\\ndef add(n):\\n    return n + 2")
+print(add(1))
+"""
+
+
+def test_what_c_was_given():
+    run = subprocess.run([sys.executable, "-c", C_PROGRAM], capture_output=True, text=True, timeout=60)
+    assert run.stdout == "2\n"
+    assert "the source of `add` cannot be read: it was made by exec or eval" in run.stderr
