@@ -12,11 +12,17 @@ import os
 import types
 from collections.abc import Callable, Iterator
 
-from dsl.core.errors import DSLUserCodeError, at_author
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, at_author
 from dsl.core.source import is_authors
 from dsl.core.trace import active
+from dsl.core.value import type_name
 from dsl.layout import LayoutError
-from dsl.span import is_our_file, is_part, of_traceback
+from dsl.span import Span, is_our_file, is_part, of_code
+
+
+_LAYOUT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "layout", "")
+# Hooks that do what Python would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`.
+_PYTHONS = {os.path.join(os.path.dirname(__file__), f"{name}.py") for name in ("expression", "item", "output")}
 
 
 class CompilerFault(DSLUserCodeError):
@@ -39,29 +45,64 @@ def leaving(error: BaseException) -> BaseException:
         return _fault(error, f"compiling this {error.fails}, by a fault of the compiler")
     if not _is_accident(error):
         return error
-    words = " ".join(str(error).split())
-    return _fault(error, f"fails with what it is given: {type(error).__name__}{words and ': '}{words}")
+    if isinstance(error, (TypeError, AttributeError)) and _innermost(error).co_filename.startswith(_LAYOUT):
+        name, given = _call(error)
+        return DSLUserCodeLayoutError(f"`{name}` has no meaning for {given}", place=_place(error),
+                                      fix="give integers, tuples of them, layouts or tensors"
+                                      ).with_traceback(error.__traceback__)
+    words, (_, given) = " ".join(str(error).split()), _call(error)
+    return _fault(error, f"fails{given and ' for '}{given}: {type(error).__name__}{words and ': '}{words}")
 
 
 def _fault(error: Exception, message: str) -> CompilerFault:
-    return CompilerFault(message, id="INTERNAL", place=of_traceback(error.__traceback__),
+    return CompilerFault(message, id="INTERNAL", place=_place(error),
                          fix="look at the types of its arguments; where they are right, report it with what "
-                             "DSL_FULL_TRACEBACK=1 shows")
+                             "DSL_FULL_TRACEBACK=1 shows").with_traceback(error.__traceback__)
+
+
+def _walk(error: BaseException) -> Iterator[types.TracebackType]:
+    traceback = error.__traceback__
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _place(error: Exception) -> Span | None:
+    """The author's expression nearest to where it was raised."""
+    found = [entry for entry in _walk(error) if is_authors(entry.tb_frame.f_code.co_filename)]
+    return of_code(found[-1].tb_frame.f_code, found[-1].tb_lasti) if found else None
+
+
+def _call(error: Exception) -> tuple[str, str]:
+    """The function of the compiler that the author called last, and what it was given, as far as that has names."""
+    found, called = None, False
+    for entry in _walk(error):
+        code = entry.tb_frame.f_code
+        if is_authors(code.co_filename):
+            called = True
+        elif called:
+            found, called = entry.tb_frame, code is guarded_code
+    if found is None:
+        return "", ""
+    code = found.f_code
+    names = [name for name in code.co_varnames[:code.co_argcount] if name in found.f_locals and name != "self"]
+    return code.co_name, ", ".join(f"{name}: {type_name(found.f_locals[name])}" for name in names)
+
+
+def _innermost(error: Exception) -> types.CodeType | None:
+    """The code nearest to where it was raised that is the compiler's or the author's, and no library's."""
+    found = [entry.tb_frame.f_code for entry in _walk(error)]
+    return next((code for code in reversed(found) if is_our_file(code.co_filename) or is_authors(code.co_filename)), None)
 
 
 def _is_accident(error: Exception) -> bool:
-    """Whether `error` was raised in the compiler, or in a library for it, and not by a `raise` that means it."""
-    innermost = None                                     # of the frames that are the compiler's or the author's
-    traceback = error.__traceback__
-    while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        if is_our_file(file) or is_authors(file):
-            innermost = traceback
-        traceback = traceback.tb_next
-    if innermost is None or not is_our_file(innermost.tb_frame.f_code.co_filename):
+    """Whether `error` was raised in the compiler, or in a library for it, and not by a `raise` that means it, nor by
+    what Python was asked to do in the author's place."""
+    code = _innermost(error)
+    if code is None or not is_our_file(code.co_filename) or code.co_filename in _PYTHONS:
         return False
-    code, at = innermost.tb_frame.f_code.co_code, innermost.tb_lasti
-    return isinstance(error, AssertionError) or dis.opname[code[at]] != "RAISE_VARARGS"
+    at = [entry.tb_lasti for entry in _walk(error) if entry.tb_frame.f_code is code][-1]
+    return isinstance(error, AssertionError) or dis.opname[code.co_code[at]] != "RAISE_VARARGS"
 
 
 def strip(error: BaseException) -> None:
@@ -119,3 +160,6 @@ def guarded(function: Callable) -> Callable:
                 strip(left)
                 raise
     return call
+
+
+guarded_code = guarded(len).__code__                     # of every function that `guarded` makes

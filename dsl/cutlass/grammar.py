@@ -7,11 +7,12 @@ import builtins
 
 from dsl.core import expression as core_expression
 from dsl.core.control import Range
-from dsl.core.dtypes import is_dynamic
+from dsl.core.dtypes import Numeric, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, tell
 from dsl.core.helper import Helpers
 from dsl.core.hooks import Hooks
 from dsl.core.rewrite import Grammar
+from dsl.core.value import type_name
 from dsl.span import author_frame, here, of_frame
 
 
@@ -54,6 +55,12 @@ def range_constexpr(*bounds):
         if is_dynamic(bound):
             raise DSLUserCodeTypeError("a bound of range_constexpr is known only at run time", id="ARG_NON_CONSTANT",
                                        fix="use `range(...)`, or pass the bound as cutlass.Constexpr")
+        if not (of_python(bound) or isinstance(bound, Numeric) or hasattr(type(bound), "__index__")):
+            raise DSLUserCodeTypeError(f"a bound of range_constexpr is an integer, and this is {type_name(bound)}",
+                                       fix="write range_constexpr(stop), (start, stop) or (start, stop, step)")
+    if not 1 <= len(bounds) <= 3 or len(bounds) == 3 and bounds[2] == 0:
+        raise DSLUserCodeTypeError("range_constexpr takes one to three bounds, of which the third, the step, is not 0",
+                                   fix="write range_constexpr(stop), (start, stop) or (start, stop, step)")
     return builtins.range(*map(int, bounds))
 
 
