@@ -5,13 +5,19 @@ from __future__ import annotations
 from . import context
 from .builder import Builder, clear_bits, fault_if, lane_of, set_bits
 
-SIGNATURES = {"emu_arrive": "i32 (ptr, i32, i32, i32, i32)", "emu_resolve_barriers": "i32 (ptr)"}
+SIGNATURES = {
+    "emu_arrive": "i32 (ptr, i32, i32, i32, i32)",
+    "emu_arrive_cluster": "void (ptr, i32)",
+    "emu_wait_cluster": "i1 (ptr, i32, i32)",
+    "emu_resolve_barriers": "i32 (ptr)",
+}
 NO_VOTE = 2  # the vote of a barrier that reduces nothing
 
 
 def functions() -> list[str]:
     """The IR text but for `wait_barrier`, which is the scheduler's."""
-    return [_arrive(), _barrier_complete(), _tell_votes(), _release_barrier(), _resolve_barriers()]
+    return [_arrive(), _arrive_cluster(), _wait_cluster(), _barrier_complete(), _tell_votes(), _release_barrier(),
+            _resolve_barriers()]  # fmt: skip
 
 
 def _barrier_cell(f: Builder, warp: str, barrier: str = "%id") -> str:
@@ -20,7 +26,7 @@ def _barrier_cell(f: Builder, warp: str, barrier: str = "%id") -> str:
 
 def _register_arrival(f: Builder) -> tuple[str, str]:
     """Common to sync and arrive: checks the id and count, sets the lane's bit."""
-    fault_if(f, f.cmp("uge", "%id", context.BARRIERS), context.BAD_BARRIER, f.cast("zext", "%id", "i32", "i64"))
+    fault_if(f, f.cmp("uge", "%id", context.CLUSTER_BARRIER), context.BAD_BARRIER, f.cast("zext", "%id", "i32", "i64"))
     count = f.cast("zext", "%count", "i32", "i64")
     fault_if(f, f.cmp("ne", f.and_("%count", 31), 0), context.COUNT_NOT_WARPS, count)
     used_bit = f.shl(1, "%id")
@@ -58,6 +64,32 @@ def _arrive() -> str:
     _register_arrival(f)
     f.do("ret i32 1")
     return f.function("define i32 @emu_arrive(ptr %ctx, i32 %tid, i32 %id, i32 %count, i32 %site)")
+
+
+def _arrive_cluster() -> str:
+    """A thread comes to the barrier of its cluster, which is its block: until that is complete its bit is set."""
+    f = Builder()
+    f.store("barriers_used", f.or_(f.load("barriers_used"), 1 << context.CLUSTER_BARRIER))
+    f.store("barrier_count", "0", str(context.CLUSTER_BARRIER))
+    warp, bit = lane_of(f)
+    set_bits(f, "arrived", _barrier_cell(f, warp, str(context.CLUSTER_BARRIER)), bit)
+    f.do("ret void")
+    return f.function("define void @emu_arrive_cluster(ptr %ctx, i32 %tid)")
+
+
+def _wait_cluster() -> str:
+    """Whether the thread has to wait for others at the barrier of its cluster."""
+    f = Builder()
+    warp, bit = lane_of(f)
+    cell = _barrier_cell(f, warp, str(context.CLUSTER_BARRIER))
+    f.return_if(f.cmp("eq", f.and_(f.load("arrived", cell), bit), 0), "i1 false")
+    f.store("b", str(context.CLUSTER_BARRIER), "%tid")
+    f.store("wait_site", "%site", "%tid")
+    set_bits(f, "at_barrier", cell, bit)
+    set_bits(f, "in_barrier", warp, bit)
+    clear_bits(f, "ready", warp, bit)
+    f.do("ret i1 true")
+    return f.function("define i1 @emu_wait_cluster(ptr %ctx, i32 %tid, i32 %site)")
 
 
 def _barrier_complete() -> str:

@@ -6,7 +6,8 @@ import ctypes
 
 MAX_THREADS = 1024
 MAX_WARPS = 32
-BARRIERS = 16
+BARRIERS = 17
+CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are the block's own
 
 # `status` of a launch: 0 while all is well.
 INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK = range(1, 8)
@@ -20,7 +21,7 @@ KIND_NAMES = {
 }
 
 # Why an instruction is illegal: `detail` of the fault record.
-NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_INDEX = range(1, 7)
+NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_INDEX, BAD_RANK = range(1, 8)
 
 # What an address interval is, as bits: an access names the kinds it may touch.
 GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16

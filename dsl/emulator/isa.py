@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .emit import barrier, call, control, convert, cp_async, integer, mbarrier, memory, warp
+from .emit import barrier, bulk, call, cluster, control, convert, cp_async, integer, mbarrier, memory, warp
 from .emit import float as floating
 
 
@@ -139,6 +139,10 @@ _row(
     cp_async.copy,
 )
 
+_row("cp", "9.7.13.15.17", "async mbarrier arrive noinc shared shared::cta b64", cp_async.arrive_on)
+_row("cp", "9.7.9.25.6", "async bulk commit_group wait_group read", bulk.group)
+_row("mapa", "9.7.9.23", "shared::cluster u32 u64", cluster.map_address)
+
 # ** control flow, 9.7.12
 _row("bra", "9.7.12.3", "uni", control.branch)
 _row("brx", "9.7.12.4", "idx uni", control.branch_indexed)
@@ -149,11 +153,12 @@ _row("exit", "9.7.12.7", "", control.leave_thread)
 # ** threads that meet, 9.7.13
 _row("bar barrier", "9.7.13.1", "cta sync arrive red aligned popc and or pred u32", barrier.barrier, meets=True)
 _row("bar", "9.7.13.2", "warp sync", barrier.barrier, meets=True)
+_row("barrier", "9.7.13.3", "cluster arrive wait acquire release relaxed aligned", cluster.barrier, meets=True)
 _row(
     "membar fence",
     "9.7.13.4",
-    f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async async::global async::shared::cta "
-    "mbarrier_init",
+    f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async global shared::cta "
+    "shared::cluster async::global async::shared::cta mbarrier_init",
     memory.fence,
 )
 _row(
@@ -180,7 +185,7 @@ _row(
     "mbarrier",
     "9.7.13.15",
     f"init inval arrive expect_tx complete_tx test_wait try_wait parity relaxed release acquire {SCOPES} shared shared::cta "
-    "b64",
+    "shared::cluster b64",
     mbarrier.barrier,
 )
 

@@ -15,6 +15,7 @@ from . import context, native, print_format, report, slots, workers
 from .memory import Allocation, Memory
 from .printing import DeviceMemory, PrintOrder
 from .program import Code, Program
+from .syntax import Unsupported
 
 MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
 MAX_BLOCK = (1024, 1024, 64)
@@ -78,6 +79,13 @@ def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
         raise ValueError(f"`{entry.name}` takes parameters of {sizes} bytes, got {[len(p) for p in params]}")
 
 
+def _blocks_meet(program: Program, code: Code, cluster: tuple[int, int, int]) -> Unsupported:
+    """What by name is not emulated in a cluster of several blocks."""
+    instr = next(i for i in code.sites if i.opcode == "mapa" or i.mods[:1] == ("cluster",))
+    why = f"the emulator's blocks do not meet, and a cluster of this launch has {math.prod(cluster)}"
+    return Unsupported(instr.name, instr.line, program.place_of(instr.loc), why, instr.text)
+
+
 def resident_blocks(block: tuple[int, int, int], smem_bytes: int) -> int:
     """How many blocks of a shape can wait for each other: those an H100 holds at once (registers aside)."""
     threads = min(-(-max(math.prod(block), 1) // 32) * 32, SM_THREADS)
@@ -104,6 +112,8 @@ class _Launch:
         self.code: Code = (
             program.seeded_code(entry_name) if seed else program.code(entry_name, self.blocks * self.threads)
         )
+        if "cluster" in self.code.uses and math.prod(cluster) > 1:
+            raise _blocks_meet(program, self.code, cluster)
         places = self.code.places
         self.smem_static, self.smem_dynamic = places.smem_static, smem_bytes
         self.allocations = memory.allocations() + program.allocations()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import defaultdict
 
 from ..span import Span, short
 from . import context, memory
+from .emit import mbarrier
 from .syntax import Instr
 
 
@@ -144,6 +146,10 @@ def _bad_source_size(launch, instr):
     return f"cp.async of {ctx.access_bytes} bytes was told to read {ctx.address}", "src-size must not exceed cp-size"
 
 
+def _bad_rank(launch, instr):
+    return f"a cluster of one block has no block {launch.ctx.address}", "launch it in clusters: `cluster=(2, 1, 1)`"
+
+
 def _bad_index(launch, instr):
     return "the branch index is past the end of its list of targets", ""
 
@@ -155,6 +161,7 @@ _ILLEGAL = {
     context.COUNT_NOT_WARPS: _count_not_warps,
     context.BAD_SOURCE_SIZE: _bad_source_size,
     context.BAD_INDEX: _bad_index,
+    context.BAD_RANK: _bad_rank,
 }
 
 
@@ -189,7 +196,7 @@ def _wait_key(launch, thread: int) -> tuple:
     if ctx.in_warp[thread // 32] >> (thread % 32) & 1:
         return ("warp", site, thread // 32, ctx.mask[thread])
     if ctx.ready[thread // 32] >> (thread % 32) & 1:
-        return ("mbarrier", site)
+        return ("mbarrier", site, ctx.a[thread], ctx.b[thread] & 1)
     return ("barrier", site, ctx.b[thread])
 
 
@@ -201,9 +208,27 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
         f"    {_ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
     ]
     if key[0] == "mbarrier":
-        return [*lines, "        for a phase to end, and no thread arrives at the mbarrier any more"]
+        return [*lines, *_phase(launch, *key[2:])]
     lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
     return lines
+
+
+def _phase(launch, address: int, parity: int) -> list[str]:
+    """What the phase of an mbarrier still lacks."""
+    place = f"smem+0x{address - launch.ctx.smem:x}"
+    state = mbarrier.State.of(ctypes.c_uint64.from_address(address).value)
+    if state.count == 0:
+        return [f"        for a phase of {place} to end, where no mbarrier was made: mbarrier.init comes first"]
+    if state.parity != parity:
+        return [f"        for the phase of parity {parity} of {place} to end, which it has"]
+    came = f"{state.count - state.pending} of {state.count} arrivals have come"
+    left = state.pending_bytes
+    if left > 0:
+        came += f", and {_count(left)} that were expected have not"
+    elif left < 0:
+        came += f", and {_count(-left)} more than were expected"
+    return [f"        for the phase of parity {parity} of the mbarrier at {place} to end: {came},",
+            "        and no thread arrives at the mbarrier any more"]  # fmt: skip
 
 
 def _missing(launch, key, threads, groups, exited) -> str:
@@ -216,6 +241,10 @@ def _missing(launch, key, threads, groups, exited) -> str:
             return "lanes that wait with another mask"
     else:
         count = ctx.barrier_count[key[2]]
+        if key[2] == context.CLUSTER_BARRIER:
+            came = {t for t in range(ctx.threads)
+                    if ctx.arrived[key[2] * context.MAX_WARPS + t // 32] >> (t % 32) & 1}  # fmt: skip
+            return f"{_ranges(sorted(set(range(ctx.threads)) - came - set(exited)))} to arrive at the cluster's barrier"
         present = {t for k, ts in groups.items() if k[0] == "barrier" and k[2] == key[2] for t in ts}
         if count:
             more = count - 32 * len({t // 32 for t in present})

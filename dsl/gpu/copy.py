@@ -32,3 +32,16 @@ def cp_async_commit_group() -> None:
 def cp_async_wait_group(n: int) -> None:
     """Wait until at most `n` of the latest groups are in flight; `n` is static.  PTX ISA: cp.async.wait_group."""
     intrinsic("nvvm.cp.async.wait.group", None, Int32(n))
+
+
+def cp_async_bulk_commit_group() -> None:
+    """Close a group of this thread's bulk copies to global memory.  PTX ISA: cp.async.bulk.commit_group."""
+    intrinsic("nvvm.cp.async.bulk.commit.group", None)
+
+
+def cp_async_bulk_wait_group(group: int, *, read: bool | None = None) -> None:
+    """Wait until at most `group` of the latest bulk groups are in flight; `read`: until their sources have been read.
+
+    `group` is static.  PTX ISA: cp.async.bulk.wait_group.
+    """
+    intrinsic(f"nvvm.cp.async.bulk.wait.group{'.read' if read else ''}", None, Int32(group))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dsl.core import mlir
 from dsl.core.dtypes import Boolean, Int32
-from dsl.core.errors import DSLUserCodeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.gpu.inline import intrinsic, ptx
 
 
@@ -21,13 +22,17 @@ def barrier(barrier_id=None, number_of_threads=None) -> None:
         intrinsic("nvvm.barrier.cta.sync.aligned.count", None, Int32(0 if barrier_id is None else barrier_id), Int32(number_of_threads))
 
 
-def barrier_arrive(barrier_id=None, number_of_threads=None) -> None:
-    """Arrive at a barrier without waiting.  PTX ISA: barrier.arrive. Raises where no count is given: PTX needs one."""
+def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True) -> None:
+    """Arrive at a barrier without waiting.  PTX ISA: barrier.arrive. Raises where no count is given: PTX needs one.
+
+    `aligned`: all threads of a warp arrive together.
+    """
     if number_of_threads is None:
         raise DSLUserCodeError("barrier_arrive needs the number of threads that take part",
                                fix="barrier_arrive(barrier_id=1, number_of_threads=64)")
     _check_count(number_of_threads)
-    intrinsic("nvvm.barrier.cta.arrive.aligned.count", None, Int32(0 if barrier_id is None else barrier_id), Int32(number_of_threads))
+    how = "arrive.aligned.count" if aligned else "arrive.count"
+    intrinsic(f"nvvm.barrier.cta.{how}", None, Int32(0 if barrier_id is None else barrier_id), Int32(number_of_threads))
 
 
 def _check_count(number_of_threads) -> None:
@@ -51,7 +56,77 @@ def fence_acq_rel_gpu() -> None:
     intrinsic("nvvm.membar.gl", None)
 
 
-def elect_one() -> Boolean:
+def fence_acq_rel_cluster() -> None:
+    """Order memory accesses as seen by the cluster.  PTX ISA: fence.acq_rel."""
+    ptx("fence.acq_rel.cluster;", None, "")
+
+
+def fence_acq_rel_sys() -> None:
+    """Order memory accesses as seen by the GPUs and the host.  PTX ISA: membar.sys."""
+    intrinsic("nvvm.membar.sys", None)
+
+
+_PROXIES = {"alias": "alias", "async": "async", "async.global": "async.global"}
+_SHARED_PROXIES = {"cta": "async.shared::cta", "cluster": "async.shared::cluster"}
+
+
+def fence_proxy(kind: str, *, space: str | None = None, use_intrinsic: bool | None = None) -> None:
+    """Order this thread's accesses with those through a proxy: "alias", "async" (bulk copies, TMA, wgmma), "async.global",
+    or "async.shared" of `space` "cta" or "cluster".  PTX ISA: fence.proxy. Raises DSLUserCodeValueError for another.
+    """
+    known = _SHARED_PROXIES.get(space) if kind == "async.shared" else _PROXIES.get(kind) if space is None else None
+    if known is None:
+        raise DSLUserCodeValueError(f"there is no fence of the proxy {kind!r}" + (f" in {space!r}" if space else ""),
+                                    fix='cute.arch.fence_proxy("async.shared", space="cta")', id="FENCE_PROXY")
+    ptx(f"fence.proxy.{known};", None, "")
+
+
+def fence_view_async_shared() -> None:
+    """Let copies through the async proxy see what this thread wrote to shared memory."""
+    fence_proxy("async.shared", space="cta")
+
+
+def cluster_arrive(*, aligned: bool | None = None) -> None:
+    """Arrive at the barrier of the cluster; `cluster_wait` waits.  PTX ISA: barrier.cluster.arrive."""
+    ptx(f"barrier.cluster.arrive{'.aligned' if aligned else ''};", None, "")
+
+
+def cluster_arrive_relaxed(*, aligned: bool | None = None) -> None:
+    """As `cluster_arrive`, and orders no memory."""
+    ptx(f"barrier.cluster.arrive.relaxed{'.aligned' if aligned else ''};", None, "")
+
+
+def cluster_wait() -> None:
+    """Wait for all threads of the cluster to arrive at its barrier.  PTX ISA: barrier.cluster.wait."""
+    ptx("barrier.cluster.wait;", None, "")
+
+
+def elected() -> Boolean:
     """True in one lane of the warp.  PTX ISA: elect.sync (sm_90)."""
     text = "{ .reg .pred p; elect.sync _|p, -1; selp.b32 $0, 1, 0, p; }"
     return Boolean(ptx(text, Int32, "=r"))
+
+
+class elect_one:
+    """`with elect_one():` runs its body in one lane of the warp.
+
+    The body is traced once, so a Python value it assigns is that value for every lane after it; a traced value it
+    computes exists inside alone (VALUE_OF_ANOTHER_REGION).
+    """
+
+    def __init__(self) -> None:
+        self._flag, self._inside = elected(), None
+
+    def __enter__(self) -> None:
+        branch = mlir.op("scf.if", [], [self._flag.ir()], None, regions=2)
+        self._inside = mlir.inside(branch.regions[0].blocks.append())
+        self._inside.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            mlir.op("scf.yield")
+        self._inside.__exit__(*error)
+
+    def __bool__(self) -> bool:
+        raise DSLUserCodeTypeError("elect_one() is not a condition: which lane it is, is known while running only",
+                                   fix="`with cute.arch.elect_one():`", id="PHASE_DYNAMIC_TO_STATIC_BOOL")

@@ -22,9 +22,10 @@ ARCH_PTX = {
 FEATURE_PTX = (
     (r"createpolicy|cache.hint|L2::(64|128|256)B", 74),
     (r"stmatrix|griddepcontrol|mbarrier\.try.wait|barrier\.cluster|mapa|getctarank", 78),
-    (r"elect\.sync|cp\.async\.bulk|wgmma|setmaxnreg|fence\.proxy\.async|fence\.mbarrier.init", 80),
+    (r"elect\.sync|expect_tx|cp\.async\.bulk|wgmma|setmaxnreg|fence\.proxy\.async|fence\.mbarrier.init", 80),
     (r"e4m3x2|e5m2x2|multimem|st\.async|red\.async|(atom|red)[\w.:]*\.(vec|v2|v4|v8)", 81),
     (r"fence\.proxy\.tensormap|tensormap\.replace|\.b128", 83),
+    (r"mbarrier\.arrive[\w.]*\.relaxed", 86),
     (r"tcgen05|redux\.sync\.f(min|max)|clusterlaunchcontrol|shared::cta\.global|e2m1x2|e2m3x2|e3m2x2|ue8m0x2", 86),
     (r"(ld|st)\.global[\w.:]*\.(v8\.\w32|v4\.\w64)", 88),
 )

@@ -99,6 +99,12 @@ class SmemAllocator:
         return Pointer(dtype, address, AddressSpace.smem, alignment_bytes)
 
 
+def get_dyn_smem(element_type: type[Numeric], alignment: int | None = None) -> Pointer:
+    """A pointer to the start of the kernel's dynamic shared memory."""
+    _require_type(element_type)
+    return Pointer(element_type, region_start(), AddressSpace.smem, alignment or REGION_ALIGNMENT_BYTES)
+
+
 def size_in_bytes(dtype: type[Numeric], layout: Layout | ComposedLayout) -> int:
     """The bytes of memory that elements of `dtype` in a static layout take."""
     _require_type(dtype)

@@ -32,7 +32,7 @@ def cta_sync() -> None:
 @noted
 def elect_sync() -> Boolean:
     """True in one lane of the warp (0.27's name of T.ptx.elect_sync).  PTX ISA: elect.sync."""
-    return sync.elect_one()
+    return sync.elected()
 
 
 @noted

@@ -19,7 +19,7 @@ from dsl.tirx.unsupported import module_getattr as _refuser
 @noted
 def elect_sync() -> Boolean:
     """True in one lane of the warp.  PTX ISA: elect.sync."""
-    return sync.elect_one()
+    return sync.elected()
 
 
 @noted

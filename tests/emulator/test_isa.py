@@ -21,7 +21,7 @@ REFUSED = [
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
     "mbarrier.arrive_drop.shared.b64", "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes",
     "wgmma.fence.sync.aligned", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "frobnicate.u32",
-    "add.banana.s32", "mapa.shared::cluster.u32", "barrier.cluster.arrive", "cvt.rn.satfinite.e4m3x2.f32",
+    "add.banana.s32", "getctarank.shared::cluster.u32", "barrier.cluster.sync", "cvt.rn.satfinite.e4m3x2.f32",
 ]  # fmt: skip
 
 

@@ -243,7 +243,7 @@ def a_number_that_a_branch_has_set(a: cute.Tensor, n: Int32, k: Constexpr):
 @pair(True, False)
 @cute.kernel
 def one_elected_lane(a: cute.Tensor, n: Int32, k: Constexpr):
-    if cute.arch.elect_one():
+    with cute.arch.elect_one():
         a[0] = 1
         if const_expr(k):
             cute.arch.sync_warp()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import context
+from . import mbarrier
 from ..syntax import Imm, Not, Reg
 from .body import kinds_of
 from .memory import checked
@@ -69,6 +70,18 @@ def _check_source(body, instr, origin: str, given: str, size: int) -> None:
     fine = body.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
     body.do(f"br i1 {fine}, label %{after}, label %stop, !prof !1")
     body.start(after, keep=True)
+
+
+def arrive_on(body, instr):
+    """cp.async.mbarrier.arrive[.noinc]: an arrival once this thread's copies so far have landed; they land here.
+
+    Without .noinc the phase waits for one arrival more, which this is.
+    """
+    body.uses.add("cp.async")
+    body.do(f"call void @emu_queue_commit(ptr %ctx, i32 {body.threads['linear']})")
+    body.do(f"call void @emu_queue_wait(ptr %ctx, i32 {body.threads['linear']}, i32 0)")
+    if "noinc" in instr.mods:
+        mbarrier.update(body, mbarrier.place(body, instr, instr.operands[0]), "1", "0", False)
 
 
 def _commit(body) -> None:

@@ -6,12 +6,30 @@ come in bits 40-60, the phase's parity in bit 63. Threads of a block run in turn
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..builder import set_bits
 from ..syntax import SINK
 from .memory import host_address, space_of
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
+
+
+@dataclass(frozen=True)
+class State:
+    """What an mbarrier's 64 bits say of its current phase: arrivals left of `count`, bytes left (negative: too many)."""
+
+    parity: int
+    pending: int
+    count: int
+    pending_bytes: int
+
+    @classmethod
+    def of(cls, word: int) -> State:
+        n_bytes = word >> _BYTES & _BYTES_MASK
+        n_bytes -= (n_bytes >> 20) << 21
+        return cls(word >> _PHASE & 1, word & _COUNT_MASK, word >> _COUNT & _COUNT_MASK, n_bytes)
 
 
 def barrier(body, instr):
@@ -24,41 +42,42 @@ def barrier(body, instr):
     if "test_wait" in mods or "try_wait" in mods:
         return _wait(body, instr)
     if "inval" in mods:
-        return body.do(f"store i64 0, ptr {_place(body, instr, instr.operands[0])}, align 8")
+        return body.do(f"store i64 0, ptr {place(body, instr, instr.operands[0])}, align 8")
     if "arrive" in mods:
         return _arrive(body, instr)
     if "expect_tx" in mods or "complete_tx" in mods:
         address, amount = instr.operands
-        _update(body, _place(body, instr, address), "0", body.read(amount, 32), "complete_tx" in mods)
+        update(body, place(body, instr, address), "0", body.read(amount, 32), "complete_tx" in mods)
         return None
     raise body.refuse(instr, "expected .init, .inval, .arrive, .expect_tx, .complete_tx, .test_wait or .try_wait")
 
 
-def _place(body, instr, address) -> str:
+def place(body, instr, address) -> str:
+    """The checked pointer to an mbarrier."""
     return host_address(body, instr, address, space_of(instr), 8)
 
 
 def _init(body, instr) -> None:
     address, count = instr.operands
-    place = _place(body, instr, address)
+    word_at = place(body, instr, address)
     number = body.and_(body.resize(body.read(count, 32), 32, 64), _COUNT_MASK, "i64")
     word = body.or_(number, body.shl(number, _COUNT, "i64"), "i64")
-    body.do(f"store i64 {word}, ptr {place}, align 8")
+    body.do(f"store i64 {word}, ptr {word_at}, align 8")
 
 
 def _arrive(body, instr) -> None:
     state, address, *rest = instr.operands
     amount = body.read(rest[0], 32) if rest else None
     expects = "expect_tx" in instr.mods
-    old = _update(body, _place(body, instr, address), "1" if expects or amount is None else amount,
+    old = update(body, place(body, instr, address), "1" if expects or amount is None else amount,
                   amount if expects else "0", False)
     if state != SINK:
         body.write(state, old, 64)
 
 
-def _update(body, place: str, arrivals: str, n_bytes: str, completes: bool) -> str:
+def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool) -> str:
     """Arrivals and bytes counted, and the phase ended where none are left; the word as it was before."""
-    old = body.op(f"load i64, ptr {place}, align 8")
+    old = body.op(f"load i64, ptr {word_at}, align 8")
     pending = body.sub(body.and_(old, _COUNT_MASK, "i64"), body.resize(arrivals, 32, 64), "i64")
     pending = body.and_(pending, _COUNT_MASK, "i64")
     left = body.lshr(old, _BYTES, "i64")
@@ -72,7 +91,7 @@ def _update(body, place: str, arrivals: str, n_bytes: str, completes: bool) -> s
     phase = body.xor(phase, body.cast("zext", ended, "i1", "i64"), "i64")
     word = body.or_(pending, body.shl(count, _COUNT, "i64"), "i64")
     word = body.or_(word, body.or_(body.shl(left, _BYTES, "i64"), body.shl(phase, _PHASE, "i64"), "i64"), "i64")
-    body.do(f"store i64 {word}, ptr {place}, align 8")
+    body.do(f"store i64 {word}, ptr {word_at}, align 8")
     body.store("mbarrier_idle", "0")
     return old
 
@@ -80,7 +99,8 @@ def _update(body, place: str, arrivals: str, n_bytes: str, completes: bool) -> s
 def _wait(body, instr) -> None:
     """Whether the phase of a parity, or of a state that arrive gave, has ended. Loops around it let other threads run."""
     destination, address, which, *_ticks = instr.operands
-    word = body.op(f"load volatile i64, ptr {_place(body, instr, address)}, align 8")
+    word_at = place(body, instr, address)
+    word = body.op(f"load volatile i64, ptr {word_at}, align 8")
     now = body.lshr(word, _PHASE, "i64")
     if "parity" in instr.mods:
         asked = body.and_(body.resize(body.read(which, 32), 32, 64), 1, "i64")
@@ -91,4 +111,6 @@ def _wait(body, instr) -> None:
     set_bits(body, "in_mbarrier", body.lshr(linear, 5), body.shl(failed, body.and_(linear, 31)))
     body.store("mbarrier_waits", body.or_(body.load("mbarrier_waits"), failed))
     body.store("wait_site", str(body.site(instr)), linear)
+    body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
+    body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
     body.write(destination, ended, 1)

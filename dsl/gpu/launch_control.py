@@ -1,0 +1,41 @@
+"""What a kernel tells the hardware about its launch: kernels behind it, and registers a thread.
+
+PTX ISA: griddepcontrol, setmaxnreg.
+"""
+
+from __future__ import annotations
+
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeValueError
+from dsl.gpu.inline import ptx
+
+LEAST_REGISTERS, MOST_REGISTERS = 24, 256
+
+
+def griddepcontrol_wait() -> None:
+    """Wait until the kernels this one depends on have ended and their writes can be seen.  PTX ISA: griddepcontrol."""
+    ptx("griddepcontrol.wait;", None, "")
+
+
+def griddepcontrol_launch_dependents() -> None:
+    """Let kernels that depend on this one begin.  PTX ISA: griddepcontrol."""
+    ptx("griddepcontrol.launch_dependents;", None, "")
+
+
+def setmaxregister_increase(reg_count: int) -> None:
+    """Wait for, and take, registers until each thread of the warpgroup has `reg_count`.  PTX ISA: setmaxnreg.inc."""
+    _set_registers("inc", reg_count)
+
+
+def setmaxregister_decrease(reg_count: int) -> None:
+    """Give back registers until each thread of the warpgroup has `reg_count`.  PTX ISA: setmaxnreg.dec."""
+    _set_registers("dec", reg_count)
+
+
+def _set_registers(how: str, reg_count: int) -> None:
+    if not isinstance(reg_count, int):
+        raise DSLUserCodeError("a number of registers is known while compiling, and this is dynamic",
+                               fix="pass it as cutlass.Constexpr", id="ARG_NON_CONSTANT")
+    if reg_count % 8 or not LEAST_REGISTERS <= reg_count <= MOST_REGISTERS:
+        raise DSLUserCodeValueError(f"a thread has a multiple of 8 registers from {LEAST_REGISTERS} to {MOST_REGISTERS}, "
+                                    f"and this is {reg_count}", fix="setmaxregister_increase(232), for example")
+    ptx(f"setmaxnreg.{how}.sync.aligned.u32 {reg_count};", None, "")
