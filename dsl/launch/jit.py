@@ -13,12 +13,12 @@ import inspect
 import linecache
 import types
 
-from dsl.core import rewrite, source, trace
+from dsl.core import boundary, rewrite, source, trace
 from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
-from dsl.launch import abi, arguments, binder, boundary, compile, containers, known_calls, limits, results, session
+from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, results, session
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -26,6 +26,7 @@ from dsl.tile.tensor import Tensor
 class _Function:
     """A decorated function of the author and its surface's grammar."""
 
+    @boundary.guarded
     def __init__(self, function: types.FunctionType, grammar: Grammar, static_marker: type):
         if not isinstance(function, types.FunctionType):
             raise _not_decorable(function)
@@ -206,6 +207,7 @@ class JitFunction(_Function):
 class KernelFunction(_Function):
     """A `@kernel` function. A call makes a Call, which `.launch(...)` traces and launches."""
 
+    @boundary.guarded
     def __call__(self, *args, **keywords) -> Call:
         place = here()
         if not trace.active():
@@ -265,6 +267,7 @@ class Call:
         self.pending = (kernel.__name__, place)
         trace.host().pending.append(self.pending)
 
+    @boundary.guarded
     def launch(self, *positional, grid=(1, 1, 1), block=(1, 1, 1), cluster=None, smem=None, stream=None,
                cooperative=False, use_pdl=False, **unsupported) -> None:
         """Run the kernel on `grid` blocks of `block` threads (one, unless given), with `smem` bytes of dynamic shared memory.
