@@ -24,6 +24,15 @@ def _barrier_cell(f: Builder, warp: str, barrier: str = "%id") -> str:
     return f.add(f.mul(barrier, context.MAX_WARPS), warp)
 
 
+def tell_order(f: Builder, what: int, thread: str, number: str) -> None:
+    """Of a launch whose races are looked for: tell check/order.py."""
+    order = f.load("order_call")
+    with f.if_(f.cmp("ne", order, 0, "i64")):
+        function = f.cast("inttoptr", order, "i64", "ptr")
+        address, wide = f.cast("ptrtoint", "%ctx", "ptr", "i64"), f.cast("zext", number, "i32", "i64")
+        f.op(f"call i32 {function}(i64 {address}, i32 {what}, i32 {thread}, i64 {wide}, i64 0)")
+
+
 def _register_arrival(f: Builder) -> tuple[str, str]:
     """Common to sync and arrive: checks the id and count, sets the lane's bit."""
     fault_if(f, f.cmp("uge", "%id", context.CLUSTER_BARRIER), context.BAD_BARRIER, f.cast("zext", "%id", "i32", "i64"))
@@ -62,6 +71,7 @@ def wait_barrier() -> str:
 def _arrive() -> str:
     f = Builder()
     _register_arrival(f)
+    tell_order(f, context.ORDER_ARRIVE, "%tid", "%id")
     f.do("ret i32 1")
     return f.function("define i32 @emu_arrive(ptr %ctx, i32 %tid, i32 %id, i32 %count, i32 %site)")
 
@@ -159,6 +169,10 @@ def _resolve_barriers() -> str:
     f.put(moved, 0)
     with f.for_bits(f.load("barriers_used")) as barrier:
         with f.if_(f.op(f"call i1 @barrier_complete(ptr %ctx, i32 {barrier})")):
+            order = f.load("order_barrier")
+            with f.if_(f.cmp("ne", order, 0, "i64")):
+                function = f.cast("inttoptr", order, "i64", "ptr")
+                f.do(f"call void {function}(ptr %ctx, i32 {barrier})")
             f.do(f"call void @release_barrier(ptr %ctx, i32 {barrier})")
             f.put(moved, 1)
     f.do(f"ret i32 {f.get(moved)}")

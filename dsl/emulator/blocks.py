@@ -68,6 +68,9 @@ def _begin() -> str:
             f.do(f"call void @llvm.memset.p0.i64(ptr {start}, i8 -1, i64 {size}, i1 false)")
     with f.if_(f.cmp("ne", f.load("queues"), 0, "i64")):
         f.do("call void @reset_queues(ptr %ctx)")
+    checks = f.load("begin_checks")
+    with f.if_(f.cmp("ne", checks, 0, "i64")):
+        f.do(f"call void {f.cast('inttoptr', checks, 'i64', 'ptr')}(ptr %ctx)")
     f.store("state", str(context.RUNNING))
     f.do(f"ret i1 {f.cmp('ult', '%block', f.load_shared('first_fault', _grid(f), 'seq_cst'), 'i64')}")
     return f.function("define internal i1 @begin(ptr %ctx, i64 %block)")

@@ -10,7 +10,7 @@ BARRIERS = 17
 CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are the block's own
 
 # `status` of a launch: 0 while all is well.
-INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK = range(1, 8)
+INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED = range(1, 10)
 KIND_NAMES = {
     OUT_OF_BOUNDS: "out_of_bounds",
     MISALIGNED: "misaligned",
@@ -18,6 +18,8 @@ KIND_NAMES = {
     DEADLOCK: "deadlock",
     ILLEGAL: "illegal",
     CALLBACK: "trap",
+    RACE: "race",
+    UNDEFINED: "undefined_read",
 }
 
 # Why an instruction is illegal: `detail` of the fault record.
@@ -32,6 +34,12 @@ IDLE, RUNNING, WAITING, DEAD = range(4)
 NO_FAULT = 2**64 - 1
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
+# What orders threads besides barriers of whole blocks, as bits; what order.py is told or asked.
+THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
+(
+    ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
+    ORDER_ACCESS,
+) = range(9)  # fmt: skip
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 
@@ -107,6 +115,34 @@ class Context(ctypes.Structure):
         ("queues", _u64),
         # the scheduler: one bit a lane
         ("live", _u32 * MAX_WARPS),
+        # the checkers; all 0 where nothing is checked. See check/race.py, undefined.py, shadow.py and order.py
+        ("race_shift", _u32),  # log2 of the bytes that a cell is for
+        ("order_kinds", _u32),
+        ("now", _u32),  # the label given last
+        ("epoch", _u32),  # what was labelled lower in this block is ordered before all that its threads do now
+        ("labels", _u64),  # u32 a thread
+        ("known", _u64),  # u32 [thread, other]: the last label of the other that the thread has seen the end of
+        ("smem_cells", _u64),
+        ("smem_valid", _u64),
+        ("local_valid", _u64),
+        ("shadows", _u64),  # a row an interval: cells, valid bytes (u64 each)
+        ("near_lo", _u64),
+        ("near_bytes", _u64),
+        ("near_cells", _u64),
+        ("near_valid", _u64),
+        ("chunks", _u64),  # of cells with many entries
+        ("begin_checks", _u64),  # native functions, and one of Python
+        ("order_barrier", _u64),
+        ("landed", _u64),
+        ("order_call", _u64),
+        ("other_block", _u64),
+        ("other_thread", _u32),
+        ("other_site", _u32),
+        ("other_kind", _u32),
+        ("undefined_site", _u32),  # where an undefined value was first passed on
+        ("undefined_thread", _u32),
+        ("undefined_mark", _u64),  # 0: nowhere
+        ("undefined_block", _u64),
         ("exited", _u32 * MAX_WARPS),
         ("ready", _u32 * MAX_WARPS),
         ("in_warp", _u32 * MAX_WARPS),

@@ -83,13 +83,17 @@ class Thread(Body):
             self.suspend()
         try:
             if instr.guard is None or row.emit is control.branch:
-                row.emit(self, instr)
+                self.emit(row, instr)
             else:
                 self.guarded(instr, row)
         except PtxError as error:
             raise PtxError(f"PTX line {instr.line}: {error}: {instr.text}") from None
         except (IndexError, ValueError, AttributeError, StopIteration, TypeError, KeyError) as error:
             raise self.refuse(instr, f"its operands are not the ones the PTX ISA names ({error})") from error
+
+    def emit(self, row: isa.Row, instr: Instr) -> None:
+        """The code of an instruction whose guard holds."""
+        row.emit(self, instr)
 
     def guarded(self, instr: Instr, row: isa.Row) -> None:
         condition = self.read(instr.guard, 1)
@@ -98,7 +102,7 @@ class Thread(Body):
         known, written, checked = dict(self.values), self.written, set(self.checked)
         self.written = set()
         self.start(then, keep=True)
-        row.emit(self, instr)
+        self.emit(row, instr)
         self.branch(after)
         self.start(after)
         self.values.update((slot, value) for slot, value in known.items() if slot not in self.written)

@@ -12,6 +12,8 @@ import threading
 import time
 
 from . import context, native, print_format, report, slots, workers
+from .check import explain
+from .check.attached import Checks
 from .memory import Allocation, Memory
 from .printing import DeviceMemory, PrintOrder
 from .program import Code, Program
@@ -38,12 +40,13 @@ def launch(
     cluster: tuple[int, int, int] = (1, 1, 1),
     write=None,
     seed: int = 0,
+    checks: tuple[str, ...] = (),
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
     `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
     that it chooses, the same each time, and give way to one another before they touch shared or global memory. Raises Fault; ValueError for a launch that no GPU would
-    accept; KeyboardInterrupt at once on SIGINT.
+    accept; KeyboardInterrupt at once on SIGINT. `checks` names what is looked for besides: "race", "undefined".
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
@@ -53,7 +56,8 @@ def launch(
         if len(program.launched) < MAX_KNOWN:
             program.launched.add(shape)
     _Launch(
-        program, entry_name, grid, block, cluster, params, memory, smem_bytes, write or sys.stdout.write, seed
+        program, entry_name, grid, block, cluster, params, memory, smem_bytes, write or sys.stdout.write, seed,
+        tuple(checks),
     ).run()
 
 
@@ -104,13 +108,15 @@ _buffers: list[slots.Buffer] = []  # of parameters, for the next launches
 
 
 class _Launch:
-    def __init__(self, program, entry_name, grid, block, cluster, params, memory, smem_bytes, write, seed):
+    def __init__(self, program, entry_name, grid, block, cluster, params, memory, smem_bytes, write, seed,
+                 checks=()):
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block, self.cluster = grid, block, cluster
         self.blocks, self.threads = math.prod(grid), math.prod(block)
         self.random = random.Random(seed) if seed else None
         self.code: Code = (
-            program.seeded_code(entry_name) if seed else program.code(entry_name, self.blocks * self.threads)
+            program.seeded_code(entry_name, checks) if seed
+            else program.code(entry_name, self.blocks * self.threads, checks)
         )
         if "cluster" in self.code.uses and math.prod(cluster) > 1:
             raise _blocks_meet(program, self.code, cluster)
@@ -122,9 +128,10 @@ class _Launch:
         ctypes.memset(self.param_address, 0, places.param_bytes)
         for offset, data in zip(places.param_offsets, params):
             ctypes.memmove(self.param_address + offset, data, len(data))
-        alone = self.code.in_turn or seed or self.blocks == 1
+        alone = self.code.in_turn or seed or checks or self.blocks == 1
         self.workers = min(workers.count(), 1 if alone else self.blocks)
         self.slots: list[slots.Slot] = []
+        self.checks = Checks(self, memory) if checks else None
         self.mine: slots.Slot | None = None  # of the thread that launches, where it runs blocks itself
         self._others, self._called, self._over = workers.Crew(), False, False
         self._gate = threading.Lock()  # of whether others may begin
@@ -146,13 +153,15 @@ class _Launch:
         try:
             first = self._add_slot()
             least = self.code.size * self.blocks * self.threads
-            if not self.code.loops and least <= SHORT:
+            if not self.code.loops and least <= SHORT and not self.code.order_kinds:
                 _run_grid()(first.address, self.code.block)
             else:
                 self._run_in_workers(first, at_once=least > workers.MANY or self.code.last_s > workers.LONG_S)
             self.prints.finish(self.shared.first_fault)
             self._raise_failure()
         finally:
+            if self.checks is not None:
+                self.checks.close()
             slots.give_back(self.slots)
             _buffers.append(self._params)
             self.code.last_s = time.perf_counter() - start
@@ -165,13 +174,20 @@ class _Launch:
             self.slot = min(statuses, key=lambda row: row[0])[1]
             if self.slot.failure is not None:
                 raise self.slot.failure
+            if self.slot.ctx.status in (context.RACE, context.UNDEFINED):
+                raise explain.fault_of(self)
             raise report.fault_of(self)
         if any(slot.ctx.status for slot in self.slots):
             raise KeyboardInterrupt
+        if self.checks is not None and (slot := self.checks.passed_on()) is not None:
+            self.slot = slot
+            raise explain.fault_of(self)
 
     def _add_slot(self) -> slots.Slot:
         slot = slots.take()
         slot.prepare(self)
+        if self.checks is not None:
+            self.checks.attach(slot)
         slot.ctx.order = self.random.randrange(1, 1 << 32) if self.random else 0
         slot.ctx.every, self.shared.slots = self.shared.slots, slot.address
         self.slots.append(slot)
@@ -194,7 +210,7 @@ class _Launch:
 
         What calls Python back runs in others only: a signal's exception would be lost in the callback.
         """
-        block, elsewhere = self.code.block, self.code.spins or self.code.prints
+        block, elsewhere = self.code.block, self.code.spins or self.code.prints or self.code.order_kinds
         try:
             if elsewhere:
                 self._others.begin(functools.partial(_run_grid(), first.address, block))

@@ -5,6 +5,8 @@ PTX ISA: shfl.sync, vote.sync, match.sync, redux.sync, elect.sync, activemask, b
 
 from __future__ import annotations
 
+from . import context
+from .barriers import tell_order
 from .builder import Builder, clear_bits, first_bit, lane_of, set_bits
 
 # The low byte of a meeting's key; the rest tells apart what may not meet (types, modes).
@@ -191,3 +193,5 @@ def _resolve_warp() -> str:
     f.return_if(f.cmp("ne", result, 0), "i32 1")
     f.do(f"ret i32 {f.op('call i32 @resolve_active(ptr %ctx, i32 %warp)')}")
     return f.function("define i32 @emu_resolve_warp(ptr %ctx, i32 %warp)")
+            with f.if_(f.cmp("eq", key, WARP_SYNC)):
+                tell_order(f, context.ORDER_WARP, "%warp", group)

@@ -67,6 +67,11 @@ class Memory:
         self.unregister(address)
         del self._owned[address]
 
+    def validity(self, lo: int, hi: int) -> int:
+        """The address of a byte for each byte of the host addresses from `lo` to `hi`, 1 once it is written; 0 where
+        nothing is known of them."""
+        return 0
+
     def allocations(self) -> list[Allocation]:
         """All registered ranges in address order."""
         return sorted((a for stack in self._by_address.values() for a in stack), key=_ADDRESS)

@@ -10,7 +10,7 @@ import threading
 import llvmlite.binding as llvm
 
 from . import barriers, blocks, heeding, leaving, meetings, queue, rounding, schedule, starting
-from .check import bounds
+from .check import bounds, race, shadow, undefined
 
 _lock = threading.Lock()
 
@@ -37,6 +37,7 @@ _PARTS = {
     "meetings": ((meetings, barriers, starting), ("blocks",), False),
     "queues": ((queue,), (), False),
     "leaving": ((leaving,), (), False),
+    "checks": ((shadow, race, undefined), ("blocks",), True),
 }
 
 

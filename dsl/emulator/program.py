@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..span import Span
 from . import context, isa, native, objects
 from .analysis import has_loops, loops, order_matters, reachable
+from .checked import Checked
 from .coroutine import Thread
 from .emit.body import Places
 from .lanes import Lanes
@@ -62,6 +63,9 @@ class Code:
     spins: bool
     in_turn: bool
     compile_s: float
+    checks: list[str]
+    race_shift: int  # see check/access.py
+    order_kinds: int
     block: int = 0
     tracker: object = None
     ran_s: float = 0.0  # seconds of its launches until now
@@ -81,7 +85,7 @@ class Code:
         self.block = self.tracker["block"]
 
 
-_STORED = ("parts", "uses", "size", "loops", "spins", "in_turn", "compile_s")
+_STORED = ("parts", "uses", "size", "loops", "spins", "in_turn", "compile_s", "checks", "race_shift", "order_kinds")
 
 
 class Program:
@@ -101,8 +105,8 @@ class Program:
 
     def _begin(self, ptx: str) -> None:
         self.ptx, self.sha256 = ptx, hashlib.sha256(ptx.encode()).hexdigest()
-        self._code: dict[tuple[str, bool], Code] = {}
-        self._seeded: dict[str, Code] = {}
+        self._code: dict[tuple[str, bool, tuple], Code] = {}
+        self._seeded: dict[tuple[str, tuple], Code] = {}
         self._lock = threading.Lock()
         self._sources: dict[tuple[str, bool], tuple[Thread, str]] = {}
         self.launched: set[tuple] = set()  # shapes of launches that were found right
@@ -119,9 +123,8 @@ class Program:
 
         An entry that was never launched is compiled as for a large launch. The state of its variables is not kept.
         """
-        for name in self.entries:
-            if (name, True) not in self._code:
-                self.code(name, QUICK_WORK)
+        for name in self.entries.keys() - {name for name, *_ in self._code}:
+            self.code(name, QUICK_WORK)
         codes = dict(self._code)
         header = {
             "ptx": self.ptx,
@@ -132,9 +135,9 @@ class Program:
                 for e in self.entries.values()
             ],
             "codes": [
-                [name, quick, {key: getattr(code, key) for key in _STORED}, list(map(objects.site_row, code.sites)),
+                [name, quick, checks, {key: getattr(code, key) for key in _STORED}, list(map(objects.site_row, code.sites)),
                  objects.places_row(code.places)]
-                for (name, quick), code in codes.items()
+                for (name, quick, checks), code in codes.items()
             ],
         }  # fmt: skip
         blobs = {f"code:{i}": code.object for i, code in enumerate(codes.values())}
@@ -156,14 +159,14 @@ class Program:
             name: Entry(name, tuple(Param(*p) for p in params), smem_bytes, tuple(reqntid) if reqntid else None)
             for name, params, smem_bytes, reqntid in header["entries"]
         }
-        for i, (name, quick, stored, sites, places) in enumerate(header["codes"]):
+        for i, (name, quick, checks, stored, sites, places) in enumerate(header["codes"]):
             made = {"sites": [objects.site_of(row) for row in sites], "places": objects.places_of(places)}
-            self._code[name, quick] = Code(blobs[f"code:{i}"], blobs[f"cold:{i}"], **made, **stored)
+            self._code[name, quick, tuple(checks)] = Code(blobs[f"code:{i}"], blobs[f"cold:{i}"], **made, **stored)
         return self
 
     @property
     def compiled(self) -> frozenset:
-        """What has machine code: (entry, whether compiled quickly) each."""
+        """What has machine code: (entry, whether compiled quickly, what it checks) each."""
         return frozenset(self._code)
 
     # ** what launches and reports ask
@@ -183,31 +186,35 @@ class Program:
     def variables_address(self) -> int:
         return self._variables.address
 
-    def code(self, entry_name: str, threads: int) -> Code:
+    def code(self, entry_name: str, threads: int, checks: tuple[str, ...] = ()) -> Code:
         """Machine code of an entry for a launch of `threads`, compiled on first use. Raises PtxError.
 
+        `checks` names what it looks for (checked.CHECKS).
         Quick code that has run for longer than optimising it is likely to take gives way.
         """
         with self._lock:
-            quick = self._code.get((entry_name, True))
+            quick = self._code.get((entry_name, True, checks))
             small = self._few(entry_name, quick, threads)
             small = small and (quick is None or quick.ran_s < OPTIMISE_AFTER * quick.compile_s)
-            code = self._code.get((entry_name, False)) or (quick if small else None)
+            code = self._code.get((entry_name, False, checks)) or (quick if small else None)
             if code is None:
-                code = self._code[entry_name, small] = self._compile(entry_name, small)
+                code = self._code[entry_name, small, checks] = self._compile(entry_name, small, checks)
             if not code.block:
                 code.link()
             return code
 
-    def seeded_code(self, entry_name: str) -> Code:
+    def seeded_code(self, entry_name: str, checks: tuple[str, ...] = ()) -> Code:
         """Machine code of an entry for launches with a seed, compiled on first use. Raises PtxError."""
         with self._lock:
-            code = self._seeded.get(entry_name)
+            code = self._seeded.get((entry_name, checks))
             if code is None:
                 function = self.module.functions[entry_name]
                 places = _places(self.module, function, self._variables)
-                thread = Thread(self.module, function, places, self.place_of, seeded=True)
-                code = self._seeded[entry_name] = self._made(thread, thread.module_text(), True)
+                if checks:
+                    thread = Checked(self.module, function, places, self.place_of, checks, seeded=True)
+                else:
+                    thread = Thread(self.module, function, places, self.place_of, seeded=True)
+                code = self._seeded[entry_name, checks] = self._made(thread, thread.module_text(), True)
                 code.link()
             return code
 
@@ -259,7 +266,12 @@ class Program:
             self._sources[entry_name, quick] = found
         return found
 
-    def _compile(self, entry_name: str, quick: bool) -> Code:
+    def _compile(self, entry_name: str, quick: bool, checks: tuple[str, ...] = ()) -> Code:
+        if checks:
+            function = self.module.functions[entry_name]
+            places = _places(self.module, function, self._variables)
+            thread = Checked(self.module, function, places, self.place_of, checks)
+            return self._made(thread, thread.module_text(), quick)
         return self._made(*self._source(entry_name, quick), quick)
 
     def _made(self, thread: Thread, text: str, quick: bool) -> Code:
@@ -276,9 +288,12 @@ class Program:
         parts += ["queues"] if "cp.async" in thread.uses else []
         parts += ["rounding"] if thread.directed else []
         parts += ["leaving"] if "emu_leave" in thread.uses else []
+        checks = sorted(getattr(thread, "checks", ()))
+        parts += ["checks"] if checks else []
         return Code(
             code, cold, parts, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),
-            thread.spins, any(map(order_matters, functions)), time.perf_counter() - start,
+            thread.spins, any(map(order_matters, functions)), time.perf_counter() - start, checks,
+            getattr(thread, "race_shift", 0), getattr(thread, "order_kinds", 0),
         )  # fmt: skip
 
 

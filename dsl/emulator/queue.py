@@ -89,6 +89,12 @@ def _wait() -> str:
             f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {destination}, ptr {source}, i64 {given}, i1 false)")
         rest = f.op(f"getelementptr i8, ptr {destination}, i64 {given}")
         f.do(f"call void @llvm.memset.p0.i64(ptr {rest}, i8 0, i64 {f.sub(size, given, 'i64')}, i1 false)")
+        landed = f.load("landed")
+        with f.if_(f.cmp("ne", landed, 0, "i64")):
+            size32 = f.cast("trunc", size, "i64", "i32")
+            address = f.cast("ptrtoint", destination, "ptr", "i64")
+            function = f.cast("inttoptr", landed, "i64", "ptr")
+            f.do(f"call void {function}(ptr %ctx, i32 %tid, i64 {address}, i32 {size32})")
         f.put(head_slot, f.add(head, 1))
     with f.if_(f.cmp("eq", f.get(head_slot), f.get(count_slot))):
         f.put(head_slot, 0)

@@ -81,8 +81,8 @@ class Slot:
             Allocation(ctx.params, code.places.param_bytes, "kernel parameters", context.PARAM),
         )
         self.own = [each for each in own if each.size_bytes]
-        self._table = interval_table(launch.allocations, self.own)
-        ctx.intervals, ctx.interval_count = ctypes.addressof(self._table), len(self._table) // 3
+        self.interval_rows = interval_table(launch.allocations, self.own)
+        ctx.intervals, ctx.interval_count = ctypes.addressof(self.interval_rows), len(self.interval_rows) // 3
 
     def _from_device(self, *call: int) -> int:
         return self.launch.from_device(self, *call)

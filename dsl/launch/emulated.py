@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ class Emulated:
     def __init__(self):
         self._undo_torch = None
         self._seed = self._launches = 0
+        self.checks = checks_of(os.environ.get("DSL_CHECK", ""))
         self._kept: dict[str, frozenset] = {}    # by program: what of its machine code the disk cache has
 
     @functools.cached_property
@@ -80,7 +82,7 @@ class Emulated:
     def _keep(self, program: emulator.Program) -> None:
         """Put machine code that was made here into the disk cache, once every entry of the module has some."""
         compiled = program.compiled
-        if self._kept.get(program.sha256) != compiled and {name for name, _ in compiled} == set(program.entries):
+        if self._kept.get(program.sha256) != compiled and {name for name, *_ in compiled} == set(program.entries):
             self._kept[program.sha256] = compiled
             disk = cache.current()
             if disk is not None:
@@ -102,13 +104,29 @@ class Emulated:
         seed = self._seed * 1_000_003 + self._launches if self._seed else 0
         try:
             emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
-                            smem_bytes=launch.smem_bytes, cluster=launch.cluster, seed=seed)
+                            smem_bytes=launch.smem_bytes, cluster=launch.cluster, seed=seed, checks=self.checks)
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
         self._keep(program)
 
     def sync(self) -> None:
         """Nothing to wait for: a launch returns when its kernel has."""
+
+
+CHECKS = ("race", "undefined")
+
+
+def checks_of(text: str) -> tuple[str, ...]:
+    """The checks that a text names: `race,undefined`, `all` or `none` (so does an empty text). Raises ValueError."""
+    names = [each.strip() for each in text.split(",") if each.strip()]
+    if names in ([], ["none"]):
+        return ()
+    if names == ["all"]:
+        return CHECKS
+    wrong = [each for each in names if each not in CHECKS]
+    if wrong:
+        raise ValueError(f"there is no check `{wrong[0]}`; say all, none, or some of {', '.join(CHECKS)}")
+    return tuple(each for each in CHECKS if each in names)
 
 
 def _key(ptx: str) -> bytes:

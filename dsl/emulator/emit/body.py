@@ -222,6 +222,20 @@ class Body(Builder):
 
         return read_special(self, operand.name)
 
+    # ** what checkers want to know: see checked.py. Nothing, unless a kernel is checked.
+
+    def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
+        """`instr` touches `size_bytes` at a host pointer, now; `kind` (check/access.py) where its opcode does not tell.
+
+        `memory.host_address` says so of every address it checks; say it of memory that is touched in another way.
+        """
+
+    def copied(self, instr: Instr, pointer: str, size_bytes: int) -> None:
+        """`instr` writes bytes at a host pointer at some time until the thread waits for them."""
+
+    def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
+        """The thread meets others in a way that orders memory: `what` is one of context.ORDER_..., a and b are i64."""
+
     # ** inlining
 
     def param_slots(self, variables: dict[str, Variable]) -> None:

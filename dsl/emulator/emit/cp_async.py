@@ -28,6 +28,7 @@ def copy(body, instr):
     target = checked(body, instr, body.address(destination), "shared", size.value)
     origin = body.address(source)
     _check_source(body, instr, origin, given, size.value)
+    _tell(body, instr, target, origin, given, size.value)
     target = body.cast("ptrtoint", target, "ptr", "i64")
     arguments = f"i64 {target}, i64 {origin}, i32 {size.value}, i32 {given}"
     body.do(f"call void @emu_queue_copy(ptr %ctx, i32 {body.threads['linear']}, {arguments})")
@@ -46,6 +47,18 @@ def _source_bytes(body, instr, size: int) -> str:
     if isinstance(inner, Reg) and inner.bits == 1:
         return body.select(body.read(extra, 1), 0, size)
     return body.read(extra, 32)
+
+
+def _tell(body, instr, target: str, origin: str, given: str, size: int) -> None:
+    """What checkers want to know: it reads its source now, where it does, and writes until its wait."""
+    if given != "0":
+        look, after = body.fresh("reads"), body.fresh("writes")
+        body.do(f"br i1 {body.cmp('eq', given, 0)}, label %{after}, label %{look}")
+        body.start(look, keep=True)
+        body.accessed(instr, body.cast("inttoptr", origin, "i64", "ptr"), "global", size, kind=0)
+        body.branch(after)
+        body.start(after, keep=True)
+    body.copied(instr, target, size)
 
 
 def _check_source(body, instr, origin: str, given: str, size: int) -> None:

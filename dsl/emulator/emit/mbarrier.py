@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .. import context
 from ..builder import set_bits
 from ..syntax import SINK
 from .memory import host_address, space_of
@@ -63,6 +64,7 @@ def _init(body, instr) -> None:
     number = body.and_(body.resize(body.read(count, 32), 32, 64), _COUNT_MASK, "i64")
     word = body.or_(number, body.shl(number, _COUNT, "i64"), "i64")
     body.do(f"store i64 {word}, ptr {word_at}, align 8")
+    body.ordered(context.ORDER_MB_INIT, body.cast("ptrtoint", word_at, "ptr", "i64"))
 
 
 def _arrive(body, instr) -> None:
@@ -93,6 +95,8 @@ def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool) -> 
     word = body.or_(word, body.or_(body.shl(left, _BYTES, "i64"), body.shl(phase, _PHASE, "i64"), "i64"), "i64")
     body.do(f"store i64 {word}, ptr {word_at}, align 8")
     body.store("mbarrier_idle", "0")
+    address = body.cast("ptrtoint", word_at, "ptr", "i64")
+    body.ordered(context.ORDER_MB_ARRIVE, address, body.cast("zext", ended, "i1", "i64"))
     return old
 
 
@@ -113,4 +117,6 @@ def _wait(body, instr) -> None:
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
+    body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"),
+                 body.cast("zext", ended, "i1", "i64"))
     body.write(destination, ended, 1)

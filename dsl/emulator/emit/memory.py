@@ -24,6 +24,12 @@ def space_of(instr) -> str:
 
 def host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
     """A checked pointer for an access of `size_bytes` (a power of two)."""
+    pointer = _host_address(body, instr, operand, space, size_bytes)
+    body.accessed(instr, pointer, space, size_bytes)
+    return pointer
+
+
+def _host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
     pointer = body.linear_pointer(instr, operand, space, size_bytes)
     if pointer is not None:
         return pointer
@@ -194,6 +200,8 @@ def nothing(body, instr):
 
 def fence(body, instr):
     """membar and fence: a fence of the host. Threads of one block run in turn: for them the compiler keeps order."""
+    if "proxy" not in instr.mods and "mbarrier_init" not in instr.mods:
+        body.ordered(context.ORDER_FENCE, str(int("cta" in instr.mods)))
     scope = 'syncscope("singlethread") ' if "cta" in instr.mods else ""
     weaker = any(m in ("acq_rel", "acquire", "release") for m in instr.mods)
     body.do(f"fence {scope}{'acq_rel' if weaker else 'seq_cst'}")

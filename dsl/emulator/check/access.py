@@ -1,0 +1,72 @@
+"""What an instruction does to the bytes at its address, as the checkers see it.
+
+An emitter that lets `memory.host_address` check an address has said enough: `kind_of` knows the opcode. One that
+touches memory in another way calls `body.accessed` (now) or `body.copied` (until it is waited for) itself.
+"""
+
+from __future__ import annotations
+
+from ..syntax import TYPE_BITS, Function, Instr
+
+# The bits of a kind: it writes; it is strong; only for threads of its block; it happens at some time until its wait.
+WRITE, STRONG, CTA, ASYNC = 1, 2, 4, 8
+READS = frozenset({"ld", "ldu", "ldmatrix"})
+WRITES = frozenset({"st", "stmatrix"})
+ATOMICS = frozenset({"atom", "red"})
+_STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "mmio"})
+SHARED_SPACES = frozenset({"global", "shared", "generic"})
+
+
+def kind_of(instr: Instr) -> int | None:
+    """The kind of the access, None for what is no access of data (mbarriers, prefetches)."""
+    if instr.opcode in ATOMICS:
+        return WRITE | STRONG | (CTA if "cta" in instr.mods else 0)
+    write = WRITE if instr.opcode in WRITES else 0
+    if not write and instr.opcode not in READS:
+        return None
+    if _STRONG.isdisjoint(instr.mods):
+        return write
+    return write | STRONG | (CTA if "cta" in instr.mods else 0)
+
+
+def unit_shift(functions: list[Function]) -> int:
+    """log2 of the bytes of the narrowest access to memory that threads share; 2 at most."""
+    least = 4
+    for function in functions:
+        for item in function.items:
+            if isinstance(item, Instr) and kind_of(item) is not None and item.opcode in (*READS, *WRITES, *ATOMICS):
+                bits = next((TYPE_BITS[m] for m in reversed(item.mods) if m in TYPE_BITS), 32)
+                if not {"param", "const", "local"} & {m.split("::")[0] for m in item.mods}:
+                    least = min(least, max(bits // 8, 1))
+    return least.bit_length() - 1
+
+
+THREADS, BLOCKS, MEMORY = 1, 2, 4
+
+
+def order_kinds(functions: list[Function]) -> int:
+    """What orders threads besides barriers of whole blocks, as bits: meetings of some threads, of blocks too, and
+    whether by releases and acquires of memory."""
+    found = 0
+    for function in functions:
+        for item in function.items:
+            if isinstance(item, Instr):
+                found |= _orders(item)
+    return found
+
+
+def _orders(instr: Instr) -> int:
+    mods = instr.mods
+    if instr.opcode in ("bar", "barrier"):
+        partial = "warp" in mods or "arrive" in mods or "cluster" in mods or len(instr.operands) > 1 + ("red" in mods)
+        return THREADS if partial else 0
+    if instr.opcode == "mbarrier" or "mbarrier" in mods:
+        return THREADS
+    if instr.opcode in ("fence", "membar"):
+        if "proxy" in mods or "mbarrier_init" in mods:
+            return 0
+        return MEMORY | THREADS if "cta" in mods else MEMORY | THREADS | BLOCKS
+    if instr.opcode in ("ld", "st", "atom", "red") and not {"acquire", "release", "acq_rel"}.isdisjoint(mods):
+        shared = "cta" in mods or any(m.split("::")[0] == "shared" for m in mods)
+        return MEMORY | THREADS if shared else MEMORY | THREADS | BLOCKS
+    return 0

@@ -1,0 +1,157 @@
+"""What a checker found, in words: both accesses of a race, or the read and the use of an undefined value."""
+
+from __future__ import annotations
+
+from ...span import short
+from .. import context, memory, report
+from ..syntax import TYPE_BITS, Instr
+from .access import ASYNC, STRONG, WRITE
+
+_DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "stmatrix": "writes",
+         "atom": "updates", "red": "updates"}  # fmt: skip
+_DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to"}
+
+
+def fault_of(launch) -> report.Fault:
+    """The Fault of a launch that a checker ended."""
+    return (_race if launch.ctx.status == context.RACE else _undefined)(launch)
+
+
+def _verb(instr: Instr, kind: int) -> str:
+    if instr.opcode == "cp":
+        return "copies to" if kind & WRITE else "reads"
+    return _DOES.get(instr.opcode, "writes" if kind & WRITE else "reads")
+
+
+def _element_bytes(instr: Instr) -> int:
+    return max(next((TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS), 32) // 8, 1)
+
+
+def place_of(launch, address: int, element_bytes: int) -> str:
+    """A host address as the author knows it: `name[element]`, or an offset in shared or local memory."""
+    ctx = launch.ctx
+    if 0 <= address - ctx.smem < ctx.smem_bytes:
+        return f"smem+0x{address - ctx.smem:x}"
+    local_bytes = ctx.local_bytes * ctx.threads
+    if 0 <= address - ctx.local < local_bytes:
+        return f"local+0x{(address - ctx.local) % ctx.local_bytes:x}"
+    found = memory.nearest(launch.all_allocations, address)
+    if found is None or not 0 <= found[1] < found[0].size_bytes:
+        return f"0x{address:x}"
+    allocation, offset = found
+    if offset % element_bytes:
+        return f"`{allocation.label}` at byte {offset}"
+    return f"`{allocation.label}[{offset // element_bytes}]`"
+
+
+def _thread(launch, block: int, thread: int) -> str:
+    x, y, _ = launch.grid
+    index = block % x, block // x % y, block // (x * y)
+    where = f"thread {launch.thread_index(thread)} = warp {thread // 32}, lane {thread % 32}"
+    return f"{where} of block {index}"
+
+
+def _line(launch, instr: Instr) -> str:
+    place = launch.program.place_of(instr.loc)
+    return f"{short(place.file)}:{place.line}" if place else f"PTX line {instr.line}"
+
+
+# ** races
+
+
+def _race(launch) -> report.Fault:
+    ctx, sites = launch.ctx, launch.code.sites
+    mine, other = sites[ctx.site], sites[ctx.other_site]
+    my_kind, its_kind = ctx.detail, ctx.other_kind
+    place, there = launch.program.place_of(mine.loc), launch.program.place_of(other.loc)
+    same_block = ctx.other_block == ctx.block
+    what = place_of(launch, ctx.address, _element_bytes(mine))
+    verb, did = _verb(mine, my_kind), _DID[_verb(other, its_kind)]
+    same_thread = same_block and ctx.thread == ctx.other_thread
+    who = "itself" if same_thread else "another thread" if same_block else "a thread of another block"
+    if its_kind & ASYNC:
+        message = f"{verb} {what}, which a copy that was not waited for writes"
+    else:
+        ordered = "no barrier between" if same_block else "nothing orders blocks"
+        message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
+    lines = [report._head(place, "RACE"), *report._source(place, message)]
+    lines.append(f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}")
+    for name, instr, block, thread in (
+        (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread),
+    ):  # fmt: skip
+        at = f"{_line(launch, instr)}, " if launch.program.place_of(instr.loc) else ""
+        lines.append(f"    {name:<8} {_thread(launch, block, thread)}: {at}PTX line {instr.line}: {instr.text}")
+    lines.append(f"fix: {_race_fix(launch, place, there, same_block, same_thread)}")
+    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
+    return report.Fault("race", block, thread, mine.text, mine.line, place, "\n".join(lines))
+
+
+def _at(place, there, other: Instr) -> str:
+    if there is None:
+        return f"PTX line {other.line}"
+    if place is None or place.file != there.file:
+        return f"{short(there.file)}:{there.line}"
+    return "this line" if place.line == there.line else f"line {there.line}"
+
+
+def _race_fix(launch, place, there, same_block: bool, same_thread: bool) -> str:
+    ctx = launch.ctx
+    mine, its = ctx.detail, ctx.other_kind
+    if (mine | its) & ASYNC:
+        late = "" if same_thread else ", then a barrier of the block,"
+        return f"wait for the copy (cp.async.wait_group){late} before {_before(place)}"
+    same_line = place is not None and there is not None and (place.file, place.line) == (there.file, there.line)
+    if not same_block:
+        alone = "let one block write it, or use an atomic" if mine & its & WRITE else "read it in a kernel launched later"
+        return f"{alone}; within a launch only a release and an acquire (a flag, with fences) order blocks"
+    if mine & its & WRITE and not (mine | its) & STRONG:
+        if same_line:
+            return "let one thread write it, or use an atomic"
+    elif (mine ^ its) & STRONG and mine & its & WRITE:
+        return "make both atomic, or put a barrier of the block between them"
+    warp = ctx.thread // 32 == ctx.other_thread // 32
+    barrier = "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)" if warp else "a barrier of the block (bar.sync)"
+    if same_line:
+        return f"put {barrier} before the next round of {_before(place)}"
+    if place is None or there is None:
+        return f"put {barrier} between the two"
+    return f"put {barrier} between line {there.line} and line {place.line}"
+
+
+def _before(place) -> str:
+    return f"line {place.line}" if place is not None else "this instruction"
+
+
+# ** undefined values
+
+
+def _undefined(launch) -> report.Fault:
+    ctx, sites = launch.ctx, launch.code.sites
+    use, read = sites[ctx.site], sites[min(ctx.other_site, len(sites) - 1)]
+    place, used = launch.program.place_of(read.loc), launch.program.place_of(use.loc)
+    address = ctx.address
+    what = place_of(launch, address, _element_bytes(read))
+    how = _use(use)
+    where = "here" if used == place or used is None else f"at {_at(place, used, use)}"
+    message = f"{_verb(read, 0)} {what}, which nobody wrote; the value {how} {where}"
+    lines = [report._head(place, "UNDEFINED_READ"), *report._source(place, message)]
+    lines.append(f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}")
+    lines.append(f"    read at PTX line {read.line}: {read.text}")
+    lines.append(f"    used at PTX line {use.line}: {use.text}")
+    inside = 0 <= address - ctx.smem < ctx.smem_bytes
+    wrote = "every thread that shares it must have written its part before" if inside else "it holds what was there before"
+    lines.append(f"fix: write it first: {wrote}")
+    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
+    return report.Fault("undefined_read", block, thread, read.text, read.line, place, "\n".join(lines))
+
+
+def _use(instr: Instr) -> str:
+    if instr.guard is not None or instr.opcode in ("bra", "brx"):
+        return "decides what runs"
+    if instr.opcode == "st":
+        return "is stored for others to read"
+    if instr.opcode in ("ld", "ldu"):
+        return "is an address"
+    if instr.opcode in ("cp",):
+        return "is copied"
+    return f"goes into `{instr.opcode}`"

@@ -1,0 +1,250 @@
+"""What is ordered before what: labels of threads, and who has seen the end of which.
+
+PTX ISA, memory consistency model. The code of a thread is cut into stretches, each with a label that no other stretch
+of its block begun later has; a thread begins a new one when it releases, that is when others may learn of what it did.
+
+- A barrier that all running threads of the block wait at begins a new epoch: one number, kept by native code. Threads
+  that have exited count as having come.
+- bar.sync and bar.arrive of some threads, bar.warp.sync and mbarriers order those that came before those that waited.
+  Shuffles, votes, matches and redux order nothing: they move registers.
+- A release (st.release, atom.release, or a fence and then a strong write) is ordered before the acquire that reads what
+  it wrote (ld.acquire, atom.acquire, or a strong read and then a fence). Where one of both is .cta, only in its block.
+
+A clock is {block: the last label seen of each of its threads}. What a thread knows of its own block is a row of a
+matrix that native code reads; what it learnt of other blocks is kept as facts, and whoever has seen the end of the
+stretch in which a thread learnt one knows it too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from .. import context
+
+SIGNATURE = ctypes.CFUNCTYPE(
+    ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
+)
+# What ORDER_ACCESS says of an access, as bits.
+READS, WRITES, ACQUIRES, RELEASES, CTA, MODIFIES = 1, 2, 4, 8, 16, 32
+
+
+def joined(clocks: dict, more: dict) -> dict:
+    """The later of both, block by block. Clocks are never changed in place."""
+    if not clocks or not more:
+        return clocks or more
+    result = dict(clocks)
+    for block, labels in more.items():
+        mine = result.get(block)
+        result[block] = labels if mine is None else np.maximum(mine, labels)
+    return result
+
+
+class Place:
+    """Memory by which threads synchronise: the clocks that readers in a block, and in any block, take over."""
+
+    def __init__(self) -> None:
+        self.near: dict[int, dict] = {}
+        self.far: dict = {}
+        self.version = 0
+
+
+class Slot:
+    """The threads of the block that runs in a slot."""
+
+    def __init__(self, address: int):
+        ctx = self.ctx = context.Context.from_address(address)
+        n = self.threads = ctx.threads
+        self.labels = np.ctypeslib.as_array((ctypes.c_uint32 * n).from_address(ctx.labels))
+        self.known = np.ctypeslib.as_array((ctypes.c_uint32 * (n * n)).from_address(ctx.known)).reshape(n, n)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what belongs to an earlier block."""
+        self.block = self.ctx.block
+        self.facts: list[tuple[int, int, dict]] = []  # (thread, label, clocks of other blocks)
+        self.arrived: dict[int, np.ndarray] = {}
+        self.mbarriers: dict[int, list] = {}  # address -> [labels of who arrived, those when the phase last ended]
+        self.fences: dict[int, tuple[dict, bool]] = {}
+        self.pending: dict[int, tuple[dict, dict]] = {}
+        self.acquired: dict[tuple, int] = {}
+
+    def seen(self, thread: int) -> np.ndarray:
+        """The last label of each thread of the block whose end this thread has seen, its own included."""
+        row = np.maximum(self.known[thread], self.ctx.epoch - 1)
+        row[thread] = max(self.labels[thread], self.ctx.epoch)
+        return row
+
+    def step(self, *threads: int) -> None:
+        """New labels."""
+        self.ctx.now += 1
+        for thread in threads:
+            self.labels[thread] = self.ctx.now
+
+    def visible(self, thread: int):
+        """What this thread knows of other blocks."""
+        row, epoch = self.known[thread], self.ctx.epoch
+        return [clocks for t, label, clocks in self.facts if t == thread or label < epoch or row[t] >= label]
+
+    def clock(self, thread: int) -> dict:
+        """All that a release of this thread makes known."""
+        found: dict = {}
+        for clocks in self.visible(thread):
+            found = joined(found, clocks)
+        return found | {self.block: self.seen(thread)}
+
+    def learn(self, thread: int, clocks: dict) -> None:
+        """The thread has seen all that `clocks` say."""
+        own = clocks.get(self.block)
+        if own is not None:
+            np.maximum(self.known[thread], own, out=self.known[thread])
+        rest = {block: labels for block, labels in clocks.items() if block != self.block}
+        self.step(thread)
+        if rest:
+            before = [each for each in self.facts if each[0] == thread]
+            for _, _, older in before:
+                rest = joined(rest, older)
+            # what others saw of this thread's earlier facts stays
+            self.facts.append((thread, int(self.ctx.now), rest))
+
+
+class Order:
+    """The order of one launch. `event` is what native code calls; it never raises."""
+
+    def __init__(self, failed) -> None:
+        self.slots: dict[int, Slot] = {}
+        self.places: dict[tuple, Place] = {}
+        self.callback = SIGNATURE(self.event)
+        self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
+        self.failed = failed
+        self._rows = {
+            context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
+            context.ORDER_ARRIVE: self._arrive, context.ORDER_WARP: self._warp,
+            context.ORDER_MB_INIT: self._mbarrier_init, context.ORDER_MB_ARRIVE: self._mbarrier_arrive,
+            context.ORDER_MB_WAIT: self._mbarrier_wait, context.ORDER_FENCE: self._fence,
+            context.ORDER_ACCESS: self._access,
+        }  # fmt: skip
+
+    def event(self, address: int, what: int, thread: int, a: int, b: int) -> int:
+        try:
+            slot = self.slots.get(address)
+            if slot is None:
+                slot = self.slots[address] = Slot(address)
+            if slot.block != slot.ctx.block:
+                slot.begin()
+            return self._rows[what](slot, thread, a, b) or 0
+        except BaseException as error:  # noqa: BLE001 - kept for the launching thread
+            self.failed(address, error)
+            return 0
+
+    # ** threads of a block
+
+    def _barrier(self, slot: Slot, number: int, *_: int) -> None:
+        """A barrier that some threads wait at is complete."""
+        masks, base = slot.ctx.at_barrier, number * context.MAX_WARPS
+        waiters = [32 * w + lane for w in range(slot.ctx.warps) for lane in range(32) if masks[base + w] >> lane & 1]
+        self._meet(slot, waiters, slot.arrived.pop(number, None))
+
+    def _arrive(self, slot: Slot, thread: int, number: int, _: int) -> None:
+        seen, before = slot.seen(thread), slot.arrived.get(number)
+        slot.arrived[number] = seen if before is None else np.maximum(before, seen)
+        slot.step(thread)
+
+    def _warp(self, slot: Slot, warp: int, mask: int, _: int) -> None:
+        self._meet(slot, [32 * warp + lane for lane in range(32) if mask >> lane & 1])
+
+    @staticmethod
+    def _meet(slot: Slot, threads: list[int], more: np.ndarray | None = None) -> None:
+        if not threads:
+            return
+        together = slot.known[threads].max(axis=0)
+        together[threads] = np.maximum(slot.labels[threads], slot.ctx.epoch)
+        if more is not None:
+            together = np.maximum(together, more)
+        slot.known[threads] = together
+        slot.step(*threads)
+
+    def _mbarrier_init(self, slot: Slot, thread: int, address: int, _: int) -> None:
+        slot.mbarriers[address] = [None, None]
+
+    def _mbarrier_arrive(self, slot: Slot, thread: int, address: int, ended: int) -> None:
+        row = slot.mbarriers.setdefault(address, [None, None])
+        seen = slot.seen(thread)
+        row[0] = seen if row[0] is None else np.maximum(row[0], seen)
+        if ended:
+            row[1] = row[0]
+        slot.step(thread)
+
+    def _mbarrier_wait(self, slot: Slot, thread: int, address: int, ended: int) -> None:
+        row = slot.mbarriers.get(address) if ended else None
+        if row is not None and row[1] is not None:
+            np.maximum(slot.known[thread], row[1], out=slot.known[thread])
+            slot.step(thread)
+
+    # ** by memory
+
+    def _fence(self, slot: Slot, thread: int, cta: int, _: int) -> None:
+        near, far = slot.pending.pop(thread, ({}, {}))
+        clocks = near if cta else joined(near, far)
+        if clocks:
+            slot.learn(thread, clocks)
+        slot.fences[thread] = slot.clock(thread), bool(cta)
+        slot.step(thread)
+
+    def _access(self, slot: Slot, thread: int, address: int, how: int) -> None:
+        """A strong access, before it is made."""
+        shared = 0 <= address - slot.ctx.smem < slot.ctx.smem_bytes
+        key = (slot.block, address) if shared else (None, address)
+        place = self.places.get(key)
+        if place is None:
+            if not how & WRITES:
+                return
+            place = self.places[key] = Place()
+        if how & READS:
+            self._read(slot, thread, key, place, how)
+        if how & WRITES:
+            self._write(slot, thread, place, how)
+
+    @staticmethod
+    def _read(slot: Slot, thread: int, key: tuple, place: Place, how: int) -> None:
+        if slot.acquired.get((thread, key, how & ACQUIRES)) == place.version:
+            return
+        slot.acquired[thread, key, how & ACQUIRES] = place.version
+        near, far = place.near.get(slot.block, {}), {} if how & CTA else place.far
+        if how & ACQUIRES:
+            clocks = joined(near, far)
+            if clocks:
+                slot.learn(thread, clocks)
+        else:
+            before = slot.pending.get(thread, ({}, {}))
+            slot.pending[thread] = joined(before[0], near), joined(before[1], far)
+
+    @staticmethod
+    def _write(slot: Slot, thread: int, place: Place, how: int) -> None:
+        if how & RELEASES:
+            clocks, cta = slot.clock(thread), bool(how & CTA)
+            slot.step(thread)
+        else:
+            clocks, cta = slot.fences.get(thread, ({}, False))
+            cta = cta or bool(how & CTA)
+        near = {slot.block: clocks} if clocks else {}
+        far = clocks if clocks and not cta else {}
+        if how & MODIFIES:
+            near = place.near | {slot.block: joined(place.near.get(slot.block, {}), clocks)}
+            far = joined(place.far, far)
+        place.near, place.far = near, far
+        place.version += 1
+
+    def _across(self, slot: Slot, thread: int, where: int, what: int) -> int:
+        """The lanes of `what` in another block's warp whose stretch this thread has not seen the end of."""
+        block, first, label, mask = where >> 5, 32 * (where & 31), what >> 32, what & 0xFFFFFFFF
+        if label == 0xFFFFFFFF:
+            return mask
+        for clocks in slot.visible(thread):
+            labels = clocks.get(block)
+            if labels is not None:
+                for lane in range(32):
+                    if mask >> lane & 1 and labels[first + lane] >= label:
+                        mask &= ~(1 << lane)
+        return mask
