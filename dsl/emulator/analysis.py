@@ -120,7 +120,8 @@ def _registers_read(function: Function) -> set[str]:
     found: set[str] = set()
     for item in function.items:
         if isinstance(item, Instr):
-            writes = item.opcode not in ("st", "red", "bra", "brx", "call", "bar", "barrier", "cp", "nanosleep")
+            writes = item.opcode not in ("st", "red", "bra", "brx", "call", "bar", "barrier", "cp", "nanosleep",
+                                            "stmatrix")
             found.update(_names(item.guard))
             for operand in item.operands[1 if writes else 0 :]:
                 found.update(_names(operand))

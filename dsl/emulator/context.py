@@ -25,6 +25,8 @@ KIND_NAMES = {
 # Why an instruction is illegal: `detail` of the fault record.
 NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_INDEX, BAD_RANK = range(1, 8)
 
+PARTIAL_WARP = 32  # a warp's instruction that not all 32 lanes reach; the address is the mask of those that do not
+
 # What an address interval is, as bits: an access names the kinds it may touch.
 GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16
 GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import isa, native
+from . import collective, isa, native
 from .analysis import any_nan_registers, reachable, spin_labels
 from .builder import Builder
 from .emit import control
@@ -124,6 +124,8 @@ class Thread(Body):
         self.emit_function(self.entry)
         self.branch("exit")
         text = self._coroutine(head) if self.coroutine else self._loop(head)
+        if self.helpers:
+            text = "\n".join((text, collective.DECLARATIONS, *(make() for make in self.helpers.values())))
         return text + "\n" + native.declarations() + _METADATA + f"!3 = !{{i64 {max(self.places.param_bytes, 1)}}}\n"
 
     def _entry_values(self, head) -> None:

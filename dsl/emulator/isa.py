@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .emit import barrier, bulk, call, cluster, control, convert, cp_async, integer, mbarrier, memory, warp
+from .emit import barrier, bulk, call, cluster, control, convert, cp_async, integer, matrix, mbarrier, memory, warp
 from .emit import float as floating
 
 
@@ -188,6 +188,20 @@ _row(
     "shared::cluster b64",
     mbarrier.barrier,
 )
+
+# ** matrices of a warp, 9.7.14.5
+_MATRIX = "sync aligned shared shared::cta m8n8 trans b16"
+_row(
+    "mma",
+    "9.7.14.5.14",
+    "sync aligned row col m8n8k4 m8n8k16 m16n8k4 m16n8k8 m16n8k16 m16n8k32 f16 bf16 tf32 f32 f64 s8 u8 s32 e4m3 e5m2 "
+    "satfinite",
+    matrix.mma,
+    meets=True,
+)
+_row("ldmatrix", "9.7.14.5.15", f"{_MATRIX} x1 x2 x4", matrix.ldmatrix, meets=True)
+_row("stmatrix", "9.7.14.5.16", f"{_MATRIX} x1 x2 x4", matrix.stmatrix, meets=True)
+_row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16", matrix.movmatrix, meets=True)
 
 # ** miscellaneous, 9.7.19
 _row("brkpt trap", "9.7.19.1", "", control.trap)

@@ -10,7 +10,7 @@ from .barriers import tell_order
 from .builder import Builder, clear_bits, first_bit, lane_of, set_bits
 
 # The low byte of a meeting's key; the rest tells apart what may not meet (types, modes).
-WARP_SYNC, SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX, VOTE, MATCH_ANY, MATCH_ALL, REDUX, ELECT = range(10)
+WARP_SYNC, SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX, VOTE, MATCH_ANY, MATCH_ALL, REDUX, ELECT, COLLECTIVE = range(11)
 REDUX_ROWS = ("add", "and", "or", "xor", "smin", "smax", "umin", "umax")
 
 SIGNATURES = {"emu_wait_active": "void (ptr, i32, i32)", "emu_resolve_warp": "i32 (ptr, i32)"}
@@ -62,6 +62,7 @@ def _perform() -> str:
         _perform_vote: (VOTE, ELECT),
         _perform_match: (MATCH_ANY, MATCH_ALL),
         _perform_redux: (REDUX,),
+        _perform_collective: (COLLECTIVE,),
     }
     table = " ".join(f"i32 {key}, label %{family.__name__}" for family, keys in families.items() for key in keys)
     f.do(f"switch i32 {mode}, label %out [{table}]")
@@ -136,6 +137,19 @@ def _perform_redux(f: Builder, mode: str) -> None:
     result = f.get(f.op(f"getelementptr i32, ptr {rows}, i32 {row}"))
     with f.for_bits("%group") as lane:
         f.store("out", result, f.add("%base", lane))
+
+
+def _perform_collective(f: Builder, mode: str) -> None:
+    """Call the function that the lanes' exchange areas name (collective.py); it takes whole warps only."""
+    first = f.add("%base", first_bit(f, "%group"))
+    with f.if_(f.cmp("ne", "%group", -1)):
+        site, missing = f.load("wait_site", first), f.cast("zext", f.not_("%group"), "i32", "i64")
+        where = f"i32 {context.ILLEGAL}, i32 {site}, i32 {first}"
+        f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {missing}, i64 0, i64 {context.PARTIAL_WARP})")
+        f.do("ret void")
+        f.start(f.fresh("dead"))
+    area = f.cast("inttoptr", f.load("a", first), "i64", "ptr")
+    f.do(f"call void {f.get(area, 'ptr')}(ptr %ctx, i32 %base)")
 
 
 def _group(f: Builder, waiting: str, base: str, same) -> str:

@@ -154,7 +154,18 @@ def _bad_index(launch, instr):
     return "the branch index is past the end of its list of targets", ""
 
 
+def _partial_warp(launch, instr):
+    missing = launch.ctx.address
+    lanes = _runs([lane for lane in range(32) if missing >> lane & 1])
+    return (
+        f"`{instr.name}` needs all 32 lanes of the warp, and lane{'s' if ',' in lanes or '-' in lanes else ''} {lanes} "
+        "have left, or are not in the block",
+        "launch whole warps, and let no thread return before it",
+    )
+
+
 _ILLEGAL = {
+    context.PARTIAL_WARP: _partial_warp,
     context.NOT_IN_MASK: _not_in_mask,
     context.BAD_BARRIER: _bad_barrier,
     context.BARRIER_COUNTS: _barrier_counts,

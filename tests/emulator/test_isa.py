@@ -18,7 +18,7 @@ def test_every_row_has_a_section_and_an_emitter():
 
 
 REFUSED = [
-    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+    "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
     "mbarrier.arrive_drop.shared.b64", "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes",
     "wgmma.fence.sync.aligned", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "frobnicate.u32",
     "add.banana.s32", "getctarank.shared::cluster.u32", "barrier.cluster.sync", "cvt.rn.satfinite.e4m3x2.f32",
@@ -38,14 +38,14 @@ def test_the_text_of_a_refusal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "k.py").write_text("\n\n    cute.gemm(mma, a, b, c)\n")
     text = (
-        HEAD + '.file 1 "k.py"\n.visible .entry k() { .reg .b32 %r<3>;\n.loc 1 3 5\nmma.sync.aligned %r1, %r2;\nret; }'
+        HEAD + '.file 1 "k.py"\n.visible .entry k() { .reg .b32 %r<3>;\n.loc 1 3 5\ntcgen05.mma %r1, %r2;\nret; }'
     )
     with pytest.raises(emulator.Unsupported) as caught:
         emulator.load(text)
     assert str(caught.value) == "\n".join([
-        "k.py:3:5: UNSUPPORTED_PTX `mma.sync.aligned`: the emulator has no such instruction",
+        "k.py:3:5: UNSUPPORTED_PTX `tcgen05.mma`: the emulator has no such instruction",
         "    cute.gemm(mma, a, b, c)",
         "    ^",
-        "    PTX line 7: mma.sync.aligned %r1, %r2;",
+        "    PTX line 7: tcgen05.mma %r1, %r2;",
         "fix: run this program with --device cuda, or use an instruction the emulator has",
     ])  # fmt: skip

@@ -76,6 +76,14 @@ class Body(Builder):
         self.uses: set[str] = set()
         self.directed = False
         self.prologue: list[str] = []
+        self.helpers: dict = {}  # name -> maker of the IR text of a function that a warp's instructions call
+        self.area: str | None = None
+
+    def exchange_area(self, nbytes: int) -> str:
+        """This thread's memory in which lanes of a warp give and get what a collective instruction computes."""
+        if self.area is None:
+            self.area = self.alloca(f"[{nbytes} x i8]", 16)
+        return self.area
 
     # ** refusing
 

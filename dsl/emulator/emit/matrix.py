@@ -1,0 +1,128 @@
+"""mma, ldmatrix, stmatrix, movmatrix: all 32 lanes of a warp meet, and one computes for all. PTX ISA 9.7.14.5."""
+
+from __future__ import annotations
+
+import re
+
+from .. import collective, meetings
+from ..fragments import BITS, SHAPES, Mma
+from ..syntax import Addr, Vec
+from . import warp
+from .memory import host_address, space_of
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
+
+
+def mma(body, instr):
+    """mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c."""
+    found = next(filter(None, map(_SHAPE.match, instr.mods)))
+    types = [m for m in instr.mods if m in BITS]
+    if len(types) != 4 or "row" not in instr.mods or "col" not in instr.mods or not {"sync", "aligned"} <= {*instr.mods}:
+        raise body.refuse(instr, "it is not of the form mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype")
+    d, a, b, c = types
+    shape = tuple(int(each) for each in found.groups())
+    if d != c or (a, b, c) not in SHAPES.get(shape, ()):
+        raise body.refuse(instr, "the emulator has no such form of it")
+    saturates = "satfinite" in instr.mods
+    if saturates and c != "s32":
+        raise body.refuse(instr, ".satfinite is for s32 accumulators")
+    form = Mma(*shape, a, b, c, saturates)
+    words, operands = [], instr.operands
+    for operand, count, kind in zip(operands[1:4], form.registers, (a, b, c)):
+        items = _items(operand)
+        if len(items) != count:
+            raise body.refuse(instr, f"it has {len(items)} registers where this shape has {count}")
+        words += [(body.read(item, 64 if kind == "f64" else 32), 64 if kind == "f64" else 32) for item in items]
+    area = _meet(body, instr, form.name, lambda: collective.mma(form), words)
+    results = _items(operands[0])
+    if len(results) != form.registers[2]:
+        raise body.refuse(instr, f"it has {len(results)} results where this shape has {form.registers[2]}")
+    _take(body, area, results, 0, 64 if c == "f64" else 32)
+
+
+def ldmatrix(body, instr):
+    """ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]: lane 8 i + r names row r of matrix i."""
+    count, transpose = _form(body, instr)
+    row = _row(body, instr, instr.operands[1], count)
+    name = collective.matrix_name("ldmatrix", count, transpose)
+    area = _meet(body, instr, name, lambda: collective.ldmatrix(count, transpose), [(row, 64)])
+    results = _items(instr.operands[0])
+    if len(results) != count:
+        raise body.refuse(instr, f"it has {len(results)} registers for {count} matrices")
+    _take(body, area, results, 2, 32)
+
+
+def stmatrix(body, instr):
+    """stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r."""
+    count, transpose = _form(body, instr)
+    row = _row(body, instr, instr.operands[0], count)
+    values = _items(instr.operands[1])
+    if len(values) != count:
+        raise body.refuse(instr, f"it has {len(values)} registers for {count} matrices")
+    name = collective.matrix_name("stmatrix", count, transpose)
+    words = [(row, 64), *((body.read(value, 32), 32) for value in values)]
+    _meet(body, instr, name, lambda: collective.stmatrix(count, transpose), words)
+
+
+def movmatrix(body, instr):
+    """movmatrix.sync.aligned.m8n8.trans.b16 d, a."""
+    word = (body.read(instr.operands[1], 32), 32)
+    area = _meet(body, instr, "movmatrix_trans", collective.movmatrix, [word])
+    _take(body, area, [instr.operands[0]], 1, 32)
+
+
+def _form(body, instr) -> tuple[int, bool]:
+    counts = [int(m[1]) for m in instr.mods if m in ("x1", "x2", "x4")]
+    if not {"sync", "aligned", "m8n8", "b16"} <= {*instr.mods} or len(counts) != 1:
+        raise body.refuse(instr, "the emulator has m8n8 matrices of b16, .x1, .x2 and .x4")
+    return counts[0], "trans" in instr.mods
+
+
+def _items(operand) -> tuple:
+    return operand.items if isinstance(operand, Vec) else (operand,)
+
+
+def _row(body, instr, operand, count: int) -> str:
+    """The host address of the row this lane names, as i64; lanes past the last matrix name none."""
+    if not isinstance(operand, Addr):
+        raise body.refuse(instr, "its address is not in brackets")
+    space = space_of(instr)
+    if space not in ("shared", "generic"):
+        raise body.refuse(instr, "matrices lie in shared memory")
+    if count == 4:
+        return body.cast("ptrtoint", host_address(body, instr, operand, space, 16), "ptr", "i64")
+    slot = body.alloca("i64")
+    body.put(slot, 0, "i64")
+    lane = body.and_(body.threads["linear"], 31)
+    names, after = body.fresh("names"), body.fresh("named")
+    body.do(f"br i1 {body.cmp('ult', lane, 8 * count)}, label %{names}, label %{after}")
+    known, checked = dict(body.values), set(body.checked)
+    body.start(names, keep=True)
+    pointer = host_address(body, instr, operand, space, 16)
+    body.put(slot, body.cast("ptrtoint", pointer, "ptr", "i64"), "i64")
+    body.branch(after)
+    body.start(after)
+    body.values.update(known)
+    body.checked = checked
+    return body.get(slot, "i64")
+
+
+def _meet(body, instr, name: str, make, words: list[tuple[str, int]]) -> str:
+    """Give `words` (value, bits) and wait for the whole warp; afterwards the exchange area has the results."""
+    body.helpers.setdefault(name, make)
+    area = body.exchange_area(4 * collective.WORDS)
+    body.put(area, f"@{name}", "ptr")
+    at = collective.FIRST
+    for value, bits in words:
+        place = body.op(f"getelementptr i32, ptr {area}, i32 {at}")
+        body.do(f"store i{bits} {value}, ptr {place}, align 4")
+        at += bits // 32
+    key = meetings.COLLECTIVE | body.site(instr) << 8
+    warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
+    return area
+
+
+def _take(body, area: str, results: list, first: int, bits: int) -> None:
+    for i, result in enumerate(results):
+        place = body.op(f"getelementptr i32, ptr {area}, i32 {collective.FIRST + first + i * bits // 32}")
+        body.write(result, body.op(f"load i{bits}, ptr {place}, align 4"), bits)

@@ -1,0 +1,68 @@
+"""Which element of a matrix a register of a lane holds. PTX ISA 9.7.14.5, Matrix Fragments for mma.
+
+Lane 4 g + t is thread t of group g. A register of 32 bits holds `pack` elements that are neighbours along K: 4 of 8 bits,
+2 of 16, 1 of tf32; one of f64 has a 64-bit register. One rule gives every figure of the ISA for the shapes here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# shape -> the operand types (A, B, accumulator) that mma.sync has of it, as the ISA's tables do
+_HALF = [("f16", "f16", "f16"), ("f16", "f16", "f32"), ("bf16", "bf16", "f32")]
+_EIGHTS = [(a, b, "s32") for a in ("s8", "u8") for b in ("s8", "u8")]
+_FP8 = [(a, b, c) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2") for c in ("f32", "f16")]
+SHAPES = {
+    (16, 8, 4): [("tf32", "tf32", "f32"), ("f64", "f64", "f64")],
+    (16, 8, 8): [*_HALF, ("tf32", "tf32", "f32"), ("f64", "f64", "f64")],
+    (16, 8, 16): [*_HALF, *_EIGHTS, *_FP8, ("f64", "f64", "f64")],
+    (16, 8, 32): [*_EIGHTS, *_FP8],
+    (8, 8, 4): [("f64", "f64", "f64")],
+    (8, 8, 16): _EIGHTS,
+}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8}
+
+
+@dataclass(frozen=True)
+class Mma:
+    """One form of mma.sync: D (M, N) = A (M, K) * B (K, N) + C; `saturates`: .satfinite of s32."""
+
+    m: int
+    n: int
+    k: int
+    a: str
+    b: str
+    c: str
+    saturates: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"mma_m{self.m}n{self.n}k{self.k}_{self.a}_{self.b}_{self.c}" + "_sat" * self.saturates
+
+    @property
+    def pack(self) -> int:
+        """Elements of A or B in a register."""
+        return max(32 // BITS[self.a], 1)
+
+    @property
+    def registers(self) -> tuple[int, int, int]:
+        """How many registers of A, B and C (or D) a lane has."""
+        accumulators = self.m * self.n // 32
+        return (self.m * self.k // 32 // self.pack, self.k * self.n // 32 // self.pack,
+                accumulators // 2 if self.c == "f16" else accumulators)
+
+
+def a_element(form: Mma, lane: int, register: int) -> tuple[int, int]:
+    """(row, column) of the first element that a register of A holds; the others follow along the row."""
+    halves = form.m // 8
+    return lane // 4 + 8 * (register % halves), (lane % 4 + 4 * (register // halves)) * form.pack
+
+
+def b_element(form: Mma, lane: int, register: int) -> tuple[int, int]:
+    """(row, column) of the first element that a register of B holds; the others follow down the column."""
+    return (lane % 4 + 4 * register) * form.pack, lane // 4
+
+
+def c_element(lane: int, index: int) -> tuple[int, int]:
+    """(row, column) of accumulator element `index` (two f16 share a register)."""
+    return lane // 4 + 8 * (index // 2), 2 * (lane % 4) + index % 2
