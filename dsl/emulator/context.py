@@ -34,14 +34,14 @@ GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 # What a slot is doing: nothing, a block, a block that only polls memory for now, a block that will not go on.
 IDLE, RUNNING, WAITING, DEAD = range(4)
 NO_FAULT = 2**64 - 1
-ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
-
 # What orders threads besides barriers of whole blocks, as bits; what order.py is told or asked.
 THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
 (
     ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
     ORDER_ACCESS,
 ) = range(9)  # fmt: skip
+ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
+
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 
@@ -115,8 +115,6 @@ class Context(ctypes.Structure):
         ("frame_bytes", _u64),
         # cp.async queues, one a thread: see emit/cp_async.py
         ("queues", _u64),
-        # the scheduler: one bit a lane
-        ("live", _u32 * MAX_WARPS),
         # the checkers; all 0 where nothing is checked. See check/race.py, undefined.py, shadow.py and order.py
         ("race_shift", _u32),  # log2 of the bytes that a cell is for
         ("order_kinds", _u32),
@@ -145,6 +143,8 @@ class Context(ctypes.Structure):
         ("undefined_thread", _u32),
         ("undefined_mark", _u64),  # 0: nowhere
         ("undefined_block", _u64),
+        # the scheduler: one bit a lane
+        ("live", _u32 * MAX_WARPS),
         ("exited", _u32 * MAX_WARPS),
         ("ready", _u32 * MAX_WARPS),
         ("in_warp", _u32 * MAX_WARPS),

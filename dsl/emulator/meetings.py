@@ -199,6 +199,8 @@ def _resolve_warp() -> str:
         f.put(rest, f.and_(left, f.not_(group)))
         needed = f.and_(mask, running)
         with f.if_(f.cmp("eq", f.and_(group, needed), needed)):
+            with f.if_(f.cmp("eq", key, WARP_SYNC)):
+                tell_order(f, context.ORDER_WARP, "%warp", group)
             f.do(f"call void @perform(ptr %ctx, i32 {base}, i32 {group}, i32 {key})")
             clear_bits(f, "in_warp", "%warp", group)
             set_bits(f, "ready", "%warp", group)
@@ -207,5 +209,3 @@ def _resolve_warp() -> str:
     f.return_if(f.cmp("ne", result, 0), "i32 1")
     f.do(f"ret i32 {f.op('call i32 @resolve_active(ptr %ctx, i32 %warp)')}")
     return f.function("define i32 @emu_resolve_warp(ptr %ctx, i32 %warp)")
-            with f.if_(f.cmp("eq", key, WARP_SYNC)):
-                tell_order(f, context.ORDER_WARP, "%warp", group)

@@ -222,14 +222,6 @@ class Body(Builder):
         """A pointer for an access that has been checked for all threads at once; None where each must check."""
         return None
 
-    # ** predefined registers: PTX ISA chapter 10
-
-    def special(self, operand: Special) -> tuple[str, int]:
-        """The value and width of a predefined register."""
-        from .special import read_special
-
-        return read_special(self, operand.name)
-
     # ** what checkers want to know: see checked.py. Nothing, unless a kernel is checked.
 
     def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
@@ -243,6 +235,14 @@ class Body(Builder):
 
     def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
         """The thread meets others in a way that orders memory: `what` is one of context.ORDER_..., a and b are i64."""
+
+    # ** predefined registers: PTX ISA chapter 10
+
+    def special(self, operand: Special) -> tuple[str, int]:
+        """The value and width of a predefined register."""
+        from .special import read_special
+
+        return read_special(self, operand.name)
 
     # ** inlining
 
