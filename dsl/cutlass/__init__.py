@@ -10,7 +10,7 @@ from dsl.core.pointer import AddressSpace, Pointer
 from dsl.core.value import select as select_
 from dsl.cutlass.grammar import Constexpr, const_expr, dynamic_expr, range, range_constexpr, range_dynamic
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.cutlass import cuda, cute, memory, torch, utils
+from dsl.cutlass import cuda, cute, memory, pipeline, tensor_utils, testing, torch, utils
 from dsl.launch.protocol import extract_mlir_values, new_from_mlir_values, register_jit_arg_adapter
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.tensor import Tensor

@@ -48,3 +48,14 @@ def benchmark(callable: Callable, *, warmup_iterations: int = 10, iterations: in
         return time.perf_counter() - start
     run(warmup_iterations)
     return run(iterations) / iterations * 1e6
+
+
+_L2_BYTES = 50 << 20                    # of an H100, the largest until then
+
+
+def get_workspace_count(one_workspace_bytes: int, warmup_iterations: int, iterations: int) -> int:
+    """How many sets of arguments pass the L2 cache, so that each call finds it cold; no more than there are calls."""
+    if one_workspace_bytes < 1:
+        raise DSLUserCodeError(f"a workspace takes bytes, and this is {one_workspace_bytes}",
+                               fix="the sum of numel() * element_size() of its tensors")
+    return max(1, min(-(-_L2_BYTES // one_workspace_bytes) + 1, warmup_iterations + iterations))

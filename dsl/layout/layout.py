@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
@@ -18,6 +19,7 @@ from dsl.layout.int_tuple import (
     add,
     basis_like,
     basis_value,
+    divisor_of,
     equal,
     find,
     flatten_to_tuple,
@@ -78,6 +80,20 @@ class Layout:
         return f"{text(self.shape)}:{text(self.stride)}"
 
     __repr__ = __str__
+
+    @property
+    def max_alignment(self) -> int:
+        """The most elements that lie one behind another wherever a multiple of as many starts; dynamic strides are
+        taken for multiples of it."""
+        modes = [(s, d) for s, d in zip(flatten_to_tuple(self.shape), flatten_to_tuple(self.stride), strict=True)
+                 if not is_constant(s, 1) and not is_constant(d, 0) and isinstance(d, int)]
+        run, others = 1, []
+        for extent, stride in sorted(modes, key=lambda mode: mode[1]):
+            if stride == run and stride > 0:
+                run *= extent if isinstance(extent, int) else divisor_of(extent)
+            else:
+                others.append(stride)
+        return math.gcd(run, *others)
 
     def get_hier_coord(self, index: Any) -> Coord:
         """The hierarchical coordinate that has this index in the layout: (index // stride) % extent in each mode."""
