@@ -2,17 +2,19 @@
 
 Integers extend with the sign where both types are signed, else with zeros, and wrap when narrowed. Float to integer
 truncates and saturates, NaN gives 0. Float8E5M2 and Float8E4M3FN are bits of an i8: a kernel converts them with cvt
-(satfinite), a host function with the same result in integer arithmetic.  PTX ISA: cvt.
+(satfinite), a host function with the same result in integer arithmetic. Floats of 4 and 6 bits are converted as vectors,
+two numbers an instruction, which GPUs have from sm_100a on.  PTX ISA: cvt.
 """
 
 from __future__ import annotations
 
 from dsl.core import arith, mlir, rules
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.formats import FORMATS
 from dsl.core.mlir import Value
 
 _CVT = {"Float8E5M2": "e5m2x2", "Float8E4M3FN": "e4m3x2"}
+_NARROW = {"Float4E2M1FN": "e2m1x2", "Float6E2M3FN": "e2m3x2", "Float6E3M2FN": "e3m2x2"}
 
 
 def is_bits(dtype) -> bool:
@@ -25,6 +27,9 @@ def convert(value: Value, source, target) -> Value:
     for dtype in (source, target):
         if is_bits(dtype) and dtype.__name__ not in _CVT:
             side = "source" if dtype is source else "destination"
+            if dtype.__name__ in _NARROW:
+                raise DSLUserCodeTypeError(f"Unsupported {side} float type: one {dtype} is not converted, vectors of them are",
+                                           fix="convert a whole `t.load()`, in a kernel for sm_100a")
             raise DSLUserCodeTypeError(f"Unsupported {side} float type: {dtype} is a storage type without conversions",
                                        fix="use Float8E4M3FN or Float8E5M2")
     if is_bits(source):
@@ -33,9 +38,61 @@ def convert(value: Value, source, target) -> Value:
         return _to_float8(value, source, target)
     if target.__name__ == "Boolean":
         return arith.compare("ne", value, mlir.constant(0, value.type), source.signed)
+    if target.__name__ == "Int4" and source.is_float:        # by way of 16 bits, which saturate; these wrap
+        value = arith.convert(value, mlir.i16, True, True)
     signed = source.signed and source.__name__ != "Boolean"
     both = target.signed or not target.is_integer or rules.current().extends_by_source
     return arith.convert(value, target.carrier, signed and both, target.signed)
+
+
+def convert_pairs(values: list[Value], source, target) -> list[Value] | None:
+    """A vector's elements converted from or to floats of 4 or 6 bits, two an instruction; None where neither type is one.
+
+    Raises DSLUserCodeError in host functions; a kernel is refused where it is compiled for less than sm_100a.
+    """
+    from dsl.core import trace
+    narrow = next((dtype for dtype in (source, target) if dtype.__name__ in _NARROW), None)
+    if narrow is None:
+        return None
+    if not (source.is_float and target.is_float):
+        raise DSLUserCodeTypeError(f"Unsupported conversion of {source} to {target}: no instruction does it",
+                                   fix="go by Float32: `x.to(cutlass.Float32)`")
+    if not trace.in_kernel():
+        raise DSLUserCodeTypeError(f"a host function does not convert from or to {narrow}",
+                                   fix="convert in a kernel for sm_100a")
+    if (source.__name__, target.__name__) == ("Float16", "Float4E2M1FN"):
+        warn_not_portable("a Float16 becomes a Float4E2M1FN", fix="go by Float32")
+    trace.kernel().need("sm_100a", f"converts from or to {narrow}")
+    if len(values) % 2:
+        return convert_pairs([*values, values[-1]], source, target)[:-1]
+    if source is narrow:
+        halves = [half for k in range(0, len(values), 2) for half in _from_pair(values[k], values[k + 1], narrow)]
+        return halves if target.carrier == mlir.f16 else [arith.convert(half, target.carrier, True, target.signed)
+                                                          for half in halves]
+    wide = values if not is_bits(source) else [_from_float8(value, source, None) for value in values]
+    numbers = [arith.convert(value, mlir.f32, source.signed and source.__name__ != "Boolean", True) for value in wide]
+    return [code for k in range(0, len(numbers), 2) for code in _to_pair(numbers[k], numbers[k + 1], narrow)]
+
+
+def _from_pair(low: Value, high: Value, narrow) -> list[Value]:
+    step = 4 if narrow.width == 4 else 8
+    moved = arith.shift("shl", mlir.result("arith.extui", mlir.i16, high), mlir.constant(step, mlir.i16), False, step)
+    both = arith.binary("or", mlir.result("arith.extui", mlir.i16, low), moved, False)
+    pair = mlir.intrinsic(f"llvm.nvvm.{_NARROW[narrow.__name__]}.to.f16x2.rn", mlir.vector(mlir.f16, 2), both)
+    return [_element(pair, 0), _element(pair, 1)]
+
+
+def _to_pair(low: Value, high: Value, narrow) -> list[Value]:
+    step = 4 if narrow.width == 4 else 8
+    both = mlir.intrinsic(f"llvm.nvvm.ff.to.{_NARROW[narrow.__name__]}.rn.satfinite", mlir.i16, high, low)
+    mask = mlir.constant((1 << narrow.width) - 1, mlir.i16)
+    parts = both, arith.shift("shr", both, mlir.constant(step, mlir.i16), False, step)
+    return [mlir.result("arith.trunci", mlir.i8, arith.binary("and", part, mask, False)) for part in parts]
+
+
+def _element(vector: Value, index: int) -> Value:
+    return mlir.op("vector.extract", [mlir.f16], [vector],
+                   {"static_position": mlir.ir.DenseI64ArrayAttr.get([index], mlir.context)}).results[0]
 
 
 def _to_float8(value: Value, source, target) -> Value:
@@ -56,10 +113,11 @@ def _from_float8(value: Value, source, target) -> Value:
     if trace.in_kernel():
         packed = mlir.intrinsic(f"llvm.nvvm.{_CVT[source.__name__]}.to.f16x2.rn", mlir.vector(mlir.f16, 2),
                                 mlir.result("arith.extui", mlir.i16, value))
-        half = mlir.op("vector.extract", [mlir.f16], [packed],
-                       {"static_position": mlir.ir.DenseI64ArrayAttr.get([0], mlir.context)}).results[0]
+        half = _element(packed, 0)
     else:
         half = _decode(value, FORMATS[source.__name__])
+    if target is None:
+        return half
     if is_bits(target):
         return half if source is target else _to_float8(half, source, target)
     if target.__name__ == "Boolean":
@@ -93,6 +151,17 @@ def _encode(number: Value, form) -> Value:
     sign = binary("and", mlir.result("arith.shrui", mlir.i32, bits, integer(24)), 0x80)
     sign = arith.select(arith.compare("gt", size, integer(0x7F800000), False), integer(0), sign)
     return mlir.result("arith.trunci", mlir.i8, binary("or", code, sign))
+
+
+def decode(code: Value, form) -> Value:
+    """An i32 that holds the bits of a format of finite numbers (4 and 6 bits), as f32."""
+    size = arith.binary("and", code, mlir.constant((1 << form.sign_bit) - 1, mlir.i32), False)
+    moved = mlir.result("arith.shli", mlir.i32, size, mlir.constant(23 - form.fraction_bits, mlir.i32))
+    scaled = arith.binary("mul", mlir.result("arith.bitcast", mlir.f32, moved),
+                          mlir.constant(2.0 ** (127 - form.bias), mlir.f32), True)
+    negative = arith.compare("ne", arith.binary("and", code, mlir.constant(1 << form.sign_bit, mlir.i32), False),
+                             mlir.constant(0, mlir.i32), False)
+    return arith.select(negative, arith.negate(scaled), scaled)
 
 
 def _decode(code: Value, form) -> Value:

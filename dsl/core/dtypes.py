@@ -11,7 +11,7 @@ import math
 
 from dsl.core import conversion, mlir, rules
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
-from dsl.core.formats import FORMATS, round_to
+from dsl.core.formats import FORMATS, Format, round_to
 
 
 _INSTEAD = {"a bool": "decide in an `if` statement of a @cute.jit or @cute.kernel function",
@@ -43,6 +43,11 @@ class NumericMeta(type):
         return -(-cls.width * n_elements // 8)
 
     @property
+    def is_packed(cls) -> bool:
+        """Whether elements lie in memory bit behind bit, not each in an integer of its own: 4, 6 and 24 bits."""
+        return cls.storage_width not in (8, 16, 32, 64, 128)
+
+    @property
     def zero(cls) -> int | float:
         return 0.0 if cls.is_float else 0
 
@@ -71,14 +76,18 @@ class NumericMeta(type):
     @property
     def exponent_width(cls) -> int:
         """Exponent bits of a narrow float type."""
-        cls._only("exponent_width", cls.is_float and cls.width <= 8)
-        return FORMATS[cls.__name__].exponent_bits
+        return cls._narrow("exponent_width").exponent_bits
 
     @property
     def mantissa_width(cls) -> int:
         """Fraction bits of a narrow float type."""
-        cls._only("mantissa_width", cls.is_float and cls.width <= 8)
-        return FORMATS[cls.__name__].fraction_bits
+        return cls._narrow("mantissa_width").fraction_bits
+
+    def _narrow(cls, name: str) -> Format:
+        """The format of one number of a narrow float type, or of a group of them (Float4E2M1FNx2)."""
+        found = FORMATS.get(cls.__name__.partition("x")[0])
+        cls._only(name, found is not None and found.sign_bit < 9)
+        return found
 
     def _only(cls, name: str, has: bool) -> None:
         if not has:
@@ -111,7 +120,7 @@ class Numeric(metaclass=NumericMeta):
 
     __slots__ = ("value", "owner", "known_divisor")
     width = 8                     # bits of the value
-    storage_width: int            # bits one element takes in memory
+    storage_width: int            # bits one element takes in memory: below 8, parts of a byte, the first in the low bits
     signed = True
     is_integer = is_float = False
     format: str | None            # struct format of a host argument slot; None where the type cannot be an argument
@@ -140,8 +149,8 @@ class Numeric(metaclass=NumericMeta):
 
     @classmethod
     def storage_type(cls) -> mlir.Type:
-        """The MLIR type of one element in memory (a Boolean is a byte)."""
-        return mlir.i8 if cls is Boolean else cls.mlir_type()
+        """The MLIR type of one element in memory (a Boolean is a byte); of elements that are no whole bytes, a byte."""
+        return mlir.i8 if cls is Boolean or cls.is_packed else cls.mlir_type()
 
     @classmethod
     def wrap(cls, value):
@@ -266,6 +275,8 @@ class Integer(Numeric):
                                 fix=f"convert a dynamic value: `x.to(cutlass.{cls})`")
         low, high = cls._exact_range
         if isinstance(value, float):
+            if not math.isfinite(value):
+                raise (OverflowError if math.isinf(value) else ValueError)(f"{value} is no integer, and {cls} holds integers")
             value = int(value)
             return cls.wrapped(value) if -(1 << 63) <= value < 1 << 63 else min(max(value, low), high)
         if low <= value <= high:
@@ -316,7 +327,7 @@ def _integer(width: int, signed: bool = True) -> type[Integer]:
     known = width in _FORMATS
     bounds = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
     return NumericMeta(f"{'Int' if signed else 'Uint'}{width}", (Integer,), {
-        "__slots__": (), "__module__": __name__, "width": width, "storage_width": max(width, 8), "signed": signed,
+        "__slots__": (), "__module__": __name__, "width": width, "storage_width": width, "signed": signed,
         "carrier": _CARRIERS[width], "format": _FORMATS[width][not signed] if known else None,
         "numpy_name": f"{'' if signed else 'u'}int{width}" if known else None,
         "_exact_range": bounds if known else None})
@@ -325,7 +336,7 @@ def _integer(width: int, signed: bool = True) -> type[Integer]:
 def _float(name: str, width: int, carrier: mlir.Type, format: str | None = None,
            numpy_name: str | None = None) -> type[Float]:
     return NumericMeta(name, (Float,), {
-        "__slots__": (), "__module__": __name__, "width": width, "storage_width": max(width, 8), "carrier": carrier,
+        "__slots__": (), "__module__": __name__, "width": width, "storage_width": width, "carrier": carrier,
         "format": format, "numpy_name": numpy_name})
 
 
@@ -340,6 +351,8 @@ Float8E5M2, Float8E4M3, Float8E4M3FN, Float8E4M3B11FNUZ, Float8E8M0FNU = (
     _float(f"Float8{name}", 8, mlir.i8, "B") for name in ("E5M2", "E4M3", "E4M3FN", "E4M3B11FNUZ", "E8M0FNU"))
 Float6E3M2FN, Float6E2M3FN, Float4E2M1FN = (
     _float(name, int(name[5]), mlir.i8) for name in ("Float6E3M2FN", "Float6E2M3FN", "Float4E2M1FN"))
+Float4E2M1FNx2, FloatNV8E5M3FNU = _float("Float4E2M1FNx2", 8, mlir.i8), _float("FloatNV8E5M3FNU", 8, mlir.i8)
+Float6E3M2FNx4, Float6E2M3FNx4 = _float("Float6E3M2FNx4", 24, mlir.i32), _float("Float6E2M3FNx4", 24, mlir.i32)
 
 
 class Boolean(Integer):

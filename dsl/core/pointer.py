@@ -6,11 +6,13 @@ import enum
 import math
 
 from dsl.core import arith, mlir
-from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 
 
 _FAR = 1 << 30      # elements
+_NAMES = {"Int4": "i4", "FloatNV8E5M3FNU": "fnv8E5M3FNU", "Float4E2M1FNx2": "i8", "Float6E2M3FNx4": "f6E2M3FN",
+          "Float6E3M2FNx4": "f6E3M2FN"}
 
 
 class AddressSpace(enum.IntEnum):
@@ -34,17 +36,18 @@ class Pointer:
     """A pointer to elements of `dtype`; arithmetic counts elements.
 
     `alignment_bytes` is what is known of the address, never more; `+` keeps of it what the offset allows.
-    `on_host`: to memory of the host that came as an argument.
+    `on_host`: to memory of the host that came as an argument. `bit`: for elements that are no whole bytes, where in the
+    byte at the address the element starts, None where that is not known.
     """
 
-    __slots__ = ("dtype", "_address", "_owner", "space", "alignment_bytes", "on_host")
+    __slots__ = ("dtype", "_address", "_owner", "space", "alignment_bytes", "on_host", "bit")
 
     def __init__(self, dtype: type[Numeric], address: mlir.Value, space: AddressSpace, alignment_bytes: int = 0,
-                 on_host: bool = False):
+                 on_host: bool = False, bit: int | None = 0):
         self.dtype, self._address, self.space = dtype, address, AddressSpace(space)
         self._owner = mlir.current_function()
-        self.alignment_bytes = alignment_bytes or element_bytes(dtype)
-        self.on_host = on_host
+        self.alignment_bytes = alignment_bytes or natural_alignment(dtype)
+        self.on_host, self.bit = on_host, bit
 
     @property
     def address(self) -> mlir.Value:
@@ -83,13 +86,19 @@ class Pointer:
         return "generic" if self.on_host else self.space.name
 
     def with_ir(self, address: mlir.Value) -> Pointer:
-        return Pointer(self.dtype, address, self.space, self.alignment_bytes, self.on_host)
+        return Pointer(self.dtype, address, self.space, self.alignment_bytes, self.on_host, self.bit)
 
     def type_key(self) -> object:
-        return (Pointer, self.dtype, self.space)
+        return (Pointer, self.dtype, self.space, self.bit)
+
+    @property
+    def type_text(self) -> str:
+        """What it is, in an error."""
+        return "Pointer" if self.bit == 0 else f"Pointer into the middle of a byte of {self.dtype}"
 
     def __repr__(self) -> str:
-        known = f", align<{self.alignment_bytes}>" if self.alignment_bytes != element_bytes(self.dtype) else ""
+        shown = self.bit == 0 if self.dtype.is_packed else self.alignment_bytes != natural_alignment(self.dtype)
+        known = f", align<{self.alignment_bytes}>" if shown else ""
         return f"ptr<{element_name(self.dtype)}, {self.space_name}{known}>"
 
     def __add__(self, offset) -> Pointer:
@@ -107,10 +116,12 @@ class Pointer:
         number = numeric(offset)
         if number is None or not type(number).is_integer:
             return NotImplemented
+        if self.dtype.is_packed:
+            return self.moved_bits(number, sign)
         size_bytes = element_bytes(self.dtype)
         if is_dynamic(number):
             known = math.gcd(self.alignment_bytes, size_bytes)
-            index = Int64(number) if self.space in (AddressSpace.generic, AddressSpace.gmem) else Int32(number)
+            index = Int64(number) if self._is_wide else Int32(number)
             index = -index if sign < 0 else index
             moved = mlir.gep(self.address, self.dtype.storage_type(), index.ir())
         else:
@@ -118,6 +129,35 @@ class Pointer:
             known = math.gcd(self.alignment_bytes, abs(count) * size_bytes) if count else self.alignment_bytes
             moved = self._constant_offset(count)
         return Pointer(self.dtype, moved, self.space, known, self.on_host)
+
+    def moved_bits(self, count: Numeric | int, sign: int = 1, divisor: int = 0) -> Pointer:
+        """`count` packed elements on, a multiple of `divisor`. Raises where bits of an unknown place would be counted."""
+        count = numeric(count)
+        width = self.dtype.storage_width
+        step_bits = width * (count.value if not is_dynamic(count) else divisor or count.divisibility)
+        whole = step_bits % 8 == 0
+        if not whole and self.bit is None:
+            raise DSLUserCodeValueError(
+                f"moves a pointer to {self.dtype} by parts of a byte from a place that may be inside one",
+                fix="add the offsets first, and then the sum to the pointer")
+        if not is_dynamic(count):
+            far, bit = divmod((self.bit or 0) + sign * step_bits, 8)
+            bit = None if self.bit is None else bit
+            moved, known = self._byte_offset(far), math.gcd(self.alignment_bytes, far) if far else self.alignment_bytes
+        else:
+            bits = Int64(count) * (sign * width)
+            far = bits >> 3 if whole else (bits + self.bit) >> 3
+            moved = mlir.gep(self.address, mlir.i8, (far if self._is_wide else Int32(far)).ir())
+            bit, known = (self.bit, math.gcd(self.alignment_bytes, step_bits // 8)) if whole else (None, 1)
+        return Pointer(self.dtype, moved, self.space, known, self.on_host, bit)
+
+    def _byte_offset(self, count: int) -> mlir.Value:
+        return Pointer(Int8, self.address, self.space)._constant_offset(count)
+
+    @property
+    def _is_wide(self) -> bool:
+        """Whether addresses of this space have 64 bits."""
+        return self.space in (AddressSpace.generic, AddressSpace.gmem)
 
     def _constant_offset(self, count: int) -> mlir.Value:
         """The address `count` elements on. MLIR keeps constant indices in 32 bits, so far ones are split in two."""
@@ -151,8 +191,7 @@ class Pointer:
 
     def toint(self) -> Int64:
         """The address in bytes: Int64, or Int32 for a pointer into shared or register memory."""
-        wide = self.space in (AddressSpace.generic, AddressSpace.gmem)
-        dtype = Int64 if wide else Int32
+        dtype = Int64 if self._is_wide else Int32
         return dtype(mlir.result("llvm.ptrtoint", dtype.mlir_type(), self.address))
 
     def align(self, alignment_bytes: int) -> Pointer:
@@ -167,21 +206,37 @@ class Pointer:
 
     def recast(self, dtype: type[Numeric]) -> Pointer:
         """The same address, pointing at elements of `dtype`."""
-        return Pointer(dtype, self.address, self.space, self.alignment_bytes)
+        if self.bit != 0 and dtype.storage_width != self.dtype.storage_width:
+            raise DSLUserCodeValueError(f"a pointer to {self.dtype} that may be inside a byte has no address as {dtype}",
+                                        fix=f"recast first, and move the pointer to {dtype}")
+        return Pointer(dtype, self.address, self.space, self.alignment_bytes, bit=self.bit)
 
 
 def element_bytes(dtype: type[Numeric]) -> int:
-    """Bytes of one element in memory. Raises DSLUserCodeTypeError for a type narrower than a byte."""
-    if dtype.width < 8 and dtype is not Boolean:
-        raise DSLUserCodeTypeError(f"Sub-byte scalar dereference not supported for type {dtype}: "
-                                   "it has no elements in memory here", fix="keep it packed in a tensor of Uint8")
+    """Bytes of one element in memory. Raises DSLUserCodeValueError for one that is no whole bytes of its own."""
+    if dtype.is_packed:
+        raise DSLUserCodeValueError(
+            f"Sub-byte scalar dereference not supported for type {dtype}: it has no elements of whole bytes",
+            fix="load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`")
     return dtype.storage_width // 8
+
+
+def span_bytes(dtype: type[Numeric], count: int) -> int:
+    """Bytes that `count` elements take in memory, one behind the other, rounded up."""
+    return -(-dtype.storage_width * count // 8)
+
+
+def natural_alignment(dtype: type[Numeric]) -> int:
+    """Bytes that an address of elements is a multiple of where nothing is said."""
+    return 1 if dtype.is_packed else dtype.storage_width // 8
 
 
 def element_name(dtype: type[Numeric]) -> str:
     """An element type as CuTe prints it, without a sign: f32, i8 (of Boolean too), f8E4M3FN."""
     if dtype.__name__ == "TFloat32":
         return "tf32"
+    if dtype.__name__ in _NAMES:
+        return _NAMES[dtype.__name__]
     if dtype.is_float and dtype.__name__[5:6].isdigit() and not dtype.__name__[5:].isdigit():
         return "f" + dtype.__name__[5:]
     return str(dtype.storage_type())

@@ -47,6 +47,15 @@ class Allocation:
 
 @dataclass(frozen=True)
 class Kernel:
+@dataclass(frozen=True)
+class Need:
+    """What the expression at `place` does, and the first GPU that has it: "sm_100a" is that family and later ones."""
+
+    arch: str
+    what: str
+    place: Span
+
+
     """A compiled kernel's entry: its symbol, (kind, size in bytes) a parameter, shared memory it allocates itself.
 
     `place` is its launch, which asks for the static `asked_bytes` of shared memory, or for what was allocated.
@@ -60,6 +69,7 @@ class Kernel:
     asked_bytes: int | None = None
 
 
+    needs: tuple[Need, ...] = ()
 @dataclass(frozen=True)
 class Traced:
     """What tracing leaves: text for the two modules, and how to fill the argument block."""
@@ -87,12 +97,17 @@ class KernelTrace:
     ended: list[mlir.Block] = field(default_factory=list)              # blocks whose end is never reached
 
     def allocated(self, end_bytes: int) -> None:
+    needs: list[Need] = field(default_factory=list)
         """Note that the author's expression took the shared memory up to `end_bytes`."""
         self.smem_bytes = end_bytes
         self.allocations.append(Allocation(end_bytes, here()))
 
 
 @dataclass
+    def need(self, arch: str, what: str) -> None:
+        """Note that the author's expression `what` ("converts to Float4E2M1FN"), which GPUs have from `arch` on."""
+        self.needs.append(Need(arch, what, here()))
+
 class HostTrace:
     """A host function being traced, with the kernels it launches."""
 
@@ -421,7 +436,7 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
         mlir.op("llvm.return")
         finish(operation, traced)
     return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes,
-                  tuple(traced.allocations), here())
+                  tuple(traced.allocations), here(), needs=tuple(traced.needs))
 
 
 def _leaf_names(arguments: Sequence, names: Sequence[str]) -> list[str]:

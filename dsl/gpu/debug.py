@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dsl.core import mlir, text, trace
-from dsl.core.dtypes import Float64, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, numeric
+from dsl.core import conversion, mlir, text, trace
+from dsl.core.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.formats import FORMATS
 from dsl.core.pointer import Pointer, element_name
 from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
@@ -106,6 +107,14 @@ def _spell_number(number: Numeric, leaves: list) -> str:
     return ("%lld" if wide else "%d") if number.signed or type(number).width == 1 else ("%llu" if wide else "%u")
 
 
+def printable(number: Numeric) -> Numeric:
+    """The number in a type that printf has."""
+    dtype = type(number)
+    if conversion.is_bits(dtype) and dtype.width < 8:
+        return Float32(conversion.decode(mlir.result("arith.extui", mlir.i32, number.ir()), FORMATS[dtype.__name__]))
+    return Float32(number) if dtype.is_float and dtype.width < 32 else number
+
+
 def _vararg(leaf) -> mlir.Value:
     """`leaf` after C's default argument promotions."""
     if isinstance(leaf, mlir.Value):
@@ -113,7 +122,7 @@ def _vararg(leaf) -> mlir.Value:
     if isinstance(leaf, Pointer):
         return mlir.result("llvm.ptrtoint", mlir.i64, leaf.ir())
     if leaf.is_float:
-        return Float64(leaf).ir()
+        return Float64(printable(leaf)).ir()
     wide = type(leaf).width == 64
     promoted: type[Numeric] = (Int64 if leaf.signed else Uint64) if wide else (Int32 if leaf.signed else Uint32)
     return promoted(leaf).ir()

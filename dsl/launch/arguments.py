@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dsl.core.dtypes import Int32, Numeric, NumericMeta, of_python
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, element_bytes
+from dsl.core.pointer import AddressSpace, natural_alignment
 from dsl.launch import abi, containers, dlpack
 from dsl.launch.abi import PointerType, ScalarType, StreamType, SymInt, TensorType
 from dsl.layout import Layout
@@ -47,12 +47,12 @@ class RuntimeTensor:
 
     @property
     def element_type(self) -> type[Numeric]:
-        """What its elements are read as; another type of their width may be assigned."""
+        """What its elements are read as. Another type may be assigned, not wider; extents and strides stay, as upstream."""
         return self.view.dtype
 
     @element_type.setter
     def element_type(self, dtype: type[Numeric]) -> None:
-        if not isinstance(dtype, NumericMeta) or dtype.width != self.view.dtype.width:
+        if not isinstance(dtype, NumericMeta) or dtype.storage_width > self.view.dtype.storage_width:
             raise DSLUserCodeTypeError(f"elements of {self.view.dtype} cannot be read as {dtype}",
                                        fix=f"assign a type of {self.view.dtype.width} bits or fewer")
         self.view, self._type = replace(self.view, dtype=dtype), None
@@ -162,7 +162,7 @@ def from_dlpack(tensor_dlpack: object, assumed_align: int | None = None, use_32b
 
 def _alignment(assumed_align: int | None, dtype: type[Numeric]) -> int:
     if assumed_align is None:
-        return element_bytes(dtype)
+        return natural_alignment(dtype)
     if not isinstance(assumed_align, int) or assumed_align < 1 or assumed_align & (assumed_align - 1):
         raise DSLUserCodeValueError(f"assumed_align is a power of two in bytes, and {assumed_align!r} is none",
                                     fix="write 4, 8, 16, ...")

@@ -27,7 +27,9 @@ CODES = {                                    # (type code, bits) of DLDataType
     (10, 8): dtypes.Float8E4M3FN,
     (12, 8): dtypes.Float8E5M2,
     (14, 8): dtypes.Float8E8M0FNU,
+    (17, 4): dtypes.Float4E2M1FN,            # of torch two in an element, the first in the low bits
 }
+_FLOAT4_PAIR = (17, 4, 2)
 DTYPES = tuple(CODES.values())
 _KINDS = {0: "int", 1: "uint", 2: "float", 3: "opaque", 4: "bfloat", 5: "complex", 6: "bool", 17: "float4_e2m1fn_"}
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -69,14 +71,25 @@ def view_at(address: int, owner: object) -> View:
 
 def _view(managed: _DLTensor, tensor: object, owner: object) -> View:
     dtype = CODES.get((managed.code, managed.bits))
-    if dtype is None or managed.lanes != 1:
+    pairs = (managed.code, managed.bits, managed.lanes) == _FLOAT4_PAIR
+    if dtype is None or managed.lanes != 1 and not pairs:
         kind = f"{_KINDS.get(managed.code, managed.code)}{managed.bits}" + f"x{managed.lanes}" * (managed.lanes != 1)
         raise DSLUserCodeTypeError(f"a tensor of {kind} has no element type here",
                                    fix="view it as integers of the same width: `t.view(torch.uint8)`")
     shape = tuple(managed.shape[:managed.ndim])
     strides = tuple(managed.strides[:managed.ndim]) if managed.strides else _row_major(shape)
     address = (managed.data or 0) + managed.byte_offset
+    if pairs:
+        shape, strides = _of_pairs(shape, strides)
     return View(address, shape, strides, dtype, _storage(tensor, address, shape, strides, dtype), owner)
+
+
+def _of_pairs(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Extents and strides that count elements, of ones that count pairs: the contiguous mode is twice as long."""
+    unit = [mode for mode, stride in enumerate(strides) if stride == 1]
+    mode = next((mode for mode in unit if shape[mode] > 1), unit[-1] if unit else None)
+    return (tuple(extent * (1 + (i == mode)) for i, extent in enumerate(shape)),
+            tuple(stride if i == mode else 2 * stride for i, stride in enumerate(strides)))
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -101,6 +114,5 @@ def _storage(tensor: object, address: int, shape: tuple, strides: tuple, dtype: 
     if 0 in shape:
         return address, 0
     reach = [(extent - 1) * stride for extent, stride in zip(shape, strides)]
-    size_bytes = dtype.storage_width // 8
     low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
-    return address + low * size_bytes, (high - low + 1) * size_bytes
+    return address + low * dtype.storage_width // 8, -(-(high - low + 1) * dtype.storage_width // 8)

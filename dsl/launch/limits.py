@@ -86,6 +86,20 @@ def check_shared_memory(traced: Traced, arch: str) -> None:
             _check_capacity(kernel, arch, capacity)
 
 
+def check_needs(traced: Traced, arch: str) -> None:
+    """Raise where a kernel does what GPUs have only from a later architecture than `arch` on."""
+    for need in (need for kernel in traced.kernels for need in kernel.needs):
+        if _order(arch) < _order(need.arch):
+            raise DSLUserCodeError(f"{need.what}, which GPUs have from {need.arch} on, and this is compiled for {arch}",
+                                   fix=f"--gpu-arch {need.arch}, or keep to what {arch} has", id="UNSUP_ARCH", place=need.place)
+
+
+def _order(arch: str) -> tuple[int, bool]:
+    """Compute capability, and whether the features of one architecture alone are on (`a`, `f`)."""
+    number = re.match(r"sm_(\d+)", arch)
+    return int(number[1]) if number else 0, arch[-1:] in "af"
+
+
 def _check_capacity(kernel: Kernel, arch: str, capacity: int) -> None:
     past = next((made for made in kernel.allocations if made.end_bytes > capacity), None)
     if past is not None:

@@ -16,7 +16,6 @@ from dsl import layout as lay
 from dsl.core.control import if_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.dtypes import Numeric
-from dsl.core.pointer import element_bytes
 from dsl.core.value import select
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text, wrap
@@ -250,12 +249,13 @@ def _common_vectors(src: Tensor, dst: Tensor) -> tuple[int, Layout]:
     whole = Layout(lay.size(src), 1)
     if any(isinstance(t.layout, ComposedLayout) for t in (src, dst)):
         return 1, whole
-    bound = min(_MAX_VECTOR_BYTES, src.pointer().alignment_bytes, dst.pointer().alignment_bytes) \
-        // element_bytes(src.element_type)
+    bound = min(_MAX_VECTOR_BYTES, src.pointer().alignment_bytes, dst.pointer().alignment_bytes) * 8 \
+        // src.element_type.storage_width
+    bound = 1 << bound.bit_length() - 1 if bound else 1
     try:
         common = lay.max_common_layout(src.layout, dst.layout)
-        vector = min(lay.size(common), max(bound, 1))
-        vector = vector & -vector
+        together = lay.size(common)
+        vector = min(together & -together, bound)            # it divides them: 4 floats of 6 would move 8
         divided = lay.logical_divide(whole, lay.composition(common, vector))
     except LayoutError:
         return 1, whole

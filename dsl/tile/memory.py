@@ -8,7 +8,7 @@ from dsl import layout as lay
 from dsl.core import mlir, trace
 from dsl.core.dtypes import Int8, Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.pointer import AddressSpace, Pointer, natural_alignment, span_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.struct import Storage, struct
 from dsl.tile.swizzled import period_bytes, swizzled_layout, swizzled_tensor
@@ -88,13 +88,13 @@ class SmemAllocator:
         if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1 or asked & (asked - 1):
             raise DSLUserCodeError(f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
                                    f"and this is {asked!r}", fix="byte_alignment=16, for example")
-        alignment_bytes = max(asked, least_alignment_bytes, element_bytes(dtype))
+        alignment_bytes = max(asked, least_alignment_bytes, natural_alignment(dtype))
         if alignment_bytes > REGION_ALIGNMENT_BYTES:
             raise DSLUserCodeError(f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
                                    f"and this is {alignment_bytes}", fix="byte_alignment=16, for example")
         kernel = trace.kernel()
         start_bytes = -(-kernel.smem_bytes // alignment_bytes) * alignment_bytes
-        kernel.allocated(start_bytes + count * element_bytes(dtype))
+        kernel.allocated(start_bytes + span_bytes(dtype, count))
         address = mlir.gep(region_start(), mlir.i8, start_bytes)
         return Pointer(dtype, address, AddressSpace.smem, alignment_bytes)
 
@@ -108,7 +108,7 @@ def get_dyn_smem(element_type: type[Numeric], alignment: int | None = None) -> P
 def size_in_bytes(dtype: type[Numeric], layout: Layout | ComposedLayout) -> int:
     """The bytes of memory that elements of `dtype` in a static layout take."""
     _require_type(dtype)
-    return lay.storage_elements(layout) * element_bytes(dtype)
+    return span_bytes(dtype, lay.storage_elements(layout))
 
 
 def _require_type(dtype: Any) -> None:

@@ -12,12 +12,13 @@ from typing import Any
 
 from dsl import layout as lay
 from dsl.core import arith, mlir
-from dsl.core.dtypes import Boolean, Float32, Int32, Numeric, is_dynamic
+from dsl.core.dtypes import Boolean, Int32, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.pointer import Pointer
 from dsl.core.value import operate, select, type_name
 from dsl.gpu import debug
 from dsl.layout.coord import idx2crd
+from dsl.tile import packed
 from dsl.tile.ssa import TensorSSA
 from dsl.tile.tensor import Tensor, element_iterator, make_rmem_tensor
 
@@ -90,10 +91,9 @@ class _Out:
 
     def element(self, tensor: Tensor, coord: Any) -> _Out:
         """An element, with a blank before it where it has no sign."""
-        at = element_iterator(tensor, coord)
-        if not isinstance(at, Pointer):
-            return self.write(" ").spell(at)
-        number = _printable(at.load())
+        number = _element(tensor, coord)
+        if not isinstance(number, Numeric):
+            return self.write(" ").spell(number)
         if len(self.leaves) + 2 > debug.MOST_VALUES:
             self.flush()
         if number.is_float or number.signed:
@@ -119,11 +119,12 @@ class _Out:
             mlir.op("scf.yield")
 
 
-def _printable(number: Numeric) -> Numeric:
-    """The number in a type that printf has."""
-    if number.is_float and type(number).width < 32:
-        return Float32(number)
-    return number
+def _element(tensor: Tensor, coord: Any) -> Any:
+    """The element in a type that printf has, or the coordinate it is."""
+    if isinstance(tensor.iterator, Pointer) and tensor.element_type.is_packed and tensor.element_type.width < 8:
+        return packed.element(tensor.iterator, tensor.layout(coord))
+    at = element_iterator(tensor, coord)
+    return debug.printable(at.load()) if isinstance(at, Pointer) else at
 
 
 def _print_list(out: _Out, tensor: Tensor) -> None:
@@ -211,7 +212,7 @@ def _printf_tensor(tensor: Tensor, leaves: list) -> str:
     if not isinstance(tensor.iterator, Pointer) or not isinstance(count, int):
         return head
     _require_listed(count)
-    return f"{head} = \n  {_listed([element_iterator(tensor, i).load() for i in range(count)], leaves)}"
+    return f"{head} = \n  {_listed([_element(tensor, i) for i in range(count)], leaves)}"
 
 
 def _printf_value(value: TensorSSA, leaves: list) -> str:
@@ -227,7 +228,7 @@ def _require_listed(count: int) -> None:
 
 
 def _listed(numbers: list[Numeric], leaves: list) -> str:
-    return "( " + ", ".join(debug.spell(_printable(number), leaves) for number in numbers) + " )"
+    return "( " + ", ".join(debug.spell(debug.printable(number), leaves) for number in numbers) + " )"
 
 
 Tensor.__printf__ = _printf_tensor

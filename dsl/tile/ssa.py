@@ -13,6 +13,7 @@ from dsl import layout as lay
 from dsl.core import arith, conversion, mlir, rules
 from dsl.core.dtypes import Boolean, Float32, Numeric, NumericMeta, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.pointer import element_name
 from dsl.core.value import type_name
 from dsl.layout import LayoutError
 from dsl.layout.int_tuple import text
@@ -31,15 +32,17 @@ class TensorSSA:
     """A value of static shape; `shape` and `dtype` (also `element_type`) describe it.
 
     `t.load()` makes one and `t.store(value)` writes one; full, where and operators make others. It can be carried
-    through dynamic loops and branches: a value of another shape or type there is an error.
+    through dynamic loops and branches: a value of another shape or type there is an error. `stored` is the vector of
+    bytes that elements of parts of a byte were unpacked from, where they were: stored again it is a copy.
     """
 
-    __slots__ = ("_value", "_owner", "shape", "dtype")
+    __slots__ = ("_value", "_owner", "shape", "dtype", "stored")
     is_leaf = True                # of core.tree
     __hash__ = None
 
-    def __init__(self, value: mlir.Value, shape: Any, dtype: type[Numeric]) -> None:
+    def __init__(self, value: mlir.Value, shape: Any, dtype: type[Numeric], stored: mlir.Value | None = None) -> None:
         self._value, self._owner, self.shape, self.dtype = value, mlir.current_function(), shape, dtype
+        self.stored = stored
 
     @property
     def element_type(self) -> type[Numeric]:
@@ -89,7 +92,8 @@ class TensorSSA:
         return f"TensorSSA of {self.dtype} {text(self.shape)}"
 
     def __str__(self) -> str:
-        return f"tensor_value<vector<{self.size}x{self.dtype.mlir_type()}> o {self.shape}>"
+        held = element_name(self.dtype) if conversion.is_bits(self.dtype) else self.dtype.mlir_type()
+        return f"tensor_value<vector<{self.size}x{held}> o {self.shape}>"
 
     __repr__ = __str__
 
@@ -135,7 +139,7 @@ class TensorSSA:
         if lay.size(shape) != self.size:
             raise DSLUserCodeValueError(f"a value of {self.size} elements {text(self.shape)} has no shape {text(shape)}",
                                         fix="give a shape of as many elements")
-        return TensorSSA(self.ir(), shape, self.dtype)
+        return TensorSSA(self.ir(), shape, self.dtype, self.stored)
 
     def broadcast_to(self, target_shape: Any) -> TensorSSA:
         """The value repeated to `target_shape`: modes of extent 1, and missing last modes, repeat."""
@@ -163,6 +167,9 @@ class TensorSSA:
             raise DSLUserCodeValueError(f"{self.size} elements of {self.dtype} are {bits} bits, no whole elements of {dtype}",
                                         fix="convert with `.to(dtype)`")
         count = bits // dtype.width
+        if self.dtype.is_packed or dtype.is_packed:
+            from dsl.tile import packed
+            return packed.bitcast(self, dtype, count)
         value = mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type(), count), self.ir())
         return TensorSSA(value, (count,), dtype)
 
@@ -263,7 +270,10 @@ def _arithmetic(value: TensorSSA, sign: str) -> mlir.Value:
 
 def _converted(value: TensorSSA, dtype: type[Numeric]) -> mlir.Value:
     source = value.dtype
-    if conversion.is_bits(source) or conversion.is_bits(dtype):
+    narrow = conversion.convert_pairs([element.ir() for element in value.elements()], source, dtype)
+    if narrow is not None:
+        return from_elements(narrow)
+    if conversion.is_bits(source) or conversion.is_bits(dtype) or source.is_packed or dtype.is_packed:
         return from_elements([conversion.convert(element.ir(), source, dtype) for element in value.elements()])
     vector = value.ir()
     if dtype is Boolean:

@@ -23,7 +23,9 @@ def swizzled_layout(layout: Layout | ComposedLayout, dtype: type[Numeric], swizz
     if isinstance(layout, ComposedLayout):
         raise DSLUserCodeError(f"the layout {layout} has a swizzle of its own beside {swizzle}",
                                fix="pass `layout.outer`, or leave `swizzle` out")
-    shift_bits = element_bytes(dtype).bit_length() - 1
+    if dtype.storage_width & (dtype.storage_width - 1):
+        raise DSLUserCodeError(f"a swizzle of byte addresses splits elements of {dtype}", fix="swizzle a tensor of Uint8")
+    shift_bits = dtype.storage_width.bit_length() - 4                 # -1: a byte has two elements
     if swizzle.base < shift_bits:
         raise DSLUserCodeError(f"the swizzle {swizzle} would split an element of {element_bytes(dtype)} bytes",
                                fix=f"a base of {shift_bits} bits or more")
@@ -38,6 +40,6 @@ def swizzled_tensor(pointer: Pointer, layout: Layout | ComposedLayout, swizzle: 
     composed, period = swizzled_layout(layout, pointer.dtype, swizzle), period_bytes(swizzle)
     if pointer.alignment_bytes % period == 0:
         return Tensor(pointer, composed)
-    into = Int32(pointer.toint() & (period - 1)) // element_bytes(pointer.dtype)
+    into = Int32(pointer.toint() & (period - 1)) * 8 // pointer.dtype.storage_width
     start = Pointer(pointer.dtype, (pointer - into).address, pointer.space, period)
     return Tensor(start, ComposedLayout(composed.inner, into, layout))

@@ -15,7 +15,7 @@ from dsl import layout as lay
 from dsl.core import mlir, trace
 from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import AddressSpace, Pointer, element_bytes, element_name
+from dsl.core.pointer import AddressSpace, Pointer, element_bytes, element_name, span_bytes
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, join_dynamic, split_dynamic, text
@@ -212,6 +212,8 @@ def _map_congruent(coord: Any, f: Any) -> Any:
 def _moved(tensor: Tensor, offset: Any, divisor: int) -> Pointer:
     """The pointer `offset` elements on, a multiple of `divisor`; it keeps of the alignment what that allows."""
     start = tensor.pointer()
+    if start.dtype.is_packed:
+        return start.moved_bits(offset, divisor=divisor)
     moved = start + offset
     known = math.gcd(start.alignment_bytes, divisor * element_bytes(start.dtype))
     return Pointer(start.dtype, moved.address, start.space, known)
@@ -300,7 +302,8 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
         raise DSLUserCodeError(f"register memory has a size known while compiling, and this layout is {layout}",
                                fix="tile it with a static tiler, and make a fragment of one tile")
     count = lay.storage_elements(layout)
-    address = trace.entry_alloca(dtype.storage_type(), count, RMEM_ALIGNMENT_BYTES)
+    slots = span_bytes(dtype, count) if dtype.is_packed else count
+    address = trace.entry_alloca(dtype.storage_type(), slots, RMEM_ALIGNMENT_BYTES)
     space = AddressSpace.rmem
     register = mlir.result("llvm.addrspacecast", mlir.ptr(space), address)
     return Tensor(Pointer(dtype, register, space, RMEM_ALIGNMENT_BYTES), layout)

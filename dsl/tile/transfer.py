@@ -13,10 +13,11 @@ from dsl import layout as lay
 from dsl.core import mlir
 from dsl.core.dtypes import Boolean
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.pointer import AddressSpace, Pointer, span_bytes
 from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Swizzle
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text
+from dsl.tile import packed
 from dsl.tile.ssa import TensorSSA, extract, from_elements, from_memory, in_memory, shuffle
 from dsl.tile.tensor import Tensor, element_iterator, static_size
 
@@ -25,9 +26,10 @@ _MAX_ACCESS_BYTES = 16          # of one instruction; LLVM would make a loop of 
 
 def load(tensor: Tensor) -> TensorSSA:
     """The elements of a tensor in memory. Raises DSLUserCodeError where its shape is dynamic."""
-    _require_bytes(tensor)
     count = static_size(tensor, "load")
     run = _run(tensor)
+    if tensor.element_type.is_packed:
+        return _load_packed(tensor, count, run)
     stored = tensor.element_type.storage_type()
     type_ = stored if run == 1 else mlir.vector(stored, run)
     known = _alignment_bytes(tensor, run)
@@ -39,7 +41,7 @@ def load(tensor: Tensor) -> TensorSSA:
 
 def store(tensor: Tensor, data: TensorSSA) -> None:
     """Write a value's elements in order. Raises DSLUserCodeError where size or element type do not fit."""
-    _require_bytes(tensor)
+    tensor.pointer()
     if not isinstance(data, TensorSSA):
         raise DSLUserCodeTypeError(f"a tensor stores a TensorSSA, and this is {type_name(data)}",
                                    fix="t.fill(number) stores a number in every element, t.store(other.load()) a tensor")
@@ -47,10 +49,18 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
     if data.size != count:
         raise DSLUserCodeValueError(f"a tensor of {count} elements {text(tensor.shape)} stores as many, and the value "
                                     f"has {data.size} {text(data.shape)}", fix="`x.broadcast_to(shape)` repeats elements")
-    vector = in_memory(_as_stored(data, tensor.element_type))
+    data = _as_stored(data, tensor.element_type)
+    vector = in_memory(data)
     run = _run(tensor)
     known = _alignment_bytes(tensor, run)
-    for index, start in enumerate(_starts(tensor, count, run)):
+    if (dtype := tensor.element_type).is_packed:
+        packed.check_run(dtype, count, run, tensor.memspace, "store")
+        count, vector = span_bytes(dtype, count), packed.bytes_of(data)
+        starts = [packed.check_start(start, "store") for start in _starts(tensor, data.size, run)]
+        run = span_bytes(dtype, run)
+    else:
+        starts = _starts(tensor, count, run)
+    for index, start in enumerate(starts):
         if run == 1:
             part = extract(vector, index)
         else:
@@ -58,15 +68,18 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
         mlir.store(part, start.address, known(start))
 
 
-def _require_bytes(tensor: Tensor) -> None:
-    dtype = tensor.pointer().dtype
-    if dtype.width % 8 and dtype is not Boolean:
-        raise DSLUserCodeTypeError(f"elements of {dtype} take parts of a byte, and are not loaded or stored as a value",
-                                   fix="recast the tensor to a type of whole bytes")
+def _load_packed(tensor: Tensor, count: int, run: int) -> TensorSSA:
+    dtype = tensor.element_type
+    packed.check_run(dtype, count, run, tensor.memspace, "load")
+    type_, known = mlir.vector(mlir.i8, span_bytes(dtype, run)), _alignment_bytes(tensor, run)
+    starts = (packed.check_start(start, "load") for start in _starts(tensor, count, run))
+    parts = [mlir.load(start.address, type_, known(start)) for start in starts]
+    stored = _joined(parts)
+    return TensorSSA(packed.unpack(stored, dtype, count), tensor.shape, dtype, stored)
 
 
 def _as_stored(data: TensorSSA, dtype: Any) -> TensorSSA:
-    same_bits = data.dtype.mlir_type() == dtype.mlir_type() and dtype is not Boolean
+    same_bits = data.dtype.mlir_type() == dtype.mlir_type() and data.dtype.width == dtype.width and dtype is not Boolean
     if data.dtype is dtype or same_bits:
         return data
     if data.dtype is Boolean and dtype.is_integer:
@@ -83,10 +96,9 @@ def _alignment_bytes(tensor: Tensor, run: int) -> Callable[[Pointer], int]:
 
     LLVM reads 8 bytes for 6 where it knows that both lie between multiples of 8: past the end, were there no such bound.
     """
-    size_bytes = element_bytes(tensor.element_type)
-    most = run * size_bytes
+    most = span_bytes(tensor.element_type, run)
     if not isinstance(tensor.layout, ComposedLayout) and lay.is_static(tensor.layout):
-        whole = lay.cosize(tensor.layout) * size_bytes
+        whole = span_bytes(tensor.element_type, lay.cosize(tensor.layout))
         most = max(most, whole & -whole)
     return lambda start: min(start.alignment_bytes, most)
 
@@ -114,7 +126,8 @@ def _run(tensor: Tensor) -> int:
         return 1
     if tensor.memspace is AddressSpace.rmem and not composed:
         return extent
-    longest = min(longest, max(_MAX_ACCESS_BYTES // element_bytes(tensor.element_type), 1))
+    most = max(_MAX_ACCESS_BYTES * 8 // tensor.element_type.storage_width, 1)
+    longest = min(longest, 1 << most.bit_length() - 1)
     run = min(longest, extent & -extent)        # LLVM would read 4 elements for 3 where their address is aligned to it
     return run if not composed or _all_multiples(layout, run) else 1
 

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from dsl.core import mlir
-from dsl.core.pointer import Pointer, element_bytes
+from dsl.core.pointer import Pointer, span_bytes
+from dsl.tile import packed
 
 
 def _vector_type(pointer: Pointer, count: int) -> mlir.Type:
     element = pointer.dtype.storage_type()
+    if pointer.dtype.is_packed:
+        packed.check_copy(pointer, count)
+        count = span_bytes(pointer.dtype, count)
     return element if count == 1 else mlir.vector(element, count)
 
 
 def _access_bytes(pointer: Pointer, count: int) -> int:
     """The alignment an access may rely on: what is known of the pointer, at most the size of the access."""
-    size_bytes = count * element_bytes(pointer.dtype)
+    size_bytes = span_bytes(pointer.dtype, count)
     return min(pointer.alignment_bytes, size_bytes & -size_bytes)
 
 
 def load_vector(pointer: Pointer, count: int) -> mlir.Value:
-    """`count` contiguous elements as they lie in memory (a Boolean is a byte)."""
+    """`count` contiguous elements as they lie in memory: a Boolean is a byte, elements of parts of one are bytes."""
     return mlir.load(pointer.address, _vector_type(pointer, count), _access_bytes(pointer, count))
 
 
 def store_vector(pointer: Pointer, value: mlir.Value) -> None:
     """Store what load_vector read, or a vector of as many elements of the same type."""
     count = value.type.shape[0] if isinstance(value.type, mlir.ir.VectorType) else 1
+    if pointer.dtype.is_packed:
+        packed.check_copy(pointer, count := count * 8 // pointer.dtype.storage_width)
     mlir.store(value, pointer.address, _access_bytes(pointer, count))

@@ -1,6 +1,12 @@
-"""cvt to and from e4m3x2 and e5m2x2: every code, and numbers on and beside the ties, against torch's float8 types."""
+"""cvt to and from pairs of narrow floats: every code, and numbers on and beside the ties.
+
+e4m3x2 and e5m2x2 are compared with torch's float8 types; e2m3x2, e3m2x2 and e2m1x2 with numbers of the OCP formats, computed
+here from exponent and fraction.
+"""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -71,3 +77,58 @@ def test_to_f16x2(machine, kind, relu):
 def test_without_satfinite_it_is_refused(machine):
     with pytest.raises(Exception, match="e4m3x2 is made from f32 or f16x2, with .satfinite"):
         machine.each("cvt.rn.e4m3x2.f32 %d, %a, %b;", *[np.zeros(1, np.uint32)] * 2, out=np.uint16)
+
+
+FINITE = {"e2m3x2": (2, 3, 1), "e3m2x2": (3, 2, 3), "e2m1x2": (2, 1, 1)}        # exponent bits, fraction bits, bias
+
+
+def finite_values(kind: str) -> np.ndarray:
+    """The numbers of the codes without a sign.  OCP Microscaling Formats 1.0, section 5.3."""
+    exponent_bits, fraction_bits, bias = FINITE[kind]
+    codes = np.arange(1 << (exponent_bits + fraction_bits))
+    exponent, fraction = codes >> fraction_bits, (codes & ((1 << fraction_bits) - 1)) / (1 << fraction_bits)
+    return np.where(exponent == 0, fraction * 2.0 ** (1 - bias), (1 + fraction) * 2.0 ** (exponent - bias))
+
+
+def nearest_code(numbers: np.ndarray, kind: str) -> np.ndarray:
+    """The code of the nearest value, of two the even one; a NaN is the greatest, without a sign."""
+    values = finite_values(kind)
+    distance = np.abs(np.minimum(np.abs(numbers.astype(np.float64)), values[-1])[:, None] - values)
+    best = distance.min(axis=1, keepdims=True)
+    codes = np.where(distance == best, np.arange(len(values)) + 1000 * (np.arange(len(values)) % 2), 9999).min(axis=1) % 1000
+    signed = np.where(np.signbit(numbers), codes + len(values), codes)
+    return np.where(np.isnan(numbers), len(values) - 1, signed)
+
+
+def pair_of(high: np.ndarray, low: np.ndarray, kind: str) -> np.ndarray:
+    return high << (4 if kind == "e2m1x2" else 8) | low
+
+
+@pytest.mark.parametrize("kind", FINITE)
+def test_finite_formats_from_f32(machine, ptxas, kind):
+    values = finite_values(kind)
+    exact = np.concatenate([values, (values[1:] + values[:-1]) / 2, [values[-1] * 1.01, 1e30, np.inf, 1e-30]]).astype(np.float32)
+    beside = [np.nextafter(exact, np.float32(limit)) for limit in (np.inf, 0)]
+    high = np.concatenate([exact, *beside, [np.float32(np.nan)]])
+    high = np.concatenate([high, -high[:-1]])
+    low = high[::-1].copy()
+    code = f"cvt.rn.satfinite.{kind}.f32 pair, %a, %b;"
+    code = "{ .reg .b8 pair; " + code + " cvt.u16.u8 %d, pair; }" if kind == "e2m1x2" else code.replace("pair", "%d")
+    operands = [numbers.view(np.uint32) for numbers in (high, low)]
+    got = machine.each(code, *operands, out=np.uint16)
+    wanted = pair_of(nearest_code(high, kind), nearest_code(low, kind), kind)
+    np.testing.assert_array_equal(got, wanted)
+    ptx = machine.each_ptx(code, [o.dtype for o in operands], np.dtype(np.uint16))
+    ptxas(re.sub(r"\.version .*", ".version 8.8", ptx).replace("sm_90a", "sm_100a"), "sm_100a")
+
+
+@pytest.mark.parametrize("kind", FINITE)
+def test_finite_formats_to_f16x2(machine, kind):
+    values = finite_values(kind)
+    both = np.concatenate([values, -values]).astype(np.float16).view(np.uint16).astype(np.uint32)
+    low = np.arange(len(both)).repeat(len(both))
+    high = np.tile(np.arange(len(both)), len(both))
+    code = f"cvt.rn.f16x2.{kind} %d, pair;"
+    code = "{ .reg .b8 pair; cvt.u8.u16 pair, %a; " + code + " }" if kind == "e2m1x2" else code.replace("pair", "%a")
+    got = machine.each(code, pair_of(high, low, kind).astype(np.uint16), out=np.uint32)
+    np.testing.assert_array_equal(got, both[high] << 16 | both[low])
