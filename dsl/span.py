@@ -113,6 +113,8 @@ _between: dict[str, bool] = {}
 
 def is_between(code: CodeType) -> bool:
     """Whether `code` only stands between the author's code and an error: of this package, or of Python's library."""
+    if code.co_filename == "<string>":                          # a dataclass's method, or the author's
+        return code.co_qualname.startswith("__create_fn__.")
     found = _between.get(code.co_filename)
     if found is None:
         found = _between[code.co_filename] = is_ours(code) or is_library_file(code.co_filename)

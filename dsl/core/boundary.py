@@ -17,12 +17,12 @@ from dsl.core.source import is_authors
 from dsl.core.trace import active
 from dsl.core.value import type_name
 from dsl.layout import LayoutError
-from dsl.span import Span, is_our_file, is_part, of_code
+from dsl.span import Span, is_between, is_our_file, is_part, of_code
 
 
 _LAYOUT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "layout", "")
 # Hooks that do what Python would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`.
-_PYTHONS = {os.path.join(os.path.dirname(__file__), f"{name}.py") for name in ("expression", "item", "output")}
+_PYTHONS = {os.path.join(os.path.dirname(__file__), f"{name}.py") for name in ("expression", "helper", "item", "output")}
 
 
 class CompilerFault(DSLUserCodeError):
@@ -60,6 +60,10 @@ def _fault(error: Exception, message: str) -> CompilerFault:
                              "DSL_FULL_TRACEBACK=1 shows").with_traceback(error.__traceback__)
 
 
+def _is_authors(code: types.CodeType) -> bool:
+    return is_authors(code.co_filename) and not is_between(code)
+
+
 def _walk(error: BaseException) -> Iterator[types.TracebackType]:
     traceback = error.__traceback__
     while traceback is not None:
@@ -69,7 +73,7 @@ def _walk(error: BaseException) -> Iterator[types.TracebackType]:
 
 def _place(error: Exception) -> Span | None:
     """The author's expression nearest to where it was raised."""
-    found = [entry for entry in _walk(error) if is_authors(entry.tb_frame.f_code.co_filename)]
+    found = [entry for entry in _walk(error) if _is_authors(entry.tb_frame.f_code)]
     return of_code(found[-1].tb_frame.f_code, found[-1].tb_lasti) if found else None
 
 
@@ -78,7 +82,7 @@ def _call(error: Exception) -> tuple[str, str]:
     found, called = None, False
     for entry in _walk(error):
         code = entry.tb_frame.f_code
-        if is_authors(code.co_filename):
+        if _is_authors(code):
             called = True
         elif called:
             found, called = entry.tb_frame, code is guarded_code

@@ -48,7 +48,7 @@ class Scratch:
 
 def leaf_of(value: object):
     """`value` as a leaf, or None where it is none. A Python number is one: bool Boolean, int Int32, float Float32."""
-    if isinstance(value, (Numeric, Pointer)) or getattr(type(value), "is_leaf", False):
+    if isinstance(value, (Numeric, Pointer)) or getattr(type(value), "is_leaf", False) is True:
         return value
     if dtype := of_python(value):
         return dtype(value)

@@ -172,6 +172,12 @@ def current_function() -> object:
     return _functions[-1]
 
 
+def forget() -> None:
+    """No function is being traced: in a fork, whose other threads are gone."""
+    _insertion.clear()
+    _functions[:] = [None]
+
+
 def check_owner(owner: object) -> None:
     """Raise DSLUserCodeError for a value of another function: its module may be gone."""
     if owner is not _functions[-1]:

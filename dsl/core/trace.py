@@ -126,26 +126,51 @@ class HostTrace:
     ended: list[mlir.Block] = field(default_factory=list)              # blocks whose end is never reached
 
 
-_stack: list[HostTrace | KernelTrace] = []
+class _Tracing(threading.local):
+    """The functions that this thread traces, the innermost last."""
+
+    def __init__(self):
+        self.stack: list[HostTrace | KernelTrace] = []
+
+
+_tracing = _Tracing()
+_one_at_a_time = [threading.RLock()]     # tracing and lowering: MLIR's context, and what is noted while tracing, are one
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other thread traces or lowers a function."""
+    with _one_at_a_time[0]:
+        yield
+
+
+def _forget_other_threads() -> None:
+    """In a fork nobody goes on with what another thread was tracing."""
+    if not _tracing.stack:
+        _one_at_a_time[0] = threading.RLock()
+        mlir.forget()
+
+
+os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 def active() -> bool:
     """Whether a function is being traced."""
-    return bool(_stack)
+    return bool(_tracing.stack)
 
 
 def kernel() -> KernelTrace:
     """The kernel being traced. Raises DSLUserCodeRuntimeError in host code."""
-    if not _stack or not isinstance(_stack[-1], KernelTrace):
-        where = "a @cute.jit host function" if _stack else "plain Python"
+    if not _tracing.stack or not isinstance(_tracing.stack[-1], KernelTrace):
+        where = "a @cute.jit host function" if _tracing.stack else "plain Python"
         raise DSLUserCodeRuntimeError(f"is only known inside a kernel, and this runs in {where}",
                                       fix="call it in a @cute.kernel function", id="CALL_OUTSIDE_KERNEL")
-    return _stack[-1]
+    return _tracing.stack[-1]
 
 
 def outermost() -> object:
     """What stands for the function that tracing began with."""
-    return _stack[0] if _stack else None
+    return _tracing.stack[0] if _tracing.stack else None
 
 
 def bury(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
@@ -153,27 +178,27 @@ def bury(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
 
     They use values of that function, and the author's objects may hold theirs, so they can only go together with it.
     """
-    _stack[0].buried.extend((entry, scratch) for scratch in scratches)
+    _tracing.stack[0].buried.extend((entry, scratch) for scratch in scratches)
 
 
 def loops() -> list[Loop]:
     """The loops of the function being traced, inner ones first."""
-    return _stack[-1].loops
+    return _tracing.stack[-1].loops
 
 
 def keep(scratch: mlir.Operation) -> None:
     """Hold a detached op for as long as the function being traced is."""
-    _stack[-1].scratches.append(scratch)
+    _tracing.stack[-1].scratches.append(scratch)
 
 
 def end_path() -> None:
     """What follows in the current block is never reached."""
-    _stack[-1].ended.append(mlir.current_block())
+    _tracing.stack[-1].ended.append(mlir.current_block())
 
 
 def ends(block: mlir.Block) -> bool:
     """Whether the end of `block` is never reached."""
-    return any(ended is block for ended in _stack[-1].ended)
+    return any(ended is block for ended in _tracing.stack[-1].ended)
 
 
 def jump_slot(slots: Sequence[str]) -> int:
@@ -187,7 +212,7 @@ def out_slot(slots: Sequence[str], index: int) -> int:
 
 
 def in_kernel() -> bool:
-    return bool(_stack) and isinstance(_stack[-1], KernelTrace)
+    return bool(_tracing.stack) and isinstance(_tracing.stack[-1], KernelTrace)
 
 
 def in_entry() -> bool:
@@ -210,10 +235,10 @@ def host() -> HostTrace:
 
 def current() -> HostTrace | KernelTrace:
     """The function being traced. Raises DSLUserCodeRuntimeError in plain Python."""
-    if not _stack:
+    if not _tracing.stack:
         raise DSLUserCodeRuntimeError("works in a traced function only, and this runs in plain Python",
                                       fix="move it into a @cute.jit function, and call that", id="CALL_OUTSIDE_JIT")
-    return _stack[-1]
+    return _tracing.stack[-1]
 
 
 _failed: list[HostTrace | KernelTrace] = []
@@ -229,26 +254,26 @@ def never_free(states: Sequence[KernelTrace]) -> None:
 def tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
     """Trace into `state`. A function that fails is never freed: its half-made ops still use each other's values, and
     MLIR does not survive destroying them in any order."""
-    _stack.append(state)
+    _tracing.stack.append(state)
     try:
         with mlir.function_of(state):
             yield
     except BaseException:
-        _failed.extend(_stack)
+        _failed.extend(_tracing.stack)
         raise
     finally:
-        _stack.pop()
+        _tracing.stack.pop()
 
 
 @contextlib.contextmanager
 def within(state: HostTrace | KernelTrace, block: mlir.Block) -> Iterator[None]:
     """Go on in `block` of a function whose tracing has begun, in this `with`."""
-    _stack.append(state)
+    _tracing.stack.append(state)
     try:
         with mlir.function_of(state), mlir.inside(block):
             yield
     finally:
-        _stack.pop()
+        _tracing.stack.pop()
 
 
 def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: int = 0) -> mlir.Value:
@@ -268,6 +293,7 @@ def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: in
 
 @deep()
 def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dict | None = None) -> Traced:
+@alone()
     """Trace `function`. An argument with `slot_formats` and `rebuild` is typed (launch.arguments); others are static."""
     state = HostTrace(symbol(name))
     operation, state.entry = state.module.function("host", [mlir.ptr()], mlir.i32)

@@ -56,7 +56,7 @@ def flatten(value: object, promote: bool = True) -> tuple[list, Node]:
 
 
 def _flatten(value: object, promote: bool, leaves: list) -> Node:
-    if isinstance(value, (Numeric, Pointer)) or getattr(type(value), "is_leaf", False):
+    if isinstance(value, (Numeric, Pointer)) or getattr(type(value), "is_leaf", False) is True:
         leaves.append(value)
         return Node("leaf", value.type_key())
     if promote and (dtype := of_python(value)):

@@ -7,12 +7,13 @@ import builtins
 
 from dsl.core import expression as core_expression
 from dsl.core.control import Range
-from dsl.core.dtypes import Numeric, is_dynamic, of_python
+from dsl.core.dtypes import is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, tell
 from dsl.core.helper import Helpers
 from dsl.core.hooks import Hooks
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
+from dsl.gpu.debug import printf
 from dsl.span import author_frame, here, of_frame
 
 
@@ -51,17 +52,20 @@ def _outside_for(name: str):
 
 def range_constexpr(*bounds):
     """A loop unrolled while compiling; all bounds are static."""
+    found: list[int] = []
     for bound in bounds:
         if is_dynamic(bound):
             raise DSLUserCodeTypeError("a bound of range_constexpr is known only at run time", id="ARG_NON_CONSTANT",
                                        fix="use `range(...)`, or pass the bound as cutlass.Constexpr")
-        if not (of_python(bound) or isinstance(bound, Numeric) or hasattr(type(bound), "__index__")):
+        try:
+            found.append(int(bound))
+        except (TypeError, ValueError, OverflowError):
             raise DSLUserCodeTypeError(f"a bound of range_constexpr is an integer, and this is {type_name(bound)}",
-                                       fix="write range_constexpr(stop), (start, stop) or (start, stop, step)")
-    if not 1 <= len(bounds) <= 3 or len(bounds) == 3 and bounds[2] == 0:
+                                       fix="write range_constexpr(stop), (start, stop) or (start, stop, step)") from None
+    if not 1 <= len(bounds) <= 3 or len(bounds) == 3 and found[2] == 0:
         raise DSLUserCodeTypeError("range_constexpr takes one to three bounds, of which the third, the step, is not 0",
                                    fix="write range_constexpr(stop), (start, stop) or (start, stop, step)")
-    return builtins.range(*map(int, bounds))
+    return builtins.range(*found)
 
 
 class _Hooks(Hooks):
@@ -94,6 +98,7 @@ _WORDS = {
     "calls": {builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_",
               builtins.bool: "bool_"},
     "named": {builtins.print: "print_", builtins.str: "str_", builtins.repr: "repr_", builtins.format: "format_"},
+    "formats": (printf,),
 }
 GRAMMAR = Grammar(**_WORDS, warns_of_exits=True)
 UNDECORATED = Grammar(**_WORDS, by_value=True)

@@ -151,7 +151,7 @@ def in_plain_python(error: BaseException) -> bool:
     """Whether a function was called where nothing is traced: there is no boundary that could take its frames away."""
     import traceback as tracebacks
     frames = tracebacks.extract_tb(error.__traceback__)
-    ours = next(k for k, frame in enumerate(frames) if "/dsl/" in frame.filename)
+    ours = next((k for k, frame in enumerate(frames) if "/dsl/" in frame.filename), len(frames))
     return all("/dsl/" in frame.filename for frame in frames[ours:])
 
 
@@ -246,7 +246,7 @@ def work(numbers: list[int], bases: list[str], limit_s: float, say) -> None:
 
 def search(options) -> int:
     """Run mutants; the number of kinds of failure."""
-    bases = sources()
+    bases = [path.read_text() for path in options.programs] if options.programs else sources()
     bases += generated(options.seed, 40) if options.generated else []
     numbers = [options.seed * 1_000_000 + k for k in range(options.mutants)]
     started, kinds, first = time.monotonic(), collections.Counter(), {}
@@ -268,6 +268,9 @@ def search(options) -> int:
                 running = [entry for entry in running if entry[0] is not answer]
                 continue
             kinds[kind] += 1
+            if options.texts:
+                with options.texts.open("a") as file:
+                    file.write(json.dumps([number, kind, words]) + "\n")
             if kind.startswith("!") and kind not in first:
                 first[kind] = keep(options.repros, number, text, kind, words)
                 print(f"{kind}: {first[kind]}", flush=True)
@@ -306,6 +309,8 @@ def options_of(arguments: list[str]):
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds after which a mutant is stopped")
     parser.add_argument("--repros", type=Path, default=Path("fuzz-repros"))
+    parser.add_argument("--texts", type=Path, help="write every outcome there, a line of JSON each")
+    parser.add_argument("--programs", type=Path, nargs="+", help="make mistakes in these, in place of the repros and others")
     parser.add_argument("--generated", action="store_true", help="make mistakes in programs of run.py too")
     return parser.parse_args(arguments)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import random
 from collections.abc import Callable, Iterator
@@ -252,11 +253,23 @@ def _places(tree: ast.AST, kinds: type | tuple) -> Iterator[tuple[ast.AST, str, 
     """(parent, field, position) of each node of these kinds that a program reads."""
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
-            if isinstance(parent, (ast.arg, ast.alias)) or name in ("decorator_list", "returns", "targets", "target"):
+            if isinstance(parent, (ast.arg, ast.alias)) or name in ("decorator_list", "returns", "targets", "target") or \
+                    name == "func" and not isinstance(value, ast.Attribute):
                 continue
             for position, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-                if isinstance(child, kinds) and not isinstance(getattr(child, "ctx", None), (ast.Store, ast.Del)):
+                if isinstance(child, kinds) and not isinstance(getattr(child, "ctx", None), (ast.Store, ast.Del)) and \
+                        not _of_module(child):
                     yield parent, name, position
+
+
+MODULES = {"cute", "cutlass", "np", "numpy", "torch", "cuda", "math", "operator", "functools"}
+
+
+def _of_module(node: ast.AST) -> bool:
+    """Whether this is `cute.arch.thread_idx` and the like, in which few authors err as in values."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in MODULES
 
 
 def _get(place: tuple) -> ast.AST:
@@ -290,8 +303,8 @@ def _value(chance: random.Random) -> ast.expr:
 
 
 def _names(tree: ast.AST) -> list[str]:
-    return sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} |
-                  {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} - {"self"})
+    return sorted(({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} |
+                   {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}) - MODULES - {"self"} - set(dir(builtins)))
 
 
 # --- the mistakes -----------------------------------------------------------------------------------------------------
@@ -311,11 +324,11 @@ def rename(tree, chance) -> bool:
 
 @mistake
 def other_attribute(tree, chance) -> bool:
-    place = _one(tree, chance, ast.Attribute)
-    if place is None:
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    if not found:
         return False
-    others = sorted({node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)})
-    node = _get(place)
+    others = sorted({node.attr for node in found})
+    node = chance.choice(found)
     node.attr = chance.choice([node.attr + "s", node.attr[:-1] or "q", node.attr.capitalize(), *others])
     return True
 

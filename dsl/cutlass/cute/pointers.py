@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dsl.core import pointer
 from dsl.core.dtypes import Numeric
-from dsl.core.errors import DSLUserCodeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.value import type_name
 
 
 def make_ptr(dtype: type[Numeric], value, mem_space: AddressSpace = AddressSpace.generic, *,
@@ -19,4 +20,10 @@ def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) 
     if swizzle_ is not None:
         raise DSLUserCodeError("recast_ptr with a swizzle is not part of this compiler yet", id="UNSUPPORTED_NAME",
                                fix="leave out the swizzle")
+    if not isinstance(ptr, Pointer):
+        raise DSLUserCodeTypeError(f"recast_ptr takes a pointer, and got {type_name(ptr)}",
+                                   fix="give `tensor.iterator`, or use recast_tensor")
+    if not (dtype is None or isinstance(dtype, type) and issubclass(dtype, Numeric)):
+        raise DSLUserCodeTypeError(f"recast_ptr reads memory as a numeric type, and got {type_name(dtype)}",
+                                   fix="dtype=cutlass.Int32, for example")
     return ptr.recast(dtype or ptr.dtype)
