@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import os
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -486,4 +488,4 @@ def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.V
     return record
 
 
-_TRACERS = (trace_host.__wrapped__.__code__, launch.__code__)       # what calls the functions that are traced
+_TRACERS = (trace_host.__wrapped__.__wrapped__.__code__, launch.__code__)       # what calls the functions that are traced
