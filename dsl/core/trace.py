@@ -48,8 +48,6 @@ class Allocation:
 
 
 @dataclass(frozen=True)
-class Kernel:
-@dataclass(frozen=True)
 class Need:
     """What the expression at `place` does, and the first GPU that has it: "sm_100a" is that family and later ones."""
 
@@ -58,6 +56,8 @@ class Need:
     place: Span
 
 
+@dataclass(frozen=True)
+class Kernel:
     """A compiled kernel's entry: its symbol, (kind, size in bytes) a parameter, shared memory it allocates itself.
 
     `place` is its launch, which asks for the static `asked_bytes` of shared memory, or for what was allocated.
@@ -69,9 +69,9 @@ class Need:
     allocations: tuple[Allocation, ...] = ()
     place: Span | None = None
     asked_bytes: int | None = None
-
-
     needs: tuple[Need, ...] = ()
+
+
 @dataclass(frozen=True)
 class Traced:
     """What tracing leaves: text for the two modules, and how to fill the argument block."""
@@ -97,19 +97,19 @@ class KernelTrace:
     loops: list[Loop] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
     ended: list[mlir.Block] = field(default_factory=list)              # blocks whose end is never reached
+    needs: list[Need] = field(default_factory=list)
 
     def allocated(self, end_bytes: int) -> None:
-    needs: list[Need] = field(default_factory=list)
         """Note that the author's expression took the shared memory up to `end_bytes`."""
         self.smem_bytes = end_bytes
         self.allocations.append(Allocation(end_bytes, here()))
 
-
-@dataclass
     def need(self, arch: str, what: str) -> None:
         """Note that the author's expression `what` ("converts to Float4E2M1FN"), which GPUs have from `arch` on."""
         self.needs.append(Need(arch, what, here()))
 
+
+@dataclass
 class HostTrace:
     """A host function being traced, with the kernels it launches."""
 
@@ -293,9 +293,9 @@ def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: in
     return made.results[0]
 
 
+@alone()
 @deep()
 def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dict | None = None) -> Traced:
-@alone()
     """Trace `function`. An argument with `slot_formats` and `rebuild` is typed (launch.arguments); others are static."""
     state = HostTrace(symbol(name))
     operation, state.entry = state.module.function("host", [mlir.ptr()], mlir.i32)

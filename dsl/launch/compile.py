@@ -110,8 +110,8 @@ def compile(traced: Traced, options: Options = Options()) -> Compiled:
     if traced.kernels and not arch:
         arch = session.current().device.arch
     limits.check_shared_memory(traced, arch or "sm_90a")
-    return Compiled(traced, options, _code(traced, arch or "sm_90a", options.opt_level, not options.no_cache))
     limits.check_needs(traced, arch or "sm_90a")
+    return Compiled(traced, options, _code(traced, arch or "sm_90a", options.opt_level, not options.no_cache))
 
 
 class Compiled:
