@@ -211,11 +211,11 @@ def type_name(value: object) -> str:
         return type(value).__name__
     if value is None:
         return "None"
+    if isinstance(value, type):
+        return f"the type {value.__name__}"
     if isinstance(value, (bool, int, float, str)):
         return f"Python {type(value).__name__}"
     if isinstance(value, (tuple, list, dict)):
         return f"{type(value).__name__} of {len(value)}"
     text = getattr(type(value), "type_text", None)
     return text.fget(value) if isinstance(text, property) else type(value).__name__.lstrip("_")
-    if isinstance(value, type):
-        return f"the type {value.__name__}"
