@@ -42,6 +42,8 @@ class Parts:
 def parts_of(value: object) -> Parts | None:
     """The parts of a container, or None for what is none."""
     kind = type(value)
+    if hasattr(kind, "__flatten__"):            # of the compiler's own: it says itself what in it is dynamic
+        return None
     if isinstance(value, (tuple, list)):
         fields = getattr(kind, "_fields", ())
         names = tuple(f".{field}" for field in fields) or tuple(f"[{index}]" for index in range(len(value)))

@@ -37,6 +37,14 @@ class Swizzle:
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"
 
+    def __flatten__(self) -> tuple[tuple, Any]:
+        """No dynamic leaves: control flow and calls of kernels carry it as it is (core.tree)."""
+        return (), self
+
+    @classmethod
+    def __unflatten__(cls, key: Any, children: Any) -> Swizzle:
+        return key
+
     @property
     def num_bits(self) -> int:
         return self.bits

@@ -11,6 +11,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import Pointer, element_name
 from dsl.gpu.copy import cp_async
 from dsl.layout import Layout, size
+from dsl.tile.constant import Constant
 from dsl.tile.matrix_copy import MatrixOp
 from dsl.tile.vector import load_vector, store_vector
 
@@ -25,7 +26,7 @@ class LoadCacheMode(enum.Enum):
     NONE = "cv"
 
 
-class VectorOp:
+class VectorOp(Constant):
     """A copy of contiguous elements by one thread."""
 
     thr_id = Layout(1, 0)
@@ -82,7 +83,7 @@ class CopyG2SOp(VectorOp):
 
 
 @dataclass(frozen=True)
-class CopyAtom:
+class CopyAtom(Constant):
     """One instruction's copy of elements of `value_type`, by one thread or by a warp."""
 
     op: VectorOp | MatrixOp

@@ -19,6 +19,7 @@ from dsl.core.pointer import AddressSpace, Pointer
 from dsl.gpu import mma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap
+from dsl.tile.constant import Constant
 from dsl.tile.registers import read_register, write_register
 from dsl.tile.tensor import Tensor, element_iterator, static_size
 
@@ -34,7 +35,7 @@ _TRANSPOSED = {1: Layout(((4, 8), (16, 2)), ((256, 16), (1, 128))),
 
 
 @dataclass(frozen=True)
-class MatrixOp:
+class MatrixOp(Constant):
     """What ldmatrix and stmatrix have in common: `num_matrices` (1, 2, 4) 8x8 matrices of 16-bit elements at once."""
 
     transpose: bool = False
@@ -125,7 +126,7 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
             at = [(call * count, *reversed(rest)) if isinstance(t.shape, tuple) else call * count
                   for t, count in ((rows, row), (registers, held))]
             start = element_iterator(rows, at[0])
-            _check_alignment(start, names[0], name)
+            _check_alignment(rows, start, names[0], name)
             if op.loads:
                 for i, value in enumerate(mma.ldmatrix(start, op.num_matrices, op.transpose)):
                     write_register(registers, at[1], i, value)
@@ -160,8 +161,12 @@ def _check_rows(tensor: Tensor, row: int, side: str, name: str) -> None:
                                fix="use a swizzle whose base covers 16 bytes")
 
 
-def _check_alignment(row: Pointer, side: str, name: str) -> None:
-    if row.alignment_bytes < ROW_BITS // 8:
+def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None:
+    """A swizzled tensor's dynamic offset is not looked at: what loops carry of it has no known divisor."""
+    known = row.alignment_bytes
+    if isinstance(tensor.layout, ComposedLayout) and not isinstance(tensor.layout.offset, int):
+        known = tensor.pointer().alignment_bytes
+    if known < ROW_BITS // 8:
         raise DSLUserCodeError(f"a row of {name} starts at a multiple of 16 bytes, and the addresses of the {side} are only "
-                               f"known to be multiples of {row.alignment_bytes}",
+                               f"known to be multiples of {known}",
                                fix="byte_alignment=16 where it is allocated; its strides must be multiples of 16 bytes too")

@@ -14,6 +14,7 @@ from dsl.core.dtypes import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text
+from dsl.tile.constant import Constant
 from dsl.tile.index import as_index
 from dsl.tile.tensor import Tensor, make_rmem_tensor
 
@@ -51,7 +52,7 @@ def _require(parameter: str, value: Any, choices: tuple, operation: str) -> None
 
 
 @dataclass(frozen=True)
-class MmaOp:
+class MmaOp(Constant):
     """A matrix multiply operation: the types of A and B and of the accumulator, and the shape (M, N, K)."""
 
     ab_dtype: type[Numeric]
@@ -73,7 +74,7 @@ class MmaOp:
 
 
 @dataclass(frozen=True)
-class MmaUniversalOp:
+class MmaUniversalOp(Constant):
     """One multiply-add by one thread, D = A * B + C of single elements, rounded once. Float16, Float32 or Float64."""
 
     abacc_dtype: type[Numeric]
@@ -133,7 +134,7 @@ class MmaFP8Op(MmaOp):
 
 
 @dataclass(frozen=True)
-class MmaAtom:
+class MmaAtom(Constant):
     """One mma: `shape_mnk`, the threads `thr_id`, and who holds what: `tv_layout_A`, `tv_layout_B`, `tv_layout_C`."""
 
     op: MmaOp | MmaUniversalOp

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.gpu.sync import barrier, barrier_arrive
+from dsl.layout.int_tuple import join_dynamic, split_dynamic
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,13 @@ class NamedBarrier:
         if isinstance(self.num_threads, int) and (self.num_threads <= 0 or self.num_threads % 32):
             raise DSLUserCodeError(f"a barrier counts whole warps, and {self.num_threads} is no multiple of 32",
                                    fix="round the count up to a multiple of 32")
+
+    def __flatten__(self) -> tuple[tuple, Any]:
+        return split_dynamic((self.barrier_id, self.num_threads))
+
+    @classmethod
+    def __unflatten__(cls, key: Any, children: Sequence[Any]) -> NamedBarrier:
+        return cls(*join_dynamic(key, iter(children)))
 
     def arrive(self) -> None:
         """Say so, without waiting; all threads of a warp together."""

@@ -15,6 +15,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.layout import Layout, make_layout
 from dsl.layout.int_tuple import text, wrap
 from dsl.tile.atom import CopyAtom
+from dsl.tile.constant import OneThread
 from dsl.tile.modes import as_tiler, slice_
 from dsl.tile.tensor import Tensor, as_index
 from dsl.tile.tiled_mma import TiledMma
@@ -74,7 +75,7 @@ class TiledCopy(CopyAtom):
 
 
 @dataclass(frozen=True)
-class ThrCopy(TiledCopy):
+class ThrCopy(OneThread, TiledCopy):
     """One thread's view of a tiled copy."""
 
     thr_idx: Any

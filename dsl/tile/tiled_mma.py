@@ -14,6 +14,7 @@ from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.layout import ComposedLayout, Layout, make_layout
 from dsl.layout.int_tuple import product, text
+from dsl.tile.constant import OneThread
 from dsl.tile.index import as_index
 from dsl.tile.mma import MmaAtom, MmaOp, MmaUniversalOp, make_mma_atom
 from dsl.tile.modes import slice_
@@ -123,7 +124,7 @@ class TiledMma(MmaAtom):
 
 
 @dataclass(frozen=True)
-class ThrMma(TiledMma):
+class ThrMma(OneThread, TiledMma):
     """One thread's view of a tiled mma."""
 
     thr_idx: Any
