@@ -126,7 +126,7 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     except SystemExit as leaving:
         status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except BaseException as error:
-        sys.stdout.flush()
+        print(end="", flush=True)
         error = session.cause(error)
         if isinstance(error, KeyboardInterrupt):
             print("dsl: stopped", file=sys.stderr)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import sys
 
 from dsl.core.attempt import when_accepted
 from dsl.core.dtypes import is_dynamic
 
 def write(text: str) -> None:
     """Print `text`, once what prints it is sure to stay: a loop may be traced again."""
-    when_accepted(lambda: sys.stdout.write(text))
+    when_accepted(lambda: builtins.print(text, end=""))           # a process may have no stdout
 
 
 class Shown:
@@ -54,7 +53,7 @@ def print_(names: tuple, *values, sep: str | None = " ", end: str | None = "\n",
         return
     write((" " if sep is None else sep).join(map(str, shown_values)) + ("\n" if end is None else end))
     if flush:
-        when_accepted(sys.stdout.flush)
+        when_accepted(lambda: builtins.print(end="", flush=True))
 
 
 def _all_shown(names: tuple, values: tuple) -> list:

@@ -7,7 +7,6 @@ import functools
 import itertools
 import math
 import random
-import sys
 import threading
 import time
 
@@ -27,6 +26,10 @@ MAX_CLUSTER = 16  # blocks, on GPUs that are asked for more than the portable 8
 SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
 MAX_KNOWN = 4096  # shapes of launches that are not checked again
 SHORT = 1 << 20  # PTX instructions in all: without loops at most a few milliseconds
+
+
+def _print(text: str) -> None:
+    print(text, end="")                          # a process may have no stdout
 
 
 def launch(
@@ -56,7 +59,7 @@ def launch(
         if len(program.launched) < MAX_KNOWN:
             program.launched.add(shape)
     _Launch(
-        program, entry_name, grid, block, cluster, params, memory, smem_bytes, write or sys.stdout.write, seed,
+        program, entry_name, grid, block, cluster, params, memory, smem_bytes, write or _print, seed,
         tuple(checks),
     ).run()
 

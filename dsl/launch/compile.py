@@ -6,7 +6,6 @@ import ctypes
 import os
 import re
 import struct
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -292,7 +291,7 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> objec
         raise
     _runs[handle] = frame
     if compiled._prints:
-        sys.stdout.flush()                       # printf of the host function writes past Python's buffer
+        print(end="", flush=True)                # printf of the host function writes past Python's buffer
     try:
         failed = compiled.code.host(frame.address)
     finally:
@@ -350,7 +349,7 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     limits.check_collectives(run.compiled.traced.device_mlir, launch.block, kernel.name)
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
-    sys.stdout.flush()
+    print(end="", flush=True)
     if hasattr(run.device, "launch_entry"):      # from now on without Python
         handle, allowed_smem_bytes = run.device.function(program, kernel.name)
         run.table.allowed_smem_bytes[index] = allowed_smem_bytes
