@@ -32,6 +32,14 @@ def shown(value: object, name: str = "") -> object:
     return Shown(value, name) if is_dynamic(value) else value
 
 
+class Formatted:
+    """An f-string that is formatted when the program runs: its texts, and (value, conversion, format, whether the format
+    was written as it is) for each of its values."""
+
+    def __init__(self, *parts: str | tuple[object, str, str, bool]):
+        self.parts = parts
+
+
 def str_(names: tuple, *values, **options) -> str:
     return str(*_all_shown(names, values), **options)
 

@@ -21,7 +21,8 @@ class Grammar:
     `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic,
     and calls the hook of that name for its bounds.
     `calls`: builtins (or other functions) replaced by hooks of that name; `named`: those that are also given the texts of
-    their arguments. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
+    their arguments. `formats`: functions that format an f-string, written as their first argument, when the program runs.
+    `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
     undecorated functions, whose statements are Python's own where they are static. `rewriter`: a subclass of
     core.rewrite.Rewriter for statements that only this surface has.
     """
@@ -31,6 +32,7 @@ class Grammar:
     ranges: dict = field(default_factory=dict)
     calls: dict = field(default_factory=dict)
     named: dict = field(default_factory=dict)
+    formats: tuple = ()
     warns_of_exits: bool = False
     by_value: bool = False
     rewriter: type | None = None
@@ -84,6 +86,8 @@ class Expressions(ast.NodeTransformer):
         callee = self._callee(node)
         named = self.grammar.hook_of(self.grammar.named, callee)
         names = [self._text(argument) for argument in node.args] if named else []
+        if node.args and isinstance(node.args[0], ast.JoinedStr) and any(callee is each for each in self.grammar.formats):
+            return self._format_later(node)
         made = self.generic_visit(node)
         if callee is super and not node.args and self.instance:      # a closure has no first argument to find it by
             made.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
@@ -97,6 +101,22 @@ class Expressions(ast.NodeTransformer):
         elif not _stays(callee) and not is_hook(node.func):
             made.func = self._hook("callee", node.func, node.func)
         return made
+
+    def _format_later(self, node: ast.Call) -> ast.Call:
+        """`printf(f"a {x:d}")` as `printf(__dsl__.Formatted("a ", (x, "", "d", True)))`: core.output."""
+        parts = []
+        for part in node.args[0].values:
+            if isinstance(part, ast.FormattedValue):
+                spec = part.format_spec or ast.JoinedStr([])
+                known = all(isinstance(piece, ast.Constant) for piece in spec.values)
+                part = ast.Tuple([self.visit(part.value), ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
+                                  self.visit(spec), ast.Constant(known)], ast.Load())
+            parts.append(part)
+        made = self._hook("Formatted", node.args[0], *parts)
+        node.args[1:] = [self.visit(argument) for argument in node.args[1:]]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
+        node.args[0] = made
+        return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue):
         name = self._text(node.value)

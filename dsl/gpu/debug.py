@@ -4,48 +4,124 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from types import NoneType
 
 from dsl.core import conversion, mlir, text, trace
 from dsl.core.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_not_portable
 from dsl.core.formats import FORMATS
+from dsl.core.output import Formatted
 from dsl.core.pointer import Pointer, element_name
 from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 
 MOST_VALUES = 32                # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
-_C_PLACES = re.compile(r"%%|%[-+ #0]*[\d*]*(?:\.[\d*]*)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]")
-_PLACES = re.compile(r"\{[^{}]*\}|" + _C_PLACES.pattern)
+_CONVERSION = r"[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]"
+_C_PLACES = re.compile(f"%%|%{_CONVERSION}")
+_PLACES = re.compile(rf"%%|%{_CONVERSION}|\{{\}}|(?P<field>\{{\w*(?:![rsa])?(?::[^{{}}]*)?\}})|(?P<stray>%.)", re.DOTALL)
 
 
-def printf(*args, end: str = "\n", braces: bool = True) -> None:
+def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
     """Print numbers, pointers, layouts, tensors and tuples of them. `{}` takes the form of its argument; %d, %f... are C's.
 
-    Without a format string the arguments are printed with `, ` between them. `end` is appended. Without `braces` the
-    format is C's alone.
+    An f-string is formatted when the program runs: the formats in it are C's, and what is known while compiling is
+    Python's text. Without a format the arguments are printed with `, ` between them. `end` is appended. Without `braces`
+    the format is C's alone. Raises DSLUserCodeTypeError for a format that does not fit its values.
     """
     if not args:
         raise DSLUserCodeTypeError("printf prints at least one argument", fix='printf("")')
+    if not isinstance(end, (str, NoneType)):
+        raise DSLUserCodeTypeError(f"`end` is a text, and this is {type_name(end)}", fix='end="\\n"')
+    leaves: list = []
+    tail = "\n" if end is None else end.replace("%", "%%")
+    if isinstance(args[0], Formatted):
+        emit(_formatted(args[0], args[1:], leaves) + tail, leaves)
+        return
     if isinstance(args[0], str):
         form, values = args[0], list(args[1:])
     else:
         form, values = ", ".join("{}" for _ in args), list(args)
     pattern = _PLACES if braces else _C_PLACES
-    places = [place for place in pattern.findall(form) if place != "%%"]
-    if len(places) != len(values):
-        raise DSLUserCodeTypeError(f"the format has {len(places)} places for {len(values)} values",
-                                   fix=f"write one {'{}' if braces else '%d'} for each value")
-    leaves: list = []
+    wanted = sum(_values_of(place) for place in pattern.finditer(form))
+    if wanted != len(values):
+        raise DSLUserCodeTypeError(f"the format has {wanted} place{'s' * (wanted != 1)} for {len(values)} "
+                                   f"value{'s' * (len(values) != 1)}", fix=_one_for_each(form, braces))
     remaining = iter(values)
-    emit(pattern.sub(lambda match: _place(match.group(), remaining, leaves), form) + end, leaves)
+    text = pattern.sub(lambda match: _place(match.group(), remaining, leaves), form)
+    emit(text + "%" * _ends_in_percent(text) + tail, leaves)
+
+
+def _values_of(place: re.Match) -> int:
+    """How many values a place takes. Raises DSLUserCodeTypeError for what looks like one and is none."""
+    text, kind = place.group(), place.lastgroup
+    if kind == "field":
+        raise DSLUserCodeTypeError(f"`{text}` is no place of printf's: values are taken in order, and as they are",
+                                   fix='write {}, or a conversion of C\'s (%5d), or an f-string: f"{x:5d}"')
+    if kind == "stray":
+        raise DSLUserCodeTypeError(f"`{text}` is no conversion of printf", fix="%% prints a percent sign")
+    return 0 if text == "%%" else 1 + text.count("*")
+
+
+def _one_for_each(form: str, braces: bool) -> str:
+    has_percent = any(place.startswith("%") and place != "%%" for place in _C_PLACES.findall(form))
+    return f"write one {'{}' if braces else '%d'} for each value" + "; %% prints a percent sign" * has_percent
+
+
+def _ends_in_percent(form: str) -> bool:
+    """Whether a C format ends in a percent sign that begins nothing."""
+    return (len(form) - len(form.rstrip("%"))) % 2 == 1
+
+
+def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
+    """The C format of an f-string. Raises DSLUserCodeTypeError for values beside it, and for formats that are not C's."""
+    if more:
+        raise DSLUserCodeTypeError(f"an f-string has its values in it, and {len(more)} more stand{'s' * (len(more) == 1)} "
+                                   "beside it", fix="write them all in the f-string, or all behind a plain string")
+    pieces = []
+    for part in form.parts:
+        if isinstance(part, tuple):
+            pieces.append(_spell_formatted(*part, leaves))
+            continue
+        place = next((place for place in _C_PLACES.findall(part) if place != "%%"), None)
+        if place:
+            raise DSLUserCodeTypeError(f"`{place}` in an f-string stands for no value",
+                                       fix="write the value there: {x:d}; %% prints a percent sign")
+        pieces.append(part.replace("%%", "%").replace("%", "%%"))
+    return "".join(pieces)
+
+
+def _spell_formatted(value: object, conversion: str, spec: str, is_known: bool, leaves: list) -> str:
+    """The C conversion of a value in an f-string: Python's text where it is known while compiling."""
+    found: list = []
+    try:
+        spelt = spell(value, found)
+    except DSLUserCodeTypeError:                     # a dict, a type, an object: Python has a text for it
+        spelt = ""
+    if not found and not isinstance(value, Numeric):
+        return format({"r": repr, "s": str, "a": ascii}.get(conversion, lambda same: same)(value), spec).replace("%", "%%")
+    if not spec:
+        leaves += found
+        return spelt
+    if not is_known:
+        warn_not_portable("the format of a value known at run time is computed", id="UNSUP_FSTRING_FORMAT")
+    if set("<>^=") & set(spec):
+        raise DSLUserCodeError(f"`:{spec}` aligns a value known at run time", id="UNSUP_FSTRING_ALIGN",
+                               fix="give a width as C does: {x:5d}, and {x:-5d} for the left")
+    if not re.fullmatch(_CONVERSION, spec) or "*" in spec:
+        raise DSLUserCodeError(f"`:{spec}` is no format of a value known at run time", id="UNSUP_FSTRING_FORMAT",
+                               fix="write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}")
+    leaves.append(_for_conversion("%" + spec, value))
+    return "%" + spec
 
 
 def _place(place: str, values: Iterator, leaves: list) -> str:
     """What stands in the C format for one place of the author's."""
     if place == "%%":
         return place
-    if place.startswith("{"):
+    if place == "{}":
         return spell(next(values), leaves)
+    for _ in range(place.count("*")):
+        leaves.append(_for_conversion("%d", next(values)))
     leaves.append(_for_conversion(place, next(values)))
     return place
 
@@ -58,12 +134,14 @@ def _for_conversion(place: str, value: object) -> Numeric | Pointer:
             return value
         raise DSLUserCodeTypeError(f"{place} prints no pointer", fix="%p, or {}")
     number = numeric(value)
-    if number is None or kind in "ps" or "*" in place:
+    if number is None or kind in "ps":
         raise DSLUserCodeTypeError(f"{place} does not print {type_name(value)}", fix="write {} in its place")
     if kind in "eEfFgGaA":
         return Float64(number)
     if number.is_float:
         raise DSLUserCodeTypeError(f"{place} prints integers, and got {type_name(value)}", fix="%f, or {}")
+    if kind in "oxX" and number.signed and type(number).width < 32:
+        number = Int32(number)                       # as C promotes it
     return (Int64 if wide else Int32)(number) if kind in "dic" else (Uint64 if wide else Uint32)(number)
 
 
@@ -91,6 +169,8 @@ def spell(value: object, leaves: list) -> str:
         return spell(value.value, leaves) + "".join(f"@{mode}" for mode in reversed(value.mode))
     if isinstance(value, Swizzle) or isinstance(value, str):
         return str(value).replace("%", "%%")
+    if type(value) is int:
+        return str(value)
     number = numeric(value)
     if number is None:
         _refuse(value)
@@ -100,6 +180,10 @@ def spell(value: object, leaves: list) -> str:
 def _spell_number(number: Numeric, leaves: list) -> str:
     if not is_dynamic(number):
         return ("%f" % number.value if number.is_float else str(int(number.value))).replace("%", "%%")
+    if type(number).width == 128:
+        high = mlir.result("arith.shrui", mlir.i128, number.ir(), mlir.constant(64, mlir.i128))
+        leaves += [Uint64(mlir.result("arith.trunci", mlir.i64, half)) for half in (high, number.ir())]
+        return "0x%016llx%016llx"
     leaves.append(number)
     if number.is_float:
         return "%f"
@@ -149,10 +233,14 @@ def emit(form: str, leaves: list) -> None:
 
 def _parts(form: str, leaves: list) -> Iterator[tuple[str, list]]:
     """A format in parts of as many values as one call takes."""
-    ends = [place.end() for place in _PLACES.finditer(form) if place.group() != "%%"]
-    cuts = [0, *ends[MOST_VALUES - 1:-1:MOST_VALUES], len(form)]
-    for i, (start, stop) in enumerate(zip(cuts, cuts[1:])):
-        yield form[start:stop], leaves[i * MOST_VALUES:(i + 1) * MOST_VALUES]
+    start = stop = first = last = 0                  # of the part: in the format, in the values
+    for place in _C_PLACES.finditer(form):
+        count = 0 if place.group() == "%%" else 1 + place.group().count("*")
+        if last + count - first > MOST_VALUES:
+            yield form[start:stop], leaves[first:last]
+            start, first = stop, last
+        stop, last = place.end(), last + count
+    yield form[start:], leaves[first:]
 
 
 def text_address(words: str) -> mlir.Value:

@@ -79,7 +79,7 @@ def test_more_values_than_one_vprintf_takes(run, capfd):
 
 @pytest.mark.parametrize("form, message", [
     ("%d", "%d prints integers, and got Float32"), ("%s", "%s does not print Float32"),
-    ("{} {}", "the format has 2 places for 1 values"), ("no place", "the format has 0 places for 1 values")])
+    ("{} {}", "the format has 2 places for 1 value"), ("no place", "the format has 0 places for 1 value")])
 def test_a_format_that_does_not_fit_its_values(form, message):
     @cute.jit
     def host(x: cutlass.Float32):
