@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import fcntl
 import os
 import pickle
 import resource
@@ -35,12 +36,20 @@ class LoweringCrash(Exception):
         return f"the compiler died of {self.signal_name} while compiling {self.subject}\n{self.words}".rstrip()
 
 
+def _pipe() -> tuple[int, int]:
+    """A pipe that takes no place of standard input, output or error where one of them is closed."""
+    made = os.pipe()
+    ends = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in made)
+    for end in made:
+        os.close(end)
+    return ends
+
+
 class _Child:
     """A forked process that answers requests (function, arguments) with (failed, value or exception)."""
 
     def __init__(self):
-        request_reader, request_writer = os.pipe()
-        reply_reader, reply_writer = os.pipe()
+        (request_reader, request_writer), (reply_reader, reply_writer) = _pipe(), _pipe()
         self.words = tempfile.TemporaryFile()
         outlives_no_parent = threading.current_thread() is threading.main_thread()
         silent = ("ignore", None, DeprecationWarning, None, 0)       # of forking beside threads: LLVM uses none
@@ -158,6 +167,7 @@ def _serve(request_reader: int, reply_writer: int, words: int) -> None:
     """The child: answer until the parent is gone, running nothing of the parent's on the way out."""
     try:
         faulthandler.disable()
+        words = fcntl.fcntl(words, fcntl.F_DUPFD, 3)
         _keep_open(0, 1, 2, request_reader, reply_writer, words)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGABRT, signal.SIG_DFL)
