@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import dsl.cutlass
-from dsl.cutlass import cuda, cute, memory, utils
+from dsl.cutlass import cuda, cute, memory, pipeline, utils
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cute.md").read_text()
 MODULES = {"cutlass": dsl.cutlass, "cutlass.utils": utils, "cutlass.memory": memory, "cutlass.cuda": cuda,
-           "cutlass.cute": cute,
+           "cutlass.cute": cute, "cutlass.pipeline": pipeline,
            "cutlass.cute.arch": cute.arch, "cutlass.cute.math": cute.math,
            "cutlass.torch": dsl.cutlass.torch, "cutlass.cute.nvgpu": cute.nvgpu, "cutlass.cute.runtime": cute.runtime,
            "cutlass.cute.testing": cute.testing,

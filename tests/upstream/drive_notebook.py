@@ -97,7 +97,7 @@ def _execute(source: str, file: str, module: types.ModuleType) -> str:
     """Run a cell; "", or the text of what it raised."""
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
-        exec(compile(source, file, "exec"), module.__dict__)
+        exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
     except Exception as error:                                  # whatever a cell raises is this cell's result
         if hasattr(error, "repro_outcome"):
             return str(error)

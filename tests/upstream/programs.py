@@ -37,7 +37,7 @@ PROGRAMS: tuple[Program, ...] = (
     *_tests("test/python/CuTeDSL", "test_numeric_construction", "test_struct_in_if"),
     *_tests("test/examples/CuTeDSL", "test_dataclasses", "test_for_control_flow", "test_math"),
     *_notebooks("saved", "data_types", "print", "hello_world", "cute_layout_algebra"),
-    *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout", "elementwise_add"),
+    *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout", "elementwise_add", "async_pipeline"),
     Program("tutorials/print_latex", "program", f"{_CUTE}/dsl_tutorials/print_latex.py"),
     Program("tutorials/print_latex_tv", "program", f"{_CUTE}/dsl_tutorials/print_latex.py", ("--tv_layout",)),
     Program("tutorials/dataclass_immutable", "program", f"{_CUTE}/dsl_tutorials/dataclass_immutable.py"),
