@@ -6,8 +6,9 @@ value. It is traced into a scratch region first, because the result types are kn
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from dsl.core import mlir, naming, trace
 from dsl.core.attempt import first_time
@@ -139,9 +140,43 @@ def warn_of_names(names: Sequence[Name], before: tuple, after: tuple) -> None:
 # --- early exits -----------------------------------------------------------------------------------------------------
 
 
-def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: bool = False) -> tuple:
+@dataclasses.dataclass
+class Inside:
+    """What stays static on the path through a trip of a static `while` on which none of its flags `stops` is set."""
+
+    stops: tuple[str, ...]
+    known: list[tuple[object, object]] = dataclasses.field(default_factory=list)
+
+    def note(self, flags: Sequence[str], ends: Sequence[object], joined: Sequence[object]) -> None:
+        """After a guard of `flags`: where none is set, `joined` are the `ends` of its body."""
+        if set(flags) <= set(self.stops):
+            self.known += [(new, self.of(end)) for end, new in zip(ends, joined) if new is not end]
+
+    def of(self, value: object) -> object:
+        return next((known for new, known in reversed(self.known) if new is value and _is_plain_static(known)), value)
+
+
+def _is_plain_static(value: object) -> bool:
+    return value is None or type(value) in (bool, int, float, str)
+
+
+_inside: list[Inside] = []               # the trips being made, the innermost last
+
+
+@contextlib.contextmanager
+def inside(stops: tuple[str, ...]) -> Iterator[Inside]:
+    """While a trip is traced: what its guards say of the path that goes on."""
+    _inside.append(Inside(stops))
+    try:
+        yield _inside[-1]
+    finally:
+        _inside.pop()
+
+
+def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: bool = False,
+          called: tuple[str, ...] = ()) -> tuple:
     """What follows an early exit: skipped where a flag is set, and no branch while none can be. `is_last`: the function
-    has nothing more to do then."""
+    has nothing more to do then. `called`: the names of the flags."""
     dynamic = [flag for flag in flags if is_dynamic(flag)]
     if surely(flags):
         return state
@@ -154,6 +189,8 @@ def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: boo
         return ends[-1]
     after = _branch(_none_of(dynamic), noted, lambda *unchanged: unchanged, state, Name.all(names),
                     ("this leaves before anything assigns `{}`",) * 2, is_last=is_last)
+    if _inside and called:
+        _inside[-1].note(called, ends[-1], after)
     if len(dynamic) > 1:
         return after
     # Skipped because that flag is set, or left by setting it: it is set on every path, and nothing after it is reached.

@@ -9,7 +9,8 @@
                              c
 
 The pass runs before the statements become closures (core.rewrite). An exit whose way to its target crosses no dynamic
-statement stays Python's. A guard is value-based: while no flag can be set it is no branch at all.
+statement stays Python's. A guard is value-based: while no flag can be set it is no branch at all. A static loop that a
+dynamic exit leaves becomes a closure too, whose later trips are guarded (loop.unrolled).
 """
 
 from __future__ import annotations
@@ -141,17 +142,12 @@ class Exits:
         return [_with_marks(made, statement)], flags | more
 
     def _other(self, statement: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
-        """`with`, `try` and the like: their blocks are Python's own."""
+        """`with`, `try`, `match` and the like: their blocks are Python's own."""
         flags: set[str] = set()
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return [statement], flags
-        for name in ("body", "orelse", "finalbody"):
-            if part := getattr(statement, name, None):
-                lowered, more = self._block(part)
-                setattr(statement, name, lowered)
-                flags |= more
-        for handler in getattr(statement, "handlers", ()):
-            handler.body, more = self._block(handler.body)
+        for block in _parts(statement):
+            block[:], more = self._block(block)
             flags |= more
         return [statement], flags
 
@@ -192,24 +188,59 @@ class Exits:
         return made, outside
 
     def _stopping(self, loop: _Loop, body: list[ast.stmt], stops: tuple[str, ...]) -> ast.stmt:
-        """The loop, ending once one of `stops` is true."""
+        """The loop, ending once one of `stops` is true: in the test of a dynamic `while`, else by the mark `stops`."""
         node = loop.node
         if isinstance(node, ast.For):
             made = put_at(ast.For(node.target, node.iter, body, node.orelse), node)
-            if stops and loop.dynamic:
-                made.stops = stops
         else:
             test = node.test
             if stops and loop.dynamic:
                 test = put_at(ast.Call(_hook("unless"), [_flags(stops), _thunk(test)], []), test)
             made = put_at(ast.While(test, body, node.orelse), node)
-        if stops and not loop.dynamic:
-            leave = put_at(ast.If(ast.Call(_hook("surely"), [_flags(stops)], []), [ast.Break()], []), node)
-            leave.is_static = True
-            guard = put_at(Guard(ast.Constant(True), body, []), node)
-            guard.flags, guard.flow = stops, flow_of(node.body)
-            made.body = [leave, guard]
+        if stops and not (loop.dynamic and isinstance(node, ast.While)):
+            made.stops = stops
         return _with_marks(made, node)
+
+
+def guarded(loop: ast.For | ast.While) -> ast.For | ast.While:
+    """A static loop as one of Python's: where it has `stops`, they guard its body."""
+    if not hasattr(loop, "stops"):
+        return loop
+    leave = put_at(ast.If(ast.Call(_hook("surely"), [_flags(loop.stops)], []), [ast.Break()], []), loop)
+    leave.is_static = True
+    guard = put_at(Guard(ast.Constant(True), loop.body, []), loop)
+    guard.flags, guard.flow = loop.stops, loop.flow
+    loop.body = [leave, guard]
+    del loop.stops
+    return loop
+
+
+def tests_inside(is_dynamic: Callable[[ast.stmt], bool], warn_of_else: Callable[[ast.stmt], None],
+                  statements: list[ast.stmt]) -> list[ast.stmt]:
+    """`statements` with each dynamic `while` whose test assigns (`:=`) as `while True: if test: pass; else: break; ...`.
+
+    Its `else` comes after it, under a flag where a `break` may skip it: exits in it are those of the loop around.
+    """
+    return [made for statement in statements for made in _test_inside(is_dynamic, warn_of_else, statement)]
+
+
+def _test_inside(is_dynamic: Callable, warn_of_else: Callable, statement: ast.stmt) -> list[ast.stmt]:
+    for block in _parts(statement):
+        block[:] = tests_inside(is_dynamic, warn_of_else, block)
+    assigns = isinstance(statement, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(statement.test))
+    if not assigns or not is_dynamic(statement):
+        return [statement]
+    leave = ast.Break()
+    leave.is_ours = True
+    before, leaving, after = [], [leave], statement.orelse
+    if after:
+        warn_of_else(statement)
+    if after and breaks(statement.body):
+        ended = f"__dsl_ended_{statement.lineno}_{statement.col_offset}"
+        before, leaving = [_assign(ended, ast.Constant(False), statement)], [_assign(ended, ast.Constant(True), statement), leave]
+        after = [ast.If(ast.Name(ended, ast.Load()), after, [])]
+    loop = ast.While(ast.Constant(True), [ast.If(statement.test, [ast.Pass()], leaving), *statement.body], [])
+    return [put_at(made, statement) for made in (*before, loop, *after)]
 
 
 def _with_marks(made: ast.stmt, original: ast.stmt) -> ast.stmt:
@@ -236,7 +267,7 @@ def _parts(statement: ast.stmt) -> list[list[ast.stmt]]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return []
     parts = [getattr(statement, name, None) or [] for name in ("body", "orelse", "finalbody")]
-    return parts + [handler.body for handler in getattr(statement, "handlers", ())]
+    return parts + [inner.body for name in ("handlers", "cases") for inner in getattr(statement, name, ())]
 
 
 def _leaves(statement: ast.stmt) -> bool:

@@ -69,7 +69,8 @@ class Analysis:
         self.names, self.is_dynamic = set(names), is_dynamic
         self.parameters = set(parameters)
         self.suspects: set[str] = set()
-        self.escaping: set[str] = set()
+        self.escaping: set[str] = set()          # read by functions and lambdas
+        self.shared: set[str] = set()            # read by functions
         self.targets: list[_Target] = []
 
     def run(self, body: list[ast.stmt], exits: bool) -> None:
@@ -137,6 +138,8 @@ class Analysis:
         for inner in ast.walk(node) if _has_scope(node) else ():
             if isinstance(inner, _SCOPES):
                 self.escaping |= _loaded(inner) & self.names
+            if isinstance(inner, ast.FunctionDef):
+                self.shared |= _loaded(inner) & self.names
 
     # --- what is read after a statement, from the outside in ---
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dsl.core import control, expression, failure, item, output
+from dsl.core import capture, control, expression, failure, item, output
 
-_MODULES = (control, expression, failure, item, output)
+_MODULES = (capture, control, expression, failure, item, output)
 
 
 class Hooks:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from dsl.core import mlir, naming, trace
 from dsl.core.attempt import Attempt, Record, record_of
-from dsl.core.branch import condition, guard, state_changes, surely, unless, warn_of_state
+from dsl.core.branch import condition, guard, inside, state_changes, surely, unless, warn_of_state
 from dsl.core.carried import Carried, Late
 from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
@@ -148,11 +148,39 @@ def unrolled(domain: Iterable, body: Callable, state: tuple, names: tuple, stop:
             break
         if any(map(is_dynamic, flags)):
             place = dataclasses.astuple(here())
-            target, *state = guard(flags, lambda _target, *inner, i=i: (i, *body(i, *inner)),
-                                   (target, *state), (("the loop variable", *place), *names))
+            *state, target = guard(flags, lambda *inner, i=i: (*body(i, *inner[:-1]), i), (*state, target),
+                                   (*names, ("the loop variable", *place)))
         else:
             state, target = body(i, *state), i
     return (*state, target)
+
+
+_MOST_TRIPS = 1_000              # of a static `while` that only a value of the run time ends
+
+
+def unrolled_while(test: Callable, body: Callable, state: tuple, names: tuple, stops: tuple[str, ...],
+                   stop: Callable) -> tuple:
+    """A static `while` with dynamic early exits: `test(*state) -> (whether it goes on, state)`, `body(*state) -> state`.
+
+    `stops` are the names of the flags that `stop(*state)` gives. What a trip starts from is the state on the path that
+    has not left: a counter stays static there, and the test with it.
+    """
+    start = state
+    for _ in range(_MOST_TRIPS):
+        flags = stop(*state)
+        if surely(flags) or surely(stop(*start)):
+            return state
+        goes_on, start = test(*start)
+        with inside(stops) as trip:
+            if not any(map(is_dynamic, flags)):
+                state = body(*start) if goes_on else start
+            elif goes_on or any(new is not old for new, old in zip(start, state)):
+                state = guard(flags, lambda *_, start=start: body(*start) if goes_on else start, state, names, called=stops)
+            start = tuple(map(trip.of, state))
+        if not goes_on:
+            return state
+    raise DSLUserCodeError(f"this loop has not ended after {_MOST_TRIPS} trips while compiling: what may leave it is known "
+                           "only at run time", fix="drop const_expr, which makes it a loop at run time")
 
 
 def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:

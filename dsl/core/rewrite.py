@@ -16,9 +16,9 @@ import types
 from collections.abc import Callable
 
 from dsl.core.depth import deep
-from dsl.core.errors import warn_not_portable
+from dsl.core.errors import DSLWarning, tell, warn_not_portable
 from dsl.core.flow import Analysis, Flow
-from dsl.core.exits import Exits, Guard, breaks, put_at
+from dsl.core.exits import Exits, Guard, put_at, tests_inside
 from dsl.core.rewrite_expression import Expressions, Grammar
 from dsl.core.source import Resolver, arguments_named, compile_definition, copy_of, find_definition
 
@@ -115,47 +115,10 @@ def assigned_in(statements: list[ast.stmt]) -> dict[str, ast.AST]:
     return visitor.names
 
 
-# What stands around a statement: a test known while compiling, one that may not be, and what this rewriting adds itself.
-_STATIC, _DYNAMIC, _OURS = "static", "dynamic", "ours"
+# What stands around a statement: a test known while compiling, one that may not be, a dynamic early exit before it, and
+# what this rewriting adds itself.
+_STATIC, _DYNAMIC, _BEHIND, _OURS = "static", "dynamic", "behind", "ours"
 _ENTRY = "__dsl_entry"           # the block a function starts in
-
-
-def _tests_inside(is_dynamic: Callable[[ast.stmt], bool], warn_of_else: Callable[[ast.stmt], None],
-                  statements: list[ast.stmt]) -> list[ast.stmt]:
-    """`statements` with each dynamic `while` whose test assigns (`:=`) as `while True: if test: pass; else: break; ...`.
-
-    Its `else` comes after it, under a flag where a `break` may skip it: exits in it are those of the loop around.
-    """
-    return [made for statement in statements for made in _test_inside(is_dynamic, warn_of_else, statement)]
-
-
-def _test_inside(is_dynamic: Callable, warn_of_else: Callable, statement: ast.stmt) -> list[ast.stmt]:
-    for part in ("body", "orelse", "finalbody"):
-        if isinstance(inner := getattr(statement, part, None), list) and not isinstance(statement, _SCOPES):
-            setattr(statement, part, _tests_inside(is_dynamic, warn_of_else, inner))
-    for handler in getattr(statement, "handlers", ()):
-        handler.body = _tests_inside(is_dynamic, warn_of_else, handler.body)
-    assigns = isinstance(statement, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(statement.test))
-    if not assigns or not is_dynamic(statement):
-        return [statement]
-    leave = ast.Break()
-    leave.is_ours = True
-    before, leaving, after = [], [leave], statement.orelse
-    if after:
-        warn_of_else(statement)
-    if after and breaks(statement.body):
-        ended = f"__dsl_ended_{statement.lineno}_{statement.col_offset}"
-        before, leaving = [_set(ended, False)], [_set(ended, True), leave]
-        after = [ast.If(ast.Name(ended, ast.Load()), after, [])]
-    loop = ast.While(ast.Constant(True), [ast.If(statement.test, [ast.Pass()], leaving), *statement.body], [])
-    return [put_at(made, statement) for made in (*before, loop, *after)]
-
-
-def _set(name: str, value: bool) -> ast.Assign:
-    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
-
-
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _mark_last(statements: list[ast.stmt]) -> None:
@@ -174,31 +137,37 @@ class Rewriter(Expressions):
     raises = False                   # whether the function has a `raise` that may be dynamic
     suspects: set[str] = set()       # variables that may be missing where they are read
     deleted: frozenset[str] = frozenset()                # names that a `del` seen so far takes away
+    shared: set[str] = set()         # variables that functions inside this one read: every closure has the one variable
+    inner: dict[str, int] = {}       # functions inside functions: how many dynamic statements are around their `def`
+    lambdas: dict[str, tuple[int, set[str]]] = {}        # names of lambdas: the same, and the variables they read
 
     # --- functions ---
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A rewritten copy of `node` without decorators and annotations."""
-        outer = self.locals, self.around, self.raises, self.caught
+        outer = self.locals, self.around, self.raises, self.caught, self.inner, self.lambdas
         self.locals, self.around, self.raises, self.caught = self.locals | self._local_names(node), (), False, False
+        self.inner = {name: depth for name, depth in self.inner.items() if name not in self._local_names(node)}
+        self.lambdas = {}
         parameters = [*node.args.posonlyargs, *node.args.args]
         if self.instance is None and parameters:
             self.instance = parameters[0].arg
         self._refuse_unsupported(node)
-        statements = _tests_inside(self._is_dynamic, self._warn_of_exit, node.body)
-        outer_suspects, own = self.suspects, self._local_names(node)
+        statements = tests_inside(self._is_dynamic, self._warn_of_exit, node.body)
+        outer_suspects, outer_shared, own = self.suspects, self.shared, self._local_names(node)
         exits = Exits(self._is_dynamic, self._warn_of_exit)
         analysis = Analysis(own, {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}, self._is_dynamic)
         analysis.run(statements, exits.lowers(statements))
         self.suspects = self.suspects - own | analysis.suspects
+        self.shared = analysis.escaping if self.grammar.by_value else analysis.shared
         lowered = exits.function(statements)
         _mark_last(lowered)
         body = self._block(lowered)
-        self.suspects = outer_suspects
+        self.suspects, self.shared = outer_suspects, outer_shared
         if self.raises:
             body.insert(0, self._located(node, [self._assign_name(_ENTRY, self._hook("block", node))])[0])
         made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=body, decorator_list=[])
-        self.locals, self.around, self.raises, self.caught = outer
+        self.locals, self.around, self.raises, self.caught, self.inner, self.lambdas = outer
         return ast.copy_location(made, node)
 
     def _local_names(self, node: ast.FunctionDef) -> set[str]:
@@ -233,6 +202,7 @@ class Rewriter(Expressions):
                 self._error(child, "`_` is write-only here", "give the value a name", "UNSUP_READ_UNDERSCORE")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.inner[node.name] = self._depth
         made = self.function(node)
         made.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         return made
@@ -269,6 +239,7 @@ class Rewriter(Expressions):
             return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body, around),
                                             self._block(node.orelse, around)), node)
         assigned = assigned_in([*node.body, *node.orelse])
+        self._warn_of_lambdas(node, assigned)
         names = self._carried(node, assigned)
         then, orelse = self._fresh("then"), self._fresh("else")
         call = self._hook("if_", node.test, self.visit(node.test), self._load(then), self._load(orelse),
@@ -284,48 +255,72 @@ class Rewriter(Expressions):
         body = self._fresh("rest")
         flags = ast.Tuple([self._load(flag) for flag in node.flags], ast.Load())
         call = self._hook("guard", getattr(node, "cause", node), flags, self._load(body), self._state(names),
-                          self._places(node, assigned, names), ast.Constant(hasattr(node, "is_last")))
-        return self._located(node, [self._closure(body, names, self._block(node.body, _DYNAMIC)),
+                          self._places(node, assigned, names), ast.Constant(hasattr(node, "is_last")),
+                          ast.Constant(node.flags))
+        return self._located(node, [self._closure(body, names, self._block(node.body, _BEHIND)),
                                     self._assign(names, call)])
 
     def visit_For(self, node: ast.For):
-        if not self._is_dynamic(node):
+        dynamic, stops = self._is_dynamic(node), getattr(node, "stops", ())
+        if not dynamic and not stops:
             return self.generic_visit(node)
-        if self.grammar.by_value and (not isinstance(node.target, ast.Name) or node.target.id in assigned_in(node.body)):
-            node = self._with_own_variable(node)
-        if not isinstance(node.target, ast.Name):
+        if dynamic and not self.grammar.by_value and not isinstance(node.target, ast.Name):
             self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)
+        if not isinstance(node.target, ast.Name) or node.target.id in assigned_in(node.body):
+            node = self._with_own_variable(node)
         assigned = assigned_in(node.body)
+        self._warn_of_lambdas(node, assigned if dynamic else {})
         target = node.target.id
         names = [name for name in self._carried(node, assigned) if name != target]
-        body = self._fresh("body")
-        word = self.grammar.hook_of(self.grammar.ranges, self._callee(node.iter))
-        domain = self._hook(word, node.iter, *map(self.visit, node.iter.args))
-        domain.keywords = [self.visit(keyword) for keyword in node.iter.keywords]
-        flow = getattr(node, "flow", None)
+        body, flow = self._fresh("body"), getattr(node, "flow", None)
+        domain = self._domain(node.iter) if dynamic else self.visit(node.iter)
         before = self._bound(target) if flow is None or flow.needs(target) else self._attribute("UNUSED", node.iter)
-        call = self._hook("for_", node.iter, domain, self._load(body), self._state(names),
-                          self._places(node, assigned, names), before)
-        made = [self._closure(body, [target, *names], self._block(node.body, _DYNAMIC), returned=names)]
-        if stops := getattr(node, "stops", ()):
-            stop = self._fresh("stop")
-            made.append(self._closure(stop, names, [], returned=list(stops)))
-            call.args.append(self._load(stop))
+        if flow is not None and flow.needs(target) and not flow.is_read_after(target):
+            before.args.append(self._attribute("Unread", node.iter))
+        call = self._hook("for_" if dynamic else "unrolled", node.iter, domain, self._load(body), self._state(names),
+                          self._places(node, assigned, names))
+        around = _DYNAMIC if dynamic else _BEHIND
+        made = [self._closure(body, [target, *names], self._block(node.body, around), returned=names)]
+        if stops:
+            made.append(self._stop(stops, names, call))
+        call.keywords.append(ast.keyword("target", before))
         return self._located(node, [*made, self._assign([*names, target], call)])
 
+    def _domain(self, node: ast.Call) -> ast.Call:
+        """The call of a range of this grammar's as its hook's."""
+        made = self._hook(self.grammar.hook_of(self.grammar.ranges, self._callee(node)), node, *map(self.visit, node.args))
+        made.keywords = [self.visit(keyword) for keyword in node.keywords]
+        return made
+
+    def _stop(self, stops: tuple[str, ...], names: list[str], call: ast.Call) -> ast.FunctionDef:
+        """The closure that gives a loop's flags of early exits, told to the loop's `call`."""
+        name = self._fresh("stop")
+        call.keywords.append(ast.keyword("stop", self._load(name)))
+        return ast.FunctionDef(name=name, args=arguments_named(names), decorator_list=[],
+                               body=[ast.Return(ast.Tuple([self._load(flag) for flag in stops], ast.Load()))])
+
     def visit_While(self, node: ast.While):
-        if not self._is_dynamic(node):
+        dynamic, stops = self._is_dynamic(node), getattr(node, "stops", ())
+        if not dynamic and not stops:
             return ast.copy_location(ast.While(self.visit(node.test), self._block(node.body, _STATIC),
                                                self._block(node.orelse)), node)
         assigned = assigned_in([*node.body, ast.Expr(node.test)])
         names = self._carried(node, assigned)
+        self._warn_of_lambdas(node, assigned if dynamic else {})
         test, body = self._fresh("test"), self._fresh("body")
-        call = self._hook("while_", node.test, self._load(test), self._load(body), self._state(names),
-                          self._places(node, assigned, names))
-        return self._located(node, [
-            self._closure(test, names, [ast.copy_location(ast.Return(self.visit(node.test)), node.test)]),
-            self._closure(body, names, self._block(node.body, _DYNAMIC)),
-            self._assign(names, call)])
+        around = _DYNAMIC if dynamic else _BEHIND
+        self.around = (*self.around, around)
+        tested, self.around = self.visit(node.test), self.around[:-1]
+        call = self._hook("while_" if dynamic else "unrolled_while", node.test, self._load(test), self._load(body),
+                          self._state(names), self._places(node, assigned, names))
+        after = ast.Tuple([self._load(name) for name in names], ast.Load())
+        returned = tested if dynamic else ast.Tuple([tested, after], ast.Load())
+        made = [self._closure(test, names, [put_at(ast.Return(returned), node.test)]),
+                self._closure(body, names, self._block(node.body, around))]
+        if not dynamic:
+            call.args.append(ast.Constant(stops))
+            made.append(self._stop(stops, names, call))
+        return self._located(node, [*made, self._assign(names, call)])
 
     def _with_own_variable(self, node: ast.For) -> ast.For:
         """`for TARGET in ...` as Python means it where the body assigns TARGET too: one more assignment a trip."""
@@ -341,7 +336,7 @@ class Rewriter(Expressions):
         """Python's own, unless a dynamic statement decides whether it runs; then the device or the host function stops."""
         made = self.generic_visit(node)
         deciding = [kind for kind in self.around if kind != _OURS]
-        if node.exc is None or not deciding or deciding[-1] != _DYNAMIC:
+        if node.exc is None or not deciding or deciding[-1] == _STATIC:
             return made
         self.raises = True
         own = ast.If(self._hook("raises", node, self._load(_ENTRY)), [made], [])
@@ -405,6 +400,39 @@ class Rewriter(Expressions):
         warn_not_portable(f"`{word}` leaves a dynamic statement", "UNSUP_EARLY_EXIT", place=self._span(statement),
                           fix="guard the rest with a flag, or mark what is static with const_expr and range_constexpr")
 
+    # --- functions inside functions ---
+
+    @property
+    def _depth(self) -> int:
+        """How many dynamic statements are around."""
+        return self.around.count(_DYNAMIC)
+
+    def visit_Call(self, node: ast.Call):
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        made = super().visit_Call(node)
+        if self.grammar.warns_of_exits and self._depth > self.inner.get(name, self._depth):
+            made.func = self._hook("captures", node, made.func, ast.Constant(name))
+        return made
+
+    def visit_Assign(self, node: ast.Assign):
+        if isinstance(node.value, ast.Lambda) and isinstance(node.targets[0], ast.Name):
+            read = {name.id for name in ast.walk(node.value) if isinstance(name, ast.Name)}
+            self.lambdas[node.targets[0].id] = self._depth, read & self.locals
+        return self.generic_visit(node)
+
+    def _warn_of_lambdas(self, node: ast.stmt, assigned: dict[str, ast.AST]) -> None:
+        """Warn of a lambda from before a dynamic statement that is called in it and reads what it assigns: it goes on
+        reading the value from before, as in NVIDIA's compiler."""
+        if not self.grammar.warns_of_exits or not self.lambdas:
+            return
+        called = {call.func.id for call in ast.walk(node) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)}
+        for name in called & self.lambdas.keys():
+            depth, read = self.lambdas[name]
+            stale = sorted(read & assigned.keys() - self.shared)
+            if stale and depth <= self._depth:
+                tell(f"SCOPE_CLOSURE_CAPTURE: `{name}` reads `{stale[0]}`, which this statement assigns, as it was before the "
+                     f"statement: pass `{stale[0]}` as an argument", DSLWarning, self._span(node))
+
     # --- variables ---
 
     def visit_Name(self, node: ast.Name):
@@ -443,10 +471,16 @@ class Rewriter(Expressions):
 
     def _closure(self, name: str, parameters: list[str], body: list[ast.stmt],
                  returned: list[str] | None = None) -> ast.FunctionDef:
-        """`def name(parameters): body; return (returned...)`, all parameters unless said otherwise."""
+        """`def name(parameters): body; return (returned...)`, all parameters unless said otherwise.
+
+        A parameter that the author's own functions read is no other variable than theirs.
+        """
         names = parameters if returned is None else returned
         result = ast.Return(ast.Tuple([self._bound(n) if n in self.deleted else self._load(n) for n in names], ast.Load()))
-        return ast.FunctionDef(name=name, args=arguments_named(parameters), body=[*body, result], decorator_list=[])
+        shared = [parameter for parameter in parameters if parameter in self.shared]
+        entry = [ast.Nonlocal(shared), *(self._assign_name(n, self._load(f"__dsl_{n}")) for n in shared)] if shared else []
+        arguments = arguments_named([f"__dsl_{n}" if n in shared else n for n in parameters])
+        return ast.FunctionDef(name=name, args=arguments, body=[*entry, *body, result], decorator_list=[])
 
     def _assign_name(self, name: str, value: ast.expr) -> ast.stmt:
         return ast.Assign([ast.Name(name, ast.Store())], value)

@@ -106,12 +106,18 @@ def missing_of(value: object) -> tuple[tuple[Span, str], ...]:
     return value._missing if isinstance(value, Unbound) else ()
 
 
-def bound(read: Callable[[], object], name: str) -> object:
+class Unread(Unbound):
+    """A variable without a value that only functions read after the statement, if anything does."""
+
+    __slots__ = ()
+
+
+def bound(read: Callable[[], object], name: str, kind: type[Unbound] = Unbound) -> object:
     """The variable `read` reads, or an Unbound where it has no value yet."""
     try:
         return read()
     except NameError:
-        return Unbound(name)
+        return kind(name)
 
 
 def use(value: object, proven: bool) -> object:

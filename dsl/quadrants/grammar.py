@@ -14,7 +14,7 @@ import builtins
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dsl.core.exits import VALUE
+from dsl.core.exits import VALUE, guarded
 from dsl.core.rewrite import Grammar, Rewriter, assigned_in
 
 _UNSUPPORTED = (ast.Try, ast.Raise, ast.Import, ast.ImportFrom, ast.Delete, ast.Global, ast.Nonlocal, ast.Match,
@@ -165,7 +165,7 @@ class QuadrantsRewriter(Rewriter):
         return made
 
     def visit_While(self, node: ast.While):
-        return super().visit_While(node)
+        return super().visit_While(node if self._is_dynamic(node) else guarded(node))
 
     def visit_For(self, node: ast.For):
         targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
@@ -174,6 +174,7 @@ class QuadrantsRewriter(Rewriter):
             return self._refuse(node, f"Variable '{taken[0]}' is already declared in the "
                                 "outer scope and cannot be used as loop variable", "use another name")
         if not self._is_dynamic(node):
+            node = guarded(node)
             iterable = self._at(node.iter, "unroll", self._in_static(node.iter))
             with self._scope(set(targets)):
                 body = self._block(node.body, "static")

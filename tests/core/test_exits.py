@@ -3,12 +3,13 @@
 import linecache
 import random
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from dsl.core.dtypes import Int32
-from dsl.core.errors import PortabilityWarning
+from dsl.core.errors import DSLUserCodeError, PortabilityWarning
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.cutlass.grammar import const_expr, range_constexpr
@@ -23,6 +24,7 @@ class Writer:
     def __init__(self, seed: int):
         self.random = random.Random(seed)
         self.count = 0
+        self.calls: list[str] = []               # assignments that call a function inside the function
 
     def condition(self) -> str:
         pick = self.random.choice
@@ -34,7 +36,7 @@ class Writer:
         pick = self.random.choice
         return pick([f"{pick(NAMES)} = {pick(NAMES)} + {self.random.randint(-3, 3)}",
                      f"{pick(NAMES)} += {pick(NAMES)}", f"{pick(NAMES)} = {pick(NAMES)} - {pick(NAMES)}",
-                     "a, b = b, a", f"{pick(NAMES)} = ({pick(NAMES)} * 3) & 63"])
+                     "a, b = b, a", f"{pick(NAMES)} = ({pick(NAMES)} * 3) & 63", *self.calls])
 
     def exit(self, loops: int) -> str:
         return self.random.choice(["break", "continue", "break", "continue", "return a - b"] if loops else ["return a - b"])
@@ -53,40 +55,69 @@ class Writer:
                     lines += [f"{pad}else:", *self.block(depth + 1, loops, indent + 1)]
             elif choice < 0.5 and depth < 3:
                 lines += self.loop(depth, loops, indent)
+            elif choice < 0.56 and depth < 3:
+                lines += self.around(depth, loops, indent)
             else:
                 lines.append(pad + self.assignment())
         return lines
 
+    def around(self, depth: int, loops: int, indent: int) -> list[str]:
+        """A block in a statement of Python's own."""
+        pad, kind = "    " * indent, self.random.choice(["with", "match", "try"])
+        if kind == "match":
+            inside = self.block(depth + 1, loops, indent + 2)
+            return [f"{pad}match (1, 2):", f"{pad}    case (1, two):", *inside, f"{pad}    case _:", f"{pad}        a = b"]
+        inside = self.block(depth + 1, loops, indent + 1)
+        if kind == "with":
+            return [f"{pad}with nullcontext(4) as four:", f"{pad}    c += four", *inside]
+        return [f"{pad}try:", *inside, f"{pad}except ValueError:", f"{pad}    a = b"]
+
     def loop(self, depth: int, loops: int, indent: int) -> list[str]:
         self.count += 1
         pad, k = "    " * indent, f"k{self.count}"
+        before, lines, after = [f"{pad}{k} = Int32(50)"], [], [f"{pad}d += {k}"]
         kind = self.random.random()
-        if kind < 0.6:
-            lines = [f"{pad}for {k} in range({self.random.choice(['5', '(a & 7)', '1, 6, 2', '4, -3, -2'])}):",
-                     f"{pad}    c += {k}"]
-        elif kind < 0.75:
-            lines = [f"{pad}for {k} in range_constexpr(3):", f"{pad}    c += {k}"]
-            if self.random.random() < 0.5:
+        if kind < 0.5:
+            lines += [f"{pad}for {k} in range({self.random.choice(['5', '(a & 7)', '1, 6, 2', '4, -3, -2'])}):",
+                      f"{pad}    c += {k}"]
+        elif kind < 0.7:
+            lines += [f"{pad}for {k} in {self.random.choice(['range_constexpr(3)', '(2, 5, 1)', '(a, b)'])}:", f"{pad}    c += {k}"]
+            if self.random.random() < 0.4:
+                lines[0] = f"{pad}for {k} in range_constexpr(3):"
                 lines += [f"{pad}    if const_expr({k} == 1):", f"{pad}        {self.random.choice(['break', 'continue'])}"]
+        elif kind < 0.8:
+            lines += [f"{pad}{k} = 0", f"{pad}while const_expr({k} < 3):", f"{pad}    {k} += 1"]
+        elif kind < 0.9:
+            lines += [f"{pad}{k} = Int32(0)", f"{pad}while ({k} := {k} + 1) < {self.random.choice(['6', 'b', 'c'])} and {k} < 9:"]
         else:
-            lines = [f"{pad}{k} = Int32(0)", f"{pad}while {self.random.choice(['True', self.condition()])}:",
-                     f"{pad}    {k} += 1", f"{pad}    if {k} > 6:", f"{pad}        break"]
+            lines += [f"{pad}{k} = Int32(0)", f"{pad}while {self.random.choice(['True', self.condition()])}:",
+                      f"{pad}    {k} += 1", f"{pad}    if {k} > 6:", f"{pad}        break"]
+        if kind < 0.7 and self.random.random() < 0.3:
+            lines += [f"{pad}    {k} = {k} + {self.random.choice('abcd')}"]
+        if self.random.random() < 0.5 or kind < 0.7 and " = " in lines[-1]:
+            lines = [*before, *lines]
+        else:
+            after = []
         lines += self.block(depth + 1, loops + 1, indent + 1)
         if self.random.random() < 0.25:
             lines += [f"{pad}else:", f"{pad}    d += 100"]
-        return lines
+        return lines + after
 
     def function(self, name: str) -> str:
+        head = [f"def {name}(a, b):", "    c, d = Int32(3), a - b"]
+        if self.random.random() < 0.4:
+            head += ["    def inner(x):", "        if x > 2:", "            return x + b", "        return c - x"]
+            self.calls = ["d = inner(a)", "a = inner(c) & 63", "c = inner(2)"]
         body = self.block(0, 0, 1)
-        return "\n".join([f"def {name}(a, b):", "    c, d = Int32(3), a - b", *body,
-                          "    return ((a & 1023) * 7 + b * 5) ^ (c * 3 + d)", ""])
+        return "\n".join([*head, *body, "    return ((a & 1023) * 7 + b * 5) ^ (c * 3 + d)", ""])
 
 
 def compiled(source: str, name: str):
     """The function compiled: a caller that writes what it returns into a tensor."""
     file = f"<{name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    namespace = {"Int32": Int32, "range_constexpr": range_constexpr, "const_expr": const_expr, "cute": cute}
+    namespace = {"Int32": Int32, "range_constexpr": range_constexpr, "const_expr": const_expr, "cute": cute,
+                 "nullcontext": nullcontext}
     exec(compile(source, file, "exec"), namespace)
     inner = cute.jit(namespace[name])
 
@@ -112,7 +143,7 @@ for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "and", "xor"):
 
 
 def python_value(source: str, name: str, a: int, b: int) -> int:
-    namespace = {"Int32": Wrapping, "range_constexpr": range, "const_expr": lambda value: value}
+    namespace = {"Int32": Wrapping, "range_constexpr": range, "const_expr": lambda value: value, "nullcontext": nullcontext}
     exec(source, namespace)
     return namespace[name](Wrapping(a), Wrapping(b))
 
@@ -376,3 +407,69 @@ def test_an_exit_in_the_else_of_a_loop_that_assigns_in_its_test_is_the_outer_loo
         host(from_dlpack(out), a, b)
         host.__wrapped__(wanted, a, b)
         assert out.tolist() == wanted
+
+
+@cute.jit
+def static_while(n: Int32):
+    k = total = 0
+    while const_expr((double := k * 2) < 10):
+        if n == k:
+            break
+        total += (10, 20, 30, 40, 50)[k]
+        k += 1
+        if const_expr(k == 4):
+            if n == 9:
+                return -1, k, double
+    else:
+        total += 1000
+    return total, k, double
+
+
+@pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
+@pytest.mark.parametrize("n, expected", ((0, (0, 0, 0)), (2, (30, 2, 4)), (4, (100, 4, 8)), (9, (-1, 4, 6)),
+                                         (7, (1150, 5, 10))))
+def test_the_counter_of_a_static_loop_stays_static_behind_a_dynamic_break(n, expected):
+    assert static_while(n) == expected
+
+
+@cute.jit
+def last_values(n: Int32):
+    for i in range_constexpr(5):
+        if i == n:
+            break
+    for a, (b, *_rest) in ((1, (2, n)), (3, (4, 5)), (5, (n, 7))):
+        if a > n:
+            break
+    last = 50
+    for last in range(n):
+        last = last * 2
+    for late in range(9):
+        late = late * 3
+        if late > n:
+            break
+    return i, a, b, last, late
+
+
+@pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
+@pytest.mark.parametrize("n, expected", ((0, (0, 1, 2, 50, 3)), (1, (1, 3, 4, 0, 3)), (3, (3, 5, 3, 4, 6)),
+                                         (9, (4, 5, 9, 16, 12))))
+def test_loop_variables_after_a_break_and_after_an_assignment(n, expected):
+    """Measured: NVIDIA's compiler gives 50, 0, 4 and 16 for `last`."""
+    assert last_values(n) == expected
+
+
+def test_a_static_loop_that_only_the_run_time_ends_is_refused():
+    @cute.jit
+    def program(n: Int32):
+        k = 0
+        while const_expr(True):
+            if n == k:
+                break
+            k += 1
+    with pytest.warns(PortabilityWarning), pytest.raises(DSLUserCodeError) as caught:
+        program(3)
+    assert str(caught.value).splitlines()[1:] == [
+        "    while const_expr(True):",
+        "          ^^^^^^^^^^^^^^^^ this loop has not ended after 1000 trips while compiling: what may leave it is known only "
+        "at run time",
+        "fix: drop const_expr, which makes it a loop at run time"]
