@@ -16,6 +16,8 @@ import warnings
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 
+from dsl.span import source_lines
+
 EXAMPLES = """\
 examples:
   python -m dsl repros/zfill_pred_false.py            run it; a file that only defines run() has run() called
@@ -46,16 +48,22 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"dsl: cannot read {options.module or options.file}: {getattr(error, 'strerror', None) or error}",
               file=sys.stderr)
         return 2
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    linecache.cache[file] = (len(source), None, source_lines(source), file)
     sys.argv = [options.file or (spec.origin if spec else ""), *rest]
     return _run(file, source, spec, options)
+
+
+def _standard_input() -> str:
+    """What is piped in, in UTF-8 or the coding it names, whatever the locale is."""
+    stream = getattr(sys.stdin, "buffer", None)
+    return importlib.util.decode_source(stream.read()) if stream else sys.stdin.read() if sys.stdin else ""
 
 
 def _program(options: argparse.Namespace) -> tuple[str, str, ModuleSpec | None]:
     """Name and text of the program, and of a module its spec. Raises OSError, ImportError; SyntaxError, UnicodeDecodeError."""
     if not options.module:
         if options.file in (None, "-"):
-            return ("<stdin>", sys.stdin.read(), None) if options.file else ("<prompt>", "", None)
+            return ("<stdin>", _standard_input(), None) if options.file else ("<prompt>", "", None)
         with open(options.file, "rb") as stream:
             return options.file, importlib.util.decode_source(stream.read()), None       # PEP 263
     spec = importlib.util.find_spec(options.module)

@@ -15,7 +15,10 @@ _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place in a source file. Lines and columns are 1-based; `end_column` is one past the last character."""
+    """A place in a source file. Lines and columns are 1-based; `end_column` is one past the last character.
+
+    Columns count bytes of UTF-8, as Python's code objects and syntax trees do; what an author reads counts characters.
+    """
 
     file: str
     line: int
@@ -24,7 +27,12 @@ class Span:
     end_column: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.character()}"
+
+    def character(self) -> int:
+        """The column in characters."""
+        text = self.source_line()
+        return self.column if text.isascii() else _characters(text, self.column - 1) + 1
 
     def source_line(self) -> str:
         """The text of the first line, or '' where there is no source."""
@@ -36,22 +44,42 @@ class Span:
         if not text.strip():
             return f"    {message}"
         indent = len(text) - len(text.lstrip())
-        start = max(self.column - 1, indent)
+        start = max(_characters(text, self.column - 1), indent)
         one_line = self.end_line in (None, self.line) and self.end_column is not None
-        end = self.end_column - 1 if one_line else len(text)
+        end = _characters(text, self.end_column - 1) if one_line else len(text)
         end = min(max(end, start + 1), max(len(text), start + 1))
-        carets = " " * (start - indent) + "^" * (end - start)
+        before = "".join("\t" if each == "\t" else " " * _cells(each) for each in text[indent:start])
+        carets = before + "^" * max(sum(map(_cells, text[start:end])), 1)
         return f"    {text.strip()}\n    {carets} {message}".rstrip()
+
+
+def source_lines(text: str) -> list[str]:
+    """The lines of a source text as Python counts them: a form feed ends none."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + lines[-1:] * bool(lines[-1])
+
+
+def _characters(text: str, count_bytes: int) -> int:
+    """How many characters the first bytes of a line are."""
+    return count_bytes if text.isascii() else len(text.encode(errors="replace")[:count_bytes].decode(errors="ignore"))
+
+
+def _cells(character: str) -> int:
+    """How many columns of a terminal a character takes: Unicode Standard Annex 11, East Asian Width."""
+    if character.isascii():
+        return 1
+    import unicodedata
+    return 0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def render(span: Span | None, diagnostic_id: str | None, message: str, fix: str = "",
            also: Sequence[tuple[Span, str]] = ()) -> str:
     """The text of an error: place and id, the author's line with carets and `message`, other places, and `fix:`."""
-    head = f"{short(span.file)}:{span.line}:{span.column}: " if span else ""
+    head = f"{short(span.file)}:{span.line}:{span.character()}: " if span else ""
     lines = [head + (diagnostic_id or "error")]
     lines.append(span.underlined(message) if span else f"    {message}")
     for place, text in also:
-        lines += [f"{short(place.file)}:{place.line}:{place.column}: see", place.underlined(text)]
+        lines += [f"{short(place.file)}:{place.line}:{place.character()}: see", place.underlined(text)]
     if fix:
         lines.append(f"fix: {fix}")
     return "\n".join(lines)

@@ -20,9 +20,11 @@ from dsl.layout import LayoutError
 from dsl.span import Span, is_between, is_our_file, is_part, of_code
 
 
-_LAYOUT = os.path.join(os.path.dirname(os.path.dirname(__file__)), "layout", "")
-# Hooks that do what Python would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`.
-_PYTHONS = {os.path.join(os.path.dirname(__file__), f"{name}.py") for name in ("expression", "helper", "item", "output")}
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_LAYOUT = os.path.join(_PACKAGE, "layout", "")
+# What does what Python or torch would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`, `tensor[i]`.
+_PYTHONS = {os.path.join(_PACKAGE, *name.split("/")) for name in (
+    "core/expression.py", "core/helper.py", "core/item.py", "core/output.py", "launch/torch_cuda.py")}
 
 
 class CompilerFault(DSLUserCodeError):

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.span import Span, is_installed_file, is_library_file, is_our_file, is_part, short
+from dsl.span import Span, is_installed_file, is_library_file, is_our_file, is_part, source_lines, short
 
 
 def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
@@ -301,7 +301,7 @@ def _kept(source: str | bytes, file: str, frame: types.FrameType) -> str:
 
 def keep_text(text: str, file: str) -> str:
     """Let `text` be read again as the file `file`, or by another name where that is another text; returns the name."""
-    lines = text.splitlines(keepends=True)
+    lines = source_lines(text)
     name, number = file, 1
     while name in linecache.cache and linecache.cache[name][2] != lines:
         number += 1

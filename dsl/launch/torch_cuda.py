@@ -157,7 +157,11 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
                 kwargs["device"] = cpu if to_cuda else wanted
             if to_cuda:
                 kwargs.pop("pin_memory", None)
-            result = function(*args, **kwargs)
+            try:
+                result = function(*args, **kwargs)
+            except Exception as error:                   # torch's own, without this frame
+                error.__traceback__ = error.__traceback__.tb_next
+                raise
             if to_cuda:
                 own = {_key(tensor) for tensor in tensors}
                 for tensor in _tensors(tensor_type, result):
