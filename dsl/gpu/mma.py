@@ -14,6 +14,8 @@ from dsl.core.pointer import Pointer
 ACCUMULATOR = {"f16": mlir.vector(mlir.f16, 2), "f32": mlir.f32, "s32": mlir.i32, "f64": mlir.f64}
 OPERAND = {"f16": mlir.vector(mlir.f16, 2), "f64": mlir.f64}                     # all others: i32
 
+_SINCE = {"e4m3": "sm_89", "e5m2": "sm_89"}
+
 
 def _name(m: int, n: int, k: int, ab: str, acc: str) -> str:
     """LLVM's spelling of mma.sync.aligned.mMnNkK.row.col.acc.ab.ab.acc."""
@@ -27,7 +29,7 @@ def mma(shape_mnk: tuple[int, int, int], ab: str, acc: str, a: Sequence[mlir.Val
 
     Every thread of the warp must execute it.  PTX ISA: mma.
     """
-    trace.kernel()
+    trace.kernel().need(_SINCE.get(ab, "sm_80"), f"multiplies matrices of {ab}")
     type_ = ACCUMULATOR[acc]
     result = mlir.intrinsic(_name(*shape_mnk, ab, acc), mlir.struct(*[type_] * len(c)), *a, *b, *c)
     return [mlir.field(result, i, type_) for i in range(len(c))]
@@ -43,7 +45,7 @@ def ldmatrix(row: Pointer, count: int, transpose: bool) -> list[mlir.Value]:
     Register i (i32) of lane t is elements 2 (t % 4) and the next of row t / 4 of matrix i; of its column with `transpose`.
     PTX ISA: ldmatrix.
     """
-    trace.kernel()
+    trace.kernel().need("sm_75", "loads matrices with ldmatrix")
     types = [mlir.i32] * count
     name = f"llvm.nvvm.ldmatrix.sync.aligned.{_matrices(count, transpose)}.p3"
     result = mlir.intrinsic(name, mlir.i32 if count == 1 else mlir.struct(*types), row.address)
@@ -52,6 +54,6 @@ def ldmatrix(row: Pointer, count: int, transpose: bool) -> list[mlir.Value]:
 
 def stmatrix(row: Pointer, registers: Sequence[mlir.Value], transpose: bool) -> None:
     """The inverse of `ldmatrix`: registers (i32) of all lanes to the rows.  PTX ISA: stmatrix (sm_90)."""
-    trace.kernel()
+    trace.kernel().need("sm_90", "stores matrices with stmatrix")
     name = f"llvm.nvvm.stmatrix.sync.aligned.{_matrices(len(registers), transpose)}.p3"
     mlir.intrinsic(name, None, row.address, *registers)

@@ -24,6 +24,8 @@ FEATURE_PTX = (
     (r"stmatrix|griddepcontrol|mbarrier\.try.wait|barrier\.cluster|mapa|getctarank", 78),
     (r"elect\.sync|expect_tx|cp\.async\.bulk|wgmma|setmaxnreg|fence\.proxy\.async|fence\.mbarrier.init", 80),
     (r"e4m3x2|e5m2x2|multimem|st\.async|red\.async|(atom|red)[\w.:]*\.(vec|v2|v4|v8)", 81),
+    (r"mma\.m16n8k32[\w.]*\.(e4m3|e5m2)", 84),
+    (r"mma\.m16n8k16[\w.]*\.(e4m3|e5m2)|mma\.m16n8k32\.row\.col\.f16\.e", 87),
     (r"fence\.proxy\.tensormap|tensormap\.replace|\.b128", 83),
     (r"mbarrier\.arrive[\w.]*\.relaxed", 86),
     (r"tcgen05|redux\.sync\.f(min|max)|clusterlaunchcontrol|shared::cta\.global|e2m1x2|e2m3x2|e3m2x2|ue8m0x2", 86),
