@@ -68,6 +68,20 @@ def operate(name: str, a: object, b: object):
     return dtype(_emit(name, dtype, a, b))
 
 
+def truncated_divmod(a: object, b: object) -> tuple[Numeric, Numeric]:
+    """The quotient of two integers rounded towards zero, and its remainder, which has the sign of `a`."""
+    dtype = _operation_type("floordiv", a, b)
+    a, b = dtype(numeric(a)), dtype(numeric(b))
+    static = None if is_dynamic(b) else b.value
+    if static and not is_dynamic(a):
+        quotient = abs(a.value) // abs(static) * (1 if (a.value < 0) == (static < 0) else -1)
+        return dtype(dtype.wrapped(quotient)), dtype(a.value - quotient * static)
+    return tuple(map(dtype, arith.divide_truncating(a.ir(), b.ir(), dtype.signed, static)))
+
+
+Numeric.truncated_divmod = staticmethod(truncated_divmod)
+
+
 def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
     """The static result, or None where it has to be left to run time (division by zero, a shift past the width)."""
     if name in ("truediv", "floordiv", "mod") and b == 0:
@@ -211,8 +225,10 @@ def type_name(value: object) -> str:
         return type(value).__name__
     if value is None:
         return "None"
-    if isinstance(value, type):
-        return f"the type {value.__name__}"
+    if isinstance(value, (type, types.ModuleType)):
+        return f"the {'type' if isinstance(value, type) else 'module'} {value.__name__.removeprefix('dsl.')}"
+    if hasattr(value, "grammar") and hasattr(value, "__name__"):          # launch.jit
+        return f"the function `{value.__name__}`"
     if isinstance(value, (bool, int, float, str)):
         return f"Python {type(value).__name__}"
     if isinstance(value, (tuple, list, dict)):

@@ -30,6 +30,7 @@ from dsl.layout.int_tuple import (
     is_static,
     is_tuple,
     is_weakly_congruent,
+    mode_products,
     prefix_product,
     product,
     product_each,
@@ -39,6 +40,8 @@ from dsl.layout.int_tuple import (
     shape_of,
     transform_leaf,
     unflatten,
+    unwrap,
+    wrap,
 )
 from dsl.layout.layout import (
     ComposedLayout,
@@ -63,11 +66,12 @@ from dsl.layout.layout import (
     prepend_ones,
     rank,
     select,
+    shape,
     size,
     slice_,
     slice_and_offset,
 )
-from dsl.layout.swizzle import Swizzle, make_swizzle, storage_elements
+from dsl.layout.swizzle import Swizzle, get_nonswizzle_portion, get_swizzle_portion, make_swizzle, storage_elements
 from dsl.layout.tiling import (
     blocked_product,
     ceil_div,
@@ -82,4 +86,14 @@ from dsl.layout.tiling import (
     tiled_product,
     zipped_divide,
     zipped_product,
+)
+from dsl.layout.tuples import (
+    filter_tuple,
+    find_if,
+    front,
+    product_like,
+    repeat,
+    repeat_as_tuple,
+    transform_apply,
+    tuple_cat,
 )

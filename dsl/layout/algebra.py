@@ -313,12 +313,29 @@ def max_common_vector(a: Layout, b: Layout) -> int:
 
 
 def recast_layout(new_bits: int, old_bits: int, layout: Any) -> Any:
-    """The layout of the same memory seen as elements of `new_bits` instead of `old_bits`."""
-    if isinstance(layout, ComposedLayout):
-        raise LayoutError(f"recast_layout: {layout} is composed", "recast the pointer and the outer layout")
+    """The layout of the same memory seen as elements of `new_bits` instead of `old_bits`.
+
+    Of a composed layout the swizzle's base moves by as many bits as an index gains or loses, and the offset with them.
+    """
     common = gcd(new_bits, old_bits)
     wider, narrower = new_bits // common, old_bits // common
+    if isinstance(layout, ComposedLayout):
+        outer = recast_layout(new_bits, old_bits, layout.outer)
+        if wider == narrower:
+            return layout
+        return ComposedLayout(_recast_inner(layout, wider, narrower),
+                              floor_div(mul(layout.offset, narrower), wider), outer)
     return _downcast(_upcast(layout, wider), narrower)
+
+
+def _recast_inner(layout: ComposedLayout, wider: int, narrower: int) -> Any:
+    inner, moved = layout.inner, narrower.bit_length() - wider.bit_length()
+    fits = isinstance(layout.offset, int) and layout.offset % wider == 0 or wider == 1
+    if not fits or not hasattr(inner, "with_base") or wider & wider - 1 or narrower & narrower - 1 or \
+            inner.bits and inner.base + moved < 0:
+        raise LayoutError(f"recast_layout: {layout} has no form in elements {wider}/{narrower} as large",
+                          "recast the pointer and the outer layout")
+    return inner.with_base(inner.base + moved)
 
 
 def _upcast(layout: Layout, factor: int) -> Layout:

@@ -10,11 +10,11 @@ from dsl.layout.int_tuple import (
     IntTuple,
     LayoutError,
     add,
-    floor_div,
-    modulo,
     mul,
     prefix_product,
     product,
+    quotient,
+    remainder,
     text,
     transform_leaf,
     wrap,
@@ -44,7 +44,12 @@ def crd2idx(coord: Coord, shape: IntTuple, stride: IntTuple | None = None) -> An
 
 
 def idx2crd(index: Coord, shape: IntTuple) -> Coord:
-    """The column-major coordinate of an index, in the nesting of `shape`; the last mode is not reduced."""
+    """The column-major coordinate of an index, in the nesting of `shape`; the last mode is not reduced.
+
+    Raises LayoutError where `index` does not fit `shape`, or `shape` is none.
+    """
+    if not isinstance(shape, tuple) and hasattr(shape, "shape"):
+        raise LayoutError(f"idx2crd: {shape} is a layout, not a shape", fix="give `layout.shape`")
     if index is None:
         return transform_leaf(lambda _: None, shape)
     if isinstance(index, tuple):
@@ -60,8 +65,8 @@ def idx2crd(index: Coord, shape: IntTuple) -> Coord:
             coord.append(idx2crd(index, mode))
         else:
             extent = product(mode)
-            coord.append(idx2crd(modulo(index, extent), mode))
-            index = floor_div(index, extent)
+            coord.append(idx2crd(remainder(index, extent), mode))
+            index = quotient(index, extent)
     return tuple(coord)
 
 
@@ -70,9 +75,30 @@ def crd2crd(coord: Coord, src_shape: IntTuple, dst_shape: IntTuple) -> Coord:
     return idx2crd(crd2idx(coord, src_shape), dst_shape)
 
 
-def increment_coord(coord: tuple, shape: tuple) -> tuple:
-    """The static coordinate after `coord` in column-major order; past the last one, the first."""
-    return idx2crd((crd2idx(coord, shape) + 1) % product(shape), shape)
+def increment_coord(coord: IntTuple, shape: IntTuple) -> IntTuple:
+    """The static coordinate after `coord` in column-major order; the last mode goes on past its extent."""
+    return _incremented(coord, shape, True, True)[0]
+
+
+def _incremented(coord: IntTuple, shape: IntTuple, carry: Any, is_last: bool) -> tuple[IntTuple, Any]:
+    """The coordinate one further where `carry`, and whether it has begun again from 0."""
+    if not isinstance(shape, tuple):
+        further = coord + carry
+        if is_last:
+            return further, False
+        begins = further >= shape
+        if isinstance(begins, bool):
+            return (0 if begins else further), begins & carry
+        return further * (further < shape), begins & carry
+    if not isinstance(coord, tuple) or len(coord) != len(shape):
+        raise LayoutError(f"increment_coord: {text(coord)} does not fit the shape {text(shape)}",
+                          fix="nest the coordinate like the shape")
+    made = list(coord)
+    for mode, (c, s) in enumerate(zip(coord, shape, strict=True)):
+        made[mode], carry = _incremented(c, s, carry, is_last and mode == len(shape) - 1)
+        if carry is False:
+            break
+    return tuple(made), carry
 
 
 def elem_less(a: Coord, b: Coord) -> Any:

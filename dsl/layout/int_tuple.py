@@ -33,7 +33,11 @@ def is_static(x: Any) -> bool:
         return is_static(x.value)
     if hasattr(x, "shape") and hasattr(x, "stride"):
         return is_static(x.shape) and is_static(x.stride)
-    return isinstance(x, int) or x is None
+    if hasattr(x, "static_parts"):
+        return is_static(x.static_parts)
+    if isinstance(x, (str, bytes, list, dict, set)):
+        raise LayoutError(f"is_static asks of int tuples and layouts, and {x!r} is neither", fix="give a tuple")
+    return isinstance(x, (int, float)) or x is None
 
 
 def shape_of(x: Any) -> IntTuple:
@@ -86,6 +90,8 @@ def divisor_of(leaf: Any) -> int:
 
 def assume(x: Any, divby: int = 1) -> Any:
     """`x`, known to be a multiple of `divby`. Raises LayoutError where `x` is static and is not."""
+    if not isinstance(divby, int) or divby < 1:
+        raise LayoutError(f"assume: divby is a positive integer, and this is {divby!r}", fix="for example divby=8")
     if isinstance(x, int):
         if x % divby:
             raise LayoutError(f"assume: {x} is not a multiple of {divby}", fix="assume a divisor of it")
@@ -107,6 +113,27 @@ def modulo(a: Any, b: Any) -> Any:
     return 0 if is_constant(b, 1) or is_constant(a, 0) else a % b
 
 
+def quotient(a: Any, b: Any) -> Any:
+    """a / b rounded towards zero, as CuTe's integers divide; folds a static 0 and a division by 1."""
+    return floor_div(a, b) if is_constant(b, 1) or is_constant(a, 0) else _truncated(a, b)[0]
+
+
+def remainder(a: Any, b: Any) -> Any:
+    """What `quotient` leaves of `a`."""
+    return modulo(a, b) if is_constant(b, 1) or is_constant(a, 0) else _truncated(a, b)[1]
+
+
+def _truncated(a: Any, b: Any) -> tuple[Any, Any]:
+    divide = getattr(type(a), "truncated_divmod", None) or getattr(type(b), "truncated_divmod", None)
+    if divide is not None:
+        return divide(a, b)
+    if not (isinstance(a, int) and isinstance(b, int)):
+        return a // b, a % b
+    whole = abs(a) // abs(b)
+    whole = whole if (a < 0) == (b < 0) else -whole
+    return whole, a - whole * b
+
+
 def equal(a: Any, b: Any) -> bool:
     """Whether two int tuples are known to be the same: static leaves by value, dynamic ones by identity."""
     if isinstance(a, tuple) or isinstance(b, tuple):
@@ -124,7 +151,13 @@ def text(x: Any) -> str:
         return "_"
     if isinstance(x, (int, ScaledBasis)):
         return str(x)
+    if isinstance(x, NO_INTEGERS):
+        return repr(x)
     return "?" if divisor_of(x) == 1 else f"?{{div={divisor_of(x)}}}"
+
+
+# what is neither an integer nor a dynamic value
+NO_INTEGERS = (type(None), float, str, bytes, list, dict, set)
 
 
 # --- basis elements: strides whose index is a coordinate, so that a layout can compute where an element is ----------
@@ -138,6 +171,9 @@ class ScaledBasis:
     def __init__(self, value: Any, mode: Mode) -> None:
         self.value = value
         self.mode = (mode,) if isinstance(mode, int) else tuple(mode)
+        if isinstance(value, NO_INTEGERS) or not all(isinstance(m, int) for m in self.mode):
+            raise LayoutError(f"ScaledBasis({value!r}, {mode!r}): the value is an integer and the mode a list of them",
+                              fix="for example ScaledBasis(3, [0, 1])")
 
     def __mul__(self, factor: Any) -> Any:
         return 0 if is_constant(factor, 0) else ScaledBasis(mul(self.value, factor), self.mode)
@@ -319,16 +355,24 @@ def join_dynamic(holes: Any, leaves: Iterator[Any]) -> Any:
 
 
 def product(x: IntTuple) -> Any:
-    """The product of the leaves; of `()`, 1."""
+    """The product of the leaves; of `()`, 1. Raises LayoutError for a leaf that is no integer."""
     result: Any = 1
     for leaf in flatten_to_tuple(x):
-        result = mul(result, leaf)
+        if isinstance(leaf, (*NO_INTEGERS, ScaledBasis)) or hasattr(leaf, "shape"):
+            raise LayoutError(f"{text(x)} is not an int tuple: {text(leaf)} is no integer",
+                              fix="give integers, or nested tuples of them")
+        result = mul(result, int(leaf) if isinstance(leaf, bool) else leaf)
     return result
 
 
-def product_each(x: tuple) -> tuple:
-    """The product of each mode."""
-    return tuple(product(e) for e in wrap(x))
+def mode_products(x: IntTuple) -> tuple:
+    """The product of each mode, an integer being its own only mode."""
+    return tuple(map(product, wrap(x)))
+
+
+def product_each(x: IntTuple) -> IntTuple:
+    """The product of each mode; of an integer, itself, and of `()`, 1."""
+    return tuple(map(product, x)) if isinstance(x, tuple) and x else product(x)
 
 
 def prefix_product(shape: IntTuple, init: Any = 1) -> IntTuple:
@@ -348,7 +392,9 @@ def _one_way(a: Any, b: Any) -> Any:
             raise LayoutError(f"shape_div: neither of {a} and {b} divides the other",
                               "pad the shape or choose a tile that divides it")
         return max(1, a // b)
-    return a if is_constant(b, 1) else ceil_div(a, b)
+    if is_constant(b, 1):
+        return a
+    return quotient(a, b) + ((a > 0) & (a < b))                  # at least 1, as where both are static
 
 
 def shape_div(a: IntTuple, b: IntTuple) -> IntTuple:
@@ -376,6 +422,9 @@ def ceil_div(a: IntTuple, b: IntTuple) -> IntTuple:
         return tuple(map(ceil_div, a, b)) + a[len(b):]
     if b is None:
         return a
+    if isinstance(a, NO_INTEGERS) or isinstance(b, NO_INTEGERS):
+        raise LayoutError(f"ceil_div: {text(a)} and {text(b)} are not both integers",
+                          fix="give integers, or tuples of them")
     a = product(a) if isinstance(a, tuple) else a
     return a if is_constant(b, 1) else (a + (b - 1)) // b
 
@@ -408,7 +457,9 @@ def group_tuple(x: tuple, begin: int, end: int) -> tuple:
 
 
 def find(x: Any, value: Any) -> int | tuple[int, ...] | None:
-    """The mode path of the first leaf equal to `value`; None where there is none."""
+    """The mode path of the first leaf equal to the integer `value`; None where there is none."""
+    if isinstance(value, (tuple, ScaledBasis, *NO_INTEGERS)):
+        raise LayoutError(f"find looks for an integer, and {text(value)} is none", fix="write find(tuple, integer)")
     if not isinstance(x, tuple):
         return 0 if equal(x, value) else None
     for i, child in enumerate(x):

@@ -23,15 +23,15 @@ from dsl.layout.int_tuple import (
     equal,
     find,
     flatten_to_tuple,
-    floor_div,
     get_mode,
     group_tuple,
     is_congruent,
     is_constant,
-    modulo,
     mul,
     prefix_product,
     product,
+    quotient,
+    remainder,
     shape_of,
     text,
     transform_leaf,
@@ -56,7 +56,14 @@ class Layout:
         raise AttributeError(f"a Layout is immutable: cannot set {name}")
 
     def __call__(self, coord: Coord) -> Any:
-        """The index of a coordinate (hierarchical, or a column-major index); a coordinate for basis strides."""
+        """The index of a coordinate (hierarchical, or a column-major index); a coordinate for basis strides.
+
+        A coordinate with None gives the layout of the modes where it is None, as `slice_`.
+        """
+        return slice_(self, coord) if int_tuple.has_none(coord) else self.index_of(coord)
+
+    def index_of(self, coord: Coord) -> Any:
+        """The index of a coordinate, whose None counts 0."""
         index = coords.crd2idx(coord, self.shape, self.stride)
         zero = zero_coord(self.stride)
         return add(zero, index) if isinstance(zero, tuple) else index
@@ -98,7 +105,7 @@ class Layout:
     def get_hier_coord(self, index: Any) -> Coord:
         """The hierarchical coordinate that has this index in the layout: (index // stride) % extent in each mode."""
         return transform_leaf(lambda s, d: 0 if is_constant(d, 0) or is_constant(s, 1)
-                              else modulo(floor_div(index, d), s), self.shape, self.stride)
+                              else remainder(quotient(index, d), s), self.shape, self.stride)
 
     def get_flat_coord(self, index: Any) -> Coord:
         """The coordinate that has this index in the layout, one integer a mode."""
@@ -130,8 +137,13 @@ class ComposedLayout:
 
     @property
     def is_normal(self) -> bool:
-        """Whether nothing is added before the inner function."""
-        return is_constant(self.offset, 0)
+        """Whether this is its outer layout alone: the inner function is a swizzle of no bits, the offset 0."""
+        return getattr(self.inner, "bits", 1) == 0 and is_constant(self.offset, 0)
+
+    @property
+    def static_parts(self) -> tuple:
+        """What `is_static` asks: the offset and the outer layout."""
+        return self.offset, self.outer
 
     def with_outer(self, outer: Layout) -> ComposedLayout:
         return ComposedLayout(self.inner, self.offset, outer)
@@ -148,7 +160,11 @@ class ComposedLayout:
         return cls(inner, offset, Layout(shape, stride))
 
     def __call__(self, coord: Coord) -> Any:
-        return self.inner(add(self.offset, self.outer(coord)))
+        return slice_(self, coord) if int_tuple.has_none(coord) else self.index_of(coord)
+
+    def index_of(self, coord: Coord) -> Any:
+        """The index of a coordinate, whose None counts 0."""
+        return self.inner(add(self.offset, self.outer.index_of(coord)))
 
     def __getitem__(self, mode: int) -> ComposedLayout:
         return get(self, mode)
@@ -296,6 +312,15 @@ def _mode_shape(x: Any, mode: Mode) -> IntTuple:
     return get_mode(shape_of(x), mode)
 
 
+def shape(x: Any, mode: Mode = ()) -> IntTuple:
+    """The shape of a layout or tensor, or of one of its modes; an int tuple is its own shape."""
+    found = _mode_shape(x, mode)
+    for leaf in flatten_to_tuple(found):
+        if isinstance(leaf, int_tuple.NO_INTEGERS[1:]) or hasattr(leaf, "bits"):
+            raise LayoutError(f"shape: {text(found)} has no shape", "give a tuple, a layout or a tensor")
+    return found
+
+
 def rank(x: Any, mode: Mode = ()) -> int:
     """The number of modes; of an integer, 1."""
     return len(wrap(_mode_shape(x, mode)))
@@ -307,10 +332,14 @@ def size(x: Any, mode: Mode = ()) -> Any:
 
 
 def cosize(layout: Any, mode: Mode = ()) -> Any:
-    """One more than the largest index (of the absolute strides)."""
+    """One more than the largest index (of the absolute strides); of a composed layout, that of its outer layout."""
+    if not hasattr(layout, "stride") and not isinstance(layout, ComposedLayout):
+        raise LayoutError(f"cosize: {text(layout)} is no layout", "use size for a shape, or make_layout")
     layout = get(layout, mode)
     if isinstance(layout, ComposedLayout):
-        raise LayoutError(f"cosize: {layout} has no strides of its own", "ask the outer layout")
+        if isinstance(layout.inner, Layout):
+            raise LayoutError(f"cosize: the largest index of {layout} is not that of its outer layout", "evaluate it")
+        return cosize(layout.outer)
     last: Any = 0
     for extent, stride in zip(flatten_to_tuple(layout.shape), flatten_to_tuple(layout.stride), strict=True):
         if isinstance(stride, ScaledBasis):
@@ -327,9 +356,7 @@ def is_major(mode: int, stride: IntTuple) -> bool:
 
 def leading_dim(shape: IntTuple, stride: IntTuple) -> Any:
     """The mode (or path) that is contiguous: static stride 1, of an extent that is not 1; None where there is none."""
-    strides = transform_leaf(lambda s, d: 0 if is_constant(s, 1) else d, shape, stride)
-    found = find(strides, 1)
-    return find(stride, 1) if found is None else found
+    return find(transform_leaf(lambda s, d: 0 if is_constant(s, 1) else d, shape, stride), 1)
 
 
 # --- modes ----------------------------------------------------------------------------------------------------------
@@ -351,27 +378,31 @@ def select(x: Any, mode: Sequence[int]) -> Any:
         return x.with_outer(select(x.outer, modes))
     if isinstance(x, Layout):
         return Layout(select(wrap(x.shape), modes), select(wrap(x.stride), modes))
+    if not isinstance(x, tuple):
+        raise LayoutError(f"select: {text(x)} has no modes", "give a tuple or a layout")
     return tuple(get_mode(x, i) for i in modes)
 
 
 def group_modes(x: Any, begin: int, end: int | None = None) -> Any:
-    """Modes begin..end gathered into one, of a tuple or a layout; to the last mode without `end`."""
+    """Modes begin..end gathered into one, of a tuple or a layout, counted as Python's slices are.
+
+    Without `end`, to the last mode. Raises LayoutError where they are none.
+    """
     if isinstance(x, ComposedLayout):
         return x.with_outer(group_modes(x.outer, begin, end))
     if isinstance(x, Layout):
-        return Layout(group_modes(wrap(x.shape), begin, end), group_modes(wrap(x.stride), begin, end))
-    count = len(wrap(x))
-    end = count if end is None or end == -1 else end
-    if not 0 <= begin <= end <= count:
-        raise LayoutError(f"group_modes: modes {begin} to {end} do not exist in {text(x)}, which has {count}",
+        return Layout(group_modes(x.shape, begin, end), group_modes(x.stride, begin, end))
+    first, last, _ = slice(begin, end).indices(len(wrap(x)))
+    if first >= last:
+        raise LayoutError(f"group_modes: {text(x)} has {len(wrap(x))} modes, and none from {begin} to {end}",
                           fix="count modes from 0; the end is one past the last")
-    return group_tuple(wrap(x), begin, end)
+    return group_tuple(x, first, last) if isinstance(x, tuple) else (x,)
 
 
 def flatten(x: Any) -> Any:
-    """A tuple or layout without nesting; a single leaf stays one."""
+    """A tuple or layout without nesting; a single leaf stays one, and so does a composed layout, as upstream's."""
     if isinstance(x, ComposedLayout):
-        return x.with_outer(flatten(x.outer))
+        return x
     if isinstance(x, Layout):
         return Layout(flatten(x.shape), flatten(x.stride))
     return flatten_to_tuple(x) if isinstance(x, tuple) else x
@@ -388,11 +419,19 @@ def prepend(x: Any, elem: Any, up_to_rank: int | None = None) -> Any:
 
 
 def append_ones(x: Any, up_to_rank: int | None = None) -> Any:
-    return append(x, Layout(1, 0), up_to_rank)
+    """Modes 1:0 after the last mode of a layout: one, or until there are `up_to_rank` modes."""
+    return append(x, _one("append_ones", x), up_to_rank)
 
 
 def prepend_ones(x: Any, up_to_rank: int | None = None) -> Any:
-    return prepend(x, Layout(1, 0), up_to_rank)
+    """Modes 1:0 before the first mode of a layout: one, or until there are `up_to_rank` modes."""
+    return prepend(x, _one("prepend_ones", x), up_to_rank)
+
+
+def _one(name: str, x: Any) -> Layout:
+    if not isinstance(x, (Layout, ComposedLayout)):
+        raise LayoutError(f"{name}: {text(x)} is no layout or tensor", "use append or prepend with 1")
+    return Layout(1, 0)
 
 
 def _extend(x: Any, elem: Any, up_to_rank: int | None, *, last: bool) -> Any:
@@ -417,7 +456,7 @@ def _extend(x: Any, elem: Any, up_to_rank: int | None, *, last: bool) -> Any:
 
 def crd2idx(coord: Coord, layout: Any) -> Any:
     """The index of a coordinate in a layout, or in the compact column-major layout of a shape."""
-    return coords.crd2idx(coord, layout) if isinstance(layout, (int, tuple)) else layout(coord)
+    return layout.index_of(coord) if hasattr(layout, "index_of") else coords.crd2idx(coord, layout)
 
 
 def slice_(x: Any, coord: Coord) -> Any:
@@ -426,7 +465,7 @@ def slice_(x: Any, coord: Coord) -> Any:
     Of a composed layout the integers move the offset, for a swizzle does not commute with addition.
     """
     if isinstance(x, ComposedLayout):
-        return ComposedLayout(x.inner, add(x.offset, x.outer(coord)), slice_(x.outer, coord))
+        return ComposedLayout(x.inner, add(x.offset, x.outer.index_of(coord)), slice_(x.outer, coord))
     if isinstance(x, Layout):
         return Layout(slice_tuple(x.shape, coord), slice_tuple(x.stride, coord))
     return slice_tuple(x, coord)
@@ -443,7 +482,7 @@ def dice(x: Any, coord: Coord) -> Any:
 
 def slice_and_offset(coord: Coord, layout: Layout) -> tuple[Layout, Any]:
     """The sliced layout, and the index where it starts."""
-    return slice_(layout, coord), layout(coord)
+    return slice_(layout, coord), layout.index_of(coord)
 
 
 def check_coord(coord: Coord, shape: IntTuple, path: tuple[int, ...] = ()) -> None:

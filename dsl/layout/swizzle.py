@@ -37,6 +37,8 @@ class Swizzle:
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"
 
+    static_parts = ()
+
     def __flatten__(self) -> tuple[tuple, Any]:
         """No dynamic leaves: control flow and calls of kernels carry it as it is (core.tree)."""
         return (), self
@@ -57,10 +59,25 @@ class Swizzle:
     def num_shift(self) -> int:
         return self.shift
 
+    def with_base(self, base: int) -> Swizzle:
+        """The same swizzle of bits that begin at `base`."""
+        return Swizzle(self.bits, max(base, 0), self.shift)
+
 
 def make_swizzle(b: int, m: int, s: int) -> Swizzle:
     """The swizzle of `b` bits at base bit `m`, shifted by `s`."""
     return Swizzle(b, m, s)
+
+
+def get_swizzle_portion(layout: Layout | ComposedLayout) -> Swizzle:
+    """The swizzle of a composed layout; of any other layout one that changes nothing."""
+    inner = getattr(layout, "inner", None)
+    return inner if isinstance(inner, Swizzle) else Swizzle(0, 4, 3)
+
+
+def get_nonswizzle_portion(layout: Layout | ComposedLayout) -> Layout:
+    """The layout without its swizzle."""
+    return layout.outer if isinstance(layout, ComposedLayout) and isinstance(layout.inner, Swizzle) else layout
 
 
 def storage_elements(layout: Layout | ComposedLayout) -> int:

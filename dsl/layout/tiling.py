@@ -6,7 +6,7 @@ from typing import Any
 
 from dsl.layout import int_tuple
 from dsl.layout.algebra import Tiler, by_mode, coalesce, complement, composition, right_inverse
-from dsl.layout.int_tuple import IntTuple, LayoutError, mul, product_each, text, wrap
+from dsl.layout.int_tuple import IntTuple, LayoutError, mul, mode_products, text, wrap
 from dsl.layout.layout import (
     ComposedLayout,
     Layout,
@@ -152,7 +152,7 @@ def tile_to_shape(atom: Any, trg_shape: IntTuple, order: IntTuple | None = None)
         raise LayoutError(f"tile_to_shape: {atom} has more modes than the shape {text(trg_shape)}",
                           fix="give the atom at most as many modes as the shape")
     padded = append(atom, Layout(1, 0), count)
-    repeats = int_tuple.ceil_div(product_each(trg_shape), product_each(padded.shape))
+    repeats = int_tuple.ceil_div(mode_products(trg_shape), mode_products(padded.shape))
     return blocked_product(padded, make_ordered_layout(repeats, tuple(range(count)) if order is None else order))
 
 
@@ -163,4 +163,4 @@ def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple, Layou
     """
     tile = raked_product(thr_layout, val_layout)
     layout_tv = composition(right_inverse(tile), make_layout((size(thr_layout), size(val_layout))))
-    return product_each(tile.shape), layout_tv
+    return mode_products(tile.shape), layout_tv

@@ -8,7 +8,7 @@ from typing import Any
 from dsl import layout as lay
 from dsl.layout import Layout
 from dsl.layout.coord import dice_tuple
-from dsl.layout.int_tuple import product_each, wrap
+from dsl.layout.int_tuple import mode_products, wrap
 from dsl.tile.tensor import Tensor, as_index, slice_tensor
 
 
@@ -82,7 +82,7 @@ def local_partition(target: Tensor, tiler: Layout, index: Any, proj: Any = 1) ->
     """The elements of a tensor that thread `index` of the thread layout `tiler` owns, one of every tile: (rest...)."""
     threads = tiler if isinstance(tiler, Layout) else lay.make_layout(as_index(tiler))
     coord = threads.get_flat_coord(as_index(index))
-    tile = product_each(threads.shape)
+    tile = mode_products(threads.shape)
     return _tile_at(target, _projected(tile, proj), _projected(coord, proj), None)
 
 

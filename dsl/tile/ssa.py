@@ -120,7 +120,7 @@ class TensorSSA:
             return self.element(compact(coord))
         if coord is None:
             return self
-        start, part = compact(coord), lay.slice_(compact, coord)
+        part, start = lay.slice_and_offset(coord, compact)
         if not isinstance(start, int):
             raise DSLUserCodeValueError("a slice of a TensorSSA starts at a coordinate known while compiling",
                                         fix="store the value to a register tensor, and load a slice of that")

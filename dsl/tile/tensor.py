@@ -184,7 +184,7 @@ def _offset(tensor: Tensor, coord: Any) -> Any:
     """The index of a coordinate in the strided layout, wide enough for the memory it points into."""
     strided = _strided(tensor.layout)
     if not isinstance(tensor.iterator, Pointer):
-        return strided(coord)
+        return strided.index_of(coord)
     far = tensor.iterator.space in (AddressSpace.gmem, AddressSpace.generic)
     if far and _has_dynamic((coord, strided.stride)) and needs_64_bits(strided):
         coord = _map_congruent(_expand(coord, strided.shape), _wide)

@@ -46,7 +46,7 @@ class TiledCopy(CopyAtom):
     def _by_call(self, layout_tv: Layout) -> Layout:
         """The tile by threads and calls, of one side: `layout_tv` of the atom, put in the place of the registers' side."""
         reference = self.layout_ref_tv
-        divided = lay.zipped_divide(self.layout_tv_tiled, lay.product_each(reference.shape))
+        divided = lay.zipped_divide(self.layout_tv_tiled, lay.mode_products(reference.shape))
         parts = lay.composition(divided, (lay.composition(lay.right_inverse(reference), layout_tv), None))
         zipped = make_layout(tuple(make_layout((parts[0][i], parts[1][i])) for i in (0, 1)))
         return lay.coalesce(zipped, target_profile=(1, (1, 1)))
@@ -69,7 +69,7 @@ class TiledCopy(CopyAtom):
         order = lay.recast_layout(self.size * vector, 1, by_tile)
         values = lay.zipped_divide(lay.logical_product(make_layout(vector), lay.right_inverse(order)),
                                    make_layout(self.count))
-        tiles = lay.zipped_divide(src.layout, (vector, *lay.product_each(order.shape)))
+        tiles = lay.zipped_divide(src.layout, (vector, *lay.mode_products(order.shape)))
         retiled = src.with_layout(lay.composition(tiles, (values, None)))
         return slice_(retiled, (None, (0, *(None,) * (lay.rank(src) - 1))))
 
@@ -195,7 +195,7 @@ def make_cotiled_copy(atom: CopyAtom, atom_layout_tv: Layout, data_layout: Layou
     if any(values(i) != atom_layout_tv[1](i) for i in range(lay.size(atom_layout_tv, 1))):
         raise DSLUserCodeError(f"the values {atom_layout_tv[1]} of a thread are not elements of {data_layout}",
                                fix="give the values strides that the data layout has")
-    return _of_elements(atom, layout_tv, lay.product_each(data_layout.shape))
+    return _of_elements(atom, layout_tv, lay.mode_products(data_layout.shape))
 
 
 def _of_elements(atom: CopyAtom, layout_tv: Layout, extents: tuple) -> TiledCopy:

@@ -117,12 +117,12 @@ def test_text_and_equality():
     (lambda: make_layout((4, 8), stride=(8,)),
      "make_layout: shape (4,8) and stride (8) are not congruent\n"
      "fix: give one stride an extent, nested like the shape"),
-    (lambda: make_layout((4, 0)), "make_layout: an extent must be positive, but (4,0) has 0"),
+    (lambda: make_layout((4, 0)), "make_layout: an extent must be positive, but (4,0) has 0\nfix: write a positive extent"),
     (lambda: make_layout([4, 8]),
      "make_layout: [4, 8] is not an extent\nfix: a shape is an integer or a tuple of shapes"),
-    (lambda: make_layout((4, 8))[2], "mode 2 does not exist in (4,8), which has 2"),
-    (lambda: lay.group_modes(make_layout((4, 8)), 1, 5),
-     "group_modes: modes 1 to 5 do not exist in (4,8), which has 2"),
+    (lambda: make_layout((4, 8))[2], "mode 2 does not exist in (4,8), which has 2\nfix: count modes from 0"),
+    (lambda: lay.group_modes(make_layout((4, 8)), 2, 5),
+     "group_modes: (4,8) has 2 modes, and none from 2 to 5\nfix: count modes from 0; the end is one past the last"),
     (lambda: lay.cosize(lay.make_identity_layout((4, 8))),
      "cosize: the indices of (4,8):(1@0,1@1) are coordinates\nfix: use size"),
 ])

@@ -82,13 +82,14 @@ def test_tile_to_shape_fills_the_shape(atom, m, n):
     padded = lay.append(atom, make_layout(1, stride=0), 2)
     shape = (lay.size(padded, 0) * m, lay.size(padded, 1) * n)
     r = accepted(lay.tile_to_shape, atom, shape, (1, 0))
-    assert lay.product_each(r.shape) == shape
+    assert lay.mode_products(r.shape) == shape
     assert sorted(rnd.image(r)) == list(range(lay.size(shape)))
 
 
 def test_a_tiler_with_too_many_modes_is_refused():
     with pytest.raises(LayoutError) as error:
         lay.zipped_divide(make_layout((32, 4)), (3, 4, 4))
-    assert str(error.value) == "logical_divide: the tiler has 3 modes, but (32,4):(1,32) has 2"
+    assert str(error.value) == "logical_divide: the tiler has 3 modes, but (32,4):(1,32) has 2\n" \
+                               "fix: give the tiler at most one mode an extent of the layout"
     with pytest.raises(LayoutError, match="a tiler mode is None, which has no rest"):
         lay.zipped_divide(make_layout((32, 4)), (None, 4))

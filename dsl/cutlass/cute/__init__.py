@@ -1,29 +1,36 @@
 """`cutlass.cute`: decorators, layouts, tensors and copies."""
 
-from dsl.core.dtypes import (BFloat16, Boolean, Float16, Float32, Float64, Int8, Int16, Int32, Int64, Integer, Numeric,
-                             Uint8, Uint16, Uint32, Uint64)
+from dsl.core.dtypes import (BFloat16, Boolean, Float, Float4E2M1FN, Float4E2M1FNx2, Float6E2M3FN, Float6E2M3FNx4,
+                             Float6E3M2FN, Float6E3M2FNx4, Float8E4M3, Float8E4M3B11FNUZ, Float8E4M3FN, Float8E5M2,
+                             Float8E8M0FNU, FloatNV8E5M3FNU, Float16, Float32, Float64, Int4, Int8, Int16, Int32, Int64,
+                             Int128, Integer, Numeric, NumericMeta, TFloat32, Uint8, Uint16, Uint32, Uint64)
+from dsl.core.fast_divisor import (FastDivmodDivisor, FastDivmodDivisorV2, fast_divmod_create_divisor,
+                                   fast_divmod_create_divisor_v2)
 from dsl.core.pointer import AddressSpace, Pointer
-from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing
-from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
+from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing, typing
+from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler, XTuple
 from dsl.cutlass.cute.decorators import (EnableAssertions, EnableTVMFFI, GenerateLineInfo, GPUArch, KeepCUBIN, KeepPTX,
                                          OptLevel, compile, jit, kernel)
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.debug import printf
-from dsl.launch.arguments import sym_int, sym_int32, sym_int64
+from dsl.launch.arguments import SymInt, sym_int, sym_int32, sym_int64
 from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append, assume, basis_get, basis_value,
-                        blocked_product, ceil_div, complement, cosize, crd2idx, depth, dice, elem_less, find,
-                        flat_product, flatten_to_tuple, idx2crd, increment_coord, is_congruent, is_major, is_static,
-                        is_weakly_congruent, leading_dim, left_inverse, logical_product, make_composed_layout,
-                        make_identity_layout, make_layout, make_layout_like, make_layout_tv, make_ordered_layout,
-                        make_swizzle, max_common_layout, max_common_vector, nullspace, prepend, product, product_each,
-                        raked_product, rank, recast_layout, repeat_like, right_inverse, round_up, shape_div, size,
-                        slice_and_offset, tile_to_shape, tiled_product, transform_leaf, unflatten, zipped_product)
-from dsl.layout import shape_of as shape
+                        blocked_product, ceil_div, complement, cosize, crd2idx, depth, dice, elem_less,
+                        filter_tuple, find, find_if, flat_product, flatten_to_tuple, front, get_nonswizzle_portion,
+                        get_swizzle_portion, has_none as has_underscore, idx2crd, increment_coord, is_congruent,
+                        is_major, is_static, is_weakly_congruent, leading_dim, left_inverse, logical_product,
+                        make_composed_layout, make_identity_layout, make_layout, make_layout_like, make_layout_tv,
+                        make_ordered_layout, make_swizzle, max_common_layout, max_common_vector, nullspace, prepend, product,
+                        product_each, product_like, raked_product, rank, recast_layout, repeat, repeat_as_tuple, repeat_like,
+                        right_inverse, round_up, shape, shape_div, size, slice_and_offset, tile_to_shape, tiled_product,
+                        transform_apply, transform_leaf, tuple_cat, unflatten, unwrap, wrap, zipped_product)
 from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy, copy_atom_call
 from dsl.tile.atom import CopyAtom, make_copy_atom
 from dsl.tile.creation import all_, any_, empty_like, full, full_like, ones_like, where, zeros_like
 from dsl.tile.gemm import gemm, mma_atom_call
+from dsl.tile.int_tuple import (as_numeric, get_divisibility, get_leaves, is_int_tuple, is_integer,
+                                make_layout_image_mask, pretty_str)
 from dsl.tile.memory import size_in_bytes
 from dsl.tile.mma import MmaAtom, make_mma_atom
 from dsl.tile.struct import struct, union

@@ -5,6 +5,14 @@ from __future__ import annotations
 from dsl.launch.containers import StaticInts
 
 
+class Int(StaticInts):
+    """An integer."""
+
+
+class XTuple(StaticInts):
+    """Anything, or a tuple of XTuples."""
+
+
 class IntTuple(StaticInts):
     """An integer or a tuple of IntTuples."""
 
