@@ -49,3 +49,19 @@ def test_names_of_typing():
                  "Layout", "ComposedLayout", "Tensor", "Pointer", "AddressSpace", "ScaledBasis", "Numeric", "Integer",
                  "is_int_tuple", "is_integer", "as_numeric", "sym_int"):
         assert getattr(cute_typing, name) is getattr(cute, name)
+
+
+@pytest.mark.parametrize("i, n", [(5, 3), (-1, 3), (-7, 3), (11, 2), (0, 1), (2, 5), (16, 3)])
+def test_indices_at_run_time_round_towards_zero(i, n):
+    """Measured, release 4.8.1; shape_div gives at least 1, and 0 of 0."""
+    def truncated(a, b):
+        return int(a / b), a - int(a / b) * b
+
+    @cute.jit
+    def program(i: cutlass.Int32, n: cutlass.Int32):
+        first, second = cute.idx2crd(i, (n, 2))
+        by_rows = cute.make_layout((4, 2), stride=(2, 1))
+        return first, second, by_rows(i), cute.shape_div(n, 4), cute.shape_div(12, n), cute.ceil_div(n, 4)
+    quotient, remainder = truncated(i, n)
+    row, column = truncated(i, 4)
+    assert program(i, n) == (remainder, quotient, column * 2 + row, max(1, n // 4), max(1, 12 // n), -(-n // 4))
