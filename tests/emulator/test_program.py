@@ -53,5 +53,5 @@ def test_optimisation_changes_no_bit(instructions, seed):
         memory.register(data.ctypes.data, data.nbytes, "data")
         emulator.launch(program, "k", (1, 1, 1), (64, 1, 1), [data.ctypes.data.to_bytes(8, "little")], memory)
         results.append(data.copy())
-    assert set(program._code) == {("k", True), ("k", False)}
+    assert set(program._code) == {("k", True, ()), ("k", False, ())}
     np.testing.assert_array_equal(*results)

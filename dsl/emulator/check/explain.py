@@ -40,8 +40,10 @@ def place_of(launch, address: int, element_bytes: int) -> str:
         return f"0x{address:x}"
     allocation, offset = found
     if offset % element_bytes:
-        return f"`{allocation.label}` at byte {offset}"
-    return f"`{allocation.label}[{offset // element_bytes}]`"
+        return f"byte {offset} of `{allocation.label}`"
+    if allocation.label.isidentifier():
+        return f"`{allocation.label}[{offset // element_bytes}]`"
+    return f"element {offset // element_bytes} of `{allocation.label}`"
 
 
 def _thread(launch, block: int, thread: int) -> str:
@@ -100,7 +102,10 @@ def _race_fix(launch, place, there, same_block: bool, same_thread: bool) -> str:
     if (mine | its) & ASYNC:
         late = "" if same_thread else ", then a barrier of the block,"
         return f"wait for the copy (cp.async.wait_group){late} before {_before(place)}"
-    same_line = place is not None and there is not None and (place.file, place.line) == (there.file, there.line)
+    if place is None or there is None:
+        same_line = launch.code.sites[ctx.site].line == launch.code.sites[ctx.other_site].line
+    else:
+        same_line = (place.file, place.line) == (there.file, there.line)
     if not same_block:
         alone = "let one block write it, or use an atomic" if mine & its & WRITE else "read it in a kernel launched later"
         return f"{alone}; within a launch only a release and an acquire (a flag, with fences) order blocks"

@@ -143,8 +143,12 @@ class Order:
     def _barrier(self, slot: Slot, number: int, *_: int) -> None:
         """A barrier that some threads wait at is complete."""
         masks, base = slot.ctx.at_barrier, number * context.MAX_WARPS
-        waiters = [32 * w + lane for w in range(slot.ctx.warps) for lane in range(32) if masks[base + w] >> lane & 1]
-        self._meet(slot, waiters, slot.arrived.pop(number, None))
+        came = {w: masks[base + w] for w in range(slot.ctx.warps) if masks[base + w]}
+        waiters = [32 * w + lane for w, mask in came.items() for lane in range(32) if mask >> lane & 1]
+        more = slot.arrived.pop(number, np.zeros(slot.threads, np.uint32))
+        left = [32 * w + lane for w in came for lane in range(32) if slot.ctx.exited[w] >> lane & 1]
+        more[left] = np.maximum(slot.labels[left], slot.ctx.epoch)
+        self._meet(slot, waiters, more)
 
     def _arrive(self, slot: Slot, thread: int, number: int, _: int) -> None:
         seen, before = slot.seen(thread), slot.arrived.get(number)

@@ -305,14 +305,20 @@ def _order() -> str:
 
 
 def _order_barrier() -> str:
-    """Barrier `id` is complete. Where all threads that run wait at it, a new epoch of the block begins."""
+    """Barrier `id` is complete. Where all threads that run wait at it, a new epoch of the block begins.
+
+    Who has exited has come to a barrier of all threads, and to one of so many threads with the rest of its warp.
+    """
     f = Builder()
+    counts = f.cmp("ne", f.load("barrier_count", "%id"), 0)
     absent = f.alloca("i32", 4)
     f.put(absent, 0)
     with f.for_range(f.load("warps")) as warp:
         running = f.and_(f.load("live", warp), f.not_(f.load("exited", warp)))
         waits = f.load("at_barrier", f.add(f.mul("%id", context.MAX_WARPS), warp))
-        f.put(absent, f.or_(f.get(absent), f.and_(running, f.not_(waits))))
+        nobody = f.and_(counts, f.cmp("eq", waits, 0), "i1")
+        missing = f.select(nobody, f.load("live", warp), f.and_(running, f.not_(waits)))
+        f.put(absent, f.or_(f.get(absent), missing))
     some, all_ = f.fresh("some"), f.fresh("all")
     f.do(f"br i1 {f.cmp('eq', f.get(absent), 0)}, label %{all_}, label %{some}")
     f.start(all_)
