@@ -22,6 +22,7 @@ class Grammar:
     and calls the hook of that name for its bounds.
     `calls`: builtins (or other functions) replaced by hooks of that name; `named`: those that are also given the texts of
     their arguments. `formats`: functions that format an f-string, written as their first argument, when the program runs.
+    `ambient`: keyword arguments that say where code stands; `loc=loc` is left out but for functions of the author's.
     `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
     undecorated functions, whose statements are Python's own where they are static. `rewriter`: a subclass of
     core.rewrite.Rewriter for statements that only this surface has.
@@ -33,6 +34,7 @@ class Grammar:
     calls: dict = field(default_factory=dict)
     named: dict = field(default_factory=dict)
     formats: tuple = ()
+    ambient: tuple = ()
     warns_of_exits: bool = False
     by_value: bool = False
     rewriter: type | None = None
@@ -84,6 +86,9 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call):
         callee = self._callee(node)
+        if self.grammar.ambient and not _is_authors_function(callee):
+            node.keywords = [keyword for keyword in node.keywords
+                             if keyword.arg not in self.grammar.ambient or ast.unparse(keyword.value) != keyword.arg]
         named = self.grammar.hook_of(self.grammar.named, callee)
         names = [self._text(argument) for argument in node.args] if named else []
         if node.args and isinstance(node.args[0], ast.JoinedStr) and any(callee is each for each in self.grammar.formats):
@@ -187,6 +192,11 @@ _TAKE_FUNCTIONS = (map, filter, functools.reduce)          # their first argumen
 def is_hook(function: ast.expr) -> bool:
     """Whether rewriting itself made this callee."""
     return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "__dsl__"
+
+
+def _is_authors_function(value: object) -> bool:
+    code = getattr(getattr(value, "function", value), "__code__", None)
+    return isinstance(value, type) or isinstance(code, types.CodeType) and not is_ours(code)
 
 
 def _stays(callee: object) -> bool:

@@ -9,7 +9,7 @@ from dsl.core.expression import all_, any_, max_ as max, min_ as min, not_
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.core.value import select as select_
-from dsl.cutlass.grammar import Constexpr, const_expr, dynamic_expr, range, range_constexpr, range_dynamic
+from dsl.cutlass.grammar import Constexpr, const_expr, dsl_user_op, dynamic_expr, range, range_constexpr, range_dynamic
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.cutlass import cuda, cute, memory, pipeline, tensor_utils, testing, torch, utils
 from dsl.launch.protocol import extract_mlir_values, new_from_mlir_values, register_jit_arg_adapter

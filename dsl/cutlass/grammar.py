@@ -29,6 +29,11 @@ def const_expr(expression):
     return core_expression.const_expr(expression)
 
 
+def dsl_user_op(function):
+    """`function`, whose `loc` and `ip` stay as they are: places are known without."""
+    return function
+
+
 def dynamic_expr(expression):
     """`expression` as an ordinary dynamic test (deprecated upstream: a test without a mark is dynamic)."""
     _deprecated("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already")
@@ -98,7 +103,7 @@ _WORDS = {
     "calls": {builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_",
               builtins.bool: "bool_"},
     "named": {builtins.print: "print_", builtins.str: "str_", builtins.repr: "repr_", builtins.format: "format_"},
-    "formats": (printf,),
+    "formats": (printf,), "ambient": ("loc", "ip"),
 }
 GRAMMAR = Grammar(**_WORDS, warns_of_exits=True)
 UNDECORATED = Grammar(**_WORDS, by_value=True)

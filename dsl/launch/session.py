@@ -197,6 +197,12 @@ def default_stream() -> CUstream:
     return CUstream(0)
 
 
+def torch_stream() -> CUstream:
+    """The stream that torch launches its own kernels to."""
+    import torch
+    return CUstream(torch.cuda.current_stream().cuda_stream if torch.cuda.is_available() else 0)
+
+
 def stream_sync(stream: object = None) -> None:
     """Wait for every launch."""
     current().device.sync()
