@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 import functools
 import os
+import re
 import types
 from collections.abc import Callable, Iterator
 
@@ -49,7 +50,8 @@ def leaving(error: BaseException) -> BaseException:
         return error
     if isinstance(error, (TypeError, AttributeError)) and _innermost(error).co_filename.startswith(_LAYOUT):
         name, given = _call(error)
-        return DSLUserCodeLayoutError(f"`{name}` has no meaning for {given}", place=_place(error),
+        what = "this" if name.startswith("_") else f"`{name}`"
+        return DSLUserCodeLayoutError(f"{what} has no meaning for {given}", place=_place(error),
                                       fix="give integers, tuples of them, layouts or tensors"
                                       ).with_traceback(error.__traceback__)
     words, (_, given) = " ".join(str(error).split()), _call(error)
@@ -81,13 +83,15 @@ def _place(error: Exception) -> Span | None:
 
 def _call(error: Exception) -> tuple[str, str]:
     """The function of the compiler that the author called last, and what it was given, as far as that has names."""
-    found, called = None, False
+    frames: list[types.FrameType] = []
     for entry in _walk(error):
-        code = entry.tb_frame.f_code
-        if _is_authors(code):
-            called = True
-        elif called:
-            found, called = entry.tb_frame, code is guarded_code
+        if _is_authors(entry.tb_frame.f_code):
+            frames.clear()
+        elif entry.tb_frame.f_code is not guarded_code:
+            frames.append(entry.tb_frame)
+    place = _place(error)
+    words = set(re.findall(r"\w+", place.source_line() if place else ""))
+    found = next((frame for frame in frames if frame.f_code.co_name in words), frames[0] if frames else None)
     if found is None:
         return "", ""
     code = found.f_code
@@ -143,12 +147,17 @@ def _authors(traceback: types.TracebackType | None) -> Iterator[types.TracebackT
         code = traceback.tb_frame.f_code
         inside = is_our_file(code.co_filename) or inside and not is_authors(code.co_filename)
         if not inside:
-            if waiting is not None and not is_part(code):
+            if waiting is not None and not (is_part(code) and _enclosing(code) == waiting.tb_frame.f_code.co_qualname):
                 yield waiting
             waiting = traceback
         traceback = traceback.tb_next
     if waiting is not None:
         yield waiting
+
+
+def _enclosing(code: types.CodeType) -> str:
+    """The qualified name of the function that `code` was defined in."""
+    return code.co_qualname.rpartition(".<locals>.")[0]
 
 
 def guarded(function: Callable) -> Callable:

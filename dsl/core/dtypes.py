@@ -140,7 +140,8 @@ class Numeric(metaclass=NumericMeta):
         elif hasattr(value, "__float__") and not isinstance(value, type):
             self.value = self.wrap(value.__float__())
         else:
-            raise DSLUserCodeTypeError(f"{type(value).__name__} is not a number that {type(self)} can hold",
+            raise DSLUserCodeTypeError(f"{'a class' if isinstance(value, type) else type(value).__name__} is not a number "
+                                       f"that {type(self)} can hold",
                                        fix="give a number, or an element of the tensor: `x[i]`")
 
     @classmethod

@@ -30,6 +30,9 @@ class Range:
         if not 1 <= len(bounds) <= 3:
             raise DSLUserCodeTypeError(f"range takes one to three bounds, and got {len(bounds)}",
                                        fix="write range(stop), range(start, stop) or range(start, stop, step)")
+        if not isinstance(unroll, int):
+            raise DSLUserCodeTypeError(f"unroll is a number known while compiling, and this is {type_name(unroll)}",
+                                       fix="unroll=4, for example", id="ARG_NON_CONSTANT")
         for value in bounds:
             number = numeric(value)
             if number is None or not number.is_integer:

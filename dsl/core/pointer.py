@@ -184,10 +184,17 @@ class Pointer:
         return min(self.alignment_bytes, element_bytes(self.dtype))
 
     def __getitem__(self, offset) -> Numeric:
-        return (self + offset).load()
+        return self._at(offset).load()
 
     def __setitem__(self, offset, value) -> None:
-        (self + offset).store(value)
+        self._at(offset).store(value)
+
+    def _at(self, offset) -> Pointer:
+        moved = self._moved(offset, 1)
+        if moved is NotImplemented:
+            raise DSLUserCodeTypeError(f"a pointer is indexed by one integer, and this is a {type(offset).__name__}",
+                                       fix="convert it: `Int32(x)`")
+        return moved
 
     def toint(self) -> Int64:
         """The address in bytes: Int64, or Int32 for a pointer into shared or register memory."""

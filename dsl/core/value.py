@@ -7,6 +7,7 @@ of NVIDIA's compiler.  docs/types.md.
 from __future__ import annotations
 
 import operator
+import types
 
 from dsl.core import arith, elementary, mlir, power, rules
 from dsl.core.conversion import is_bits
@@ -227,7 +228,7 @@ def type_name(value: object) -> str:
         return "None"
     if isinstance(value, (type, types.ModuleType)):
         return f"the {'type' if isinstance(value, type) else 'module'} {value.__name__.removeprefix('dsl.')}"
-    if hasattr(value, "grammar") and hasattr(value, "__name__"):          # launch.jit
+    if type(value).__name__ in ("JitFunction", "KernelFunction"):          # of launch.jit
         return f"the function `{value.__name__}`"
     if isinstance(value, (bool, int, float, str)):
         return f"Python {type(value).__name__}"

@@ -276,7 +276,8 @@ class Call:
         the kernel may start before the one ahead of it in the stream has ended (programmatic dependent launch).
         """
         if unsupported:
-            raise DSLUserCodeError(f"launch does not know {', '.join(sorted(unsupported))} yet",
+            raise DSLUserCodeError(f"the launch of `{self.kernel.__name__}` has no parameter `{min(unsupported)}` here",
+                                   id="CALL_UNEXPECTED_KWARG",
                                    fix="launch(grid=, block=, cluster=, smem=, stream=, cooperative=, use_pdl=)")
         if positional:
             raise DSLUserCodeTypeError(f"the launch of `{self.kernel.__name__}` takes its arguments by name",

@@ -12,6 +12,7 @@ from dsl.core import mlir
 from dsl.core.dtypes import Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.trace import Allocation, Kernel, Traced
+from dsl.core.value import type_name
 from dsl.lower import uniformity
 from dsl.span import Span
 from dsl.tile.memory import CAPACITY_BYTES
@@ -70,7 +71,9 @@ def _extent(kernel: str, what: str, extent: object) -> int | None:
 
 
 def _spell(value: object) -> str:
-    return f"a {type(value).__name__}" if isinstance(value, Numeric) else repr(value)
+    if isinstance(value, Numeric):
+        return f"a {type(value).__name__}"
+    return repr(value) if isinstance(value, (int, float, str, complex, type(None))) else f"a {type_name(value)}"
 
 
 def _product(extents: Sequence[int | None]) -> int | None:
