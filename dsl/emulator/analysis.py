@@ -133,6 +133,7 @@ def _names(operand):
         yield operand.name
     elif isinstance(operand, Addr):
         yield from _names(operand.base)
+        yield from _names(operand.coords)
     elif isinstance(operand, Not):
         yield from _names(operand.item)
     elif isinstance(operand, Vec):

@@ -7,7 +7,7 @@ fault: higher ones are stopped, lower ones run on until they end or wait for oth
 
 from __future__ import annotations
 
-from . import context, queue
+from . import bulk, context, queue
 from .builder import Builder
 
 SIGNATURES = {"emu_run_grid": "void (ptr, ptr)"}
@@ -15,7 +15,7 @@ SIGNATURES = {"emu_run_grid": "void (ptr, ptr)"}
 
 def functions() -> list[str]:
     """The IR text of the worker's loop."""
-    return [queue.reset(), _take(), _begin(), _blame(), _halted(), _waiting(), _other(), _run_grid()]
+    return [queue.reset(), bulk.reset(), _take(), _begin(), _blame(), _halted(), _waiting(), _other(), _run_grid()]
 
 
 def _grid(f: Builder) -> str:
@@ -68,6 +68,8 @@ def _begin() -> str:
             f.do(f"call void @llvm.memset.p0.i64(ptr {start}, i8 -1, i64 {size}, i1 false)")
     with f.if_(f.cmp("ne", f.load("queues"), 0, "i64")):
         f.do("call void @reset_queues(ptr %ctx)")
+    with f.if_(f.cmp("ne", f.load("bulk"), 0, "i64")):
+        f.do("call void @reset_bulk(ptr %ctx)")
     checks = f.load("begin_checks")
     with f.if_(f.cmp("ne", checks, 0, "i64")):
         f.do(f"call void {f.cast('inttoptr', checks, 'i64', 'ptr')}(ptr %ctx)")

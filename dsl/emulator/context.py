@@ -24,6 +24,7 @@ KIND_NAMES = {
 
 # Why an instruction is illegal: `detail` of the fault record.
 NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_INDEX, BAD_RANK = range(1, 8)
+BAD_MAP, BAD_BULK = range(8, 10)
 
 PARTIAL_WARP = 32  # a warp's instruction that not all 32 lanes reach; the address is the mask of those that do not
 
@@ -115,6 +116,7 @@ class Context(ctypes.Structure):
         ("frame_bytes", _u64),
         # cp.async queues, one a thread: see emit/cp_async.py
         ("queues", _u64),
+        ("bulk", _u64),  # bulk copies on their way: see bulk.py
         # the checkers; all 0 where nothing is checked. See check/race.py, undefined.py, shadow.py and order.py
         ("race_shift", _u32),  # log2 of the bytes that a cell is for
         ("order_kinds", _u32),

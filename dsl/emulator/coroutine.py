@@ -181,6 +181,7 @@ class Thread(Body):
             *self.prologue,
             *self.lines,
             "exit:",
+            *(["  call void @emu_bulk_exit(ptr %ctx, i32 %thread)"] if "bulk" in self.uses else []),
             "  call void @emu_exit(ptr %ctx, i32 %thread)",
             "  br label %stop",
             "stop:",

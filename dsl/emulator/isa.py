@@ -141,7 +141,11 @@ _row(
 )
 
 _row("cp", "9.7.13.15.17", "async mbarrier arrive noinc shared shared::cta b64", cp_async.arrive_on)
-_row("cp", "9.7.9.25.6", "async bulk commit_group wait_group read", bulk.group)
+_row("cp", "9.7.9.25.6", "async bulk commit_group wait_group read", bulk.group, meets=True)
+_ON_ITS_WAY = "async bulk shared::cta shared::cluster global mbarrier::complete_tx::bytes bulk_group L2::cache_hint"
+_row("cp", "9.7.9.25.5.2", _ON_ITS_WAY, bulk.copy, meets=True)
+_row("cp", "9.7.9.27.1.2", f"{_ON_ITS_WAY} tensor 1d 2d 3d 4d 5d tile", bulk.copy_box, meets=True)
+_row("cp", "9.7.9.25.5.4", "async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile L2::cache_hint", bulk.prefetch)
 _row("mapa", "9.7.9.23", "shared::cluster u32 u64", cluster.map_address)
 
 # ** control flow, 9.7.12

@@ -9,7 +9,7 @@ import threading
 
 import llvmlite.binding as llvm
 
-from . import barriers, blocks, heeding, leaving, meetings, queue, rounding, schedule, starting
+from . import barriers, blocks, bulk, heeding, leaving, meetings, queue, rounding, schedule, starting, tensor_map
 from .check import bounds, race, shadow, undefined
 
 _lock = threading.Lock()
@@ -36,6 +36,7 @@ _PARTS = {
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((meetings, barriers, starting), ("blocks",), False),
     "queues": ((queue,), (), False),
+    "bulk": ((bulk, tensor_map), ("blocks",), False),
     "leaving": ((leaving,), (), False),
     "checks": ((shadow, race, undefined), ("blocks",), True),
 }

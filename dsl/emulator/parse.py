@@ -480,10 +480,11 @@ class _Parser:
         while self.tokens[self.at] in ("+", "-"):
             sign = -1 if self.take() == "-" else 1
             offset += sign * self.integer()
-        if self.accept(","):  # tensor coordinates: only refused instructions have them
-            while not self.accept("]"):
-                self.operand()
+        if self.accept(","):
+            coords = self.operand()
+            while not self.accept("]"):  # offsets of im2col: only refused instructions have them
                 self.accept(",")
-            return Addr(base, offset)
+                self.operand()
+            return Addr(base, offset, coords)
         self.take("]")
         return Addr(base, offset)

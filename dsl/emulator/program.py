@@ -286,6 +286,7 @@ class Program:
             raise PtxError(f"`{thread.entry.name}` has an instruction whose operand types do not fit: {error}") from error
         parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
         parts += ["queues"] if "cp.async" in thread.uses else []
+        parts += ["bulk"] if "bulk" in thread.uses else []
         parts += ["rounding"] if thread.directed else []
         parts += ["leaving"] if "emu_leave" in thread.uses else []
         checks = sorted(getattr(thread, "checks", ()))

@@ -146,6 +146,17 @@ def _bad_source_size(launch, instr):
     return f"cp.async of {ctx.access_bytes} bytes was told to read {ctx.address}", "src-size must not exceed cp-size"
 
 
+def _bad_map(launch, instr):
+    found = launch.ctx.address
+    if found:
+        return f"the tensor map is of {found} dimensions", "give as many coordinates as the tensor has dimensions"
+    return "there is no tensor map at this address", "pass what the host made of the tensor, as a kernel parameter"
+
+
+def _bad_bulk(launch, instr):
+    return f"a bulk copy moves a multiple of 16 bytes, and this is {launch.ctx.address}", "round the size up"
+
+
 def _bad_rank(launch, instr):
     return f"a cluster of one block has no block {launch.ctx.address}", "launch it in clusters: `cluster=(2, 1, 1)`"
 
@@ -173,6 +184,8 @@ _ILLEGAL = {
     context.BAD_SOURCE_SIZE: _bad_source_size,
     context.BAD_INDEX: _bad_index,
     context.BAD_RANK: _bad_rank,
+    context.BAD_MAP: _bad_map,
+    context.BAD_BULK: _bad_bulk,
 }
 
 

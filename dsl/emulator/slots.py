@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 
 from . import context
+from .bulk import BulkQueue
 from .memory import Allocation, Window, interval_table
 from .queue import Queues
 
@@ -41,6 +42,7 @@ class Slot:
         self._window: Window | None = None
         self._local, self._sites = Buffer(), Buffer()
         self._queues: Queues | None = None
+        self._bulk: BulkQueue | None = None
         self._callback = PRINT_SIGNATURE(self._from_device)
         self._callback_address = ctypes.cast(self._callback, ctypes.c_void_p).value
         self.launch = None
@@ -75,6 +77,10 @@ class Slot:
             if self._queues is None:
                 self._queues = Queues()
             ctx.queues = self._queues.address
+        if "bulk" in code.uses:
+            if self._bulk is None:
+                self._bulk = BulkQueue()
+            ctx.bulk = self._bulk.address
         own = (
             Allocation(ctx.smem, smem_bytes, "shared memory", context.SHARED),
             Allocation(ctx.local, local_bytes * threads, "local memory", context.LOCAL),
@@ -93,6 +99,8 @@ class Slot:
             self._window.close()
         if self._queues is not None:
             self._queues.close()
+        if self._bulk is not None:
+            self._bulk.close()
         _free(self.ctx.frames)
 
 

@@ -79,10 +79,11 @@ class Sym:
 
 @dataclass(slots=True, frozen=True)
 class Addr:
-    """`[base + offset_bytes]`."""
+    """`[base + offset_bytes]`, or `[base, {coordinates}]` of a tensor."""
 
     base: object
     offset: int = 0
+    coords: object = None
 
 
 @dataclass(slots=True, frozen=True)

@@ -123,12 +123,6 @@ def test_bad_copies(machine, copy, message):
     assert message in str(caught.value)
 
 
-def test_bulk_copies_are_refused_by_name():
-    text = copy_kernel("cp.async.bulk.commit_group;")
-    with pytest.raises(emulator.Unsupported, match="`cp.async.bulk.commit_group`"):
-        emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + text)
-
-
 def test_ptxas_accepts_what_is_tested_here(ptxas):
     ptxas(copy_kernel("cp.async.ca.shared.global [%s], [%g], 4, %n; cp.async.cg.shared.global [%s], [%g], 16, 8;"
                       "cp.async.cg.shared.global [%s], [%g], 16, %p;"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .. import context
 from ..builder import set_bits
-from ..syntax import SINK
+from ..syntax import SINK, Instr
 from .memory import host_address, space_of
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
@@ -104,6 +104,9 @@ def _wait(body, instr) -> None:
     """Whether the phase of a parity, or of a state that arrive gave, has ended. Loops around it let other threads run."""
     destination, address, which, *_ticks = instr.operands
     word_at = place(body, instr, address)
+    if _copies_come(body):
+        body.uses.add("bulk")
+        body.do("call void @emu_bulk_arrive(ptr %ctx)")
     word = body.op(f"load volatile i64, ptr {word_at}, align 8")
     now = body.lshr(word, _PHASE, "i64")
     if "parity" in instr.mods:
@@ -120,3 +123,11 @@ def _wait(body, instr) -> None:
     body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"),
                  body.cast("zext", ended, "i1", "i64"))
     body.write(destination, ended, 1)
+
+
+def _copies_come(body) -> bool:
+    """Whether the kernel has bulk copies, which land before a thread looks at an mbarrier."""
+    if not hasattr(body, "has_bulk_copies"):
+        items = (item for f in body.module.functions.values() for item in f.items)
+        body.has_bulk_copies = any(isinstance(i, Instr) and i.opcode == "cp" and "bulk" in i.mods for i in items)
+    return body.has_bulk_copies
