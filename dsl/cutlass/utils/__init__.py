@@ -1,11 +1,15 @@
 """`cutlass.utils`."""
 
+from dsl.cutlass import tensor_utils as _tensor_utils
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.cutlass.utils import tensor_helpers
 from dsl.launch.eight_bits import create_cute_tensor_for_fp8, is_fp8_dtype
-from dsl.tile.major import LayoutEnum
 from dsl.tile.memory import SmemAllocator
 
 get_smem_capacity_in_bytes = SmemAllocator.capacity_in_bytes
+_refused = _refuser("cutlass.utils")
 
-__getattr__ = _refuser("cutlass.utils")
+
+def __getattr__(name: str) -> object:
+    """`LayoutEnum` is of `cutlass.tensor_utils`; upstream has it here too, and does not list it."""
+    return _tensor_utils.LayoutEnum if name == "LayoutEnum" else _refused(name)
