@@ -17,7 +17,8 @@ def captures(function: object, name: str) -> object:
     variable = _captured(function, set())
     if variable is not None:
         warn_not_portable(f"`{name}` reads `{variable}` of the function around it and is called in a dynamic statement",
-                          "SCOPE_CLOSURE_CAPTURE", fix=f"pass `{variable}` as an argument, or define `{name}` in the statement")
+                          "SCOPE_CLOSURE_CAPTURE",
+                          fix=f"pass `{variable}` as an argument, or define `{name}` in the statement")
     return function
 
 

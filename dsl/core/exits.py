@@ -216,7 +216,7 @@ def guarded(loop: ast.For | ast.While) -> ast.For | ast.While:
 
 
 def tests_inside(is_dynamic: Callable[[ast.stmt], bool], warn_of_else: Callable[[ast.stmt], None],
-                  statements: list[ast.stmt]) -> list[ast.stmt]:
+                 statements: list[ast.stmt]) -> list[ast.stmt]:
     """`statements` with each dynamic `while` whose test assigns (`:=`) as `while True: if test: pass; else: break; ...`.
 
     Its `else` comes after it, under a flag where a `break` may skip it: exits in it are those of the loop around.
@@ -237,7 +237,8 @@ def _test_inside(is_dynamic: Callable, warn_of_else: Callable, statement: ast.st
         warn_of_else(statement)
     if after and breaks(statement.body):
         ended = f"__dsl_ended_{statement.lineno}_{statement.col_offset}"
-        before, leaving = [_assign(ended, ast.Constant(False), statement)], [_assign(ended, ast.Constant(True), statement), leave]
+        before = [_assign(ended, ast.Constant(False), statement)]
+        leaving = [_assign(ended, ast.Constant(True), statement), leave]
         after = [ast.If(ast.Name(ended, ast.Load()), after, [])]
     loop = ast.While(ast.Constant(True), [ast.If(statement.test, [ast.Pass()], leaving), *statement.body], [])
     return [put_at(made, statement) for made in (*before, loop, *after)]

@@ -178,12 +178,13 @@ def unrolled_while(test: Callable, body: Callable, state: tuple, names: tuple, s
             if not any(map(is_dynamic, flags)):
                 state = body(*start) if goes_on else start
             elif goes_on or any(new is not old for new, old in zip(start, state)):
-                state = guard(flags, lambda *_, start=start: body(*start) if goes_on else start, state, names, called=stops)
+                trip_on = body if goes_on else lambda *unchanged: unchanged
+                state = guard(flags, lambda *_: trip_on(*start), state, names, called=stops)
             start = tuple(map(trip.of, state))
         if not goes_on:
             return state
-    raise DSLUserCodeError(f"this loop has not ended after {_MOST_TRIPS} trips while compiling: what may leave it is known "
-                           "only at run time", fix="drop const_expr, which makes it a loop at run time")
+    raise DSLUserCodeError(f"this loop has not ended after {_MOST_TRIPS} trips while compiling: what may leave it is "
+                           "known only at run time", fix="drop const_expr, which makes it a loop at run time")
 
 
 def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:

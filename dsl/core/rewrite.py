@@ -288,7 +288,8 @@ class Rewriter(Expressions):
 
     def _domain(self, node: ast.Call) -> ast.Call:
         """The call of a range of this grammar's as its hook's."""
-        made = self._hook(self.grammar.hook_of(self.grammar.ranges, self._callee(node)), node, *map(self.visit, node.args))
+        word = self.grammar.hook_of(self.grammar.ranges, self._callee(node))
+        made = self._hook(word, node, *map(self.visit, node.args))
         made.keywords = [self.visit(keyword) for keyword in node.keywords]
         return made
 
@@ -425,13 +426,14 @@ class Rewriter(Expressions):
         reading the value from before, as in NVIDIA's compiler."""
         if not self.grammar.warns_of_exits or not self.lambdas:
             return
-        called = {call.func.id for call in ast.walk(node) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)}
+        calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
+        called = {function.id for function in calls if isinstance(function, ast.Name)}
         for name in called & self.lambdas.keys():
             depth, read = self.lambdas[name]
             stale = sorted(read & assigned.keys() - self.shared)
             if stale and depth <= self._depth:
-                tell(f"SCOPE_CLOSURE_CAPTURE: `{name}` reads `{stale[0]}`, which this statement assigns, as it was before the "
-                     f"statement: pass `{stale[0]}` as an argument", DSLWarning, self._span(node))
+                tell(f"SCOPE_CLOSURE_CAPTURE: `{name}` reads `{stale[0]}`, which this statement assigns, as it was before "
+                     f"the statement: pass `{stale[0]}` as an argument", DSLWarning, self._span(node))
 
     # --- variables ---
 
@@ -478,7 +480,8 @@ class Rewriter(Expressions):
         names = parameters if returned is None else returned
         result = ast.Return(ast.Tuple([self._bound(n) if n in self.deleted else self._load(n) for n in names], ast.Load()))
         shared = [parameter for parameter in parameters if parameter in self.shared]
-        entry = [ast.Nonlocal(shared), *(self._assign_name(n, self._load(f"__dsl_{n}")) for n in shared)] if shared else []
+        entry = [self._assign_name(n, self._load(f"__dsl_{n}")) for n in shared]
+        entry = [ast.Nonlocal(shared), *entry] if shared else []
         arguments = arguments_named([f"__dsl_{n}" if n in shared else n for n in parameters])
         return ast.FunctionDef(name=name, args=arguments, body=[*entry, *body, result], decorator_list=[])
 

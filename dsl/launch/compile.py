@@ -16,7 +16,7 @@ from dsl.launch import cache, limits, options, session
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
 from dsl.launch.native_launch import NOTED_BYTES, Noted, Record, Run, Table
 from dsl.launch.results import Result
-from dsl.lower import sass
+from dsl.lower import sass, signals
 from dsl.lower.after_launch import return_after_failed_launch
 from dsl.lower.host import link, may_fail, object_code
 from dsl.lower.llvm_ir import to_llvm_ir
@@ -69,7 +69,8 @@ def _code(traced: Traced, arch: str, opt_level: int, cached: bool = True) -> Cod
     key = (*source, entry)
     if key not in _codes:
         llvm, ptx, host_object = _stored(traced.host_mlir, source) if cached else _compile(traced.host_mlir, source)
-        host = link(host_object, {"dsl_launch": entry or _entry_address}, keep_alive=(_entry,))
+        symbols = {"dsl_launch": entry or _entry_address, **signals.symbols()}
+        host = link(host_object, symbols, keep_alive=(_entry,))
         function = host.function("host", ctypes.c_int32, ctypes.c_void_p)
         _codes[key] = Code(arch, llvm, ptx, function, host.addresses["host"])
     return _codes[key]
@@ -97,9 +98,10 @@ def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     limits.check_collectives(device_mlir)
     llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
     ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
-    host_llvm = to_llvm_ir(return_after_failed_launch(convert_to_llvm(host_mlir, debug_lines=False)))
+    host = signals.heard_in_loops(convert_to_llvm(host_mlir, debug_lines=False))
+    host_llvm = signals.with_turn(to_llvm_ir(return_after_failed_launch(host)))
     host_llvm = host_llvm if jump is None else may_fail(host_llvm, jump)
-    return llvm, ptx, object_code(host_llvm, ("dsl_launch",))
+    return llvm, ptx, object_code(host_llvm, ("dsl_launch", *signals.symbols()))
 
 
 @alone()
@@ -299,7 +301,7 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> objec
     if failed or frame.error is not None:
         frame.note()
         raise frame.error or (device.refused(frame.native.code) if frame.native.code else
-                              compiled.traced.failures[failed - 1].error())
+                              why(compiled, failed, struct.unpack_from("<q", frame.block)[0]))
     if device is not None:
         try:
             device.sync()
@@ -314,6 +316,14 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> objec
         result = result.of_call(memoryview(frame.block)[compiled._out_bytes:])
     free.append(frame)
     return result
+
+
+def why(compiled: Compiled, failed: int, number: int) -> BaseException:
+    """What has ended a host function that returned `failed`, which is not 0, where no launch of it has failed.
+
+    `number`: what it left in the first slot of its block.
+    """
+    return signals.raised() if failed == signals.RAISED else compiled.traced.failures[failed - 1].error(number)
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)

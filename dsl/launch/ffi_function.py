@@ -110,7 +110,7 @@ class Machine:
             if code:
                 return device.refused(code)
             if state.failed:
-                return self.compiled.traced.failures[state.failed - 1].error()
+                return compile.why(self.compiled, state.failed, state.number)
             try:
                 device.sync()
             except Exception as waited:

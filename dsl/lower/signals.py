@@ -1,0 +1,147 @@
+"""Loops of a host function hear signals: native code that runs long lets Python's handlers run, and ends where one raises.
+
+Python notes a signal and runs its handler when its own code goes on, which a loop in machine code may put off for good.
+So every backward branch counts down; every few thousand a clock is read, and some milliseconds later Python is asked.
+A handler's exception cannot go through machine code: it is kept, the function returns `RAISED`, and who called it asks
+`raised`. Python/C API: PyErr_CheckSignals, which runs handlers in the main thread only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+
+RAISED = -1                                      # what a host function returns that a signal's handler has ended
+TURNS, PAUSE_NS = 4096, 20_000_000               # between looks at the clock, and between questions
+
+_FUNCTION = re.compile(r"^  llvm\.func @host\(.*?^  }$", re.MULTILINE | re.DOTALL)
+_LABEL = re.compile(r"^  (\^\w+)", re.MULTILINE)
+_BRANCH = re.compile(r"^( *)llvm\.(?:br|cond_br) .*$", re.MULTILINE)
+_PYTHON = {"PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)", "PyErr_CheckSignals": "i32 ()",
+           "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)"}  # fmt: skip
+_kept = (ctypes.c_void_p * 3)()                  # type, value and traceback; signals are the main thread's
+
+
+def heard_in_loops(llvm_dialect_text: str) -> str:
+    """The module with `if (dsl_turn(turns)) return RAISED;` before each backward branch of `@host`."""
+    return _FUNCTION.sub(_with_turns, llvm_dialect_text)
+
+
+def _with_turns(found: re.Match) -> str:
+    text = found[0]
+    begins = {label[1]: label.start() for label in _LABEL.finditer(text)}
+    count = 0
+
+    def turn(branch: re.Match) -> str:
+        nonlocal count
+        targets = re.findall(r"\^\w+", branch[0])
+        if all(begins[target] > branch.start() for target in targets):
+            return branch[0]
+        count += 1
+        indent = branch[1]
+        return "\n".join([
+            f"{indent}%dsl_heard_{count} = llvm.call @dsl_turn(%dsl_turns) : (!llvm.ptr) -> i32",
+            f'{indent}%dsl_ends_{count} = llvm.icmp "ne" %dsl_heard_{count}, %dsl_none : i32',
+            f"{indent}llvm.cond_br %dsl_ends_{count}, ^dsl_raised_{count}, ^dsl_turn_{count}",
+            f"  ^dsl_raised_{count}:",
+            f"{indent}llvm.return %dsl_heard_{count} : i32",
+            f"  ^dsl_turn_{count}:",
+            branch[0]])
+    text = _BRANCH.sub(turn, text)
+    if not count:
+        return text
+    head, _, body = text.partition("\n")
+    start = ["    %dsl_none = llvm.mlir.constant(0 : i32) : i32",
+             "    %dsl_one = llvm.mlir.constant(1 : i32) : i32",
+             "    %dsl_turns = llvm.alloca %dsl_one x !llvm.array<2 x i64> {alignment = 8 : i64} : (i32) -> !llvm.ptr",
+             f"    %dsl_first = llvm.mlir.constant({TURNS} : i64) : i64",
+             "    %dsl_never = llvm.mlir.constant(0 : i64) : i64",
+             "    llvm.store %dsl_first, %dsl_turns : i64, !llvm.ptr",
+             "    %dsl_asked = llvm.getelementptr %dsl_turns[1] : (!llvm.ptr) -> !llvm.ptr, i64",
+             "    llvm.store %dsl_never, %dsl_asked : i64, !llvm.ptr"]
+    return "\n".join([head, *start, body, "  llvm.func @dsl_turn(!llvm.ptr) -> i32"])
+
+
+_DECLARATION = re.compile(r"^declare i32 @dsl_turn\(ptr\).*$", re.MULTILINE)
+_TURN = f"""
+define internal i32 @dsl_turn(ptr %turns) alwaysinline {{
+  %left = load i64, ptr %turns
+  %less = sub i64 %left, 1
+  store i64 %less, ptr %turns
+  %more = icmp ne i64 %less, 0
+  br i1 %more, label %go, label %look, !prof !{{!"branch_weights", i32 {TURNS}, i32 1}}
+look:
+  %heard = call i32 @dsl_look(ptr %turns)
+  ret i32 %heard
+go:
+  ret i32 0
+}}
+
+define internal i32 @dsl_look(ptr %turns) noinline cold {{
+  store i64 {TURNS}, ptr %turns
+  %time = alloca [2 x i64], align 8
+  %told = call i32 @clock_gettime(i32 6, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  %asked.at = getelementptr i64, ptr %turns, i64 1
+  %asked = load i64, ptr %asked.at
+  %first = icmp eq i64 %asked, 0
+  br i1 %first, label %note, label %compare
+note:
+  store i64 %now, ptr %asked.at
+  ret i32 0
+compare:
+  %since = sub i64 %now, %asked
+  %late = icmp ugt i64 %since, {PAUSE_NS}
+  br i1 %late, label %ask, label %go
+ask:
+  store i64 %now, ptr %asked.at
+  %lock = call i32 @PyGILState_Ensure()
+  %raised = call i32 @PyErr_CheckSignals()
+  %any = icmp ne i32 %raised, 0
+  br i1 %any, label %keep, label %release
+keep:
+  %value.at = getelementptr ptr, ptr @dsl_raised, i64 1
+  %trace.at = getelementptr ptr, ptr @dsl_raised, i64 2
+  call void @PyErr_Fetch(ptr @dsl_raised, ptr %value.at, ptr %trace.at)
+  call void @PyErr_NormalizeException(ptr @dsl_raised, ptr %value.at, ptr %trace.at)
+  br label %release
+release:
+  call void @PyGILState_Release(i32 %lock)
+  %ends = sext i1 %any to i32
+  ret i32 %ends
+go:
+  ret i32 0
+}}
+
+@dsl_raised = external global [3 x ptr]
+declare i32 @clock_gettime(i32, ptr)
+""" + "\n".join(f"declare {text.partition(' ')[0]} @{name}{text.partition(' ')[2]}" for name, text in _PYTHON.items())
+
+
+def with_turn(llvm_ir: str) -> str:
+    """A host module with `@dsl_turn` defined, where it is called."""
+    return _DECLARATION.sub(_TURN, llvm_ir) if _DECLARATION.search(llvm_ir) else llvm_ir
+
+
+@functools.cache
+def symbols() -> dict[str, int]:
+    """The addresses of what a host function with loops calls, by name."""
+    found = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _PYTHON}
+    return {"dsl_raised": ctypes.addressof(_kept), **found}
+
+
+def raised() -> BaseException:
+    """What the handler of a signal raised in a host function that has returned `RAISED`."""
+    kept = list(_kept)
+    _kept[:] = [None] * 3
+    error = ctypes.cast(kept[1], ctypes.py_object).value
+    if kept[2]:
+        error = error.with_traceback(ctypes.cast(kept[2], ctypes.py_object).value)
+    for reference in kept:
+        ctypes.pythonapi.Py_DecRef(ctypes.c_void_p(reference))
+    return error
