@@ -16,4 +16,4 @@ from dsl.launch.protocol import extract_mlir_values, new_from_mlir_values, regis
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.tensor import Tensor
 
-__getattr__ = _refuser("cutlass")
+__getattr__ = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")

@@ -17,7 +17,7 @@ MODULES = {"cutlass": dsl.cutlass, "cutlass.utils": utils, "cutlass.memory": mem
            "cutlass.cute": cute, "cutlass.pipeline": pipeline,
            "cutlass.cute.arch": cute.arch, "cutlass.cute.math": cute.math,
            "cutlass.torch": dsl.cutlass.torch, "cutlass.cute.nvgpu": cute.nvgpu, "cutlass.cute.runtime": cute.runtime,
-           "cutlass.cute.testing": cute.testing, "cutlass.cute.typing": cute.typing,
+           "cutlass.cute.testing": cute.testing, "cutlass.cute.viz": cute.viz, "cutlass.cute.typing": cute.typing,
            "cutlass.cute.nvgpu.cpasync": cute.nvgpu.cpasync, "cutlass.cute.nvgpu.warp": cute.nvgpu.warp,
            "cutlass.testing": dsl.cutlass.testing, "cutlass.tensor_utils": dsl.cutlass.tensor_utils,
            "cutlass.utils.tensor_helpers": utils.tensor_helpers}

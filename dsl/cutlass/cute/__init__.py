@@ -7,7 +7,7 @@ from dsl.core.dtypes import (BFloat16, Boolean, Float, Float4E2M1FN, Float4E2M1F
 from dsl.core.fast_divisor import (FastDivmodDivisor, FastDivmodDivisorV2, fast_divmod_create_divisor,
                                    fast_divmod_create_divisor_v2)
 from dsl.core.pointer import AddressSpace, Pointer
-from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing, typing
+from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing, typing, viz
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler, XTuple
 from dsl.cutlass.cute.decorators import (EnableAssertions, EnableTVMFFI, GenerateLineInfo, GPUArch, KeepCUBIN, KeepPTX,
                                          OptLevel, compile, jit, kernel)
