@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dsl.lower import cuda_text_matrices
 from dsl.lower.cuda_text_statements import constant_of
 from dsl.lower.cuda_text_values import ATOM, UNARY, Expressions, TYPES, Unsupported, c_type
 from dsl.lower.traced import Op, Value
@@ -58,6 +59,8 @@ class Calls:
             return self._vote(op, write)
         if name.startswith("nvvm.cp.async."):
             return self._cp_async(op, write)
+        if cuda_text_matrices.is_matrix(name):
+            return cuda_text_matrices.call(op, write, self.helpers)
         return self._arithmetic(op, write)
 
     # --- registers, threads ---

@@ -53,12 +53,23 @@ def vector_type(type_: str) -> tuple[int, str] | None:
     return (int(count), element) if count.isdigit() else None
 
 
+def registers_of(type_: str) -> list[str] | None:
+    """The types of a struct whose members all have the same, as matrix instructions give them."""
+    if not (type_.startswith("!llvm.struct<(") and type_.endswith(")>")):
+        return None
+    members = type_[14:-2].split(", ")
+    return members if len(set(members)) == 1 else None
+
+
 def c_type(type_: str, place: Span | None = None) -> str:
     """The C++ type of an MLIR type. Raises Unsupported."""
     if type_ in TYPES:
         return TYPES[type_]
     if type_.startswith("!llvm.struct<(") and type_.endswith(", i1)>"):        # of cmpxchg: what was there
         return c_type(type_[14:].partition(",")[0], place)
+    members = registers_of(type_)
+    if members is not None:
+        return f"Vector<{c_type(members[0], place)}, {len(members)}>"
     found = vector_type(type_)
     if found is not None and found[1] in TYPES:
         return _VECTORS.get((found[1], found[0])) or f"Vector<{TYPES[found[1]]}, {found[0]}>"
@@ -368,8 +379,10 @@ class Expressions:
         return f"({c_type(to)}){self.text(source, UNARY)}", UNARY
 
     def _member(self, op: Op) -> tuple[str, int]:
-        """What a cmpxchg found."""
+        """What a cmpxchg found; a register of what a matrix instruction gives."""
         source = op.operands[0]
+        if registers_of(source.type):
+            return f"{self.text(source, ATOM)}.at[{tuple(op.attributes['position'])[0]}]", ATOM
         if source.op is None or source.op.name != "llvm.cmpxchg" or tuple(op.attributes["position"]) != (0,):
             raise Unsupported(op.name, op.place)
         return self.of(source)
