@@ -104,6 +104,25 @@ def or_(left: object, right: Callable) -> object:
     return _choose(left, left, right())
 
 
+def every(*values: object) -> object:
+    """`a and b and ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
+    return _folded(and_, values, "and_")
+
+
+def some(*values: object) -> object:
+    """`a or b or ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
+    return _folded(or_, values, "or_")
+
+
+def _folded(combine: Callable, values: tuple, name: str) -> object:
+    if not values:
+        raise DSLUserCodeTypeError(f"{name}() requires at least one argument", fix=f"{name}(a, b)")
+    result = values[0]
+    for value in values[1:]:
+        result = combine(result, lambda value=value: value)
+    return result
+
+
 def _choose(test: Numeric, if_true: object, if_false: object) -> Numeric:
     for side in (if_true, if_false):
         if numeric(side) is None:

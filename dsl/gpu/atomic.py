@@ -1,25 +1,46 @@
-"""Atomic operations on memory that other threads see. All return the old value.  PTX ISA: atom, relaxed, scope gpu."""
+"""Atomic operations on memory that other threads see: the one way of all surfaces. All but `reduce` return the old value.
+
+Relaxed ones of scope gpu are LLVM's atomicrmw and cmpxchg. LLVM's NVPTX drops other scopes and orders of atomicrmw, so
+those are PTX text; what no instruction does is a loop of compare-and-swaps.  PTX ISA: atom, red.
+"""
 
 from __future__ import annotations
 
-from dsl.core import mlir
-from dsl.core.dtypes import Numeric
-from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.pointer import Pointer, element_bytes
+from collections.abc import Callable
+
+from dsl.core import arith, mlir, power
+from dsl.core.dtypes import BFloat16, Boolean, Float16, Float32, Int16, Int32, Int64, Numeric, Uint32, numeric
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
+from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.value import operate, type_name
+from dsl.gpu.inline import CONSTRAINTS, ptx
 
 # AtomicBinOp of MLIR's llvm dialect: (signed integers, unsigned, floats)
-KINDS = {"exch": (0, 0, None), "add": (1, 1, 11), "sub": (2, 2, None), "and": (3, 3, None), "or": (5, 5, None),
+KINDS = {"exch": (0, 0, 0), "add": (1, 1, 11), "sub": (2, 2, None), "and": (3, 3, None), "or": (5, 5, None),
          "xor": (6, 6, None), "max": (7, 9, None), "min": (8, 10, None)}
 _MONOTONIC = 2
+_SEMS, SCOPES = (None, "relaxed", "release", "acquire", "acq_rel"), (None, "gpu", "cta", "cluster", "sys")
+_SPACES = {AddressSpace.gmem: ".global", AddressSpace.smem: ".shared", AddressSpace.generic: ""}
 
 
-def update(name: str, pointer: Pointer, value: object) -> Numeric:
+def kind_of(name: str, dtype: type[Numeric]) -> int | None:
+    """The instruction of an operation on a type, None where there is none."""
+    kind = KINDS.get(name, (None,) * 3)[2 if dtype.is_float else 0 if dtype.signed else 1]
+    halves = name == "add" and dtype in (Float16, BFloat16)
+    return kind if dtype.width in (32, 64) and dtype.storage_width == dtype.width or halves else None
+
+
+def update(name: str, pointer: Pointer, value: object, sem: str | None = None, scope: str | None = None) -> Numeric:
     """`*pointer = *pointer name value`, one instruction. Raises DSLUserCodeTypeError where the type has none."""
-    dtype = pointer.dtype
-    kind = KINDS[name][2 if dtype.is_float else 0 if dtype.signed else 1]
-    if kind is None or not dtype.is_float and dtype.width not in (32, 64):
+    dtype, kind = pointer.dtype, kind_of(name, pointer.dtype)
+    if kind is None:
         raise DSLUserCodeTypeError(f"no atomic `{name}` exists for {dtype}", id="ATOMIC_TYPE",
-                                   fix="integers of 32 or 64 bits; floats have `add` alone")
+                                   fix="integers of 32 or 64 bits; floats have `add` and `exch` alone")
+    order = _order(sem, scope)
+    if order:
+        held = CONSTRAINTS[dtype.carrier]
+        return ptx(f"atom{order}{_space(pointer)}.{name}.{_suffix(name, dtype)} $0, [$1], $2;", dtype,
+                   f"={held},{_address(pointer)},{held}", pointer.toint(), dtype(value))
     made = mlir.op("llvm.atomicrmw", [dtype.carrier], [pointer.address, dtype(value).ir()],
                    {"bin_op": mlir.int_attr(kind), "ordering": mlir.int_attr(_MONOTONIC),
                     "syncscope": mlir.string_attr("device"),
@@ -27,18 +48,225 @@ def update(name: str, pointer: Pointer, value: object) -> Numeric:
     return dtype(made.results[0])
 
 
-def compare_and_swap(pointer: Pointer, expected: object, value: object) -> Numeric:
-    """`*pointer = value` where it is `expected`."""
+def compare_and_swap(pointer: Pointer, expected: object, value: object, sem: str | None = None,
+                     scope: str | None = None) -> Numeric:
+    """`*pointer = value` where its bits are those of `expected`."""
     dtype = pointer.dtype
-    if dtype.width not in (32, 64):
+    if dtype.width not in (16, 32, 64):
         raise DSLUserCodeTypeError(f"no atomic compare-and-swap exists for {dtype}", id="ATOMIC_TYPE",
-                                   fix="elements of 32 or 64 bits")
-    bits = mlir.i64 if dtype.width == 64 else mlir.i32
+                                   fix="elements of 16, 32 or 64 bits")
+    bits = {16: mlir.i16, 32: mlir.i32, 64: mlir.i64}[dtype.width]
     operands = [dtype(number).ir() for number in (expected, value)]
     if dtype.is_float:
         operands = [mlir.result("arith.bitcast", bits, operand) for operand in operands]
-    made = mlir.op("llvm.cmpxchg", [mlir.struct(bits, mlir.i1)], [pointer.address, *operands],
-                   {"success_ordering": mlir.int_attr(_MONOTONIC), "failure_ordering": mlir.int_attr(_MONOTONIC),
-                    "syncscope": mlir.string_attr("device"), "alignment": mlir.int_attr(element_bytes(dtype))})
-    old = mlir.field(made.results[0], 0, bits)
+    order = _order(sem, scope)
+    if order or dtype.width == 16:
+        held = CONSTRAINTS[bits]
+        integer = {16: Int16, 32: Int32, 64: Int64}[dtype.width]
+        old = ptx(f"atom{order}{_space(pointer)}.cas.b{dtype.width} $0, [$1], $2, $3;", integer,
+                  f"={held},{_address(pointer)},{held},{held}", pointer.toint(), *operands).ir()
+    else:
+        old = _swapped(pointer.address, *operands, element_bytes(dtype))[0]
     return dtype(mlir.result("arith.bitcast", dtype.carrier, old) if dtype.is_float else old)
+
+
+def _swapped(address: mlir.Value, expected: mlir.Value, wanted: mlir.Value, alignment_bytes: int) -> tuple:
+    """What was there, and whether it was replaced (an i1)."""
+    made = mlir.op("llvm.cmpxchg", [mlir.struct(expected.type, mlir.i1)], [address, expected, wanted],
+                   {"success_ordering": mlir.int_attr(_MONOTONIC), "failure_ordering": mlir.int_attr(_MONOTONIC),
+                    "syncscope": mlir.string_attr("device"), "alignment": mlir.int_attr(alignment_bytes)})
+    return mlir.field(made.results[0], 0, expected.type), mlir.field(made.results[0], 1, mlir.i1)
+
+
+def reduce(name: str, pointer: Pointer, value: mlir.Value, kind: str, sem: str, scope: str) -> None:
+    """`*pointer = *pointer name value` of PTX type `kind`, without the old value.  PTX ISA: red."""
+    held = "h" if kind in ("f16", "bf16") else "r" if kind.endswith("x2") else CONSTRAINTS[value.type]
+    rounding = "noftz." if "16" in kind else ""
+    ptx(f"red.{sem}.{scope}{_space(pointer)}.{name}.{rounding}{kind} [$0], $1;", None, f"{_address(pointer)},{held}",
+        pointer.toint(), value)
+
+
+def _order(sem: str | None, scope: str | None) -> str:
+    """`.sem.scope`, or nothing for a relaxed operation of scope gpu. Raises DSLUserCodeValueError for other words."""
+    for word, known, what in ((sem, _SEMS, "sem"), (scope, SCOPES, "scope")):
+        if word not in known:
+            raise DSLUserCodeValueError(f"{what} is one of {', '.join(known[1:])}, and this is {word!r}",
+                                        fix=f'{what}="{known[1]}"')
+    if sem in (None, "relaxed") and scope in (None, "gpu"):
+        return ""
+    return f".{sem or 'relaxed'}.{scope or 'gpu'}"
+
+
+def _space(pointer: Pointer) -> str:
+    if pointer.space not in _SPACES:
+        raise DSLUserCodeTypeError(f"no other thread sees {pointer.space} memory: an atomic operation works on global or "
+                                   "shared memory", fix="copy the value to shared memory first")
+    return _SPACES[pointer.space]
+
+
+def _suffix(name: str, dtype: type[Numeric]) -> str:
+    """The type of an atom instruction."""
+    if name not in ("add", "min", "max"):
+        return f"b{dtype.width}"
+    if dtype.is_float:
+        return f"noftz.{dtype.carrier}" if dtype.width == 16 else f"f{dtype.width}"
+    return f"{'s' if dtype.signed and name != 'add' else 'u'}{dtype.width}"
+
+
+def _address(pointer: Pointer) -> str:
+    return "r" if pointer.space is AddressSpace.smem else "l"
+
+
+# --- what no instruction does ---------------------------------------------------------------------------------------
+
+
+def by_compare_and_swap(pointer: Pointer, change: Callable[[Numeric], Numeric]) -> Numeric:
+    """`*pointer = change(*pointer)`, as a loop of compare-and-swaps on the word that holds the number."""
+    dtype = pointer.dtype
+    word, shift = _word_of(pointer)
+    bits = mlir.i64 if dtype.width == 64 else mlir.i32
+    kind = mlir.ir.IntegerType.get_signless(dtype.storage_width, mlir.context)
+
+    def value_in(held: mlir.Value) -> Numeric:
+        if shift is not None:
+            held = mlir.result("arith.shrui", bits, held, shift)
+        small = held if kind == bits else mlir.result("arith.trunci", kind, held)
+        if dtype.width == 1:
+            return dtype(arith.compare("ne", small, arith.constant(0, small.type), False))
+        return dtype(small if small.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, small))
+
+    def with_value(held: mlir.Value, new: Numeric) -> mlir.Value:
+        raw = dtype(new).ir()
+        if dtype.width == 1:
+            raw = mlir.result("arith.extui", kind, raw)
+        raw = raw if raw.type == kind else mlir.result("arith.bitcast", kind, raw)
+        if shift is None:
+            return raw
+        wide = mlir.result("arith.shli", bits, mlir.result("arith.extui", bits, raw), shift)
+        mask = mlir.result("arith.shli", bits, mlir.constant((1 << dtype.storage_width) - 1, bits), shift)
+        keep = arith.binary("xor", mask, mlir.constant(-1, bits), False)
+        return arith.binary("or", arith.binary("and", held, keep, False), wide, False)
+
+    def step(held: mlir.Value, _go: mlir.Value) -> tuple[mlir.Value, mlir.Value]:
+        seen, done = _swapped(word, held, with_value(held, change(value_in(held))), bits.width // 8)
+        return seen, arith.binary("xor", done, mlir.constant(1, mlir.i1), False)
+
+    first = mlir.load(word, bits, bits.width // 8)
+    return value_in(power.loop([first, mlir.constant(1, mlir.i1)], lambda _held, go: go, step)[0])
+
+
+def _word_of(pointer: Pointer) -> tuple[mlir.Value, mlir.Value | None]:
+    """The address of the aligned word that holds the number, and how many bits it is shifted there (None: not)."""
+    if pointer.dtype.storage_width >= 32:
+        return pointer.address, None
+    address = pointer.toint()
+    start = mlir.result("llvm.inttoptr", pointer.ir_type(), operate("and", address, type(address)(-4)).ir())
+    return start, operate("mul", Int32(operate("and", address, type(address)(3))), Int32(8)).ir()
+
+
+def float_extreme(name: str, pointer: Pointer, value: Numeric, negative: bool | None = None, sem: str | None = None,
+                  scope: str | None = None) -> Float32:
+    """The larger (`max`) or smaller of a Float32 and `value`, by the order of their bits.
+
+    As signed integers floats without a sign are in order, as unsigned ones those with it are in the other. `negative` is
+    the sign of `value`, None where it is not known. A NaN without a sign is above every number.
+    """
+    bits = Float32(value).bitcast(Int32)
+
+    def signed() -> mlir.Value:
+        return update(name, pointer.recast(Int32), bits, sem, scope).ir()
+
+    def unsigned() -> mlir.Value:
+        opposite = {"max": "min", "min": "max"}[name]
+        return update(opposite, pointer.recast(Uint32), Uint32(bits), sem, scope).ir()
+
+    if negative is not None:
+        old = unsigned() if negative else signed()
+    else:
+        made = mlir.op("scf.if", [mlir.i32], [Boolean(operate("ge", bits, 0)).ir()], regions=2)
+        for region, arm in zip(made.regions, (signed, unsigned)):
+            with mlir.inside(region.blocks.append()):
+                mlir.op("scf.yield", [], [arm()])
+        old = made.results[0]
+    return Int32(old).bitcast(Float32)
+
+
+# --- what upstream writes -------------------------------------------------------------------------------------------
+
+
+def typed(ptr: Pointer, val: object, what: str) -> tuple[Pointer, Numeric]:
+    """A pointer to the type of `val`, which decides of the operation, as upstream; says so where the pointer's is another."""
+    number = numeric(val)
+    if not isinstance(ptr, Pointer) or number is None:
+        raise DSLUserCodeTypeError(f"{what} takes a pointer and a number, and got {type_name(ptr)} and {type_name(val)}",
+                                   fix=f"cute.arch.{what}(tensor.iterator + i, value)")
+    dtype = type(number)
+    if dtype is not ptr.dtype:
+        warn(f"{what} of a {dtype} in memory of {ptr.dtype} works on {dtype.width} bits as {dtype}: convert the value, "
+             f"`{ptr.dtype}(x)`", "ATOMIC_TYPE")
+        ptr = ptr.recast(dtype)
+    return ptr, number
+
+
+def _atomic(name: str, text: str) -> Callable:
+    def operation(ptr: Pointer, val: object, *, sem: str | None = None, scope: str | None = None) -> Numeric:
+        pointer, number = typed(ptr, val, f"atomic_{name}")
+        return update(name, pointer, number, sem, scope)
+    operation.__name__ = operation.__qualname__ = f"atomic_{name}"
+    operation.__doc__ = (f"{text} `val` and what `ptr` points at; the old value. `sem` is relaxed, release, acquire or "
+                         f"acq_rel, `scope` gpu, cta, cluster or sys.  PTX ISA: atom.{name}")
+    return operation
+
+
+atomic_add, atomic_and, atomic_or, atomic_xor = (_atomic(name, "Combine") for name in ("add", "and", "or", "xor"))
+atomic_min, atomic_max, atomic_exch = _atomic("min", "The smaller of"), _atomic("max", "The larger of"), _atomic("exch", "Swap")
+
+
+def atomic_cas(ptr: Pointer, *, cmp: object, val: object, sem: str | None = None, scope: str | None = None) -> Numeric:
+    """Store `val` where `ptr` points at the bits of `cmp`; the old value.  PTX ISA: atom.cas"""
+    pointer, number = typed(ptr, val, "atomic_cas")
+    return compare_and_swap(pointer, cmp, number, sem, scope)
+
+
+def atomic_fmax(ptr: Pointer, val: object, *, sign_bit: bool | None = None, sem: str | None = None,
+                scope: str | None = None) -> Float32:
+    """The larger of `val` and what `ptr` points at, by integer atomics; the old value. See float_extreme."""
+    return float_extreme("max", ptr, val, sign_bit, sem, scope)
+
+
+def atomic_fmin(ptr: Pointer, val: object, *, sign_bit: bool | None = None, sem: str | None = None,
+                scope: str | None = None) -> Float32:
+    """The smaller of `val` and what `ptr` points at, by integer atomics; the old value. See float_extreme."""
+    return float_extreme("min", ptr, val, sign_bit, sem, scope)
+
+
+def atomic_max_float32(ptr: Pointer, value: object, *, positive_only: bool = True) -> Float32:
+    """atomic_fmax under its older name; with `positive_only`, of values without a sign."""
+    return float_extreme("max", ptr, value, False if positive_only else None)
+
+
+_PTX_TYPES = {"Int32": "s32", "Uint32": "u32", "Int64": "s64", "Uint64": "u64", "Float32": "f32", "Float64": "f64",
+              "Float16": "f16", "BFloat16": "bf16"}
+_FLOATS, _MIXED = ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"), {"and", "or", "xor"}
+
+
+def red(ptr: Pointer, val: object, *, op: str, dtype: str | type[Numeric], sem: str | None = None,
+        scope: str | None = None) -> None:
+    """`*ptr = *ptr op val` without the old value. `dtype` is a type or PTX's word: s32, u64, b32, f16x2...
+
+    `op` is add, min, max, umin, umax (of a signed type too), and, or, xor; and `sem` relaxed or release.  PTX ISA: red.
+    """
+    kind = dtype if isinstance(dtype, str) else _PTX_TYPES.get(getattr(dtype, "__name__", ""), "")
+    if op in ("umin", "umax"):
+        op, kind = op[1:], kind.replace("s", "u")
+    number = numeric(val)
+    exists = kind in ("b32", "b64") if op in _MIXED else kind in ("s32", "u32", "u64", *_FLOATS) if op == "add" else \
+        op in ("min", "max") and kind in ("s32", "u32", "s64", "u64")
+    if number is None or not isinstance(ptr, Pointer) or not exists:
+        raise DSLUserCodeTypeError(f"no reduction `{op}` exists for {kind or dtype}", id="ATOMIC_TYPE",
+                                   fix='and, or, xor of "b32" and "b64"; min, max of "s32" to "u64"; add of "s32", "u32", '
+                                   '"u64" and floats')
+    if sem not in ("relaxed", "release") or scope not in SCOPES:
+        raise DSLUserCodeValueError(f"red needs its order: sem is relaxed or release, and this is {sem!r}",
+                                    fix='sem="relaxed", scope="gpu"')
+    reduce(op, ptr, number.ir(), kind, sem, scope or "gpu")

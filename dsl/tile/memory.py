@@ -105,6 +105,11 @@ def get_dyn_smem(element_type: type[Numeric], alignment: int | None = None) -> P
     return Pointer(element_type, region_start(), AddressSpace.smem, alignment or REGION_ALIGNMENT_BYTES)
 
 
+def alloc_smem(element_type: type[Numeric], size_in_elems: int, alignment: int | None = None) -> Pointer:
+    """A pointer to `size_in_elems` elements of the kernel's shared memory, for it alone."""
+    return SmemAllocator().allocate_array(element_type, size_in_elems, byte_alignment=alignment or 1)
+
+
 def size_in_bytes(dtype: type[Numeric], layout: Layout | ComposedLayout) -> int:
     """The bytes of memory that elements of `dtype` in a static layout take."""
     _require_type(dtype)

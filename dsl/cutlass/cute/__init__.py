@@ -13,6 +13,7 @@ from dsl.cutlass.cute.decorators import (EnableAssertions, EnableTVMFFI, Generat
                                          OptLevel, compile, jit, kernel)
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.unsupported import module_getattr as _refuser
+from dsl.gpu.access import CacheEvictionPriority
 from dsl.gpu.debug import printf
 from dsl.launch.arguments import SymInt, sym_int, sym_int32, sym_int64
 from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append, assume, basis_get, basis_value,
@@ -47,4 +48,6 @@ from dsl.tile.tiled_mma import ThrMma, TiledMma, make_tiled_mma
 from dsl.tile.tensor import (Tensor, domain_offset, make_fragment_like, make_identity_tensor, make_rmem_tensor,
                              make_rmem_tensor_like, make_tensor, recast_tensor)
 
+RoundingMode = math.RoundingMode
+globals().update({_name: getattr(math, _name) for _name in math._NAMES})
 __getattr__ = _refuser("cutlass.cute")

@@ -1,6 +1,8 @@
 """`cutlass.cute.arch`: instructions under upstream's names."""
 
 from dsl.core.value import maximum as _maximum
+from dsl.cutlass.cute import scalars as _scalars
+from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.copy import (cp_async_bulk_commit_group, cp_async_bulk_wait_group, cp_async_commit_group,
                           cp_async_wait_group)
 from dsl.gpu.index import (block_dim, block_idx, block_idx_in_cluster, block_in_cluster_dim, block_in_cluster_idx,
@@ -45,3 +47,7 @@ def warp_reduction_sum(val, threads_in_group=32):
 def warp_reduction_max(val, threads_in_group=32):
     """The maximum over each group of `threads_in_group` lanes."""
     return _warp_reduction(val, lambda a, b: fmax(a, b) if val.is_float else _maximum(a, b), threads_in_group)
+
+
+globals().update({_name: getattr(_scalars, _name) for _name in _scalars._NAMES})
+__getattr__ = _refuser("cutlass.cute.arch")
