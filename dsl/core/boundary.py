@@ -6,6 +6,8 @@ DSL_FULL_TRACEBACK=1 (`python -m dsl --full-traceback`) lets everything through 
 
 from __future__ import annotations
 
+import builtins
+import difflib
 import dis
 import functools
 import os
@@ -13,7 +15,7 @@ import re
 import types
 from collections.abc import Callable, Iterator
 
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, at_author
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, DSLUserCodeNameError, at_author
 from dsl.core.source import is_authors
 from dsl.core.trace import active
 from dsl.core.value import type_name
@@ -44,6 +46,8 @@ def leaving(error: BaseException) -> BaseException:
         return error
     if isinstance(error, LayoutError):
         return at_author(error)
+    if isinstance(error, NameError) and _is_raised_by_python(error):
+        return _unknown_name(error)
     if hasattr(error, "fails"):
         return _fault(error, f"compiling this {error.fails}, by a fault of the compiler")
     if not _is_accident(error):
@@ -56,6 +60,25 @@ def leaving(error: BaseException) -> BaseException:
                                       ).with_traceback(error.__traceback__)
     words, (_, given) = " ".join(str(error).split()), _call(error)
     return _fault(error, f"fails{given and ' for '}{given}: {type(error).__name__}{words and ': '}{words}")
+
+
+def _is_raised_by_python(error: Exception) -> bool:
+    """Whether an operation of the author's code raised it, and no `raise`."""
+    entry = [entry for entry in _walk(error)][-1]
+    return _is_authors(code := entry.tb_frame.f_code) and dis.opname[code.co_code[entry.tb_lasti]] != "RAISE_VARARGS"
+
+
+def _unknown_name(error: NameError) -> DSLUserCodeNameError:
+    """Python's error of a name that has no value, as upstream has it: of its own class too."""
+    name = error.name or re.search(r"'(\w+)'", str(error))[1]
+    frame = [entry.tb_frame for entry in _walk(error)][-1]
+    known = [*frame.f_locals, *frame.f_globals, *vars(builtins)]
+    alike = [each for each in difflib.get_close_matches(name, known, cutoff=0.7) if each != name]
+    late = name in (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars)
+    fix = f"assign `{name}` before this line" if late else f"write `{alike[0]}`" if alike else \
+        f"assign or import `{name}` before it is used"
+    what = f"`{name}` has no value here" if late else f"`{name}` is not defined"
+    return DSLUserCodeNameError(what, fix, place=_place(error)).with_traceback(error.__traceback__)
 
 
 def _fault(error: Exception, message: str) -> CompilerFault:

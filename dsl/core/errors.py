@@ -49,6 +49,10 @@ class DSLUserCodeLayoutError(DSLUserCodeError, ValueError):
     """A shape, stride, coordinate or tiler that a layout function has no meaning for."""
 
 
+class DSLUserCodeNameError(DSLUserCodeError, NameError):
+    """A name that nothing has given a value where a traced function reads it."""
+
+
 class DSLUserCodeRecursionError(DSLUserCodeError, RecursionError):
     """A function that calls itself, or a value that contains itself, without an end while compiling."""
 

@@ -14,7 +14,7 @@ import argparse
 import collections
 import contextlib
 import json
-import multiprocessing
+import multiprocessing.connection
 import os
 import random
 import re
@@ -244,53 +244,67 @@ def work(numbers: list[int], bases: list[str], limit_s: float, say) -> None:
     say.close()
 
 
-def search(options) -> int:
-    """Run mutants; the number of kinds of failure."""
-    bases = [path.read_text() for path in options.programs] if options.programs else sources()
-    bases += generated(options.seed, 40) if options.generated else []
-    numbers = [options.seed * 1_000_000 + k for k in range(options.mutants)]
-    started, kinds, first = time.monotonic(), collections.Counter(), {}
-    running = []
-    for share in range(options.workers):
-        answer, say = multiprocessing.Pipe(duplex=False)
-        process = multiprocessing.get_context("fork").Process(
-            target=work, args=(numbers[share::options.workers], bases, options.limit, say))
-        process.start()
-        say.close()
-        running.append((answer, process))
-    said = -60.0
-    from multiprocessing.connection import wait
-    while running:
-        for answer in wait([answer for answer, _ in running], timeout=5):
-            try:
-                number, text, (kind, words) = answer.recv()
-            except EOFError:
-                running = [entry for entry in running if entry[0] is not answer]
-                continue
-            kinds[kind] += 1
-            if options.texts:
-                with options.texts.open("a") as file:
-                    file.write(json.dumps([number, kind, words]) + "\n")
-            if kind.startswith("!") and kind not in first:
-                first[kind] = keep(options.repros, number, text, kind, words)
-                print(f"{kind}: {first[kind]}", flush=True)
-        seconds = time.monotonic() - started
-        if seconds - said > 30:
-            said = seconds
-            bad = sum(count for kind, count in kinds.items() if kind.startswith("!"))
-            print(f"{kinds.total()} of {options.mutants} mutants, {bad} failures, {seconds:.0f} s", flush=True)
-    print(summary(kinds, time.monotonic() - started))
-    return len(first)
+class Search:
+    """A run of the command: workers, and how many mutants ended how."""
 
+    def __init__(self, options):
+        self.options, self.started = options, time.monotonic()
+        self.kinds: collections.Counter = collections.Counter()
+        self.first: dict[str, Path] = {}                       # of each kind of failure
 
-def summary(kinds: collections.Counter, seconds: float) -> str:
-    groups = collections.Counter()
-    for kind, count in kinds.items():
-        groups[kind if kind.startswith("!") else "an error of the compiler's at the author's line" if kind.startswith("DSL")
-               or " " in kind and kind.split()[0] not in ("python", "outcome", "endless") else kind] += count
-    lines = [f"{count:6} {kind}" for kind, count in groups.most_common()]
-    bad = sum(count for kind, count in kinds.items() if kind.startswith("!"))
-    return "\n".join([*lines, f"{kinds.total()} mutants, {bad} failures, {seconds:.0f} s"])
+    def all(self) -> None:
+        bases = [path.read_text() for path in self.options.programs] if self.options.programs else sources()
+        bases += generated(self.options.seed, 40) if self.options.generated else []
+        numbers = [self.options.seed * 1_000_000 + k for k in range(self.options.mutants)]
+        running = {}
+        for share in range(self.options.workers):
+            answer, say = multiprocessing.Pipe(duplex=False)
+            running[answer] = multiprocessing.get_context("fork").Process(
+                target=work, args=(numbers[share::self.options.workers], bases, self.options.limit, say))
+            running[answer].start()
+            say.close()
+        try:
+            self.gather(dict(running))
+        finally:
+            for process in running.values():
+                process.kill()
+                process.join()
+
+    def gather(self, running: dict) -> None:
+        said = -60.0
+        while running:
+            for answer in multiprocessing.connection.wait(list(running), timeout=5):
+                try:
+                    self.count(*answer.recv())
+                except EOFError:
+                    del running[answer]
+            if time.monotonic() - said > 30:
+                said = time.monotonic()
+                print(f"{self.kinds.total()} of {self.options.mutants} mutants, {self.failures} failures, "
+                      f"{said - self.started:.0f} s", flush=True)
+
+    def count(self, number: int, text: str, end: Outcome) -> None:
+        kind, words = end
+        self.kinds[kind] += 1
+        if self.options.texts:
+            with self.options.texts.open("a") as file:
+                file.write(json.dumps([number, kind, words]) + "\n")
+        if kind.startswith("!") and kind not in self.first:
+            self.first[kind] = keep(self.options.repros, number, text, kind, words)
+            print(f"{kind}: {self.first[kind]}", flush=True)
+
+    @property
+    def failures(self) -> int:
+        return sum(count for kind, count in self.kinds.items() if kind.startswith("!"))
+
+    def summary(self) -> str:
+        """How many mutants ended how, the commonest first."""
+        groups = collections.Counter()
+        for kind, count in self.kinds.items():
+            own = kind[0] == "!" or kind.split()[0] in ("clean", "python", "outcome", "endless")
+            groups[kind if own else "refused at the author's line, with a fix"] += count
+        return "\n".join([*(f"{count:6} {kind}" for kind, count in groups.most_common()),
+                          f"{self.kinds.total()} mutants, {self.failures} failures, {time.monotonic() - self.started:.0f} s"])
 
 
 def keep(folder: Path, number: int, text: str, kind: str, words: str) -> Path:
@@ -321,7 +335,13 @@ def main(arguments: list[str]) -> int:
         os.environ["DSL_CACHE_DIR"] = cache
         prepare()
         if not options.files:
-            return bool(search(options))
+            run = Search(options)
+            try:
+                run.all()
+            except KeyboardInterrupt:
+                print("stopped")
+            print(run.summary())
+            return bool(run.failures)
         failed = 0
         for path in options.files:
             kind, words = outcome(path.read_text(), options.limit)
