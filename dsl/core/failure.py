@@ -13,26 +13,31 @@ from dataclasses import dataclass
 
 from dsl import span
 from dsl.core import mlir, text, trace
-from dsl.core.dtypes import Boolean, Numeric, is_dynamic
+from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn_not_portable
 from dsl.core.value import operate
 
 
+NUMBERED = "dsl_numbered_text"             # a device function that lower.device_functions has the body of
+
+
 @dataclass(frozen=True)
 class Failure:
-    """An exception that a compiled host function may end with."""
+    """An exception that a compiled host function may end with; `message` has {} for a number known then (`numbered`)."""
 
     kind: type[BaseException]
     message: str
     place: span.Span
+    numbered: bool = False
 
-    def error(self) -> DSLUserCodeRuntimeError:
+    def error(self, number: int) -> DSLUserCodeRuntimeError:
         """The exception to raise; it is one of the author's class too, so that `except ValueError` finds it."""
+        message = self.message.replace("{}", str(number), 1) if self.numbered else self.message
         try:
             made = type(self.kind.__name__, (_Raised, self.kind), {"__module__": self.kind.__module__})
         except TypeError:                    # a class that no other can be mixed with
             made = _Raised
-        return made(self.message or self.kind.__name__, place=self.place)
+        return made(message or self.kind.__name__, place=self.place)
 
 
 class _Raised(DSLUserCodeRuntimeError):
@@ -81,27 +86,40 @@ def _refuse_handlers(word: str, caught: bool) -> None:
                                fix="use an `if` statement in place of the `try`", id="UNSUP_EARLY_EXIT")
 
 
-def require(test: Numeric, kind: type[BaseException], message: str) -> None:
-    """Go on only where `test` is true."""
+def require(test: Numeric, kind: type[BaseException], message: str, number: Numeric | None = None) -> None:
+    """Go on only where `test` is true. `message` has {} where `number`, an integer, is to stand."""
     failing = operate("xor", Boolean(test), Boolean(True))
     made = mlir.op("scf.if", [], [Boolean(failing).ir()], regions=2)
     with mlir.inside(made.regions[0].blocks.append()):
-        _stop(kind, message)
+        _stop(kind, message, number)
         mlir.op("scf.yield")
 
 
-def _stop(kind: type[BaseException], message: str) -> None:
+def _stop(kind: type[BaseException], message: str, number: Numeric | None = None) -> None:
     place = span.here()
     if trace.in_kernel():
         state = trace.kernel()
         state.module.declare("__assertfail", "llvm.func @__assertfail(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)")
         said = message if kind is AssertionError else f"{kind.__name__}: {message}".rstrip(": ")
-        words = [text.generic_address(state.module, word) for word in (said, span.short(place.file), state.name)]
-        mlir.call("__assertfail", None, words[0], words[1], mlir.constant(place.line, mlir.i32), words[2],
+        file, function = (text.generic_address(state.module, word) for word in (span.short(place.file), state.name))
+        words = text.generic_address(state.module, said) if number is None else _numbered(state.module, said, number)
+        mlir.call("__assertfail", None, words, file, mlir.constant(place.line, mlir.i32), function,
                   mlir.constant(1, mlir.i64))
         return
     host = trace.host()
-    host.failures.append(Failure(kind, message, place))
+    host.failures.append(Failure(kind, message, place, number is not None))
     host.module.declare("longjmp", "llvm.func @longjmp(!llvm.ptr, i32)")
     target = mlir.load(mlir.gep(host.entry.arguments[0], mlir.i64, trace.jump_slot(host.slots)), mlir.ptr(), 8)
+    if number is not None:                               # it leaves in the block's first slot, which nothing reads again
+        mlir.store(Int64(number).ir(), host.entry.arguments[0], 8)
     mlir.call("longjmp", None, target, mlir.constant(len(host.failures), mlir.i32))
+
+
+def _numbered(module: mlir.Module, message: str, number: Numeric) -> mlir.Value:
+    """The address of `message` with the digits of `number` where {} stands."""
+    before, after = message.split("{}", 1)
+    module.declare(NUMBERED, f"llvm.func @{NUMBERED}(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)")
+    made = trace.entry_alloca(mlir.i8, len(message.encode()) + 22, 1)
+    mlir.call(NUMBERED, None, made, text.generic_address(module, before), Int64(number).ir(),
+              text.generic_address(module, after))
+    return made

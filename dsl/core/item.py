@@ -11,9 +11,7 @@ from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_d
 from dsl.core.chosen import Chosen, is_choosable, one_of
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.failure import require
-from dsl.core.source import index_text
 from dsl.core.value import operate, select, type_name
-from dsl.span import here
 
 
 def item(items: object, index: object) -> object:
@@ -212,9 +210,8 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
     position, count = signed(index), len(items)
     if index.signed:
         position = operate("add", position, select(operate("lt", position, 0), signed(count), signed(0)))
-    text = index_text(here())
     require(operate("lt", unsigned(position), unsigned(count)), IndexError,
-            f"{kind} index{f' `{text}`' * bool(text)} out of range: it has {count} element{'s' * (count != 1)}")
+            f"{kind} index {{}} is out of range for {count} element{'s' * (count != 1)}", index)
     return position
 
 
@@ -222,6 +219,9 @@ def _chosen(tests: list, values: list) -> object:
     """The one of `values` whose test is true; one of them is."""
     if all(value is values[0] for value in values):
         return values[0]
+    wanted = next((type(value) for value in values if isinstance(value, Numeric) and value.is_integer), None)
+    if wanted is not None and wanted is not Boolean:
+        values = [wanted(value) if type(value) is int else value for value in values]
     for kind, chosen in ((list, _Row), (dict, _Table)):
         if all(isinstance(value, kind) for value in values):
             return chosen(tests, values)

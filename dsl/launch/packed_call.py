@@ -30,12 +30,15 @@ _CODES = {dtype: code for code, dtype in dlpack.CODES.items()}
 
 
 class State(ctypes.Structure):
-    """What machine code is told, and what it leaves. `busy` is held by the call that runs, and by one that FAILED."""
+    """What machine code is told, and what it leaves. `busy` is held by the call that runs, and by one that FAILED.
+
+    `number` stands in the message of a host function that failed.
+    """
 
     _fields_ = [("ready", ctypes.c_int32), ("busy", ctypes.c_int32), ("outcome", ctypes.c_int32),
                 ("failed", ctypes.c_int32), ("device_type", ctypes.c_int32), ("run", ctypes.c_void_p),
                 ("host", ctypes.c_void_p), ("begin", ctypes.c_void_p), ("begin_argument", ctypes.c_void_p),
-                ("sync", ctypes.c_void_p)]
+                ("sync", ctypes.c_void_p), ("number", ctypes.c_int64)]
 
 
 EXPORTS = ("packed_call", "packed_call_or_refusal", "take")
@@ -271,6 +274,9 @@ run_host:
   %failed = call i32 %host(ptr %block)
   %failed.at = getelementptr i8, ptr @dsl_state, i64 {failed}
   store i32 %failed, ptr %failed.at
+  %number = load i64, ptr %block
+  %number.at = getelementptr i8, ptr @dsl_state, i64 {number}
+  store i64 %number, ptr %number.at
   %well = icmp eq i32 %failed, 0
   br i1 %well, label %wait, label %bad, !prof !0
 wait:

@@ -29,6 +29,18 @@ _ATOMICS = {0: "Exch", 1: "Add", 2: "Sub", 3: "And", 5: "Or", 6: "Xor", 7: "Max"
             11: "Add"}
 
 
+_NUMBERED_TEXT = """static __device__ void dsl_numbered_text(signed char *to, const char *before, long long n,
+                                         const char *after) {
+    while (*before) *to++ = *before++;
+    if (n < 0) *to++ = '-';
+    unsigned long long size = n < 0 ? -(unsigned long long)n : n, unit = 1;
+    while (size / unit > 9) unit *= 10;
+    for (; unit; unit /= 10) *to++ = '0' + size / unit % 10;
+    while ((*to++ = *after++)) {}
+}
+"""
+
+
 class Calls:
     """Spells calls; `helpers` are the device functions that the text needs, by their definition."""
 
@@ -297,8 +309,13 @@ class Calls:
         if op.callee == "__assertfail":
             self.helpers.setdefault('extern "C" __device__ void __assertfail(const char*, const char*, unsigned, '
                                     "const char*, size_t);\n", "__assertfail")
+            words, *parts = [self.string(operand) or write.text(operand) for operand in op.operands]
+            words = words if words.startswith('"') else f"(const char*){words}"
+            return f"__assertfail({', '.join([words, *parts])})", ATOM
+        if op.callee == "dsl_numbered_text":
+            self.helpers.setdefault(_NUMBERED_TEXT, "dsl_numbered_text")
             parts = [self.string(operand) or write.text(operand) for operand in op.operands]
-            return f"__assertfail({', '.join(parts)})", ATOM
+            return f"dsl_numbered_text({', '.join(parts)})", ATOM
         if op.callee == "vprintf":
             parts = [self.string(op.operands[0]), *map(write.text, op.operands[1:])]
             if None in parts or "printed" not in op.attributes:

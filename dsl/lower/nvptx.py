@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from dsl.lower import llvm
+from dsl.lower.device_functions import with_device_functions
 from dsl.lower.guard import guarded
 from dsl.lower.passes import LoweringError
 
@@ -46,6 +47,7 @@ def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
     """
     if arch not in ARCH_PTX:
         raise LoweringError("PTX", f"unknown GPU arch {arch!r}; known: {', '.join(ARCH_PTX)}")
+    llvm_ir = with_device_functions(llvm_ir)
     kernels = ", ".join(re.findall(r"define ptx_kernel void @(\S+?)\(", llvm_ir)) or "a module without kernels"
     llvm.all_targets()                                   # before the fork, which inherits them
     if is_plain(llvm_ir):

@@ -64,13 +64,37 @@ def test_out_of_range_is_said():
     assert re.sub(r"^\S*:\d+:(\d+): ", r"here:\1: ", str(caught.value)) == """\
 here:16: IndexError
     return xs[i]
-           ^^^^^ list index `i` out of range: it has 2 elements"""
+           ^^^^^ list index 2 is out of range for 2 elements"""
     out = np.zeros(3, np.int32)
     launch(from_dlpack(out))
     assert out.tolist() == [0, 3, 7]
-    with pytest.raises(Fault, match=r"assertion failed: IndexError: tuple index `t` out of range: it has 3 elements\n"
+    with pytest.raises(Fault, match=r"assertion failed: IndexError: tuple index 3 is out of range for 3 elements\n"
                                     r"    in `kernel_kernel_0`, block \(0, 0, 0\), thread \(3, 0, 0\)"):
         launch(from_dlpack(np.zeros(4, np.int32)))
+
+
+@pytest.mark.parametrize("index", [3, -4, 2147483647, -2147483648, (1 << 63) - 1, -(1 << 63)])
+def test_the_index_is_said_in_host_code_and_in_a_kernel(index):
+    dtype = cutlass.Int32 if abs(index) <= 1 << 31 else cutlass.Int64
+
+    @cute.jit
+    def host(i: dtype):
+        return [i, 2, 3][i]
+
+    @cute.kernel
+    def kernel(out: cute.Tensor, i: dtype):
+        xs = [out[0], 2, 3]
+        xs[i] += 1
+        out[0] = xs[i]
+
+    @cute.jit
+    def launch(out: cute.Tensor, i: dtype):
+        kernel(out, i).launch(grid=1, block=1)
+    said = f"list index {index} is out of range for 3 elements"
+    with pytest.raises(IndexError, match=said):
+        host(index)
+    with pytest.raises(Fault, match=f"assertion failed: IndexError: {said}"):
+        launch(from_dlpack(np.zeros(1, np.int32)), index)
 
 
 def test_elements_of_other_kinds():
