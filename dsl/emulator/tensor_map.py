@@ -1,9 +1,14 @@
 """Tensor maps, and the copies of boxes of a tensor that they describe. PTX ISA 5.5 (tensors), 9.7.9.27 (cp.async.bulk.tensor).
 
-A tensor map is 128 opaque bytes that a driver makes. Ours hold what they were made of, so that native code can read them:
-`encode`. A box is copied row by row, in chunks of 16 bytes, which a swizzle permutes within 128 to 1024 bytes of shared memory:
-the chunk's number in its row, bits 4 to 6 of the address, is xored with bits 7 to 9. Elements outside the tensor are read
-as zeros (or a NaN) and never written.
+A tensor map is 128 bytes whose form NVIDIA does not publish. It is here as host functions that NVIDIA's compiler makes were
+seen to write it (sm_90a, release 4.8.1), in 32-bit words: 0, 1 the address; 2 flags (bits 4-6 dimensions less one, 7-10
+type, 13-15 swizzle, 16 TF32, 21 128 KiB or more); 3-6 strides of dimensions 1 to 4, in 16 bytes; 8-12 extents less one; the
+last byte of 13 and the bytes of 14 the box less one. Element strides and NaN filling are in none of those: word 15 has them, by our
+own choice.
+
+A box is copied row by row, in chunks of 16 bytes, which a swizzle permutes: the chunk's number in its line of 128 bytes, bits 4
+to 6 of the address, is xored with bits 7 to 9, as many as the swizzle has. Elements outside the tensor are read as zeros
+(or a NaN) and never written.
 """
 
 from __future__ import annotations
@@ -14,20 +19,22 @@ from dataclasses import dataclass
 from . import context
 from .builder import Builder
 
-MAGIC = 0x31_50_41_4D_52_53_4E_54  # "TNSRMAP1"
 BYTES = 128
 ALIGNMENT_BYTES = 64
 DIMENSIONS = 5
-MOST_BOX, MOST_EXTENT, MOST_STRIDE = 256, 1 << 32, 1 << 40
+MOST_BOX, MOST_EXTENT, MOST_STRIDE = 256, 1 << 32, 1 << 36
 CHUNK_BYTES = 16
-# CUtensorMapDataType: bytes of an element, and the NaN that it is filled with.
-ELEMENT_BYTES = {0: 1, 1: 2, 2: 4, 3: 4, 4: 8, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2, 10: 4, 11: 4, 12: 4}
+# CUtensorMapDataType: the type's number in a map, and the bytes of an element.
+TYPES = {0: (0, 1), 1: (1, 2), 2: (2, 4), 3: (3, 4), 4: (4, 8), 5: (5, 8), 6: (6, 2), 7: (7, 4), 8: (9, 8), 9: (10, 2),
+         10: (8, 4), 11: (7, 4), 12: (8, 4)}  # fmt: skip
 FLOATS = frozenset((6, 7, 8, 9, 10, 11, 12))
+TF32 = frozenset((11, 12))
 SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128}
-# magic, base; strides of dimensions 1 to 4; extents less one; box; element strides; rank, element bytes, mask, fill.
-_FORM = struct.Struct("<QQ4Q5I5H5BBBBB")
-_AT = {"magic": 0, "base": 8, "strides": 16, "extents": 48, "box": 68, "steps": 78, "rank": 83, "element": 84, "mask": 85,
-       "fill": 86}  # fmt: skip
+TILED, ALWAYS, LARGE = 2, 1 << 18, 1 << 21  # flags of every map seen, and of those of LARGE_BYTES
+LARGE_BYTES = 1 << 17
+UNKNOWN = 0b11 << 11 | 0b11 << 19  # flags whose meaning is not emulated
+_FLAGS, _STRIDES, _EXTENTS, _BOX, _OWN = 8, 12, 32, 55, 60
+_LOG2_BYTES = sum((size.bit_length() - 1) << 2 * code for code, size in set(TYPES.values()))
 
 
 class BadTensorMap(ValueError):
@@ -51,18 +58,18 @@ class Tiled:
     def check(self) -> None:
         """Raise BadTensorMap where the driver would refuse. CUDA driver API, cuTensorMapEncodeTiled."""
         rank = len(self.extents)
-        if self.dtype not in ELEMENT_BYTES:
+        if self.dtype not in TYPES:
             raise BadTensorMap(f"a tensor map of data type {self.dtype} is not emulated")
         if self.interleave:
             raise BadTensorMap("interleaved tensor maps are not emulated")
         _need(1 <= rank <= DIMENSIONS, f"it has {rank} dimensions, and TMA knows 1 to {DIMENSIONS}")
         _need(self.address % 16 == 0, f"its address 0x{self.address:x} is no multiple of 16 bytes")
-        size = ELEMENT_BYTES[self.dtype]
+        size = TYPES[self.dtype][1]
         for i, extent in enumerate(self.extents):
             _need(1 <= extent <= MOST_EXTENT, f"extent {i} is {extent}, and TMA knows 1 to 2**32")
         for i, stride in enumerate(self.strides, 1):
             _need(stride % 16 == 0 and stride < MOST_STRIDE,
-                  f"the stride of dimension {i} is {stride} bytes; it has to be a multiple of 16 below 2**40")
+                  f"the stride of dimension {i} is {stride} bytes; it has to be a multiple of 16 below 2**36")
         for i, (extent, step) in enumerate(zip(self.box, self.steps)):
             _need(1 <= extent <= MOST_BOX, f"the box has {extent} elements along dimension {i}, and TMA moves 1 to {MOST_BOX}")
             _need(1 <= step <= 8, f"the element stride of dimension {i} is {step}, and TMA knows 1 to 8")
@@ -78,12 +85,16 @@ class Tiled:
         """The 128 bytes. Raises BadTensorMap."""
         self.check()
 
-        def padded(values, fill):
-            return [*values, *(fill,) * (DIMENSIONS - len(values))]
-        mask = {0: 0, 1: 0x10, 2: 0x30, 3: 0x70}[self.swizzle]
-        form = _FORM.pack(MAGIC, self.address, *padded(self.strides, 0)[:4], *padded([e - 1 for e in self.extents], 0),
-                          *padded(self.box, 1), *padded((1, *self.steps[1:]), 1), len(self.extents),
-                          ELEMENT_BYTES[self.dtype], mask, self.fill)  # fmt: skip
+        def padded(values, count, fill=0):
+            return [*values, *(fill,) * (count - len(values))]
+        code, size = TYPES[self.dtype]
+        large = max(e * s for e, s in zip(self.extents, (size, *self.strides))) >= LARGE_BYTES
+        flags = TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | self.swizzle << 13 | (self.dtype in TF32) << 16
+        box = padded([extent - 1 for extent in self.box], DIMENSIONS)
+        own = self.fill | sum((step - 1) << 8 + 3 * i for i, step in enumerate(self.steps) if i)
+        words = (self.address, flags | LARGE * large, *padded([stride >> 4 for stride in self.strides], 4), 0,
+                 *padded([extent - 1 for extent in self.extents], DIMENSIONS))  # fmt: skip
+        form = struct.pack("<QI4II5I3xB4BI", *words, *box, own)
         return form.ljust(BYTES, b"\0")
 
 
@@ -108,18 +119,52 @@ def functions() -> list[str]:
     return [_check(), _bytes(), _room(), _range(), _copy()]
 
 
-def _read(f: Builder, name: str, index: str = "0", kind: str = "i64") -> str:
-    """A member of the map at %map, or element `index` (i32) of one, as i64."""
+def _word(f: Builder, at: int, kind: str = "i32") -> str:
+    """What the map at %map holds at a byte, as i64."""
     base = f.cast("inttoptr", "%map", "i64", "ptr")
-    start = f.op(f"getelementptr i8, ptr {base}, i64 {_AT[name]}")
-    place = f.op(f"getelementptr {kind}, ptr {start}, i32 {index}")
-    value = f.op(f"load {kind}, ptr {place}, align 1")
+    value = f.op(f"load {kind}, ptr {f.op(f'getelementptr i8, ptr {base}, i64 {at}')}, align 1")
     return value if kind == "i64" else f.cast("zext", value, kind, "i64")
 
 
-def _count(f: Builder, index: str) -> str:
+def _field(f: Builder, at: int, shift: int, bits: int) -> str:
+    return f.and_(f.lshr(_word(f, at), shift, "i64"), (1 << bits) - 1, "i64")
+
+
+def _base(f: Builder) -> str:
+    return _word(f, 0, "i64")
+
+
+def _element_bytes(f: Builder) -> str:
+    code = _field(f, _FLAGS, 7, 4)
+    return f.shl(1, f.and_(f.lshr(_LOG2_BYTES, f.shl(code, 1, "i64"), "i64"), 3, "i64"), "i64")
+
+
+def _last(f: Builder, dimension: int) -> str:
+    """The extent less one."""
+    return _word(f, _EXTENTS + 4 * dimension)
+
+
+def _stride(f: Builder, dimension: int) -> str:
+    """In bytes; that of dimension 0 is an element's."""
+    return f.shl(_word(f, _STRIDES + 4 * (dimension - 1)), 4, "i64") if dimension else _element_bytes(f)
+
+
+def _box(f: Builder, dimension: int) -> str:
+    return f.add(_word(f, _BOX + dimension, "i8"), 1, "i64")
+
+
+def _step(f: Builder, dimension: int) -> str:
+    return f.add(_field(f, _OWN, 8 + 3 * dimension, 3), 1, "i64") if dimension else "1"
+
+
+def _mask(f: Builder) -> str:
+    """Bits of an address that the bits three above them are xored into."""
+    return f.shl(f.sub(f.shl(1, _field(f, _FLAGS, 13, 3), "i64"), 1, "i64"), 4, "i64")
+
+
+def _count(f: Builder, dimension: int) -> str:
     """Elements of the box along a dimension: every `step`-th of its extent."""
-    box, step = _read(f, "box", index, "i16"), _read(f, "steps", index, "i8")
+    box, step = _box(f, dimension), _step(f, dimension)
     return f.op(f"udiv i64 {f.sub(f.add(box, step, 'i64'), 1, 'i64')}, {step}")
 
 
@@ -130,8 +175,12 @@ def _check() -> str:
     arguments = f"i64 %map, i64 {BYTES}, i64 {ALIGNMENT_BYTES}, i32 {kinds}, i32 %site, i32 %tid"
     there = f.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
     f.return_if(f.xor(there, "true", "i1"), "i32 0")
-    is_map = f.cmp("eq", _read(f, "magic"), MAGIC, "i64")
-    rank = f.select(is_map, f.cast("trunc", _read(f, "rank", kind="i8"), "i64", "i32"), 0)
+    flags, found = _word(f, _FLAGS), f.add(_field(f, _FLAGS, 4, 3), 1, "i64")
+    is_map = f.cmp("eq", f.and_(flags, 0xF | UNKNOWN, "i64"), TILED, "i64")
+    for value, most in ((found, DIMENSIONS), (_field(f, _FLAGS, 7, 4), 10), (_field(f, _FLAGS, 13, 3), 3)):
+        is_map = f.and_(is_map, f.cmp("ule", value, most, "i64"), "i1")
+    is_map = f.and_(is_map, f.cmp("eq", f.and_(_base(f), 15, "i64"), 0, "i64"), "i1")
+    rank = f.select(is_map, f.cast("trunc", found, "i64", "i32"), 0)
     wrong = f.cmp("ne", rank, "%rank")
     with f.if_(wrong):
         where = f"i32 {context.ILLEGAL}, i32 %site, i32 %tid"
@@ -143,9 +192,9 @@ def _check() -> str:
 
 def _bytes() -> str:
     f = Builder()
-    total = f.mul(_read(f, "box", kind="i16"), _read(f, "element", kind="i8"), "i64")
-    for index in range(1, DIMENSIONS):
-        total = f.mul(total, _count(f, str(index)), "i64")
+    total = _element_bytes(f)
+    for dimension in range(DIMENSIONS):
+        total = f.mul(total, _count(f, dimension), "i64")
     f.do(f"ret i32 {f.cast('trunc', total, 'i64', 'i32')}")
     return f.function("define i32 @emu_box_bytes(i64 %map)")
 
@@ -154,13 +203,13 @@ def _room() -> str:
     """The bytes of shared memory a box takes: a swizzle permutes chunks of whole lines of 128 bytes."""
     f = Builder()
     size = f.op("call i32 @emu_box_bytes(i64 %map)")
-    plain = f.cmp("eq", _read(f, "mask", kind="i8"), 0, "i64")
+    plain = f.cmp("eq", _mask(f), 0, "i64")
     f.do(f"ret i32 {f.select(plain, size, f.and_(f.add(size, 127), -128))}")
     return f.function("define i32 @emu_box_room(i64 %map)")
 
 
-def _coordinate(f: Builder, index: str) -> str:
-    place = f.op(f"getelementptr i32, ptr %coords, i32 {index}")
+def _coordinate(f: Builder, dimension: int) -> str:
+    place = f.op(f"getelementptr i32, ptr %coords, i32 {dimension}")
     return f.cast("sext", f.get(place), "i32", "i64")
 
 
@@ -172,20 +221,17 @@ def _range() -> str:
     """Whether what the box touches of the tensor lies in one allocation; a fault if not."""
     f = Builder()
     first, last = f.alloca("i64"), f.alloca("i64")
-    element = _read(f, "element", kind="i8")
     for slot in (first, last):
-        f.put(slot, _read(f, "base"), "i64")
-    for index in map(str, range(DIMENSIONS)):
-        start, step = _coordinate(f, index), _read(f, "steps", index, "i8")
-        count = _read(f, "box", index, "i16") if index == "0" else _count(f, index)
-        end = f.add(start, f.mul(f.sub(count, 1, "i64"), step, "i64"), "i64")
-        low = _larger(f, start, "0")
-        high = _larger(f, end, _read(f, "extents", index, "i32"), "slt")
+        f.put(slot, _base(f), "i64")
+    for dimension in range(DIMENSIONS):
+        start = _coordinate(f, dimension)
+        end = f.add(start, f.mul(f.sub(_count(f, dimension), 1, "i64"), _step(f, dimension), "i64"), "i64")
+        low, high = _larger(f, start, "0"), _larger(f, end, _last(f, dimension), "slt")
         f.return_if(f.cmp("slt", high, low, "i64"), "i1 true")  # no element is inside
-        stride = element if index == "0" else _read(f, "strides", str(int(index) - 1))
+        stride = _stride(f, dimension)
         for slot, position in ((first, low), (last, high)):
             f.put(slot, f.add(f.get(slot, "i64"), f.mul(position, stride, "i64"), "i64"), "i64")
-    size = f.add(f.sub(f.get(last, "i64"), f.get(first, "i64"), "i64"), element, "i64")
+    size = f.add(f.sub(f.get(last, "i64"), f.get(first, "i64"), "i64"), _element_bytes(f), "i64")
     arguments = f"i64 {f.get(first, 'i64')}, i64 {size}, i64 1, i32 {context.GLOBAL}, i32 %site, i32 %tid"
     f.do(f"ret i1 {f.op(f'call i1 @emu_range(ptr %ctx, {arguments})')}")
     return f.function("define i1 @emu_box_range(ptr %ctx, i64 %map, ptr %coords, i32 %site, i32 %tid)")
@@ -194,17 +240,13 @@ def _range() -> str:
 def _copy() -> str:
     """Copy the box between the tensor and shared memory (an address): `loads` reads the tensor."""
     f = Builder()
-    element = _read(f, "element", kind="i8")
-    row_bytes = f.mul(_read(f, "box", kind="i16"), element, "i64")
-    whole_bytes = f.mul(f.add(_read(f, "extents", kind="i32"), 1, "i64"), element, "i64")
-    start_bytes = f.mul(_coordinate(f, "0"), element, "i64")
-    mask = _read(f, "mask", kind="i8")
-    counts = [_count(f, str(i)) for i in range(1, DIMENSIONS)]
-    starts = [_coordinate(f, str(i)) for i in range(1, DIMENSIONS)]
-    steps = [_read(f, "steps", str(i), "i8") for i in range(1, DIMENSIONS)]
-    extents = [_read(f, "extents", str(i), "i32") for i in range(1, DIMENSIONS)]
-    strides = [_read(f, "strides", str(i)) for i in range(DIMENSIONS - 1)]
-    base = _read(f, "base")
+    element = _element_bytes(f)
+    row_bytes = f.mul(_box(f, 0), element, "i64")
+    whole_bytes = f.mul(f.add(_last(f, 0), 1, "i64"), element, "i64")
+    start_bytes = f.mul(_coordinate(f, 0), element, "i64")
+    mask, base, outer = _mask(f), _base(f), range(1, DIMENSIONS)
+    counts, starts, steps, extents, strides = ([read(f, i) for i in outer]
+                                               for read in (_count, _coordinate, _step, _last, _stride))  # fmt: skip
     rows = f.mul(f.mul(counts[0], counts[1], "i64"), f.mul(counts[2], counts[3], "i64"), "i64")
     chunks = f.cast("trunc", f.lshr(row_bytes, 4, "i64"), "i64", "i32")
     scratch = f.alloca(f"[{CHUNK_BYTES} x i8]", 16)
@@ -232,7 +274,7 @@ def _copy() -> str:
 
 def _fill(f: Builder, scratch: str) -> None:
     """What elements outside the tensor are: zeros, or the NaN with all bits set (of 4 bytes, 2 or 8)."""
-    fills = f.cmp("ne", _read(f, "fill", kind="i8"), 0, "i64")
+    fills = f.cmp("ne", _field(f, _OWN, 0, 1), 0, "i64")
     byte = f.select(fills, -1, 0, "i8")
     f.do(f"call void @llvm.memset.p0.i64(ptr {scratch}, i8 {byte}, i64 {CHUNK_BYTES}, i1 false)")
 

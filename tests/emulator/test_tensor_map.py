@@ -181,7 +181,7 @@ def test_a_store_lands_when_the_thread_ends():
 GOOD = Tiled(6, 4096, (64, 64), (128,), (64, 8), (1, 1))
 BAD = [
     ({"address": 4104}, "its address 0x1008 is no multiple of 16 bytes"),
-    ({"strides": (130,)}, "the stride of dimension 1 is 130 bytes; it has to be a multiple of 16 below 2**40"),
+    ({"strides": (130,)}, "the stride of dimension 1 is 130 bytes; it has to be a multiple of 16 below 2**36"),
     ({"box": (64, 257)}, "the box has 257 elements along dimension 1, and TMA moves 1 to 256"),
     ({"box": (4, 8)}, "a row of the box has 8 bytes; it has to be a multiple of 16"),
     ({"box": (128, 8), "swizzle": 3}, "a row of the box has 256 bytes, and a swizzle of 128 bytes takes 128 at most"),
@@ -241,3 +241,33 @@ def test_a_tensor_outside_its_allocation():
 @pytest.mark.parametrize("rank", [1, 2, 5])
 def test_ptxas_accepts_what_is_tested_here(ptxas, rank):
     ptxas(ptx(rank))
+
+
+# (dtype, extents, strides, box, swizzle) and words 2 to 14 of what a host function by NVIDIA's compiler (4.8.1) wrote.
+SEEN = [
+    ((0, (512, 256), (512,), (32, 64), 0), "240012 20 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((1, (512, 256), (1024,), (32, 64), 0), "240092 40 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((2, (512, 256), (2048,), (32, 64), 0), "240112 80 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((4, (512, 256), (4096,), (32, 64), 0), "240212 100 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((6, (512, 256), (1024,), (32, 64), 0), "240312 40 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((7, (512, 256), (2048,), (32, 64), 0), "240392 80 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((8, (512, 256), (4096,), (32, 64), 0), "240492 100 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((9, (512, 256), (1024,), (32, 64), 0), "240512 40 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((11, (512, 256), (2048,), (32, 64), 0), "250392 80 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+    ((6, (512, 256), (1024,), (16, 1), 1), "242312 40 0 0 0 0 1ff ff 0 0 0 f000000 0"),
+    ((6, (512, 256), (1024,), (32, 1), 2), "244312 40 0 0 0 0 1ff ff 0 0 0 1f000000 0"),
+    ((6, (512, 256), (1024,), (64, 64), 3), "246312 40 0 0 0 0 1ff ff 0 0 0 3f000000 3f"),
+    ((6, (64, 96), (128,), (8, 16), 0), "40312 8 0 0 0 0 3f 5f 0 0 0 7000000 f"),
+    ((6, (64,), (), (32,), 0), "40302 0 0 0 0 0 3f 0 0 0 0 1f000000 0"),
+    ((6, (64, 16, 8), (128, 2048), (16, 4, 2), 0), "40322 8 80 0 0 0 3f f 7 0 0 f000000 103"),
+    ((6, (64, 16, 8, 3), (128, 2048, 16384), (16, 4, 2, 1), 0), "40332 8 80 400 0 0 3f f 7 2 0 f000000 103"),
+    ((6, (504, 250), (1008,), (256, 8), 0), "240312 3f 0 0 0 0 1f7 f9 0 0 0 ff000000 7"),
+]
+
+
+@pytest.mark.parametrize("described, words", SEEN, ids=range(len(SEEN)))
+def test_a_map_is_what_nvidias_compiler_writes(described, words):
+    dtype, extents, strides, box, swizzle = described
+    made = Tiled(dtype, 0x7F0DB86E0040, extents, strides, box, (1,) * len(extents), swizzle=swizzle).encode()
+    expected = [0xB86E0040, 0x7F0D, *(int(word, 16) for word in words.split()), 0]
+    assert np.frombuffer(made, np.uint32)[:16].tolist() == expected and len(made) == 128
