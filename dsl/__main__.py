@@ -23,6 +23,7 @@ examples:
   python -m dsl repros/zfill_pred_false.py            run it; a file that only defines run() has run() called
   python -m dsl repros/shuffle_idx_width.py -p width=8
   python -m dsl --show ptx kernel.py                  and print the PTX of every kernel it launched
+  python -m dsl --check all kernel.py                 look for races and reads of memory that nobody wrote
   python -m dsl - < kernel.py                         a program from standard input
   python -m dsl -m package.module                     a module of a package, as python -m runs it
   python -m dsl -i                                    a prompt that keeps the source of what is typed
@@ -94,9 +95,23 @@ def _parser() -> argparse.ArgumentParser:
                         help="show the compiler's own frames of an error too (also: DSL_FULL_TRACEBACK=1)")
     parser.add_argument("--no-cache", action="store_true",
                         help="neither use nor fill the disk cache of compiled code (also: DSL_CACHE=0)")
+    parser.add_argument("--check", metavar="NAMES", type=_checks, default=os.environ.get("DSL_CHECK", "none"),
+                        help="what the emulator looks for in every kernel: race (two threads touch one place, one "
+                             "writes, and no barrier, fence or atomic orders them), undefined (a value that nobody "
+                             "wrote decides something); race,undefined or all; default: none (also: DSL_CHECK=all)")
     parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE",
                         help="a parameter of the file's run() (may be repeated)")
     return parser
+
+
+def _checks(text: str) -> str:
+    """The names of checks, looked at before anything runs."""
+    from dsl.launch.emulated import checks_of
+    try:
+        checks_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
@@ -123,6 +138,7 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
         os.environ["DSL_FULL_TRACEBACK"] = "1"
     if options.no_cache:
         os.environ["DSL_CACHE"] = "0"
+    session.look_for(options.check)
     status = 0
     keep_executed_texts()
     try:

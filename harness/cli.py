@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import commands as record_commands
+from harness import findings
 from harness.repro import Case, Repro, ReproError, Value, label, read, short
 from harness.session import NoDevice, Session, UsageError, as_data
 
@@ -139,6 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--seed", type=int, default=0, metavar="N", help="of random numbers, and of the emulator's order of threads"
     )
+    run.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
     run.set_defaults(command=_run)
@@ -244,7 +246,9 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
     compilers, seed, sass = arguments.compiler or (), arguments.seed, arguments.sass
-    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, compilers, seed, sass)
+    session = Session(
+        root, [arguments.host], arguments.update_goldens, settings, _note, compilers, seed, sass, arguments.check
+    )
     worst = HOLDS
     try:
         for host, case in itertools.product(session.hosts(), cases):

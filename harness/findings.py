@@ -12,10 +12,39 @@ MEANINGS = {
     "illegal": "an instruction whose operands the PTX ISA forbids, such as a lane outside of its own mask",
     "invalid_launch": "a launch that no GPU accepts",
     "race": "two accesses of one place, one of them a write, that nothing orders",
-    "undefined_read": "a read of memory that nobody wrote",
+    "undefined_read": "a read of memory that nobody wrote, whose value matters",
     "divergent_barrier": "threads of a block that wait at different barriers",
 }
 CHECKED = ("race", "undefined_read", "divergent_barrier")  # a GPU goes on without a word
+
+SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome
+CHECKS_HELP = (
+    "what the emulator looks for in each kernel: race (accesses that nothing orders), undefined (reads of memory that "
+    "nobody wrote), both with a comma, all, or none; default: all, but for repros that say their outputs vary "
+    "(runs, allowed, undef, poison)"
+)
+
+
+class BadChecks(Exception):
+    """Text that names no checks."""
+
+
+def checks(text: str) -> tuple[str, ...]:
+    """The checks that a text names: `race,undefined`, `all` or `none`. Raises BadChecks."""
+    names = [each.strip() for each in text.split(",")]
+    if names == ["all"] or names == ["none"]:
+        return tuple(SOUGHT) if names == ["all"] else ()
+    for each in names:
+        if each not in SOUGHT:
+            raise BadChecks(f"there is no check `{each}`\nfix: write all, none, or some of {', '.join(SOUGHT)}")
+    return tuple(each for each in SOUGHT if each in names)
+
+
+def sought(asked: str | None, outcome: str, varies: bool) -> str:
+    """What a device is to look for in a repro: as it was `asked`, else all unless outputs vary; its outcome always."""
+    found = checks(asked) if asked is not None else () if varies else tuple(SOUGHT)
+    mine = tuple(each for each, kind in SOUGHT.items() if kind == outcome)
+    return ",".join(each for each in SOUGHT if each in (*found, *mine)) or "none"
 
 
 def name(outcome: str, kind: object) -> str:

@@ -53,13 +53,15 @@ def run(
     seed: int = 0,
     fill: int | None = None,
     sass: bool = False,
+    checks: str | None = None,
 ) -> Outcome:
     """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`, where no GPU sees
     its outcome, and where the compiler does not take its language.
 
     `compiler` is embedded, nvidia or a release of it (`nvidia==4.6.3`). `seed` is that of random numbers and of the
     emulator's schedule. `fill` is the byte of new memory where a recording or a playback is run; a device is run twice
-    where the repro has `poison`. `sass` asks for the machine code of its kernels, which a GPU's runs always have.
+    where the repro has `poison`. `checks` is what the emulator looks for (None: findings.sought). `sass` asks for the
+    machine code of its kernels, which a GPU's runs always have.
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
@@ -90,6 +92,7 @@ def run(
         gpu=host.device_facts.get("uuid", "") if host.is_hardware else "",
         runs=repro.runs if plain else min(repro.runs, REPLAYED_RUNS),
         seed=seed,
+        checks=findings.sought(checks, repro.outcome, repro.varies),
         preds={name: rule.name for name, rule in repro.compare.items() if rule.mode == "pred"},
         compiler=name,
     )

@@ -64,6 +64,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="of random numbers, and of the order in which the emulator runs threads (0: as is fastest)",
     )
+    from harness.findings import CHECKS_HELP
+
+    group.addoption("--gpu-check", metavar="NAMES", help=CHECKS_HELP)
     group.addoption(
         "--gpu-sass", action="store_true", help="record machine code on the emulator too (ptxas and nvdisasm: 0.4 s)"
     )
@@ -86,7 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
         update, note = option.update_goldens, _notes(config)
         root = root_of(config.rootpath / "_")  # pytest takes the folder that was named where nothing configures it
         compilers, seed, sass = option.compiler or (), option.gpu_seed, option.gpu_sass
-        session = Session(root, option.gpu_host or (), update, settings, note, compilers, seed, sass)
+        session = Session(root, option.gpu_host or (), update, settings, note, compilers, seed, sass, option.gpu_check)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_SESSION] = session

@@ -139,6 +139,11 @@ class Repro:
     runs: int = 1
     poison: bool = False
 
+    @property
+    def varies(self) -> bool:
+        """Whether the claim is about outputs that are not the same each time, or that nobody writes."""
+        return self.runs > 1 or self.poison or any(rule.mode == "set" for rule in self.compare.values())
+
     @cached_property
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()

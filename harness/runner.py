@@ -135,6 +135,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         _seed(job["seed"])
         schedule = session.schedule if session is not None else lambda seed: None
         schedule(job["seed"])
+        if session is not None:
+            session.look_for(job["checks"])
         if job["fill"] is not None:
             if job["warm"]:
                 _import("torch")

@@ -42,8 +42,12 @@ class Session:
         compiler: str | Sequence[str] = EMBEDDED,
         seed: int = 0,
         sass: bool = False,
+        checks: str | None = None,
     ) -> None:
         self.root, self.update, self.note, self.seed, self.sass = root, update, note, seed, sass
+        self.checks = checks
+        if checks is not None:
+            self._refuse_unknown_checks()
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
@@ -64,6 +68,14 @@ class Session:
             self._refuse_without_compiler()
         if host_names:
             self.hosts()
+
+    def _refuse_unknown_checks(self) -> None:
+        from harness import findings
+
+        try:
+            findings.checks(self.checks)
+        except findings.BadChecks as error:
+            raise UsageError(str(error)) from None
 
     def _refuse_in_ci(self) -> None:
         from harness.judge import in_ci
@@ -155,7 +167,8 @@ class Session:
             return host, result.infra(str(error))
         probed = self._probed[host.name]
         host = replace(host, device=probed.device, device_facts=probed.device_facts)
-        return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass)
+        return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
+                               checks=self.checks)
 
     def _told(self, text: str) -> None:
         if self.live:

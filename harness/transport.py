@@ -48,6 +48,7 @@ class Job:
     preds: Mapping[str, str] = field(default_factory=dict)  # output -> the function that judges it
     fill: int | None = None  # the byte that torch.empty and numpy.empty give; None: whatever is there
     seed: int = 0  # of Python's, numpy's and torch's random numbers
+    checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
     compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
 
     @property

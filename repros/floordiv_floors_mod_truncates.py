@@ -24,8 +24,9 @@ def kernel(a: cute.Tensor, b: cute.Tensor, quotient: cute.Tensor, remainder: cut
     tid, _, _ = cute.arch.thread_idx()
     quotient[tid] = a[tid] // b[tid]
     remainder[tid] = a[tid] % b[tid]
-    static[0] = -7 // 2
-    static[1] = -7 % 2
+    if tid == 0:
+        static[0] = -7 // 2
+        static[1] = -7 % 2
 
 
 @cute.jit

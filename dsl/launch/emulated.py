@@ -52,6 +52,10 @@ class Emulated:
         """Run blocks, warps and lanes of later launches in an order that the seed chooses; 0: as is fastest."""
         self._seed, self._launches = seed, 0
 
+    def look_for(self, checks: str) -> None:
+        """Look for these in later launches (see `checks_of`). Raises ValueError."""
+        self.checks = checks_of(checks)
+
     def alloc(self, nbytes: int, label: str) -> int:
         return self.memory.alloc(nbytes, label)
 

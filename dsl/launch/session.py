@@ -78,6 +78,14 @@ class Session:
         if hasattr(self.device, "schedule"):
             self.device.schedule(seed)
 
+    def look_for(self, checks: str) -> None:
+        """What the device looks for in later launches, where it can: `race,undefined`, `all` or `none`.
+
+        Raises ValueError for a check that there is not.
+        """
+        if hasattr(self.device, "look_for"):
+            self.device.look_for(checks)
+
     def check(self) -> None:
         """Raises what a launch raised and the program did not let through: here nothing."""
 

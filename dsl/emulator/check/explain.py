@@ -120,7 +120,8 @@ def _race_fix(launch, place, there, same_block: bool, same_thread: bool) -> str:
         return f"put {barrier} before the next round of {_before(place)}"
     if place is None or there is None:
         return f"put {barrier} between the two"
-    return f"put {barrier} between line {there.line} and line {place.line}"
+    first, second = sorted((there.line, place.line))
+    return f"put {barrier} between line {first} and line {second}"
 
 
 def _before(place) -> str:
