@@ -241,9 +241,10 @@ class Memory:
                     source.op.operands[0].type == "i1":
                 source = source.op.operands[0]
             return [f"{places[0]} = {write.text(source)};"]
-        if value not in write.names:
+        if value not in write.names and (value.op is None or value.op.name != "llvm.extractvalue"):
             raise Unsupported("a store of a vector that has no name", op.place)
-        return [f"{place} = {write.element(write.names[value], value.type, index)};"
+        name = write.text(value, ATOM)
+        return [f"{place} = {write.element(name, value.type, index)};"
                 for index, place in enumerate(places)]
 
 

@@ -13,6 +13,8 @@ def text(write: Expressions, op: Op) -> tuple[str, int]:
     """The expression of an op on vectors. Raises Unsupported."""
     if op.name == "vector.extract":
         return write.element(write.text(op.operands[0], ATOM), op.operands[0].type, _position(op)), ATOM
+    if op.name == "llvm.extractvalue":
+        return write._member(op)
     if op.name == "vector.from_elements":
         count, element = vector_type(op.result.type)
         return write.made_vector(element, [write.text(operand, CHOICE) for operand in op.operands]), ATOM
