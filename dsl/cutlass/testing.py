@@ -1,6 +1,7 @@
-"""`cutlass.testing`: timing."""
+"""`cutlass.testing`: timing and tuning."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.launch.timing import JitArguments, benchmark, get_workspace_count
+from dsl.launch.tuning import CantImplementError, autotune_jit, tune
 
 __getattr__ = _refuser("cutlass.testing")
