@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
+import os
 import threading
 
 import llvmlite.binding as llvm
@@ -12,7 +13,8 @@ import llvmlite.binding as llvm
 from . import barriers, blocks, bulk, heeding, leaving, meetings, queue, rounding, schedule, starting, tensor_map
 from .check import bounds, race, shadow, undefined
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # over a fork too: the child would wait for good for what another thread has begun
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 INTRINSICS = """
 declare i32 @llvm.cttz.i32(i32, i1)

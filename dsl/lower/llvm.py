@@ -11,8 +11,10 @@ import ctypes
 import functools
 import importlib.util
 import itertools
+import mmap
 import os
 import sys
+import threading
 from collections.abc import Iterable
 
 _P, _S, _INT, _BOOL, _SIZE = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool, ctypes.c_size_t
@@ -132,11 +134,27 @@ class Machine:
             _lib.DisposeMemoryBuffer(buffer)
 
 
+_ROOM_BYTES = 32 << 20                                   # what LLVM may ask for while it works on little
+
+
+def _have_room(input_bytes: int) -> None:
+    """Raise MemoryError where LLVM would find no memory: it has no other answer to that than to end the process."""
+    size_bytes = _ROOM_BYTES + 64 * input_bytes
+    try:
+        mmap.mmap(-1, size_bytes).close()
+    except OSError:
+        raise MemoryError(f"LLVM needs up to {size_bytes >> 20} MiB here, and this process gets no more") from None
+
+
 class Module:
-    """LLVM IR, parsed and verified for a machine. Raises RuntimeError with LLVM's words for text it refuses."""
+    """LLVM IR, parsed and verified for a machine. Raises RuntimeError with LLVM's words for text it refuses, MemoryError
+    where there is no room to work on it."""
+
+    _context = _own = None
 
     def __init__(self, text: str, machine: Machine):
-        words, self._own = ctypes.c_void_p(), None
+        words = ctypes.c_void_p()
+        _have_room(len(text))
         self._context = _lib.ContextCreate()
         self._own = _lib.ParseAssembly(self._context, text.encode(), ctypes.byref(words))
         if not self._own:
@@ -151,7 +169,8 @@ class Module:
         if not sys.is_finalizing():
             if self._own:
                 _lib.DisposeModule(self._own)
-            _lib.ContextDispose(self._context)
+            if self._context:
+                _lib.ContextDispose(self._context)
 
     def __str__(self) -> str:
         text = ctypes.c_void_p()
@@ -185,6 +204,10 @@ class _Symbol(ctypes.Structure):
 _OBJECT, _LIBRARY = 2, 3                                  # kinds of _Element; the library "" is this process
 _serial = itertools.count()
 
+# Held over every call of the linker and over a fork, whose child would wait for good for a lock that another thread had.
+_linking = threading.RLock()
+os.register_at_fork(before=_linking.acquire, after_in_parent=_linking.release, after_in_child=_linking.release)
+
 
 @functools.cache
 def jit() -> int:
@@ -200,17 +223,23 @@ def jit() -> int:
 class Linked:
     """Machine code in this process, until this object dies; `addresses` are those of the `exports`.
 
-    It may call `imports` (name and address) and what this process has. Raises RuntimeError where a name is missing.
+    It may call `imports` (name and address) and what this process has. Raises RuntimeError where a name is missing,
+    MemoryError where there is no room.
     """
 
+    _tracker = None
+
     def __init__(self, code: bytes, imports: Iterable[tuple[str, int]], exports: Iterable[str]):
-        self._tracker, words = None, ctypes.c_void_p()
+        words = ctypes.c_void_p()
+        _have_room(len(code))
         elements = (_Element * 2)((_OBJECT, code, len(code)), (_LIBRARY, b"", 0))
         given = [(name.encode(), address) for name, address in imports]
         wanted = [(name.encode(), 0) for name in exports]
         taken, found = (_Symbol * len(given))(*given), (_Symbol * len(wanted))(*wanted)
-        self._tracker = _lib.LLJIT_Link(jit(), f"native{next(_serial)}".encode(), elements, len(elements), taken, len(given),
-                                        found, len(wanted), ctypes.byref(words))
+        with _linking:
+            name = f"native{next(_serial)}".encode()
+            self._tracker = _lib.LLJIT_Link(jit(), name, elements, len(elements), taken, len(given), found, len(wanted),
+                                            ctypes.byref(words))
         if not self._tracker:
             raise RuntimeError(_text(words))
         self.addresses = {symbol.name.decode(): symbol.address for symbol in found}
@@ -218,4 +247,5 @@ class Linked:
     def __del__(self):
         if self._tracker and not sys.is_finalizing():
             words = ctypes.c_void_p()
-            _lib.LLJIT_Dylib_Tracker_Dispose(self._tracker, ctypes.byref(words))
+            with _linking:
+                _lib.LLJIT_Dylib_Tracker_Dispose(self._tracker, ctypes.byref(words))

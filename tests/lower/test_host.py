@@ -2,10 +2,15 @@
 
 import ctypes
 import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
 
 import pytest
 
-from dsl.lower import host
+from dsl.lower import host, llvm
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.passes import LoweringError, convert_to_llvm
 
@@ -72,3 +77,69 @@ def test_bad_input_is_refused_by_name():
                              "llvm.call @no_such_function() : () -> ()\n llvm.return }"), {})
     with pytest.raises(LoweringError, match="parsing error"):
         host.native("nonsense", {})
+
+
+_SEVEN = "define i32 @host(ptr %block) {\n  ret i32 7\n}\n"
+
+
+def test_a_fork_waits_for_the_linker():
+    """Its child would wait for good for the locks of another thread's link."""
+    code, linking, forked = host.object_code(_SEVEN), threading.Event(), threading.Event()
+
+    def link_for_long():
+        with llvm._linking:
+            linking.set()
+            forked.wait(0.3)
+    thread = threading.Thread(target=link_for_long)
+    thread.start()
+    linking.wait()
+    child = os.fork()
+    if child == 0:
+        answer = 1
+        try:
+            signal.alarm(60)
+            answer = host.link(code, {}).function("host", ctypes.c_int32, ctypes.c_void_p)(None)
+        finally:
+            os._exit(answer)
+    forked.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_linkers_in_threads_while_code_dies():
+    codes = [host.object_code(_SEVEN.replace("7", str(number))) for number in range(4)]
+    wrong = []
+
+    def link_many(first: int):
+        held = []
+        for turn in range(60):
+            number = (first + turn) % 4
+            held.append(host.link(codes[number], {}).function("host", ctypes.c_int32, ctypes.c_void_p))
+            wrong.extend([number] * (held[-1](None) != number))
+            del held[turn % 5::7]
+    threads = [threading.Thread(target=link_many, args=(first,)) for first in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("work", ("host.link(code, {})", "host.object_code(text)"))
+def test_without_memory_llvm_is_not_asked(work):
+    """LLVM would end the process."""
+    program = f"""
+import resource
+from dsl.lower import host, llvm
+text = {_SEVEN!r}
+code = host.object_code(text)
+host.link(code, {{}})
+used_bytes = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used_bytes + (8 << 20), resource.RLIM_INFINITY))
+try:
+    {work}
+except MemoryError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "LLVM needs up to 32 MiB here, and this process gets no more\n"), run.stderr
