@@ -88,6 +88,10 @@ def _complete() -> str:
     again = f.xor(f.or_(kept, f.and_(f.lshr(old, 20, "i64"), few, "i64"), "i64"), -(1 << 63), "i64")
     f.put(place, f.select(ended, again, kept, "i64"), "i64")
     f.store("mbarrier_idle", "0")
+    order = f.load("order_call")
+    with f.if_(f.and_(ended, f.cmp("ne", order, 0, "i64"), "i1")):
+        function, ctx = f.cast("inttoptr", order, "i64", "ptr"), f.cast("ptrtoint", "%ctx", "ptr", "i64")
+        f.op(f"call i32 {function}(i64 {ctx}, i32 {context.ORDER_MB_ARRIVE}, i32 -1, i64 %barrier, i64 1)")
     f.do("ret void")
     return f.function("define internal void @complete(ptr %ctx, i64 %barrier, i32 %size)")
 
@@ -107,6 +111,10 @@ def _land() -> str:
         source = f.cast("inttoptr", f.select(into, other, smem, "i64"), "i64", "ptr")
         wide = f.cast("zext", size, "i32", "i64")
         f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {wide}, i1 false)")
+    landed = f.load("landed")
+    with f.if_(f.and_(into, f.cmp("ne", landed, 0, "i64"), "i1")):
+        function, tid = f.cast("inttoptr", landed, "i64", "ptr"), f.get(_part(f, ENTRY, "%one", THREAD))
+        f.do(f"call void {function}(ptr %ctx, i32 {tid}, i64 {smem}, i32 {size})")
     with f.if_(into):
         f.do(f"call void @complete(ptr %ctx, i64 {f.get(_part(f, ENTRY, '%one', BARRIER), 'i64')}, i32 {size})")
     f.do("ret void")

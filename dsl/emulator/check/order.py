@@ -30,6 +30,9 @@ SIGNATURE = ctypes.CFUNCTYPE(
 READS, WRITES, ACQUIRES, RELEASES, CTA, MODIFIES = 1, 2, 4, 8, 16, 32
 
 
+NOBODY = 0xFFFFFFFF  # the thread of an arrival without one
+
+
 def joined(clocks: dict, more: dict) -> dict:
     """The later of both, block by block. Clocks are never changed in place."""
     if not clocks or not more:
@@ -174,6 +177,9 @@ class Order:
 
     def _mbarrier_arrive(self, slot: Slot, thread: int, address: int, ended: int) -> None:
         row = slot.mbarriers.setdefault(address, [None, None])
+        if thread == NOBODY:  # bytes of a bulk copy, which nobody waits for but here
+            row[1] = row[0]
+            return
         seen = slot.seen(thread)
         row[0] = seen if row[0] is None else np.maximum(row[0], seen)
         if ended:
