@@ -5,7 +5,7 @@
 - s += x[k, t] * y[k] in a loop in 256 threads t, against numba's CUDA simulator and Triton's interpreter, each in its
   own process, numba also in its own environment, which uv makes (it wants another llvmlite).
 - y = a * x + y over 2^24 floats, against numpy with one temporary array.
-- A barrier of 1024 threads. A matrix product through shared memory. The same on one worker and on all.
+- A barrier of 1024 threads. A matrix product through shared memory, an mma. The same on one worker and on all.
 - What a launch costs, and what the first launch of a program costs in a fresh process.
 """
 
@@ -105,6 +105,21 @@ NEXT:
   mad.lo.u32 %q, %i, %n, %j; mul.wide.u32 %off, %q, 4; add.s64 %c, %c, %off; st.global.f32 [%c], %s;
   ret;
 }}
+"""
+
+
+MMA = """.visible .entry product(.param .u32 rounds, .param .u64 out)
+{
+  .reg .b32 %k, %n, %t, %a<4>, %b<2>; .reg .f32 %c<4>; .reg .b64 %o, %off; .reg .pred %p;
+  ld.param.u32 %n, [rounds]; mov.u32 %k, 0; mov.u32 %t, %tid.x;
+  mov.b32 %a0, 0x3c003c00; mov.b32 %a1, %a0; mov.b32 %a2, %a0; mov.b32 %a3, %a0; mov.b32 %b0, %a0; mov.b32 %b1, %a0;
+  mov.f32 %c0, 0f00000000; mov.f32 %c1, %c0; mov.f32 %c2, %c0; mov.f32 %c3, %c0;
+NEXT:
+  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%c0,%c1,%c2,%c3}, {%a0,%a1,%a2,%a3}, {%b0,%b1}, {%c0,%c1,%c2,%c3};
+  add.u32 %k, %k, 1; setp.lt.u32 %p, %k, %n; @%p bra NEXT;
+  ld.param.u64 %o, [out]; mul.wide.u32 %off, %t, 4; add.s64 %o, %o, %off; st.global.f32 [%o], %c0;
+  ret;
+}
 """
 
 
@@ -270,6 +285,16 @@ def barrier(samples: int, np) -> None:
         show("emulator", *each, 1e-6, "µs")
 
 
+def mma(samples: int, np) -> None:
+    kernel, out, rows = Kernel(MMA), np.zeros(128, np.float32), []
+    for n in (10_000, 40_000):
+        rows.append(least(samples, lambda: kernel((1, 1, 1), (128, 1, 1), np.uint32(n), out)))
+        assert out[127] == 16 * n
+    each = [(b - a) / (4 * 30_000) for a, b in zip(*rows)]
+    print("mma.m16n8k16 of f16 by a warp, 2048 multiply-adds; four warps")
+    show("emulator", *each, 1e-6, "µs", f"{2 * 2048 / each[1] / 1e9:.1f} GFLOP/s of CPU time")
+
+
 def sgemm(samples: int, np) -> None:
     n = 512
     rng = np.random.default_rng(1)
@@ -332,7 +357,7 @@ def main() -> None:
         PARTS[name](options.samples, np)
 
 
-PARTS = {"loop": loop, "saxpy": saxpy, "barrier": barrier, "sgemm": sgemm, "cores": cores, "launches": launches}
+PARTS = {"loop": loop, "saxpy": saxpy, "barrier": barrier, "sgemm": sgemm, "mma": mma, "cores": cores, "launches": launches}
 
 if __name__ == "__main__":
     main()
