@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dsl.core.dtypes import Int32, Numeric, NumericMeta, of_python
+from dsl.core.dtypes import Float, Float32, Int32, Integer, Numeric, NumericMeta, of_python
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import AddressSpace, natural_alignment
 from dsl.launch import abi, containers, dlpack
@@ -295,6 +295,9 @@ def is_typed(argument: object) -> bool:
     return hasattr(argument, "slot_formats")
 
 
+FAMILIES = (Numeric, Integer, Float)     # annotations that any number of theirs fits, as it is
+
+
 def typed(value: object, annotation: object = None, marker: type | None = None) -> object:
     """The type `value` is passed as, or `value` itself where it can only be part of the code.
 
@@ -306,7 +309,8 @@ def typed(value: object, annotation: object = None, marker: type | None = None) 
     annotation = containers.number_in(annotation)
     if hasattr(value, "argument_type"):
         return value.argument_type()
-    wanted = annotation if isinstance(annotation, NumericMeta) and annotation is not Numeric else None
+    annotation = Float32 if annotation is Float and of_python(value) else annotation
+    wanted = annotation if isinstance(annotation, NumericMeta) and annotation not in FAMILIES else None
     if isinstance(value, Numeric):
         return ScalarType(wanted or type(value))
     if _is_stream(value) or _is_stream_type(annotation):

@@ -14,7 +14,7 @@ import linecache
 import types
 
 from dsl.core import boundary, rewrite, source, trace
-from dsl.core.dtypes import Numeric, NumericMeta, is_dynamic, of_python
+from dsl.core.dtypes import Float, Float32, Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
 from dsl.core.value import type_name
@@ -236,6 +236,8 @@ class KernelFunction(_Function):
         """A part of a parameter: a Python number as a number of the DSL, and what a field marks as static as it is."""
         if annotation is self.static_marker or containers.keeps_ints(annotation):
             return value
+        if annotation in arguments.FAMILIES:
+            annotation = Float32 if annotation is Float and of_python(value) else type(value)
         if isinstance(annotation, NumericMeta) and isinstance(value, Numeric):
             return annotation(value)
         if isinstance(annotation, NumericMeta) and of_python(value):

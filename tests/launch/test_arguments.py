@@ -300,3 +300,21 @@ def test_a_stream_of_the_environment_is_torchs_current_one(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: type("Stream", (), {"cuda_stream": 77}))
     assert stream.read(None, None) == [77]
+
+
+def test_an_annotation_of_a_family_takes_numbers_as_they_are():
+    from dsl.cutlass import Float, Integer, Numeric, cute
+    kinds = []
+
+    @cute.kernel
+    def kernel(a: Float, b: Integer, c: Numeric, d: Float):
+        kinds.append([type(value).__name__ for value in (a, b, c, d)])
+
+    @cute.jit
+    def host(a: Float, b: Integer, c: Numeric, d: Float):
+        kinds.append([type(value).__name__ for value in (a, b, c, d)])
+        kernel(a, b, c, d).launch(grid=1, block=1)
+        kernel(1.5, 2, c, 3).launch(grid=1, block=1)
+
+    host(1e-6, 3, BFloat16(2), 1)
+    assert kinds == [["Float32", "Int32", "BFloat16", "Float32"]] * 2 + [["Float32", "Int32", "BFloat16", "Float32"]]
