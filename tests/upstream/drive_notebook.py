@@ -62,7 +62,7 @@ def _seed() -> None:
 
 
 def _keep_arrays_on_the_host() -> None:
-    """Undo, under NVIDIA's compiler, that `from_dlpack` makes arrays device memory: it prints no such tensor on the host."""
+    """Undo, under NVIDIA's compiler, that `from_dlpack` gives device memory, which it cannot print there."""
     modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "cutlass"]
     for module in modules:
         if original := getattr(vars(module).get("from_dlpack"), "__wrapped__", None):

@@ -1,8 +1,9 @@
 """What is run of NVIDIA/cutlass: where each program lies in its repository, how it is run, and what must come out.
 
 A `test` is a pytest file, run without its conftest (which asks for a GPU and plugins). A `notebook` is run cell by cell
-in one process; `expects` is what each cell's output is compared with: the output saved in the file ("saved"), or what
-NVIDIA's compiler prints here ("nvidia"). A `program` is run with arguments and must end with status 0.
+in one process; `expects` is what each cell's output is compared with: the output saved in the file ("saved"), what
+NVIDIA's compiler prints here ("nvidia"), or "nothing" where it is times. A `program` is run with arguments and must end
+with status 0, or, where it is there to fail, with the error that it `fails_with`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class Program:
     kind: str                            # test, notebook, program
     path: str
     arguments: tuple[str, ...] = ()
-    expects: str = "saved"               # of a notebook: saved or nvidia
+    expects: str = "saved"               # of a notebook: saved, nvidia or nothing
+    fails_with: str = ""                 # of a program: what its error says
     limit_s: int = 300
 
 
@@ -33,24 +35,52 @@ def _notebooks(expects: str, *names: str) -> list[Program]:
             for name in names]
 
 
+def _tutorial(name: str, *arguments: str, folder: str = "", **options) -> Program:
+    return Program(f"tutorials/{name}", "program", f"{_CUTE}/dsl_tutorials/{folder}{name}.py", arguments, **options)
+
+
+def _kernel(folder: str, name: str, *arguments: str) -> Program:
+    return Program(f"{folder.partition('/')[0]}/{name}", "program", f"{_CUTE}/cute/{folder}/{name}.py", arguments)
+
+
+_TIMED = ("--iterations", "2", "--warmup_iterations", "1")
+
 PROGRAMS: tuple[Program, ...] = (
-    *_tests("test/python/CuTeDSL", "test_numeric_construction", "test_struct_in_if"),
-    *_tests("test/examples/CuTeDSL", "test_dataclasses", "test_for_control_flow", "test_math"),
+    *_tests("test/python/CuTeDSL", "test_numeric_construction", "test_struct_in_if", "test_export_c_header_shape_type"),
+    *_tests("test/examples/CuTeDSL", "test_dataclasses", "test_for_control_flow", "test_math",
+            "test_tvm_ffi_env_stream"),
     *_notebooks("saved", "data_types", "print", "hello_world", "cute_layout_algebra"),
-    *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout", "elementwise_add", "async_pipeline"),
-    Program("tutorials/print_latex", "program", f"{_CUTE}/dsl_tutorials/print_latex.py"),
+    *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout", "elementwise_add"),
+    *_notebooks("nothing", "async_pipeline", "benchmark_autotune", "cuda_graphs"),
+    _tutorial("print_latex"),
     Program("tutorials/print_latex_tv", "program", f"{_CUTE}/dsl_tutorials/print_latex.py", ("--tv_layout",)),
-    Program("tutorials/dataclass_immutable", "program", f"{_CUTE}/dsl_tutorials/dataclass_immutable.py"),
-    Program("tutorials/dynamic_smem_size", "program", f"{_CUTE}/dsl_tutorials/dynamic_smem_size.py"),
-    Program("tutorials/smem_allocator", "program", f"{_CUTE}/dsl_tutorials/smem_allocator.py"),
-    Program("tutorials/inline_ptx", "program", f"{_CUTE}/dsl_tutorials/inline_ptx.py"),
-    Program("tutorials/torch_fake_tensor", "program", f"{_CUTE}/dsl_tutorials/torch_fake_tensor.py"),
-    Program("elementwise/elementwise_add", "program", f"{_CUTE}/cute/ampere/kernel/elementwise/elementwise_add.py",
-            ("--M", "256", "--N", "256")),
-    Program("elementwise/elementwise_apply", "program", f"{_CUTE}/cute/ampere/kernel/elementwise/elementwise_apply.py",
-            ("--M", "256", "--N", "256")),
-    Program("hopper/cta_norm", "program", f"{_CUTE}/cute/hopper/kernel/cta_norm/cta_norm.py",
-            ("--M", "32", "--N", "1024")),
+    _tutorial("dataclass_immutable"),
+    _tutorial("dynamic_smem_size"),
+    _tutorial("smem_allocator"),
+    _tutorial("inline_ptx"),
+    _tutorial("torch_fake_tensor"),
+    _tutorial("call_from_jit"),
+    _tutorial("call_bypass_dlpack"),
+    _tutorial("cooperative_launch"),
+    _tutorial("programmatic_dependent_launch", *_TIMED),
+    _tutorial("launch_completion_and_programmatic_events"),
+    _tutorial("compile_with_fake_tensor", folder="tvm_ffi/"),
+    _tutorial("jit_and_use_in_torch", folder="tvm_ffi/"),
+    _tutorial("error_reporting", folder="tvm_ffi/",
+              fails_with="ValueError: Mismatched a.shape[0] on argument #0 when calling: "
+                         "`add_one(a: Tensor([10], float32), b: Tensor([10], float32))`, expected to be 10"),
+    _tutorial("aot_export", folder="tvm_ffi/"),
+    _tutorial("ampere_gemm_with_fake_tensor", folder="tvm_ffi/"),
+    _tutorial("export_to_c", folder="export/"),
+    Program("tvm_ffi/fp4_x2_tensor", "program", f"{_CUTE}/cute/tvm_ffi/fp4_x2_tensor.py"),
+    _kernel("ampere/kernel/elementwise", "elementwise_add", "--M", "256", "--N", "256", *_TIMED),
+    _kernel("ampere/kernel/elementwise", "elementwise_apply", "--M", "256", "--N", "256", *_TIMED),
+    _kernel("ampere/tutorial", "elementwise_add_autotune", "--M", "64", "--N", "64", *_TIMED),
+    _kernel("hopper/kernel/cta_norm", "cta_norm", "--M", "32", "--N", "1024", *_TIMED),
+    _kernel("ampere/kernel/dense_gemm", "sgemm", "--mnk", "128,128,32", *_TIMED),
+    _kernel("ampere/kernel/dense_gemm", "tensorop_gemm", "--mnkl", "128,128,64,1", *_TIMED),
+    _kernel("ampere/kernel/attention", "flash_attention_v2", "--batch_size", "1", "--seqlen_q", "128",
+            "--seqlen_k", "128", "--num_head", "1", *_TIMED),
+    _kernel("blackwell/kernel/rmsnorm", "rmsnorm", "--M", "16", "--N", "512"),
     Program("ampere/memcpy_simt_universal_copy", "program", f"{_CUTE}/cute_ext/ampere/memcpy_simt_universal_copy.py"),
-    Program("ampere/sgemm", "program", f"{_CUTE}/cute/ampere/kernel/dense_gemm/sgemm.py", ("--mnk", "128,128,32")),
 )

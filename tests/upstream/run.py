@@ -192,6 +192,9 @@ def _program(path: Path, program: Program, limit_s: float) -> Outcome:
     if run.returncode < 0:
         return Outcome(program, "failed", note=f"killed by {signal.Signals(-run.returncode).name}", detail=run.stdout)
     note = _said(run.stdout) if run.returncode else _last_line(run.stdout)
+    if program.fails_with:
+        held = run.returncode == 1 and program.fails_with in run.stdout
+        return Outcome(program, "passed" if held else "failed", note=note, detail=run.stdout)
     return Outcome(program, "failed" if run.returncode else "passed", note=note, detail=run.stdout)
 
 
@@ -234,6 +237,8 @@ def _rows(results: Path) -> list[dict]:
 
 def _expected(path: Path, program: Program, limit_s: float) -> tuple[list[str] | None, str]:
     """What each cell is to print, and whose word that is; None where nobody says."""
+    if program.expects == "nothing":
+        return None, ""
     if program.expects == "saved":
         return saved_outputs(path), "what NVIDIA saved"
     found = _printed_by_nvidia(path, limit_s)
