@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, DSLUserCodeNameError, at_author
 from dsl.core.source import is_authors
-from dsl.core.trace import active
+from dsl.core.trace import TRACERS, active
 from dsl.core.value import type_name
 from dsl.layout import LayoutError
 from dsl.span import Span, is_between, is_our_file, is_part, of_code
@@ -27,7 +27,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _LAYOUT = os.path.join(_PACKAGE, "layout", "")
 # What does what Python or torch would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`, `tensor[i]`.
 _PYTHONS = {os.path.join(_PACKAGE, *name.split("/")) for name in (
-    "core/expression.py", "core/helper.py", "core/item.py", "core/output.py", "launch/torch_cuda.py")}
+    "core/by_value.py", "core/expression.py", "core/helper.py", "core/item.py", "core/output.py", "launch/torch_cuda.py")}
+
+
+_COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
 
 class CompilerFault(DSLUserCodeError):
@@ -41,6 +44,13 @@ def full() -> bool:
 
 def leaving(error: BaseException) -> BaseException:
     """What is raised in the author's code where `error` leaves the compiler: `error`, or what says it there."""
+    found = _said(error)
+    if isinstance(found, DSLUserCodeError) and not found.also:
+        found.also = _called_from(found)
+    return found
+
+
+def _said(error: BaseException) -> BaseException:
     if full() or isinstance(error, (DSLUserCodeError, Warning)) or hasattr(error, "repro_outcome") or \
             not isinstance(error, Exception):
         return error
@@ -60,6 +70,32 @@ def leaving(error: BaseException) -> BaseException:
                                       ).with_traceback(error.__traceback__)
     words, (_, given) = " ".join(str(error).split()), _call(error)
     return _fault(error, f"fails{given and ' for '}{given}: {type(error).__name__}{words and ': '}{words}")
+
+
+_CALLS_SHOWN = 4
+
+
+def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
+    """Where the function in whose lines the error is was called, and that one's caller, as far as they are compiled."""
+    frames = [(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error)]
+    while frames and not _is_authors(frames[-1][0]):
+        frames.pop()
+    if not frames or (here := of_code(*frames[-1])).file != error.place.file or here.line != error.place.line:
+        return ()
+    calls: list[tuple[Span, str]] = []
+    while len(calls) < _CALLS_SHOWN:
+        code, _ = frames.pop()
+        while frames and (is_part(code) or code.co_name in _COMPREHENSIONS):       # of the function it stands in
+            while is_our_file(frames[-1][0].co_filename):
+                frames.pop()
+            code, _ = frames.pop()
+        while frames and is_our_file(frames[-1][0].co_filename) and frames[-1][0] not in TRACERS:
+            frames.pop()
+        if not frames or not _is_authors(frames[-1][0]):
+            break
+        name = "this lambda" if code.co_name == "<lambda>" else f"`{code.co_name}`"
+        calls.append((of_code(*frames[-1]), f"{name} is called here"))
+    return tuple(calls)
 
 
 def _is_raised_by_python(error: Exception) -> bool:
@@ -100,8 +136,8 @@ def _walk(error: BaseException) -> Iterator[types.TracebackType]:
 
 def _place(error: Exception) -> Span | None:
     """The author's expression nearest to where it was raised."""
-    found = [entry for entry in _walk(error) if _is_authors(entry.tb_frame.f_code)]
-    return of_code(found[-1].tb_frame.f_code, found[-1].tb_lasti) if found else None
+    found = [of_code(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error) if _is_authors(entry.tb_frame.f_code)]
+    return next((place for place in reversed(found) if place.source_line()), found[-1] if found else None)
 
 
 def _call(error: Exception) -> tuple[str, str]:

@@ -252,6 +252,14 @@ def element_name(dtype: type[Numeric]) -> str:
 def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_bytes: int = 0) -> Pointer:
     """A pointer at an integer address (64 bits; 32 for shared memory)."""
     number = numeric(address)
+    if number is None or not type(number).is_integer:
+        raise DSLUserCodeTypeError(f"an address is an integer, and this is a {type(address).__name__}",
+                                   fix="give `tensor.iterator.toint()`, or `tensor.iterator` as it is")
+    if not (isinstance(dtype, type) and issubclass(dtype, Numeric)) or not isinstance(space, AddressSpace):
+        raise DSLUserCodeTypeError("a pointer is made of a numeric type, an address and a memory space",
+                                   fix="make_ptr(cutlass.Float32, address, cute.AddressSpace.gmem)")
+    if not isinstance(alignment_bytes, int) or alignment_bytes < 0 or alignment_bytes & (alignment_bytes - 1):
+        raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes!r} is none", fix="write 4, 8, 16, ...")
     width = Int64 if space in (AddressSpace.generic, AddressSpace.gmem) else Int32
     value = mlir.result("llvm.inttoptr", mlir.ptr(space), width(number).ir())
     return Pointer(dtype, value, space, alignment_bytes)

@@ -220,7 +220,7 @@ def in_kernel() -> bool:
 def in_entry() -> bool:
     """Whether the author's innermost function is the one that is traced, and not one that it calls."""
     frame, functions = author_frame(), 0
-    while frame is not None and frame.f_code not in _TRACERS:
+    while frame is not None and frame.f_code not in TRACERS:
         functions += not (is_ours(frame.f_code) or is_part(frame.f_code))
         frame = frame.f_back
     return functions == 1
@@ -488,4 +488,4 @@ def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.V
     return record
 
 
-_TRACERS = (trace_host.__wrapped__.__wrapped__.__code__, launch.__code__)       # what calls the functions that are traced
+TRACERS = (trace_host.__wrapped__.__wrapped__.__code__, launch.__code__)       # what calls the functions that are traced

@@ -73,7 +73,10 @@ def _extent(kernel: str, what: str, extent: object) -> int | None:
 def _spell(value: object) -> str:
     if isinstance(value, Numeric):
         return f"a {type(value).__name__}"
-    return repr(value) if isinstance(value, (int, float, str, complex, type(None))) else f"a {type_name(value)}"
+    if isinstance(value, (int, float, str, complex, type(None))):
+        return repr(value)
+    text = type_name(value)
+    return text if text.startswith("the ") else f"a {text}"
 
 
 def _product(extents: Sequence[int | None]) -> int | None:
