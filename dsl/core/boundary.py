@@ -86,9 +86,9 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
     while len(calls) < _CALLS_SHOWN:
         code, _ = frames.pop()
         while frames and (is_part(code) or code.co_name in _COMPREHENSIONS):       # of the function it stands in
-            while is_our_file(frames[-1][0].co_filename):
+            while frames and is_our_file(frames[-1][0].co_filename):
                 frames.pop()
-            code, _ = frames.pop()
+            code, _ = frames.pop() if frames else (code, 0)
         while frames and is_our_file(frames[-1][0].co_filename) and frames[-1][0] not in TRACERS:
             frames.pop()
         if not frames or not _is_authors(frames[-1][0]):
