@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .syntax import FLOATS, SINK, Addr, FloatImm, Function, Instr, Label, Module, Not, Pair, Reg, Vec
 
-_SPINS = frozenset({"volatile", "relaxed", "acquire", "cas", "exch"})
 _FLOATS = FLOATS | {"f16x2", "bf16x2"}
 
 
@@ -22,7 +21,7 @@ def reachable(module: Module, entry: Function) -> list[Function]:
     return found
 
 
-def _back_edges(function: Function):
+def back_edges(function: Function):
     """(label, its position, the branch's position) of every branch that goes back."""
     positions = {item.name: i for i, item in enumerate(function.items) if isinstance(item, Label)}
     for i, item in enumerate(function.items):
@@ -37,27 +36,12 @@ def _back_edges(function: Function):
 
 def loops(function: Function) -> list[tuple[int, int]]:
     """The positions of the first and the last item of each loop."""
-    return [(start, end) for _, start, end in _back_edges(function)]
+    return [(start, end) for _, start, end in back_edges(function)]
 
 
 def has_loops(function: Function) -> bool:
     """Whether a thread may run an instruction twice."""
-    return next(_back_edges(function), None) is not None
-
-
-def spin_labels(function: Function) -> set[str]:
-    """Loop heads whose body polls memory: such a loop may wait for another thread, which must get its turn."""
-    return {
-        name for name, start, end in _back_edges(function) if any(_may_wait(each) for each in function.items[start:end])
-    }
-
-
-def _may_wait(item) -> bool:
-    if not isinstance(item, Instr):
-        return False
-    if item.opcode == "mbarrier":
-        return "test_wait" in item.mods or "try_wait" in item.mods
-    return item.opcode == "nanosleep" or item.opcode in ("ld", "atom") and not _SPINS.isdisjoint(item.mods)
+    return next(back_edges(function), None) is not None
 
 
 def order_matters(function: Function) -> bool:
@@ -109,10 +93,10 @@ def any_nan_registers(entry: Function) -> frozenset[str]:
 def _set_by(instr: Instr):
     first = instr.operands[0]
     if isinstance(first, Pair):
-        yield from _names(first.first)
-        yield from _names(first.second)
+        yield from names(first.first)
+        yield from names(first.second)
     else:
-        yield from _names(first)
+        yield from names(first)
 
 
 def _registers_read(function: Function) -> set[str]:
@@ -122,20 +106,21 @@ def _registers_read(function: Function) -> set[str]:
         if isinstance(item, Instr):
             writes = item.opcode not in ("st", "red", "bra", "brx", "call", "bar", "barrier", "cp", "nanosleep",
                                             "stmatrix")
-            found.update(_names(item.guard))
+            found.update(names(item.guard))
             for operand in item.operands[1 if writes else 0 :]:
-                found.update(_names(operand))
+                found.update(names(operand))
     return found
 
 
-def _names(operand):
+def names(operand):
+    """Names of the registers in an operand."""
     if isinstance(operand, Reg):
         yield operand.name
     elif isinstance(operand, Addr):
-        yield from _names(operand.base)
-        yield from _names(operand.coords)
+        yield from names(operand.base)
+        yield from names(operand.coords)
     elif isinstance(operand, Not):
-        yield from _names(operand.item)
+        yield from names(operand.item)
     elif isinstance(operand, Vec):
         for each in operand.items:
-            yield from _names(each)
+            yield from names(each)

@@ -79,6 +79,7 @@ class Context(ctypes.Structure):
         ("rounds", _u32),  # of the scheduler since mbarriers were looked at
         ("mbarrier_waits", _u32),  # whether a wait at an mbarrier failed since then
         ("mbarrier_idle", _u32),  # how often in a row all that could run waited at mbarriers
+        ("idle", _u32),  # rounds in a row, since the block began, in which its threads did nothing but poll
         ("shared_grid", _u64),
         ("next", _u64),  # the ring of its worker's slots
         ("every", _u64),

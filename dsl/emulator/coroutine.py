@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from . import collective, isa, native
-from .analysis import any_nan_registers, reachable, spin_labels
+from .analysis import any_nan_registers, reachable
 from .builder import Builder
 from .emit import control
 from .emit.body import Body, Frame, Places
+from .polling import Poll, polls
 from .syntax import Function, Instr, Label, Module, PtxError
 
 _METADATA = """
@@ -23,8 +24,8 @@ class Thread(Body):
 
     def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded: bool = False):
         functions = reachable(module, entry)
-        self.spinning_by_function = {f.name: spin_labels(f) for f in functions}
-        self.seeded, self.spins = seeded, seeded or any(self.spinning_by_function.values())
+        self.polls_by_function = {f.name: polls(f) for f in functions}
+        self.seeded, self.spins = seeded, seeded or any(self.polls_by_function.values())
         meets = self.spins or any(
             (row := isa.find(item)) is not None and row.meets
             for f in functions
@@ -34,7 +35,7 @@ class Thread(Body):
         super().__init__(module, entry, places, meets, place_of)
         self.any_nan = any_nan_registers(entry)
         self.label_positions: dict[str, int] = {}
-        self.spinning: set[str] = set()
+        self.polls: dict[str, Poll] = {}
         self.position = 0
         self.pending: list[tuple] = []
         self.cold_text = ""  # a second module, of functions that this one seldom calls
@@ -59,10 +60,10 @@ class Thread(Body):
 
     def emit_function(self, function: Function) -> None:
         """The body of `function` in the current frame; control ends at the frame's `leave`."""
-        outer = self.label_positions, self.spinning, self.position
+        outer = self.label_positions, self.polls, self.position
         self.param_slots(function.variables)
         self.label_positions = {item.name: i for i, item in enumerate(function.items) if isinstance(item, Label)}
-        self.spinning = self.spinning_by_function[function.name]
+        self.polls = self.polls_by_function[function.name]
         for self.position, item in enumerate(function.items):
             if isinstance(item, Label):
                 label = self.label(item.name)
@@ -72,7 +73,7 @@ class Thread(Body):
                 self.instruction(item)
         self.branch(self.frame.leave)
         self.start(self.fresh("dead"))
-        self.label_positions, self.spinning, self.position = outer
+        self.label_positions, self.polls, self.position = outer
 
     def instruction(self, instr: Instr) -> None:
         row = isa.find(instr)

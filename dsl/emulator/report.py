@@ -6,7 +6,7 @@ import ctypes
 from collections import defaultdict
 
 from ..span import Span, short
-from . import context, memory
+from . import context, memory, schedule
 from .emit import mbarrier
 from .syntax import Instr
 
@@ -195,7 +195,8 @@ _ILLEGAL = {
 def _deadlock(launch) -> Fault:
     """Who waits where, and for whom."""
     ctx = launch.ctx
-    polling = set(launch.lanes("in_mbarrier")) & set(launch.lanes("ready"))
+    ready = set(launch.lanes("ready"))
+    polling = ready if ctx.idle >= schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
     waiting = launch.lanes("in_warp") + launch.lanes("in_barrier") + sorted(polling)
     groups: dict[tuple, list[int]] = defaultdict(list)
     for thread in sorted(waiting):
@@ -220,6 +221,8 @@ def _wait_key(launch, thread: int) -> tuple:
     if ctx.in_warp[thread // 32] >> (thread % 32) & 1:
         return ("warp", site, thread // 32, ctx.mask[thread])
     if ctx.ready[thread // 32] >> (thread % 32) & 1:
+        if launch.code.sites[site].opcode != "mbarrier":
+            return ("poll", site)
         return ("mbarrier", site, ctx.a[thread], ctx.b[thread] & 1)
     return ("barrier", site, ctx.b[thread])
 
@@ -233,6 +236,8 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
     ]
     if key[0] == "mbarrier":
         return [*lines, *_phase(launch, *key[2:])]
+    if key[0] == "poll":
+        return [*lines, "        for memory to change, and no thread that runs does anything but wait"]
     lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
     return lines
 

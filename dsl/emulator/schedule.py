@@ -24,6 +24,9 @@ SEEDED_PATIENCE = 7  # the most rounds that a block of a seeded launch runs whil
 # After so many looks, one in so many rounds, that found all that could run at mbarriers, which nobody has reached, they
 # wait for ever: an mbarrier's threads are of its block.
 MBARRIER_LOOKS, LOOK_ROUNDS = 512, 64
+# After so many polls in all, and between so many rounds, in which no thread of any block did anything else, they poll
+# for ever.
+IDLE_POLLS, LEAST_IDLE, MOST_IDLE = 1 << 24, 1 << 14, 1 << 20
 RAN, MOVED = 1, 2  # a lane ran; a lane did more than poll memory
 
 
@@ -31,7 +34,7 @@ def functions() -> list[str]:
     """The IR text of what runs for every thread at every meeting; it is compiled with more care than the rest."""
     return [
         _wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _random(), _run_warp(), _at_mbarriers(),
-        _run_block(),
+        _all_idle(), _run_block(),
     ]  # fmt: skip
 
 
@@ -142,6 +145,31 @@ def _at_mbarriers() -> str:
     return f.function("define internal i1 @at_mbarriers(ptr %ctx, i32 %moves)")
 
 
+def _all_idle() -> str:
+    """Whether every block that runs has for long done nothing but poll memory. (A seed lets threads give way more often:
+    then nobody knows.)"""
+    f = Builder()
+    f.return_if(f.cmp("ne", f.load("order"), 0), "i1 false")
+    threads = f.load("threads")
+    fewer = f.op(f"call i32 @llvm.umin.i32(i32 {f.op(f'udiv i32 {IDLE_POLLS}, {threads}')}, i32 {MOST_IDLE})")
+    limit = f.op(f"call i32 @llvm.umax.i32(i32 {fewer}, i32 {LEAST_IDLE})")
+    f.return_if(f.cmp("ult", f.load("idle"), limit), "i1 false")
+    grid = f.cast("inttoptr", f.load("shared_grid"), "i64", "ptr")
+    place = f.alloca("i64")
+    f.put(place, f.load_shared("slots", grid, "acquire"), "i64")
+    with f.loop() as done:
+        address = f.get(place, "i64")
+        f.break_if(f.cmp("eq", address, 0, "i64"), done)
+        slot = f.cast("inttoptr", address, "i64", "ptr")
+        state = f.load_shared("state", slot)
+        goes = f.or_(f.cmp("eq", state, context.RUNNING), f.cmp("eq", state, context.WAITING), "i1")
+        moves = f.cmp("ult", f.load_shared("idle", slot), limit)
+        f.return_if(f.and_(goes, moves, "i1"), "i1 false")
+        f.put(place, f.load("every", of=slot), "i64")
+    f.do("ret i1 true")
+    return f.function("define internal i1 @all_idle(ptr %ctx)")
+
+
 def _run_block() -> str:
     """All threads of one block, from `start(ctx, tid)` until they have exited, or until they only poll memory."""
     f = Builder()
@@ -151,6 +179,7 @@ def _run_block() -> str:
     with f.if_(fresh):
         f.do("call void @emu_begin_block(ptr %ctx)")
         f.store("mbarrier_idle", "0")
+        f.store("idle", "0")
     f.store("state", str(context.RUNNING))
     progress, left = f.alloca("i32", 4), f.alloca("i32", 4)
     with f.loop() as done:
@@ -186,6 +215,13 @@ def _run_block() -> str:
         f.break_if(for_ever, done)
         spins = f.select(f.cmp("eq", moves, 0), f.add(f.load("spins"), 1), 0)
         f.store("spins", spins)
+        idle = f.select(f.cmp("eq", moves, 0), f.add(f.load("idle"), 1), 0)
+        f.store("idle", idle)
+        with f.if_(f.cmp("eq", f.and_(idle, LEAST_IDLE - 1), LEAST_IDLE - 1)):
+            f.put(flag, f.cast("zext", f.op("call i1 @all_idle(ptr %ctx)"), "i1", "i32"))
+            with f.if_(f.cmp("ne", f.get(flag), 0)):
+                f.store("status", str(context.DEADLOCK))
+        f.break_if(f.cmp("ne", f.load("status"), 0), done)
         waits = f.cmp("ugt", spins, f.select(seeded, f.and_(random, SEEDED_PATIENCE), PATIENCE))
         with f.if_(waits):
             f.store("state", str(context.WAITING))

@@ -137,7 +137,7 @@ def _undefined(launch) -> report.Fault:
     place, used = launch.program.place_of(read.loc), launch.program.place_of(use.loc)
     address = ctx.address
     what = place_of(launch, address, _element_bytes(read))
-    how = _use(use)
+    how = _use(use, at_once=not ctx.undefined_mark)
     where = "here" if used == place or used is None else f"at {_at(place, used, use)}"
     message = f"{_verb(read, 0)} {what}, which nobody wrote; the value {how} {where}"
     lines = [report._head(place, "UNDEFINED_READ"), *report._source(place, message)]
@@ -151,13 +151,13 @@ def _undefined(launch) -> report.Fault:
     return report.Fault("undefined_read", block, thread, read.text, read.line, place, "\n".join(lines))
 
 
-def _use(instr: Instr) -> str:
+def _use(instr: Instr, at_once: bool) -> str:
     if instr.guard is not None or instr.opcode in ("bra", "brx"):
         return "decides what runs"
+    if at_once:
+        return "is an address"
     if instr.opcode == "st":
         return "is stored for others to read"
-    if instr.opcode in ("ld", "ldu"):
-        return "is an address"
     if instr.opcode in ("cp",):
         return "is copied"
     return f"goes into `{instr.opcode}`"

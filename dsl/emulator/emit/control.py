@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import context
+from ..polling import PATIENCE
 from ..syntax import Sym
 
 
@@ -14,13 +15,13 @@ def target(body, instr, name: str) -> str:
     if body.label_positions[name] > body.position:
         return label
     poll = body.fresh("poll")
-    body.pending.append((poll, label, name in body.spinning))
+    body.pending.append((poll, label, body.polls.get(name)))
     return poll
 
 
 def emit_polls(body) -> None:
     """The poll blocks of the branches just emitted; spin loops also let other threads run."""
-    for poll, label, spins in body.pending:
+    for poll, label, wait in body.pending:
         body.start(poll)
         stop = body.op(f"load volatile i32, ptr {body.field('stop')}")
         stopped, on = body.fresh("stopped"), body.fresh("on")
@@ -33,10 +34,32 @@ def emit_polls(body) -> None:
         body.store("status", str(context.INTERRUPTED))
         body.branch("stop")
         body.start(on)
-        if spins and body.coroutine:
-            body.suspend()
+        if wait is not None and body.coroutine:
+            _give_way(body, wait)
         body.branch(label)
     body.pending.clear()
+
+
+def _give_way(body, wait) -> None:
+    """A round of a loop that polls is over: let other threads run, at once or after some rounds. See polling.py."""
+    after = None
+    if not wait.at_once:
+        slot, stays, after = body.alloca("i32", 4), body.fresh("stays"), body.fresh("goes")
+        body.prologue.append(f"  store i32 0, ptr {slot}")
+        rounds = body.add(body.get(slot), 1)
+        body.put(slot, rounds)
+        body.do(f"br i1 {body.cmp('ugt', rounds, PATIENCE)}, label %{stays}, label %{after}")
+        body.start(stays)
+        body.put(slot, PATIENCE)
+    linear = body.threads["linear"]
+    if wait.instr.opcode != "mbarrier":
+        body.store("wait_site", str(body.site(wait.instr)), linear)
+    if not wait.idle:
+        body.store("idle", "0")
+    body.suspend()
+    if after is not None:
+        body.branch(after)
+        body.start(after)
 
 
 def branch(body, instr):

@@ -1,0 +1,115 @@
+"""Reads of memory that nobody wrote: found where the value matters, and nowhere else."""
+
+import numpy as np
+import pytest
+
+from dsl import emulator
+
+HEAD = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+  .reg .b16 %h<4>; .reg .b32 %r<20>, %t, %s, %mine; .reg .b64 %g, %gt, %d<6>; .reg .pred %p, %q, %never, %first;
+  .shared .align 16 .b8 smem[1024]; .local .align 16 .b8 depot[64];
+  ld.param.u64 %g, [x]; mov.u32 %t, %tid.x; mov.u32 %s, smem; mad.lo.u32 %mine, %t, 4, %s;
+  mul.wide.u32 %d0, %t, 4; add.u64 %gt, %g, %d0; setp.gt.u32 %never, %t, 4000; setp.eq.u32 %first, %t, 0;
+"""
+OUT = " st.global.u32 [%gt], %r1;"
+# name: (kernel with {fix}, what {fix} is in the right one)
+PAIRS = {
+    "a word of shared memory": ("{fix} ld.shared.u32 %r1, [%mine];" + OUT, "st.shared.u32 [%mine], %t;"),
+    "a word of local memory": ("{fix} ld.local.u32 %r1, [depot+4];" + OUT, "st.local.u32 [depot+4], %t;"),
+    "another thread's local memory is no one's": (
+        "@%first st.local.u32 [depot], %t; {fix} ld.local.u32 %r1, [depot];" + OUT, "st.local.u32 [depot], %t;"),
+    "one byte of a word": ("mov.u32 %r2, 0; cvt.u16.u32 %h0, %t; st.shared.u16 [%mine], %h0; st.shared.u8 [%mine+2], %h0;"
+                           "{fix} ld.shared.u32 %r1, [%mine];" + OUT, "st.shared.u8 [%mine+3], %h0;"),
+    "through arithmetic": ("{fix} ld.shared.u32 %r2, [%mine]; add.u32 %r3, %r2, 1; mul.lo.u32 %r4, %r3, 3; mov.u32 %r1, %r4;"
+                           + OUT, "st.shared.u32 [%mine], %t;"),
+    "through shared memory": ("{fix} ld.shared.u32 %r2, [%mine]; st.shared.u32 [%mine+512], %r2; ld.shared.u32 %r1, "
+                              "[%mine+512];" + OUT, "st.shared.u32 [%mine], %t;"),
+    "a branch": ("{fix} ld.shared.u32 %r2, [%mine]; setp.eq.u32 %p, %r2, 9; @%p bra E;", "st.shared.u32 [%mine], %t;"),
+    "a guard": ("{fix} ld.shared.u32 %r2, [%mine]; setp.eq.u32 %p, %r2, 9; @%p st.global.u32 [%gt], 1;",
+                "st.shared.u32 [%mine], %t;"),
+    "an address": ("{fix} ld.shared.u32 %r2, [%mine]; and.b32 %r2, %r2, 3; mad.lo.u32 %r2, %r2, 4, %s; "
+                   "st.shared.u32 [%r2], %t;", "st.shared.u32 [%mine], 0; bar.sync 0;"),
+    "a choice by it": ("{fix} ld.shared.u32 %r2, [%mine]; setp.eq.u32 %p, %r2, 9; selp.u32 %r1, 1, 2, %p;" + OUT,
+                       "st.shared.u32 [%mine], %t;"),
+    "a choice of it": ("ld.shared.u32 %r2, [%mine]; selp.u32 %r1, %r2, 2, {fix};" + OUT, "%first|%never"),
+    "a lane of a shuffle": ("{fix} ld.shared.u32 %r2, [%mine]; shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;" + OUT,
+                            "st.shared.u32 [%mine], %t;"),
+    "an atomic's operand": ("{fix} ld.shared.u32 %r2, [%mine]; red.global.add.u32 [%g], %r2;", "st.shared.u32 [%mine], %t;"),
+    "an atomic on it": ("{fix} atom.shared.add.u32 %r1, [%s], 1;" + OUT, "@%first st.shared.u32 [%s], 0; bar.sync 0;"),
+    "an element of a vector": ("st.shared.v2.u32 [%s], {{%t, %t}}; ld.shared.v4.u32 {{%r1, %r2, %r3, %r4}}, [%s]; "
+                               "add.u32 %r1, %r1, {fix};" + OUT, "%r3|%r2"),
+    "one side of an and": ("ld.shared.u32 %r2, [%mine]; and.b32 %r1, %r2, {fix};" + OUT, "255|0"),
+    "one side of an or of predicates": ("ld.shared.u32 %r2, [%mine]; setp.eq.u32 %p, %r2, 1; or.pred %q, %p, {fix}; "
+                                        "@%q bra E;", "%never|%first"),
+    "past what a copy wrote": ("cp.async.ca.shared.global [%mine], [%gt], 4; cp.async.wait_all; bar.sync 0; "
+                               "ld.shared.u32 %r1, [%mine+{fix}];" + OUT, "128|0"),
+}  # fmt: skip
+
+
+def outcome(body: str, threads: int = 1):
+    x = np.zeros(512, np.uint32)
+    memory = emulator.Memory()
+    memory.register(x.ctypes.data, x.nbytes, "x")
+    program = emulator.load(HEAD + body + "\nE: ret;\n}\n")
+    try:
+        emulator.launch(program, "k", (1, 1, 1), (threads, 1, 1), [x.ctypes.data.to_bytes(8, "little")], memory,
+                        checks=("undefined",))
+    except emulator.Fault as fault:
+        return fault
+    return None
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_read_of_what_nobody_wrote_is_found(name):
+    body, fix = PAIRS[name]
+    wrong, right = fix.split("|") if "|" in fix else ("", fix)
+    threads = 32 if name.startswith(("a lane", "past", "another")) else 1
+    found = outcome(body.format(fix=wrong), threads)
+    assert found is not None and found.kind == "undefined_read", name
+    none = outcome(body.format(fix=right), threads)
+    assert none is None, str(none)
+
+
+@pytest.mark.parametrize("body", [
+    "ld.shared.u32 %r1, [%mine];",
+    "ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%s];",
+    "ld.shared.u32 %r1, [%mine]; add.u32 %r2, %r1, %t; st.shared.u32 [%mine+4], %r2;",
+    "ld.shared.u32 %r1, [%mine]; mov.u32 %r1, 5;" + OUT,
+    "ld.shared.u32 %r1, [%mine]; @%first mov.u32 %r1, 5;" + OUT,
+    "ld.shared.u32 %r1, [%mine]; st.shared.u32 [%mine+64], %r1; st.shared.u32 [%mine+64], 1; ld.shared.u32 %r1, [%mine+64];" + OUT,
+    "ld.global.u32 %r1, [%gt];" + OUT,
+])  # fmt: skip
+def test_a_read_that_does_not_matter_is_none(body):
+    assert outcome(body) is None
+
+
+def test_the_read_and_its_use_are_told_with_their_lines(tmp_path):
+    source = tmp_path / "k.py"
+    source.write_text("\n" * 6 + "    v = s[t]\n\n    out[t] = v\n")
+    body = f"\n.loc 1 7 9\nld.shared.u32 %r1, [%mine+16];\n.loc 1 9 5\n{OUT}\nret;\n}}\n.file 1 \"{source}\"\n"
+    x = np.zeros(4, np.uint32)
+    memory = emulator.Memory()
+    memory.register(x.ctypes.data, x.nbytes, "out")
+    program = emulator.load(HEAD + body)
+    with pytest.raises(emulator.Fault) as caught:
+        emulator.launch(program, "k", (1, 1, 1), (2, 1, 1), [x.ctypes.data.to_bytes(8, "little")], memory,
+                        checks=("undefined",))
+    fault = caught.value
+    assert (fault.kind, fault.place.line, fault.thread) == ("undefined_read", 7, (0, 0, 0))
+    assert str(fault).replace(f"{source}", "k.py") == """\
+k.py:7:9: UNDEFINED_READ
+    v = s[t]
+        ^ reads smem+0x10, which nobody wrote; the value is stored for others to read at line 9
+    in `k`, thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0)
+    read at PTX line 12: ld.shared.u32 %r1, [%mine+16];
+    used at PTX line 14: st.global.u32 [%gt], %r1;
+fix: write it first: every thread that shares it must have written its part before"""
+
+
+def test_an_undefined_address_ends_the_launch_before_it_is_used():
+    fault = outcome("ld.shared.u32 %r1, [%mine]; cvt.u64.u32 %d1, %r1; add.u64 %d1, %g, %d1; st.global.u32 [%d1], 1;")
+    assert fault.kind == "undefined_read" and "is an address" in str(fault)
