@@ -14,6 +14,7 @@ from dsl.core import mlir, naming, trace
 from dsl.core.attempt import first_time
 from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
+from dsl.core.exits import RETURNED, VALUE
 from dsl.core.heap import WHOLE, Change, Heap, is_plain, slots_of
 from dsl.core.join import Arm, Join, Same, Scratch, is_traced, leaf_of, opened, refuse_shape
 from dsl.core.unbound import Conflict, Name, Partial, Unbound
@@ -46,7 +47,7 @@ def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names
     """
     heap = Heap((then, orelse), [(name.name, value) for name, value in zip(names, state)])
     ends = is_last and trace.in_entry()
-    arms = [_traced_arm(arm, state, heap, (here(), text), ends)
+    arms = [_traced_arm(arm, state, heap, (here(), text), ends, names)
             for arm, text in zip((then, orelse), reversed(missing))]
     joins = Join(arms, heap)
     if joins.ended and all(arm.ended for arm in arms):
@@ -72,16 +73,21 @@ def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names
     return tuple(part.build(values, built) for part in parts)
 
 
-def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple, ends: bool) -> Arm:
+def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple, ends: bool, names: list[Name]) -> Arm:
     scratch = Scratch()
     with mlir.inside(scratch.block):
         results = function(*state)
+    made = {name.name: result for name, result in zip(names, results)}
+    left = made.get(RETURNED) is True
+    if left and trace.in_entry() and not _has_parts(made.get(VALUE)):        # nothing reads what it has changed
+        heap.restore([change for change in heap.changes() if not _is_effect(change)])
+        return Arm(scratch, results, {}, {}, missing, trace.ends(scratch.block), left)
     changes = state_changes(heap, "branch", may_reshape=ends and not any(map(_has_parts, results)))
     changed = {id(change.reached.value): change.reached for change in changes}
     contents = {key: slots_of(reached.value, reached.kind) for key, reached in changed.items()}
     heap.restore(changes)
     ended = trace.ends(scratch.block)
-    return Arm(scratch, results, {change.key: change for change in changes}, contents, missing, ended)
+    return Arm(scratch, results, {change.key: change for change in changes}, contents, missing, ended, left)
 
 
 def _check_new_keys(arms: Sequence[Arm], changes: Sequence[Change], warns: bool) -> None:
@@ -109,7 +115,7 @@ def state_changes(heap: Heap, where: str, may_reshape: bool = False) -> list[Cha
     """
     found = []
     for change in heap.changes():
-        if change.reached.outside and not is_traced(change.before) and not is_traced(change.after):
+        if _is_effect(change):
             continue
         if change.slot is WHOLE or change.is_new_key:
             if may_reshape:
@@ -118,6 +124,11 @@ def state_changes(heap: Heap, where: str, may_reshape: bool = False) -> list[Cha
                 refuse_shape(change, where)
         found.append(change)
     return found
+
+
+def _is_effect(change: Change) -> bool:
+    """Whether a change is an effect of tracing: in a global, and of no traced value."""
+    return change.reached.outside and not is_traced(change.before) and not is_traced(change.after)
 
 
 def warn_of_state(changes: Sequence[Change], word: str) -> None:

@@ -7,6 +7,7 @@ structured statement. Functions of Python's library and of installed packages ar
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import types
@@ -79,11 +80,23 @@ class Helpers:
             return cls
         init = cls.__init__
         made = self._function(init) if type(init) is types.FunctionType else init
-        if made is init:
+        after = self._after_init(cls)
+        if made is init and after is None:
             return cls
 
         def construct(*arguments, **keywords):
             instance = object.__new__(cls)
+            if after is not None:                        # found on the instance before the class
+                instance.__dict__["__post_init__"] = types.MethodType(after, instance)
             made(instance, *arguments, **keywords)
+            instance.__dict__.pop("__post_init__", None) if after is not None else None
             return instance
         return construct
+
+    def _after_init(self, cls: type) -> Callable | None:
+        """`__post_init__` of a dataclass, rewritten; None where there is none, or it stays as it is."""
+        found = getattr(cls, "__post_init__", None)
+        if not dataclasses.is_dataclass(cls) or type(found) is not types.FunctionType or not cls.__dictoffset__:
+            return None
+        made = self._function(found)
+        return None if made is found else made

@@ -306,6 +306,7 @@ class Arm:
     contents: dict[int, object]
     missing: tuple[Span, str]             # what to say of a variable that this arm does not assign
     ended: bool = False                   # its end is never reached: it fails
+    left: bool = False                    # it returns: nothing reads the author's variables behind it
 
 
 class Join:
@@ -321,14 +322,21 @@ class Join:
         """The part that a variable becomes. Raises DSLUserCodeTypeError where it was there and its types differ."""
         if self.ended:
             return self._survivor(before, (a, b))
-        if not (name.lenient and isinstance(before, Unbound)):
+        stays = None if name.name.startswith("__dsl_") else self._stays
+        if stays is None and not (name.lenient and isinstance(before, Unbound)):
             return self.join(name, name.name, a, b)
         first = len(self.pairs)
         try:
             return self.join(name, name.name, a, b)
         except DSLUserCodeTypeError as error:
             del self.pairs[first:]
-            return Same(Conflict(name.name, error))
+            return Same(Conflict(name.name, error)) if stays is None else self._of_one((a, b), before, stays)
+
+    @property
+    def _stays(self) -> int | None:
+        """The arm that goes on where the other returns; None where both do, or neither."""
+        first, second = (arm.left for arm in self.arms)
+        return None if first == second else int(first)
 
     def slot(self, change: Change):
         """The part that a slot becomes which an arm has changed."""
@@ -345,7 +353,10 @@ class Join:
         """What a variable or slot is where an arm fails: what the other arm made of it."""
         if all(arm.ended for arm in self.arms):
             return Same(before)
-        side = 1 if self.arms[0].ended else 0
+        return self._of_one(values, before, 1 if self.arms[0].ended else 0)
+
+    def _of_one(self, values: tuple, before: object, side: int):
+        """What one arm has made of a variable or slot; nothing reads what the other has."""
         value = values[side]
         if value is before or type(value) is Unbound:
             return Same(value)

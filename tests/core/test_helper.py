@@ -1,5 +1,6 @@
 """Undecorated functions: what they return is Python's, whether their arguments are static or dynamic."""
 
+import dataclasses
 import functools
 import inspect
 import warnings
@@ -376,3 +377,20 @@ def test_the_same_is_an_error_where_such_warnings_are():
     return choose(n)
            ^^^^^^^^^ `choose` is called here
 fix: decorate it with @cute.jit""".split("\n")
+
+
+def test_post_init_of_a_dataclass_decides_by_value_too():
+    @dataclasses.dataclass
+    class Clamped:
+        value: object
+        above: object = 0
+
+        def __post_init__(self):
+            if self.value > 5:
+                self.value, self.above = 5, self.value - 5
+
+    @cute.jit
+    def program(n: cutlass.Int32):
+        made, static = Clamped(n), Clamped(9)
+        return made.value, made.above, static.value, vars(static) == {"value": 5, "above": 4}
+    assert program(3) == (3, 0, 5, True) and program(8) == (5, 3, 5, True)
