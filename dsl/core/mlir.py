@@ -115,6 +115,17 @@ def i32_array_attr(values: Sequence[int]):
     return ir.DenseI32ArrayAttr.get(list(values), context)
 
 
+def in_memory(parameters: Sequence[tuple[int, int] | int]):
+    """Attributes of a kernel's parameters: (bytes, alignment) of those that are memory, 0 for the others."""
+    def attributes(parameter):
+        if not parameter:
+            return ir.DictAttr.get({}, context)
+        n_bytes, alignment_bytes = parameter
+        return ir.DictAttr.get({"llvm.byval": type_attr(array(i8, n_bytes)), "llvm.align": int_attr(alignment_bytes),
+                                "nvvm.grid_constant": unit_attr()}, context)
+    return ir.ArrayAttr.get([attributes(each) for each in parameters], context)
+
+
 def unit_attr():
     return ir.UnitAttr.get(context)
 

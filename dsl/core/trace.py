@@ -372,9 +372,14 @@ def _place_in(diagnostic: str) -> Span | None:
 
 
 def param_of(leaf) -> tuple[str, int, mlir.Type]:
-    """Kind, size in bytes and MLIR type of the kernel parameter that carries `leaf`."""
+    """Kind, size in bytes and MLIR type of the kernel parameter that carries `leaf`.
+
+    One of kind "bytes" (a leaf with `param_bytes`, `param_alignment_bytes`) is memory that the leaf's `ir()` points at.
+    """
     if isinstance(leaf, Pointer):
         return "ptr", 8, leaf.ir_type()
+    if hasattr(leaf, "param_bytes"):
+        return "bytes", leaf.param_bytes, leaf.ir_type()
     if isinstance(leaf, Boolean):
         return "int", 1, mlir.i8
     if isinstance(leaf, Numeric):
@@ -440,9 +445,12 @@ def emit_launch(state: HostTrace, made: Kernel, config: Launch, block: list[Nume
     record = _launch_record(config, block, made)
     params = entry_alloca(mlir.ptr(), max(len(leaves), 1), 8)
     for position, leaf in enumerate(leaves):
-        _, size_bytes, type_ = param_of(leaf)
-        cell = entry_alloca(type_, 1, 8)
-        mlir.store(to_param(leaf), cell, size_bytes)
+        kind, size_bytes, type_ = param_of(leaf)
+        if kind == "bytes":
+            cell = leaf.ir()
+        else:
+            cell = entry_alloca(type_, 1, 8)
+            mlir.store(to_param(leaf), cell, size_bytes)
         mlir.store(cell, mlir.gep(params, mlir.ptr(), position), 8)
     mlir.call("dsl_launch", mlir.i32, state.handle, mlir.constant(index, mlir.i32), record, params)
 
@@ -454,6 +462,9 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
     attributes = {"nvvm.kernel": mlir.unit_attr()}
     if not any(is_dynamic(extent) for extent in block):
         attributes["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
+    if any(kind == "bytes" for kind, _, _ in params):
+        attributes["arg_attrs"] = mlir.in_memory([getattr(leaf, "param_alignment_bytes", 0) and
+                                                  (leaf.param_bytes, leaf.param_alignment_bytes) for leaf in leaves])
     if names:
         attributes["dsl.names"] = mlir.string_attr(",".join(_leaf_names(arguments, names)))
     operation, entry = state.device.function(unique, [type_ for _, _, type_ in params], None, attributes)

@@ -200,11 +200,11 @@ def _bytes() -> str:
 
 
 def _room() -> str:
-    """The bytes of shared memory a box takes: a swizzle permutes chunks of whole lines of 128 bytes."""
+    """The bytes of shared memory a box takes: a swizzle of 32, 64 or 128 bytes permutes chunks of as many."""
     f = Builder()
     size = f.op("call i32 @emu_box_bytes(i64 %map)")
-    plain = f.cmp("eq", _mask(f), 0, "i64")
-    f.do(f"ret i32 {f.select(plain, size, f.and_(f.add(size, 127), -128))}")
+    less = f.or_(f.cast("trunc", _mask(f), "i64", "i32"), 15)
+    f.do(f"ret i32 {f.and_(f.add(size, less), f.not_(less))}")
     return f.function("define i32 @emu_box_room(i64 %map)")
 
 

@@ -22,17 +22,24 @@ from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
 from dsl.tile.matrix_copy import MatrixOp, copy_matrices
 from dsl.tile.tensor import Tensor, element_iterator, recast_tensor, require_boolean, static_size
+from dsl.tile.tma import TmaAtom, copy_boxes
 from dsl.tile.vector import load_vector, store_vector
 
 _MAX_VECTOR_BYTES = 16
 
 
-def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None) -> None:
+def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None, **of_tma: Any) -> None:
     """Copy `src` to `dst` with as many calls of the atom as it has vectors. See the module for shapes and `pred`.
 
     Raises DSLUserCodeError where the shapes differ or are dynamic, a vector is not contiguous or not aligned, or `pred`
     does not fit.
     """
+    if isinstance(atom, TmaAtom):
+        _no_predicate(atom, pred)
+        return copy_boxes(atom, src, dst, **of_tma)
+    if of_tma:
+        raise DSLUserCodeTypeError(f"`{next(iter(of_tma))}` is for copies by TMA, and this is no TMA atom",
+                                   fix="cpasync.make_tiled_tma_atom makes one")
     if not isinstance(atom, CopyAtom):
         raise DSLUserCodeTypeError(f"copy starts with a copy atom, and this is a {type(atom).__name__}",
                                    fix="cute.copy(cute.make_copy_atom(op, dtype), src, dst)")
@@ -59,6 +66,12 @@ def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | N
             raise DSLUserCodeError(f"copy_atom_call copies one fragment (V), and the {side} is {text(tensor.shape)}",
                                    fix="cute.copy(atom, src, dst) copies all of them")
     copy(atom, src, dst, pred=pred)
+
+
+def _no_predicate(atom: TmaAtom, pred: Any) -> None:
+    if pred is not None:
+        raise DSLUserCodeError("a copy by TMA has no predicate: what lies outside the tensor is filled with zeros",
+                               fix="leave `pred` out")
 
 
 def _copy_matrices(atom: CopyAtom, src: Any, dst: Any, pred: Any) -> None:

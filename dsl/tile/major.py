@@ -10,6 +10,13 @@ from dsl.layout.int_tuple import text
 from dsl.tile.tensor import Tensor
 
 
+class OperandMajorMode(enum.Enum):
+    """The contiguous mode of an operand with modes (M or N, K)."""
+
+    MN = "MN"
+    K = "K"
+
+
 class LayoutEnum(enum.Enum):
     """Row-major: the last mode is contiguous, of a matrix with modes (M, K) and batches; column-major: the first is."""
 
@@ -29,6 +36,10 @@ class LayoutEnum(enum.Enum):
         raise DSLUserCodeError("from_tensor: one of the first two modes of a matrix is contiguous, and this is "
                                f"{text(tensor.shape)}:{text(tensor.stride)}",
                                fix="mark_layout_dynamic(leading_dim=...) keeps a stride of 1 static")
+
+    def mma_major_mode(self) -> OperandMajorMode:
+        """Of A (M, K) or B (N, K)."""
+        return OperandMajorMode.K if self is LayoutEnum.ROW_MAJOR else OperandMajorMode.MN
 
     def is_k_major_a(self) -> bool:
         """Of A (M, K)."""

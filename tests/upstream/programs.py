@@ -76,6 +76,8 @@ PROGRAMS: tuple[Program, ...] = (
     _kernel("ampere/kernel/elementwise", "elementwise_add", "--M", "256", "--N", "256", *_TIMED),
     _kernel("ampere/kernel/elementwise", "elementwise_apply", "--M", "256", "--N", "256", *_TIMED),
     _kernel("ampere/tutorial", "elementwise_add_autotune", "--M", "64", "--N", "64", *_TIMED),
+    _kernel("blackwell/tutorial/tutorial_tma", "tma_v0", "--M", "256", "--num_warmup", "1", "--num_iters", "1"),
+    _kernel("blackwell/tutorial/tutorial_tma", "tma_v1", "--M", "256", "--num_warmup", "1", "--num_iters", "1"),
     _kernel("hopper/kernel/cta_norm", "cta_norm", "--M", "32", "--N", "1024", *_TIMED),
     _kernel("ampere/kernel/dense_gemm", "sgemm", "--mnk", "128,128,32", *_TIMED),
     _kernel("ampere/kernel/dense_gemm", "tensorop_gemm", "--mnkl", "128,128,64,1", *_TIMED),

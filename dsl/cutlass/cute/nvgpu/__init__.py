@@ -3,6 +3,7 @@
 from dsl.cutlass.cute.nvgpu import cpasync, warp
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyUniversalOp, LoadCacheMode
+from dsl.tile.major import OperandMajorMode
 from dsl.tile.mma import MmaUniversalOp
 
 __getattr__ = _refuser("cutlass.cute.nvgpu")

@@ -1,0 +1,6 @@
+"""`cutlass.utils.blackwell_helpers`: what of it TMA on Hopper needs."""
+
+from dsl.cutlass.unsupported import module_getattr as _refuser
+from dsl.tile.staged import make_smem_layout
+
+__getattr__ = _refuser("cutlass.utils.blackwell_helpers")

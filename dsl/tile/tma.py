@@ -1,0 +1,391 @@
+"""TMA: atoms that copy a box of a tensor in global memory from or to shared memory with one instruction.
+
+The host describes the tensor and the box in a tensor map, which a kernel gets as a parameter; the kernel names the box by the
+coordinates of its first element. `make_tiled_tma_atom` finds the largest box whose elements follow one another both in
+the tensor's modes and in shared memory; `tma_partition` cuts tensors into such boxes. CuTe DSL documentation:
+cute.nvgpu.cpasync.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product as cross
+from typing import Any
+
+from dsl import layout as lay
+from dsl.core import mlir, trace
+from dsl.core.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, TFloat32
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.pointer import AddressSpace, Pointer, element_name
+from dsl.core.value import select, type_name
+from dsl.gpu import tma
+from dsl.gpu.sync import elect_one
+from dsl.layout import ComposedLayout, E, Layout, Swizzle
+from dsl.layout.int_tuple import ScaledBasis, flatten_to_tuple, text, wrap
+from dsl.tile.tensor import Tensor, element_iterator
+
+MAP_BYTES, MAP_ALIGNMENT_BYTES, MOST_MODES, MOST_BOX = 128, 64, 5, 256
+# Words 2 to 15 of a tensor map, as NVIDIA's compiler (4.8.1, sm_90a) writes them: see emulator/tensor_map.py.
+_TILED, _LARGE, _TF32, _LARGE_BYTES = 1 << 18 | 2, 1 << 21, 1 << 16, 1 << 17
+_CODES = {Float16: 6, Float32: 7, TFloat32: 7, Float64: 9, BFloat16: 10}
+_INTEGER_CODES = {8: 0, 16: 1, 32: 2, 64: 4}
+
+
+@dataclass(frozen=True)
+class CopyBulkTensorTileG2SOp:
+    """TMA from global to shared memory, in tile mode. One lane of the warp issues it."""
+
+    loads = True
+
+
+@dataclass(frozen=True)
+class CopyBulkTensorTileS2GOp:
+    """TMA from shared to global memory, in tile mode."""
+
+    loads = False
+
+
+class TensorMap:
+    """A pointer to a tensor map: on the host's stack, and in a kernel its parameter."""
+
+    is_leaf = True
+    param_bytes, param_alignment_bytes = MAP_BYTES, MAP_ALIGNMENT_BYTES
+
+    def __init__(self, address: mlir.Value):
+        self._address, self._owner = address, mlir.current_function()
+
+    def ir(self) -> mlir.Value:
+        return mlir.owned(self._address, self._owner)
+
+    def ir_type(self) -> mlir.Type:
+        return mlir.ptr()
+
+    def with_ir(self, address: mlir.Value) -> TensorMap:
+        return TensorMap(address)
+
+    def type_key(self) -> object:
+        return TensorMap
+
+
+@dataclass(frozen=True)
+class TmaAtom:
+    """One instruction's copy of a box: `box` elements along each dimension of the tensor map, in its order."""
+
+    op: CopyBulkTensorTileG2SOp | CopyBulkTensorTileS2GOp
+    value_type: type[Numeric]
+    box: tuple[int, ...]
+    map: TensorMap
+
+    def __flatten__(self) -> tuple[tuple, Any]:
+        return (self.map,), (self.op, self.value_type, self.box)
+
+    @classmethod
+    def __unflatten__(cls, key: Any, children: Sequence[Any]) -> TmaAtom:
+        return cls(*key, *children)
+
+    @property
+    def count(self) -> int:
+        """The elements of one box."""
+        return math.prod(self.box)
+
+    @property
+    def thr_id(self) -> Layout:
+        return Layout(1, 0)
+
+    @property
+    def layout_src_tv(self) -> Layout:
+        """(thread, value) -> element of the box."""
+        return Layout((1, self.count), (0, 1))
+
+    layout_dst_tv = layout_src_tv
+
+    def __str__(self) -> str:
+        return (f"Copy Atom\n  ThrID:         {self.thr_id}\n  TV Layout Src: {self.layout_src_tv}\n"
+                f"  TV Layout Dst: {self.layout_dst_tv}\n  Value type:    {element_name(self.value_type)}")
+
+
+@dataclass(frozen=True)
+class TmaInfo:
+    """What make_tiled_tma_atom gives: it unpacks into the atom and the tensor of TMA's coordinates."""
+
+    atom: TmaAtom
+    tma_tensor: Tensor
+    smem_layout: Layout | ComposedLayout
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.atom, self.tma_tensor))
+
+    def __getitem__(self, index: int) -> Any:
+        return (self.atom, self.tma_tensor)[index]
+
+
+def make_tiled_tma_atom(op: Any, gmem_tensor: Tensor, smem_layout_: Layout | ComposedLayout, cta_tiler: Any,
+                        num_multicast: int = 1, *, gmem_coord_tensor: Any = None,
+                        internal_type: type[Numeric] | None = None) -> TmaInfo:
+    """The atom that copies tiles of `gmem_tensor`, of the shape `cta_tiler`, from or to shared memory laid out by
+    `smem_layout_` (with or without a mode of stages; its swizzle counts bytes), and the tensor of TMA's coordinates.
+
+    Raises DSLUserCodeError for what TMA cannot copy: its address, strides and rows of a box are multiples of 16 bytes.
+    """
+    if not isinstance(op, (CopyBulkTensorTileG2SOp, CopyBulkTensorTileS2GOp)):
+        raise DSLUserCodeTypeError(f"a TMA atom is made of a bulk tensor operation, and this is {type_name(op)}",
+                                   fix="cpasync.CopyBulkTensorTileG2SOp(), or ...S2GOp()")
+    if num_multicast != 1 or gmem_coord_tensor is not None:
+        raise DSLUserCodeError("TMA to several blocks of a cluster, and gather and scatter, are not part of this compiler "
+                               "yet", id="UNSUPPORTED_NAME", fix="leave num_multicast and gmem_coord_tensor out")
+    if trace.in_kernel():
+        raise DSLUserCodeError("make_tiled_tma_atom describes a tensor on the host, and this is a kernel",
+                               fix="make the atom in the @cute.jit function and pass it to the kernel")
+    dtype = internal_type or gmem_tensor.element_type
+    _check_gmem(gmem_tensor, dtype)
+    shapes, strides = wrap(gmem_tensor.shape), wrap(gmem_tensor.stride)
+    tile = _tile_of(cta_tiler, len(shapes))
+    swizzle, slayout = _smem_tile(smem_layout_, tile, dtype)
+    order, box = _box(tile, slayout, swizzle, dtype)
+    order += [mode for mode in range(len(shapes)) if mode not in order]
+    box += [1] * (len(order) - len(box))
+    _check_box(gmem_tensor, order, box, dtype)
+    described = _describe(gmem_tensor.pointer(), [shapes[m] for m in order], [strides[m] for m in order], box, dtype, swizzle)
+    basis = tuple(E(order.index(mode)) for mode in range(len(shapes)))
+    zero = (0,) * len(shapes)
+    if isinstance(gmem_tensor.shape, tuple):
+        coordinates = Tensor(zero, Layout(gmem_tensor.shape, basis))
+    else:
+        coordinates = Tensor(zero, Layout(gmem_tensor.shape, basis[0]))
+    return TmaInfo(TmaAtom(op, dtype, tuple(box), described), coordinates, smem_layout_)
+
+
+# --- the box ---------------------------------------------------------------------------------------------------------
+
+
+def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
+    if not isinstance(tensor, Tensor) or tensor.pointer().space not in (AddressSpace.gmem, AddressSpace.generic):
+        raise DSLUserCodeTypeError(f"TMA copies a tensor in global memory, and this is {type_name(tensor)}",
+                                   fix="pass the tensor that came as an argument")
+    if dtype not in _CODES and not (dtype.is_integer and dtype.width in _INTEGER_CODES) and dtype.storage_width != 8:
+        raise DSLUserCodeTypeError(f"TMA copies elements of 1, 2, 4 or 8 bytes, and these are {dtype}",
+                                   fix="internal_type=cutlass.Uint8, over a recast tensor")
+    if dtype.storage_width != tensor.element_type.storage_width:
+        raise DSLUserCodeTypeError(f"internal_type is as wide as the tensor's elements, and {dtype} is not as wide as "
+                                   f"{tensor.element_type}", fix="recast the tensor")
+    shapes = wrap(tensor.shape)
+    if any(isinstance(mode, tuple) for mode in shapes) or len(shapes) > MOST_MODES:
+        raise DSLUserCodeError(f"a tensor of the shape {text(tensor.shape)} is no TMA tensor here: it has 1 to {MOST_MODES} "
+                               "modes, none of them nested", fix="flatten it, or slice a mode off")
+    if tensor.pointer().alignment_bytes % 16:
+        raise DSLUserCodeError("a tensor that TMA copies starts at a multiple of 16 bytes, and of this one only "
+                               f"{tensor.pointer().alignment_bytes} is known",
+                               fix="from_dlpack(tensor, assumed_align=16)", id="TMA_ALIGNMENT")
+
+
+def _tile_of(tiler: Any, modes: int) -> tuple[int, ...]:
+    tile = wrap(tiler)
+    if not all(isinstance(extent, int) and not isinstance(extent, bool) and extent > 0 for extent in tile) \
+            or len(tile) > modes:
+        raise DSLUserCodeError(f"the tiler of a TMA atom has a static extent for each of the tensor's {modes} modes, or the "
+                               f"first of them, and this is {text(tiler)}", fix="cta_tiler=(128, 64), for example")
+    return tile
+
+
+def _smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tuple[Swizzle, Layout]:
+    """The swizzle, in bytes, and the layout of one stage."""
+    swizzle = layout.inner if isinstance(layout, ComposedLayout) else Swizzle(0, 4, 3)
+    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
+    if not isinstance(outer, Layout) or not lay.is_static(outer) or not isinstance(swizzle, Swizzle):
+        raise DSLUserCodeError(f"the layout {layout} is no static layout with at most a swizzle",
+                               fix="cute.make_layout((128, 64), stride=(64, 1))")
+    if swizzle.bits and (swizzle.base != 4 or swizzle.shift != 3 or swizzle.bits > 3):
+        raise DSLUserCodeError(f"TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is {swizzle}",
+                               fix="cute.make_swizzle(3, 4, 3) swizzles 128 bytes")
+    modes = [outer[i] for i in range(lay.rank(outer))] if isinstance(outer.shape, tuple) else [outer]
+    modes = modes[:len(tile)]
+    sizes = tuple(lay.size(mode) for mode in modes)
+    if sizes != tile:
+        raise DSLUserCodeError(f"a tile of {text(tile)} is copied into shared memory of {text(sizes)}: the extents differ",
+                               fix=f"a layout of the shape {text(tile)}, with a mode of stages behind it if you have them")
+    return swizzle, Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+
+
+def _box(tile: tuple[int, ...], slayout: Layout, swizzle: Swizzle, dtype: type[Numeric]) -> tuple[list[int], list[int]]:
+    """The tensor's modes that the box extends along, as they follow one another in shared memory, and how far."""
+    inverse = lay.right_inverse(slayout)
+    runs = lay.coalesce(lay.composition(lay.make_identity_layout(tile), inverse))
+    order: list[int] = []
+    box: list[int] = []
+    for extent, stride in zip(flatten_to_tuple(runs.shape), flatten_to_tuple(runs.stride)):
+        if extent == 1:
+            continue
+        mode = stride.mode[0] if isinstance(stride, ScaledBasis) else None
+        if mode is None or stride.value != 1 or mode in order:
+            break
+        most = MOST_BOX
+        if not box and swizzle.bits:
+            most = min(most, (16 << swizzle.bits) * 8 // dtype.storage_width)
+        part = next(part for part in range(min(extent, most), 0, -1) if extent % part == 0)
+        order.append(mode)
+        box.append(part)
+        if part < extent:
+            break
+    return (order, box) if order else ([0], [1])
+
+
+def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Numeric]) -> None:
+    strides = wrap(tensor.stride)
+    contiguous = strides[order[0]]
+    if not (isinstance(contiguous, int) and contiguous == 1):
+        raise DSLUserCodeError(f"shared memory has mode {order[0]} of the tile contiguous, and in the tensor {tensor.layout} "
+                               f"its stride is {text(contiguous)}: TMA cannot transpose", id="TMA_MAJOR_MODE",
+                               fix="lay shared memory out in the tensor's order, or pass a transposed view of the tensor")
+    row_bytes = box[0] * dtype.storage_width // 8
+    if row_bytes % 16:
+        raise DSLUserCodeError(f"a row of the box has {box[0]} elements, {row_bytes} bytes, and TMA copies rows of a multiple "
+                               "of 16 bytes", fix="make the tile's contiguous extent longer", id="TMA_ALIGNMENT")
+    for mode in order[1:]:
+        stride = strides[mode]
+        known = stride if isinstance(stride, int) else None
+        if known is not None and known * dtype.storage_width // 8 % 16 and wrap(tensor.shape)[mode] != 1:
+            raise DSLUserCodeError(f"mode {mode} of the tensor {tensor.layout} has a stride of "
+                                   f"{known * dtype.storage_width // 8} bytes, and TMA knows multiples of 16",
+                                   fix="pad the rows to a multiple of 16 bytes", id="TMA_ALIGNMENT")
+
+
+# --- the tensor map --------------------------------------------------------------------------------------------------
+
+
+def _describe(start: Pointer, extents: list, strides: list, box: list[int], dtype: type[Numeric],
+              swizzle: Swizzle) -> TensorMap:
+    """Write the tensor map on the host's stack. One of strides that are no multiples of 16 bytes has no flags."""
+    code = _CODES.get(dtype, _INTEGER_CODES.get(dtype.storage_width))
+    flags = _TILED | (len(extents) - 1) << 4 | code << 7 | swizzle.bits << 13 | (_TF32 if dtype is TFloat32 else 0)
+    bytes_of = dtype.storage_width // 8
+    sizes = [Int64(extent) * Int64(stride) * bytes_of for extent, stride in zip(extents, strides)]
+    is_large = sizes[0] >= _LARGE_BYTES
+    for size in sizes[1:]:
+        is_large = is_large | (size >= _LARGE_BYTES)
+    steps = [Int64(stride) * bytes_of for stride in strides[1:]]
+    odd = start.toint() & 15
+    for step in steps:
+        odd = odd | (step & 15)
+    word = select(odd == 0, select(is_large, Int32(flags | _LARGE), Int32(flags)), Int32(0))
+    padded_box = [extent - 1 for extent in box] + [0] * (MOST_MODES - len(box))
+    words = [Int32(word), *([Int32(step >> 4) for step in steps] + [0] * 4)[:4], 0,
+             *([Int32(extent) - 1 for extent in extents] + [0] * MOST_MODES)[:MOST_MODES], padded_box[0] << 24,
+             sum(extent << 8 * i for i, extent in enumerate(padded_box[1:])), 0]
+    place = trace.entry_alloca(mlir.i8, MAP_BYTES, MAP_ALIGNMENT_BYTES)
+    mlir.store(Int64(start.toint()).ir(), place, 8)
+    for index, value in enumerate(words, 2):
+        if isinstance(value, int) and value >= 1 << 31:
+            value -= 1 << 32
+        mlir.store(Int32(value).ir(), mlir.gep(place, mlir.i32, index), 4)
+    for index in range(8, MAP_BYTES // 8):
+        mlir.store(Int64(0).ir(), mlir.gep(place, mlir.i64, index), 8)
+    return TensorMap(place)
+
+
+# --- in a kernel -----------------------------------------------------------------------------------------------------
+
+
+def prefetch_descriptor(tma_atom: TmaAtom) -> None:
+    """Bring an atom's tensor map into the cache."""
+    tma.prefetch_map(_require_atom(tma_atom).map.ir())
+
+
+def _require_atom(atom: Any) -> TmaAtom:
+    if not isinstance(atom, TmaAtom):
+        raise DSLUserCodeTypeError(f"this takes a TMA atom, and got {type_name(atom)}",
+                                   fix="atom, tensor = cpasync.make_tiled_tma_atom(op, tensor, smem_layout, tile)")
+    return atom
+
+
+def tma_partition(atom: TmaAtom, cta_coord: Any, cta_layout: Layout, smem_tensor: Tensor,
+                  gmem_tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """((box, boxes), rest...) views of shared memory and of TMA's coordinates, whose first modes are the tile.
+
+    Raises DSLUserCodeError for a cluster of several blocks, and for tiles that the atom's boxes do not cover.
+    """
+    atom = _require_atom(atom)
+    if lay.size(cta_layout) != 1:
+        raise DSLUserCodeError("a tile for several blocks of a cluster is not part of this compiler yet",
+                               id="UNSUPPORTED_NAME", fix="tma_partition(atom, 0, cute.make_layout(1), smem, gmem)")
+    smem = _plain(smem_tensor)
+    inverse = lay.right_inverse(_first(smem.layout))
+    tile_size = lay.size(_first(smem.layout))
+    if lay.size(inverse) % atom.count or tile_size % lay.size(inverse):
+        raise DSLUserCodeError(f"the atom copies boxes of {atom.count} elements, and shared memory of the layout "
+                               f"{smem.layout} has {lay.size(inverse)} that follow one another",
+                               fix="make the atom with the layout of this tensor")
+    whole = lay.tile_to_shape(inverse, tile_size, 0) if lay.size(inverse) != tile_size else inverse
+    cut = lay.logical_divide(whole, Layout(atom.count, 1))
+    return _cut(smem, cut), _cut(gmem_tensor, cut)
+
+
+def _first(layout: Layout) -> Layout:
+    return layout[0] if isinstance(layout.shape, tuple) else layout
+
+
+def _plain(tensor: Tensor) -> Tensor:
+    """A tensor in shared memory without its swizzle, which TMA applies itself by the address."""
+    layout = tensor.layout
+    if not isinstance(layout, ComposedLayout):
+        return tensor
+    start = tensor.pointer() + layout.offset
+    return Tensor(start, layout.outer)
+
+
+def _cut(tensor: Tensor, cut: Layout) -> Tensor:
+    """The first mode, seen as (box, boxes)."""
+    layout = tensor.layout
+    rest = [layout[i] for i in range(1, lay.rank(layout))] if isinstance(layout.shape, tuple) else []
+    made = lay.composition(_first(layout), cut)
+    made = lay.coalesce(made, target_profile=(1, 1))
+    return tensor.with_layout(Layout((made.shape, *(mode.shape for mode in rest)),
+                                     (made.stride, *(mode.stride for mode in rest))))
+
+
+def copy_boxes(atom: TmaAtom, src: Tensor, dst: Tensor, tma_bar_ptr: Pointer | None = None, mcast_mask: Any = None,
+               cache_policy: Any = None, tma_desc_ptr: Any = None) -> None:
+    """Copy partitioned tensors box by box. Loading takes the mbarrier at which the bytes complete."""
+    if mcast_mask is not None or tma_desc_ptr is not None:
+        raise DSLUserCodeError("copies by TMA with mcast_mask or tma_desc_ptr are not part of this compiler yet",
+                               id="UNSUPPORTED_NAME", fix="leave it out: one block, and the atom's own tensor map")
+    coords, smem = (src, dst) if atom.op.loads else (dst, src)
+    _check_sides(atom, coords, smem)
+    if atom.op.loads and tma_bar_ptr is None:
+        raise DSLUserCodeError("a copy by TMA into shared memory needs the mbarrier that tells when it is there",
+                               fix="cute.copy(atom, src, dst, tma_bar_ptr=barrier)", id="TMA_BARRIER")
+    for coord in _boxes(smem.shape, atom.count):
+        at, place = flatten_to_tuple(element_iterator(coords, coord)), element_iterator(smem, coord)
+        if not atom.op.loads:
+            tma.store_box(atom.map.ir(), at, place, cache_policy)
+            continue
+        with elect_one():
+            tma.load_box(place, atom.map.ir(), at, tma_bar_ptr, cache_policy)
+
+
+def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
+    names = ("source", "destination") if atom.op.loads else ("destination", "source")
+    if not isinstance(coords, Tensor) or isinstance(coords.iterator, Pointer):
+        raise DSLUserCodeTypeError(f"the {names[0]} of a copy by TMA is a tensor of TMA's coordinates, and this is "
+                                   f"{type_name(coords)}", fix="tma_partition's second tensor, of what "
+                                   "make_tiled_tma_atom gave")
+    if not isinstance(smem, Tensor) or smem.pointer().space != AddressSpace.smem:
+        raise DSLUserCodeTypeError(f"the {names[1]} of a copy by TMA is in shared memory, and this is {type_name(smem)}",
+                                   fix="tma_partition's first tensor")
+    sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (coords, smem)]
+    if sizes[0] != sizes[1] or not all(isinstance(n, int) for n in sizes[0]):
+        raise DSLUserCodeError(f"a copy by TMA needs as many elements in each mode, and the coordinates are "
+                               f"{text(coords.shape)}, shared memory {text(smem.shape)}",
+                               fix="slice both to one tile: `tAgA[(None, i, j)]`, `tAsA[(None, stage)]`")
+    if sizes[0][0] % atom.count:
+        raise DSLUserCodeError(f"the atom copies boxes of {atom.count} elements, and the first mode has {sizes[0][0]}",
+                               fix="partition both tensors by cpasync.tma_partition")
+
+
+def _boxes(shape: Any, count: int) -> Iterator[Any]:
+    """Where the boxes start: one index a mode, the first counting in steps of `count`."""
+    extents = [lay.size(mode) for mode in wrap(shape)]
+    for rest in cross(*(range(extent) for extent in reversed(extents[1:]))):
+        for first in range(0, extents[0], count):
+            yield (first, *reversed(rest)) if isinstance(shape, tuple) else first
