@@ -73,12 +73,6 @@ def compare(name: str, a: Value, b: Value, signed: bool) -> Value:
     return mlir.result("arith.cmpi", truth, a, b, predicate=mlir.int_attr(predicate))
 
 
-def compare_unordered(name: str, a: Value, b: Value) -> Value:
-    """Float `a name b` (lt or gt), true as well where either is NaN."""
-    predicate = mlir.int_attr({"gt": 9, "lt": 11}[name])
-    return mlir.result("arith.cmpf", with_element(a.type, mlir.i1), a, b, predicate=predicate)
-
-
 def select(condition: Value, a: Value, b: Value) -> Value:
     return mlir.result("arith.select", a.type, condition, a, b)
 

@@ -11,7 +11,7 @@ from dsl.core.chosen import is_same
 from dsl.core.control import Name, Unbound, if_
 from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
-from dsl.core.value import maximum, minimum, operate, select, type_name
+from dsl.core.value import maximum, minimum, operate, select, type_name, type_of_literal
 from dsl.span import here
 
 
@@ -79,11 +79,9 @@ def _common_type(a: object, b: object) -> type[Numeric] | None:
     left, right = numeric(a), numeric(b)
     if left is None or right is None or type(left) is type(right):
         return None
-    for literal, other in ((a, type(right)), (b, type(left))):
-        if type(literal) is int and other.is_integer and other is not Boolean:
-            low = -(1 << other.width - 1) if other.signed else 0
-            if low <= literal < low + (1 << other.width):
-                return other
+    taken = type_of_literal(a, b)
+    if taken is not None:
+        return taken
     dtype = promote(type(left), type(right))
     warn_not_portable(f"a choice between {type_name(a)} and {type_name(b)} becomes {dtype}",
                       "TYPE_CONDITIONAL_BRANCH_MISMATCH", fix=f"convert both: `{dtype}(...)`")
@@ -91,20 +89,36 @@ def _common_type(a: object, b: object) -> type[Numeric] | None:
 
 
 def and_(left: object, right: Callable) -> object:
-    """`left and right`: a dynamic left side does not short-circuit, so both are evaluated (as upstream does)."""
-    if not is_dynamic(left):
+    """`left and right`: a number of the DSL on the left does not short-circuit, so both are evaluated (as upstream does)."""
+    if not isinstance(left, Numeric):
         return left and right()
     return _choose(left, right(), left)
 
 
 def or_(left: object, right: Callable) -> object:
-    """`left or right`: a dynamic left side does not short-circuit, so both are evaluated (as upstream does)."""
-    if not is_dynamic(left):
+    """`left or right`: a number of the DSL on the left does not short-circuit, so both are evaluated (as upstream does)."""
+    if not isinstance(left, Numeric):
         return left or right()
     return _choose(left, left, right())
 
 
 def every(*values: object) -> object:
+def kept(held: list, value: object, assigned: tuple) -> object:
+    """`value`, the right side of an `and` or `or` that has assigned variables: they are left in `held`."""
+    held[:] = assigned
+    return value
+
+
+def given(held: list, position: int, before: object) -> object:
+    """A variable after such an `and` or `or`: as its right side has left it, `before` where that was not evaluated."""
+    return held[position] if held else before
+
+
+def held(value: object) -> Callable[[], object]:
+    """`value`, evaluated already, where a thunk is taken."""
+    return lambda: value
+
+
     """`a and b and ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
     return _folded(and_, values, "and_")
 
@@ -123,12 +137,17 @@ def _folded(combine: Callable, values: tuple, name: str) -> object:
     return result
 
 
-def _choose(test: Numeric, if_true: object, if_false: object) -> Numeric:
-    for side in (if_true, if_false):
-        if numeric(side) is None:
-            raise DSLUserCodeTypeError(f"`and` and `or` of a dynamic value need numbers, and got {type_name(side)}",
-                                       fix="use an `if` statement")
-    return select(test, if_true, if_false)
+def _choose(test: Numeric, if_true: object, if_false: object) -> object:
+    """One of two numbers in their common type; where the test is static, one of any two values."""
+    types = [type(number) for number in map(numeric, (if_true, if_false)) if number is not None]
+    if len(types) < 2 and not is_dynamic(test):
+        return if_true if test else if_false
+    if len(types) < 2:
+        side = if_true if numeric(if_true) is None else if_false
+        raise DSLUserCodeTypeError(f"`and` and `or` of a dynamic value need numbers, and got {type_name(side)}",
+                                   fix="use an `if` statement")
+    dtype = promote(*types)
+    return select(test, dtype(numeric(if_true)), dtype(numeric(if_false)))
 
 
 def not_(value: object) -> object:

@@ -177,12 +177,12 @@ Numeric.__invert__ = _unary("invert", lambda v: not v if isinstance(v, bool) els
 
 
 def minimum(a, b):
-    """The smaller of two numbers in their common type; Python numbers stay Python's."""
+    """The smaller of two numbers in their common type, NaN where one is; of equal ones the right. Python's stay Python's."""
     return _extreme("min", a, b)
 
 
 def maximum(a, b):
-    """The larger of two numbers in their common type; a NaN on the left stays. Python numbers stay Python's."""
+    """The larger of two numbers in their common type, NaN where one is; of equal ones the right. Python's stay Python's."""
     return _extreme("max", a, b)
 
 
@@ -199,7 +199,20 @@ def _extreme(name: str, a, b):
         return operate(name, a, b)
     _must_compute(dtype)
     x, y = left.ir(), right.ir()
-    return dtype(arith.select(arith.compare_unordered("gt" if name == "max" else "lt", x, y), x, y))
+    first = arith.compare("gt" if name == "max" else "lt", x, y, True)
+    first = arith.binary("or", first, arith.compare("ne", x, x, True), False)
+    return dtype(arith.select(first, x, y))
+
+
+def type_of_literal(a, b) -> type[Numeric] | None:
+    """The integer type of the one of two values that the other, a Python int, fits in; None where there is none."""
+    for literal, other in ((a, b), (b, a)):
+        dtype = type(numeric(other))
+        if type(literal) is int and isinstance(other, Numeric) and dtype.is_integer and dtype is not Boolean:
+            low = -(1 << dtype.width - 1) if dtype.signed else 0
+            if low <= literal < low + (1 << dtype.width):
+                return dtype
+    return None
 
 
 def select(condition, a, b) -> Numeric:
@@ -208,7 +221,7 @@ def select(condition, a, b) -> Numeric:
     if left is None or right is None:
         raise DSLUserCodeTypeError(f"a choice needs two numbers, and got {type_name(a)} and {type_name(b)}",
                                    fix="choose between elements of tensors: `x[i]`")
-    dtype = type(left) if type(b) is int and type(left).is_integer else promote(type(left), type(right))
+    dtype = type_of_literal(a, b) or promote(type(left), type(right))
     condition = Boolean(condition)
     if not is_dynamic(condition):
         return dtype(left if condition.value else right)
