@@ -38,7 +38,8 @@ MEMORY_BYTES = 24 << 30
 Outcome = tuple[str, str]                                # kind, text
 
 # Whole programs to make mistakes in, beside the repros; `fuzz` stands for generated ones.
-PROGRAMS = ["tests/cutlass/frontend_program.py", "tests/cutlass/host_program.py", "tests/tile/struct_program.py"]
+PROGRAMS = ["tests/cutlass/frontend_program.py", "tests/cutlass/host_program.py", "tests/tile/struct_program.py",
+            "tests/tile/partition_program.py", "tests/tile/mma_program.py", "tests/gpu/scalar_program.py"]
 CALL = """
 _inputs = np.array(INPUTS, np.int32)
 _outputs = [np.zeros(128, np.int64), np.zeros(128, np.float64)]
