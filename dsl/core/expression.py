@@ -103,22 +103,6 @@ def or_(left: object, right: Callable) -> object:
 
 
 def every(*values: object) -> object:
-def kept(held: list, value: object, assigned: tuple) -> object:
-    """`value`, the right side of an `and` or `or` that has assigned variables: they are left in `held`."""
-    held[:] = assigned
-    return value
-
-
-def given(held: list, position: int, before: object) -> object:
-    """A variable after such an `and` or `or`: as its right side has left it, `before` where that was not evaluated."""
-    return held[position] if held else before
-
-
-def held(value: object) -> Callable[[], object]:
-    """`value`, evaluated already, where a thunk is taken."""
-    return lambda: value
-
-
     """`a and b and ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
     return _folded(and_, values, "and_")
 
