@@ -11,7 +11,7 @@ from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUs
 from dsl.core.pointer import AddressSpace, natural_alignment
 from dsl.launch import abi, containers, dlpack
 from dsl.launch.abi import PointerType, ScalarType, StreamType, SymInt, TensorType
-from dsl.layout import Layout
+from dsl.layout import ComposedLayout, Layout
 
 
 def sym_int(width: int = 32, *, divisibility: int = 1, symbol: str | None = None) -> SymInt:
@@ -324,7 +324,7 @@ def typed(value: object, annotation: object = None, marker: type | None = None) 
         return ScalarType(wanted or _numpy_type(value) or (Int32 if type(number) is int else of_python(number)))
     if dlpack.is_tensor(value):
         return from_dlpack(value).mark_layout_dynamic().argument_type()
-    if isinstance(value, Layout):
+    if isinstance(value, (Layout, ComposedLayout)):
         return containers.LayoutType.of(value) or value
     return protocol.typed(value) or _container(value, annotation, marker) or value
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from dsl.core import mlir
 from dsl.core.dtypes import Numeric, is_dynamic
 from dsl.launch.abi import Binding, ScalarType
-from dsl.layout import Layout, LayoutError
+from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, transform_leaf
 
 
@@ -100,13 +100,13 @@ def hints(parts: Parts, annotation: object) -> tuple:
 
 @dataclass(frozen=True)
 class LayoutType:
-    """A layout: an int leaf is static, a number of the DSL is brought by each call."""
+    """A layout, also a composed one: an int leaf is static, a number of the DSL is brought by each call."""
 
-    layout: Layout
+    layout: Layout | ComposedLayout
     leaves: tuple                           # a ScalarType, or an int
 
     @staticmethod
-    def of(layout: Layout) -> LayoutType | None:
+    def of(layout: Layout | ComposedLayout) -> LayoutType | None:
         """The type of a layout with numbers of the DSL in it, else None."""
         leaves = _leaves(layout)
         if not any(isinstance(leaf, Numeric) for leaf in leaves) or any(map(is_dynamic, leaves)):
@@ -123,17 +123,20 @@ class LayoutType:
     def __str__(self) -> str:
         return f"Layout({self.layout})"
 
-    def rebuild(self, values: Sequence[mlir.Value]) -> Layout:
+    def rebuild(self, values: Sequence[mlir.Value]) -> Layout | ComposedLayout:
         remaining = iter(values)
         made = iter([leaf.rebuild([next(remaining)]) if isinstance(leaf, ScalarType) else leaf for leaf in self.leaves])
-        return Layout(*(transform_leaf(lambda _: next(made), part) for part in (self.layout.shape, self.layout.stride)))
+        *offset, shape, stride = (transform_leaf(lambda _: next(made), part) for part in _parts(self.layout))
+        return ComposedLayout(self.layout.inner, *offset, Layout(shape, stride)) if offset else Layout(shape, stride)
 
     def read(self, value: object, binding: Binding) -> list:
-        if not isinstance(value, Layout):
+        if type(value) is not type(self.layout):
             raise binding.mismatch(TypeError, "", "a layout", type(value).__name__)
+        if getattr(value, "inner", None) != getattr(self.layout, "inner", None):
+            raise binding.mismatch(ValueError, "", self.layout, value)
         try:
             pairs = list(zip(self.leaves, _leaves(value), strict=True))
-            transform_leaf(lambda a, b: a, (self.layout.shape, self.layout.stride), (value.shape, value.stride))
+            transform_leaf(lambda a, b: a, _parts(self.layout), _parts(value))
         except (ValueError, LayoutError, TypeError):
             raise binding.mismatch(ValueError, "", f"congruent with {self.layout}", value) from None
         slots = []
@@ -145,5 +148,11 @@ class LayoutType:
         return slots
 
 
-def _leaves(layout: Layout) -> tuple:
-    return tuple(flatten_to_tuple((layout.shape, layout.stride)))
+def _parts(layout: Layout | ComposedLayout) -> tuple:
+    """The offset of a composed layout, the shape and the stride."""
+    outer = getattr(layout, "outer", layout)
+    return (*((layout.offset,) if outer is not layout else ()), outer.shape, outer.stride)
+
+
+def _leaves(layout: Layout | ComposedLayout) -> tuple:
+    return tuple(flatten_to_tuple(_parts(layout)))

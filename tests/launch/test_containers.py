@@ -298,3 +298,19 @@ def test_what_is_no_argument_is_refused(value, text):
     with pytest.raises(DSLUserCodeTypeError) as error:
         host(value)
     assert error.value.message == text and error.value.place.file == __file__
+
+
+def test_a_composed_layout_is_an_argument():
+    @cute.jit
+    def index(layout: cute.ComposedLayout, i: Int32):
+        return layout(i), cute.size(layout)
+
+    def composed(offset, rows, bits=2):
+        return cute.make_composed_layout(cute.make_swizzle(bits, 0, 3), offset, cute.make_layout((rows, 8), stride=(8, 1)))
+    assert [index(composed(0, 8), i) for i in range(64)] == [(composed(0, 8)(i), 64) for i in range(64)]
+    dynamic = cute.compile(index, composed(Int32(1), Int32(4)), 0)
+    for offset, rows in ((0, 4), (3, 9)):
+        assert dynamic(composed(Int32(offset), Int32(rows)), 5) == (composed(offset, rows)(5), 8 * rows)
+    for other in (composed(Int32(0), Int32(4), bits=1), cute.make_layout((4, 8))):
+        with pytest.raises((TypeError, ValueError), match="Mismatched"):
+            dynamic(other, 1)
