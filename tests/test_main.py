@@ -135,6 +135,36 @@ author.py:10:9: DEADLOCK
         for 32 more threads of the 64 that barrier 1 counts"""
 
 
+RACY = HEAD + """\
+@cute.kernel
+def kernel(out: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    words = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(64))
+    words[t] = t
+    out[t] = words[63 - t]
+
+
+@cute.jit
+def host(out: cute.Tensor):
+    kernel(out).launch(grid=1, block=64)
+
+
+host(from_dlpack(np.zeros(64, np.int32)))
+"""
+
+
+def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
+    (tmp_path / "racy.py").write_text(RACY)
+    assert dsl("racy.py", folder=tmp_path).returncode == 0
+    for checks in ("race", "all"):
+        found = dsl("--check", checks, "racy.py", folder=tmp_path)
+        assert found.returncode == 1 and found.stderr.startswith("racy.py:10:5: RACE\n"), found.stderr
+        assert found.stderr.endswith("fix: put a barrier of the block (bar.sync) between line 10 and line 11\n")
+    assert "racy.py:11:14: UNDEFINED_READ" in dsl("--check", "undefined", "racy.py", folder=tmp_path).stderr
+    wrong = dsl("--check", "races", "racy.py", folder=tmp_path)
+    assert wrong.returncode == 2 and "there is no check `races`; say all, none, or some of race, undefined" in wrong.stderr
+
+
 def test_a_rejected_program_shows_its_line(tmp_path):
     assert failing(tmp_path, """\
 @cute.jit

@@ -1,0 +1,55 @@
+"""What a device is asked to look for: by name, by default, and for a claim about a finding always."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import findings
+from harness.cli import main
+from harness.repro import read
+from harness.session import Session, UsageError
+
+REPROS = Path(__file__).parents[2] / "repros"
+
+
+@pytest.mark.parametrize("text, names", [
+    ("all", ("race", "undefined")), ("none", ()), ("race", ("race",)), ("undefined,race", ("race", "undefined")),
+])  # fmt: skip
+def test_checks_by_name(text, names):
+    assert findings.checks(text) == names
+
+
+@pytest.mark.parametrize("text", ["", "races", "race,", "all,race", "race undefined"])
+def test_a_name_that_is_none_is_told(text, tmp_path):
+    with pytest.raises(findings.BadChecks, match="fix: write all, none, or some of race, undefined"):
+        findings.checks(text)
+    with pytest.raises(UsageError, match="there is no check"):
+        Session(tmp_path, checks=text)
+
+
+@pytest.mark.parametrize("asked, outcome, varies, found", [
+    (None, "outputs", False, "race,undefined"), (None, "outputs", True, "none"), ("none", "outputs", False, "none"),
+    ("race", "outputs", True, "race"), ("none", "race", False, "race"), (None, "undefined_read", True, "undefined"),
+    (None, "rejected", False, "race,undefined"),
+])  # fmt: skip
+def test_what_is_sought_in_a_repro(asked, outcome, varies, found):
+    assert findings.sought(asked, outcome, varies) == found
+
+
+def test_repros_whose_outputs_vary_say_so():
+    assert read(REPROS / "race_store_buffer.py").varies
+    assert not read(REPROS / "race_tree_sum_without_barrier.py").varies
+
+
+def test_a_claim_about_outputs_fails_where_its_kernel_races(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "repros").mkdir()
+    text = (REPROS / "race_shuffle_orders_no_memory.py").read_text().replace('# outcome = "race"\n', "")
+    (tmp_path / "repros/one.py").write_text(text)
+    assert main(["run", "repros/one.py"]) == 1
+    assert "race:\nrepros/one.py:22:12: RACE" in capsys.readouterr().out
+    assert main(["run", "repros/one.py", "--check", "none"]) == 1
+    said = capsys.readouterr().out
+    assert "RACE" not in said and "no golden" in said
