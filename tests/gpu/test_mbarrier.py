@@ -2,6 +2,7 @@
 do on the emulator, and what is refused. The spellings were read off its PTX (release 4.8.1)."""
 
 import re
+import tempfile
 
 import numpy as np
 import pytest
@@ -36,8 +37,9 @@ def spelling(function) -> list[str]:
     def called(barrier):
         made = function(barrier)
         return 0 if made is None else made
-    compiled = cute.compile(host_of_one_call, called, from_dlpack(np.zeros(1, np.int32)),
-                            options="--keep-ptx --gpu-arch sm_90a")
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = cute.compile(host_of_one_call, called, from_dlpack(np.zeros(1, np.int32)),
+                                options=f"--keep-ptx --gpu-arch sm_90a --dump-dir {folder}")
     body = compiled.__ptx__.partition("{")[2].replace("{", ";").replace(":", ";", 0)
     found = re.findall(r"(?:^|[;\t ])((?!mov\b|ld\.param|st\.global|cvta|selp|ret)[a-z]\w*\.[\w.:]+)", body, re.MULTILINE)
     return [each for each in found if re.match(r"mbarrier|fence|barrier|bar\.|mapa|cp\.|setmaxnreg|griddep|elect", each)]

@@ -1,6 +1,7 @@
 """cutlass.pipeline: NVIDIA's values, the law of pipeline states, its PTX operation by operation, deadlocks and refusals."""
 
 import re
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -166,7 +167,8 @@ def host_of_body(body: Constexpr):
 @pytest.mark.parametrize("name, body, expected", SPELLED, ids=[row[0] for row in SPELLED])
 def test_operations_are_the_instructions_of_upstream(name, body, expected):
     """In order, without moves, branches and reads of places; what NVIDIA's compiler (4.8.1) made of the same calls."""
-    text = cute.compile(host_of_body, body, options="--keep-ptx --gpu-arch sm_90a").__ptx__
+    with tempfile.TemporaryDirectory() as folder:
+        text = cute.compile(host_of_body, body, options=f"--keep-ptx --gpu-arch sm_90a --dump-dir {folder}").__ptx__
     found = []
     for inner, other, number in _WORD.findall(text.partition(".entry")[2]):
         number = ":" + number[:-1] if "wait_group" in other else ""
