@@ -30,6 +30,7 @@ _PYTHONS = {os.path.join(_PACKAGE, *name.split("/")) for name in (
     "core/by_value.py", "core/expression.py", "core/helper.py", "core/item.py", "core/output.py", "launch/torch_cuda.py")}
 
 
+_OF_VALUES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
 _COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
 
@@ -62,7 +63,7 @@ def _said(error: BaseException) -> BaseException:
         return _fault(error, f"compiling this {error.fails}, by a fault of the compiler")
     if not _is_accident(error):
         return error
-    if isinstance(error, (TypeError, AttributeError)) and _innermost(error).co_filename.startswith(_LAYOUT):
+    if isinstance(error, _OF_VALUES) and _innermost(error).co_filename.startswith(_LAYOUT):
         name, given = _call(error)
         what = "this" if name.startswith("_") else f"`{name}`"
         return DSLUserCodeLayoutError(f"{what} has no meaning for {given}", place=_place(error),
@@ -93,7 +94,7 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
             frames.pop()
         if not frames or not _is_authors(frames[-1][0]):
             break
-        name = "this lambda" if code.co_name == "<lambda>" else f"`{code.co_name}`"
+        name = {"<lambda>": "this lambda", "<module>": "this text"}.get(code.co_name, f"`{code.co_name}`")
         calls.append((of_code(*frames[-1]), f"{name} is called here"))
     return tuple(calls)
 
@@ -136,7 +137,8 @@ def _walk(error: BaseException) -> Iterator[types.TracebackType]:
 
 def _place(error: Exception) -> Span | None:
     """The author's expression nearest to where it was raised."""
-    found = [of_code(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error) if _is_authors(entry.tb_frame.f_code)]
+    frames = [(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error)]
+    found = [of_code(code, at) for code, at in frames if _is_authors(code)]
     return next((place for place in reversed(found) if place.source_line()), found[-1] if found else None)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import ctypes
 import json
 import multiprocessing.connection
 import os
@@ -74,6 +75,7 @@ def generated(seed: int, count: int) -> list[str]:
 def run_alone(text: str, folder: str, answer: int) -> None:
     """Run the mutant, and say as JSON what became of it."""
     os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)           # PR_SET_PDEATHSIG: no longer than its worker
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 20, 64 << 20))
@@ -100,6 +102,8 @@ def execute(file: str, text: str) -> None:
     """Like `python -m dsl FILE`."""
     import linecache
     import types
+    from dsl.core.source import keep_executed_texts
+    keep_executed_texts()
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__file__ = file
@@ -332,7 +336,7 @@ def options_of(arguments: list[str]):
 
 def main(arguments: list[str]) -> int:
     options = options_of(arguments)
-    with tempfile.TemporaryDirectory(prefix="mutants-") as cache:
+    with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as cache:
         os.environ["DSL_CACHE_DIR"] = cache
         prepare()
         if not options.files:
