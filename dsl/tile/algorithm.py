@@ -21,6 +21,7 @@ from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
 from dsl.tile.matrix_copy import MatrixOp, copy_matrices
+from dsl.tile.swizzled import kept_together
 from dsl.tile.tensor import Tensor, element_iterator, recast_tensor, require_boolean, static_size
 from dsl.tile.tma import TmaAtom, copy_boxes
 from dsl.tile.vector import load_vector, store_vector
@@ -260,20 +261,20 @@ def autovec_copy(src: Tensor, dst: Tensor) -> None:
 def _common_vectors(src: Tensor, dst: Tensor) -> tuple[int, Layout]:
     """How many elements one access moves, and the layout of the (column-major) indices where the vectors start."""
     whole = Layout(lay.size(src), 1)
-    if any(isinstance(t.layout, ComposedLayout) for t in (src, dst)):
-        return 1, whole
+    swizzled = [t.layout for t in (src, dst) if isinstance(t.layout, ComposedLayout)]
     bound = min(_MAX_VECTOR_BYTES, src.pointer().alignment_bytes, dst.pointer().alignment_bytes) * 8 \
         // src.element_type.storage_width
-    bound = 1 << bound.bit_length() - 1 if bound else 1
+    bound = min([1 << bound.bit_length() - 1 if bound else 1, *map(kept_together, swizzled)])
+    layouts = [t.layout.outer if isinstance(t.layout, ComposedLayout) else t.layout for t in (src, dst)]
     try:
-        common = lay.max_common_layout(src.layout, dst.layout)
+        common = lay.max_common_layout(*layouts)
         together = lay.size(common)
         vector = min(together & -together, bound)            # it divides them: 4 floats of 6 would move 8
         divided = lay.logical_divide(whole, lay.composition(common, vector))
     except LayoutError:
         return 1, whole
     starts = divided[1]
-    aligned = all(_starts_aligned(t.layout, starts, vector) for t in (src, dst))
+    aligned = all(_starts_aligned(layout, starts, vector) for layout in layouts)
     return (vector, starts) if aligned else (1, whole)
 
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import math
 
 from dsl.core.dtypes import Int32, Numeric
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.pointer import Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
+from dsl.layout.int_tuple import divisor_of
 from dsl.tile.tensor import Tensor
 
 
 def period_bytes(swizzle: Swizzle) -> int:
     """The bytes that a swizzle of byte addresses permutes among themselves, a power of two."""
     return 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
+
+
+def kept_together(layout: ComposedLayout) -> int:
+    """How many elements stay one behind another from every multiple of as many on: those below a swizzle's base, as far
+    as the offset is known to be a multiple of them; a power of two."""
+    if not isinstance(layout.inner, Swizzle):
+        return 1
+    offset = layout.offset
+    known = (offset & -offset if offset else 1 << layout.inner.base) if isinstance(offset, int) else divisor_of(offset)
+    return math.gcd(1 << layout.inner.base, known)
 
 
 def swizzled_layout(layout: Layout | ComposedLayout, dtype: type[Numeric], swizzle: Swizzle) -> ComposedLayout:
@@ -41,5 +53,7 @@ def swizzled_tensor(pointer: Pointer, layout: Layout | ComposedLayout, swizzle: 
     if pointer.alignment_bytes % period == 0:
         return Tensor(pointer, composed)
     into = Int32(pointer.toint() & (period - 1)) * 8 // pointer.dtype.storage_width
+    known = math.gcd(pointer.alignment_bytes, period) * 8 // pointer.dtype.storage_width
+    into = into.with_divisibility(max(known, 1))
     start = Pointer(pointer.dtype, (pointer - into).address, pointer.space, period)
     return Tensor(start, ComposedLayout(composed.inner, into, layout))

@@ -115,6 +115,10 @@ class Tensor:
         """Store `value`, converted to the element type, in every element; the size must be static."""
         count = static_size(self, "fill")
         element = _as_element(value, self.element_type)
+        if isinstance(self.layout, ComposedLayout) and self.element_type.width >= 8:
+            from dsl.tile import transfer
+            transfer.fill(self, element)
+            return
         for i in range(count):
             element_iterator(self, i).store(element)
 

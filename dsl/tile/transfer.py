@@ -11,14 +11,15 @@ from typing import Any
 
 from dsl import layout as lay
 from dsl.core import mlir
-from dsl.core.dtypes import Boolean
+from dsl.core.dtypes import Boolean, Numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import AddressSpace, Pointer, span_bytes
 from dsl.core.value import type_name
-from dsl.layout import ComposedLayout, Swizzle
+from dsl.layout import ComposedLayout
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text
 from dsl.tile import packed
-from dsl.tile.ssa import TensorSSA, extract, from_elements, from_memory, in_memory, shuffle
+from dsl.tile.ssa import TensorSSA, extract, from_elements, from_memory, in_memory, shuffle, splat
+from dsl.tile.swizzled import kept_together
 from dsl.tile.tensor import Tensor, element_iterator, static_size
 
 _MAX_ACCESS_BYTES = 16          # of one instruction; LLVM would make a loop of a longer copy
@@ -68,6 +69,14 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
         mlir.store(part, start.address, known(start))
 
 
+def fill(tensor: Tensor, element: Numeric) -> None:
+    """Store one number in every element, a run at a time."""
+    count, run = static_size(tensor, "fill"), _run(tensor)
+    vector, known = element.ir() if run == 1 else splat(element, run), _alignment_bytes(tensor, run)
+    for start in _starts(tensor, count, run):
+        mlir.store(vector, start.address, known(start))
+
+
 def _load_packed(tensor: Tensor, count: int, run: int) -> TensorSSA:
     dtype = tensor.element_type
     packed.check_run(dtype, count, run, tensor.memspace, "load")
@@ -111,11 +120,7 @@ def _run(tensor: Tensor) -> int:
     layout = tensor.layout
     longest, composed = lay.size(layout), isinstance(layout, ComposedLayout)
     if composed:
-        if not isinstance(layout.inner, Swizzle):
-            return 1
-        longest, layout = 1 << layout.inner.base, layout.outer
-        if not isinstance(tensor.layout.offset, int) or tensor.layout.offset % longest:
-            return 1
+        longest, layout = kept_together(layout), layout.outer
     if not lay.is_static(layout):
         layout = layout if isinstance(layout.shape, tuple) else lay.Layout((layout.shape,), (layout.stride,))
         extent, stride = flatten_to_tuple(layout.shape)[0], flatten_to_tuple(layout.stride)[0]

@@ -97,9 +97,10 @@ def product(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, transpose: cutlass.C
     mma = cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float16, (16, 8, 16)), (2, 2, 1), permutation_mnk=(32, 32, 16))
     memory = cutlass.memory.SmemAllocator()
     order = (0, 1) if transpose else (1, 0)
-    s_a = memory.allocate_tensor(Float16, cute.make_ordered_layout((64, 64), order), 128)
+    s_a = memory.allocate_tensor(Float16, cute.make_ordered_layout((64, 64), order), 1024, cute.make_swizzle(3, 4, 3))
     s_c = memory.allocate_tensor(Float16, cute.make_ordered_layout((64, 64), (1, 0)), 128)
     mine = mma.get_slice(thread)
+    mine.partition_A(s_a).fill(0.0)
     cute.autovec_copy(mine.partition_A(a), mine.partition_A(s_a))
     cute.arch.sync_threads()
     load = cute.make_tiled_copy_A(cute.make_copy_atom(warp.LdMatrix8x8x16bOp(transpose, 4), Float16), mma)
@@ -124,7 +125,7 @@ def counts(transpose, store, folder):
     fakes = [make_fake_compact_tensor(Float16, (64, 64), stride_order=(1, 0), assumed_align=16) for _ in range(3)]
     compiled = cute.compile(multiply, *fakes, transpose, store,
                             options=f"--keep-ptx --gpu-arch sm_90a --dump-dir {folder}")
-    found = re.findall(r"(?:mma\.sync|ldmatrix|stmatrix)[\w.:]*", compiled.__ptx__)
+    found = re.findall(r"(?:mma\.sync|ldmatrix|stmatrix|(?:ld|st)\.shared)[\w.:]*", compiled.__ptx__)
     for name in sorted(set(found)):
         print(transpose, store, name.replace("shared::cta", "shared"), found.count(name))
 
