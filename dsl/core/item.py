@@ -15,11 +15,16 @@ from dsl.core.value import operate, select, type_name
 
 
 def item(items: object, index: object) -> object:
-    """`items[index]`."""
-    if is_dynamic(index) and type(items) in (list, _Row, _Table, tuple, dict, str):
+    """`items[index]`. In a dict a traced value is found as the object that it is, as in NVIDIA's compiler."""
+    if is_dynamic(index) and not _is_key(index, items) and type(items) in (list, _Row, _Table, tuple, dict, str):
         position = _position(items, index)
         return _chosen([operate("eq", position, k) for k in range(len(items))], [items[k] for k in range(len(items))])
     return items[index]
+
+
+def _is_key(index: object, items: object) -> bool:
+    """Whether a dict has the very object `index` as a key."""
+    return isinstance(items, dict) and any(key is index for key in items)
 
 
 def items_of(items: object) -> object:
@@ -39,7 +44,7 @@ class _Items:
         return item(self.items, index)
 
     def __setitem__(self, index: object, value: object) -> None:
-        if is_dynamic(index):
+        if is_dynamic(index) and not _is_key(index, self.items):
             _put(self.items, _position(self.items, index), value, True)
         else:
             self.items[index] = value

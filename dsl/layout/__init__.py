@@ -57,11 +57,7 @@ from dsl.layout.layout import (
     is_major,
     leading_dim,
     make_composed_layout,
-    make_fragment_layout,
-    make_identity_layout,
     make_layout,
-    make_layout_like,
-    make_ordered_layout,
     prepend,
     prepend_ones,
     rank,
@@ -71,6 +67,7 @@ from dsl.layout.layout import (
     slice_,
     slice_and_offset,
 )
+from dsl.layout.making import make_fragment_layout, make_identity_layout, make_layout_like, make_ordered_layout
 from dsl.layout.swizzle import Swizzle, get_nonswizzle_portion, get_swizzle_portion, make_swizzle, storage_elements
 from dsl.layout.tiling import (
     blocked_product,

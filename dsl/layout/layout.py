@@ -17,7 +17,6 @@ from dsl.layout.int_tuple import (
     Mode,
     ScaledBasis,
     add,
-    basis_like,
     basis_value,
     divisor_of,
     equal,
@@ -82,6 +81,11 @@ class Layout:
 
     def __hash__(self) -> int:
         return hash((text(self.shape), text(self.stride)))
+
+    @property
+    def type_text(self) -> str:
+        """The type in an error: `Layout (4,2):(1,4)`."""
+        return f"Layout {self}"
 
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
@@ -179,6 +183,8 @@ class ComposedLayout:
     def __hash__(self) -> int:
         return hash((self.inner, text(self.offset), self.outer))
 
+    type_text = property(lambda self: f"ComposedLayout {self}", doc="The type in an error.")
+
     def __str__(self) -> str:
         if isinstance(self.inner, FunctionType):
             return f"({self.inner} o {self.offset} o {self.outer})"
@@ -211,7 +217,7 @@ def make_layout(shape: Any, *, stride: IntTuple | None = None) -> Layout:
         if stride is not None:
             raise LayoutError("make_layout: layouts bring their own strides", "leave `stride` out")
         return Layout(tuple(mode.shape for mode in shape), tuple(mode.stride for mode in shape))
-    _check_shape(shape)
+    check_shape(shape)
     if stride is None:
         return Layout(shape, compact_stride(shape))
     if not is_congruent(shape, stride):
@@ -220,89 +226,14 @@ def make_layout(shape: Any, *, stride: IntTuple | None = None) -> Layout:
     return Layout(shape, stride)
 
 
-def _check_shape(shape: Any) -> None:
+def check_shape(shape: Any) -> None:
+    """Raises LayoutError where an extent is no positive integer, as far as that is known."""
     for leaf in flatten_to_tuple(shape):
         if isinstance(leaf, int) and leaf < 1:
             raise LayoutError(f"make_layout: an extent must be positive, but {text(shape)} has {leaf}",
                               fix="write a positive extent")
         if leaf is None or isinstance(leaf, (str, float, list, dict, Layout, ScaledBasis)):
             raise LayoutError(f"make_layout: {leaf!r} is not an extent", "a shape is an integer or a tuple of shapes")
-
-
-def make_ordered_layout(shape: IntTuple, order: IntTuple) -> Layout:
-    """A compact layout whose modes are laid out by increasing `order`; an order leaf stands for its whole mode.
-
-    A mode's stride is the product of the extents whose order is smaller, so modes of equal order get equal strides.
-    """
-    _check_shape(shape)
-    leaves: list[tuple[int, IntTuple]] = []
-    _pair_with_order(shape, order, leaves)
-
-    def stride(s: IntTuple, o: IntTuple) -> IntTuple:
-        if isinstance(o, tuple):
-            return tuple(map(stride, s, o))
-        return compact_stride(s, product(tuple(extent for other, extent in leaves if other < o)))
-
-    return Layout(shape, stride(shape, order))
-
-
-def _pair_with_order(shape: IntTuple, order: IntTuple, leaves: list[tuple[int, IntTuple]]) -> None:
-    if isinstance(order, tuple):
-        if not isinstance(shape, tuple) or len(shape) != len(order):
-            raise LayoutError(f"make_ordered_layout: the order {text(order)} does not fit the shape {text(shape)}",
-                              fix="give each mode its place, nested like the shape")
-        for s, o in zip(shape, order, strict=True):
-            _pair_with_order(s, o, leaves)
-    elif isinstance(order, int):
-        leaves.append((order, shape))
-    else:
-        raise LayoutError("make_ordered_layout: an order must be static", fix="write it in integers")
-
-
-def make_layout_like(layout: Any) -> Layout:
-    """A compact layout of the same shape, modes in the order of the strides; stride 0 stays 0.
-
-    Equal strides stay equal. Dynamic strides count as larger than every static one, left to right.
-    """
-    keys = [_order_key(i, stride) for i, stride in enumerate(flatten_to_tuple(layout.stride))]
-    extents = flatten_to_tuple(layout.shape)
-
-    def stride(i: int) -> Any:
-        if is_constant(extents[i], 1) or keys[i] == (0, 0):
-            return 0
-        return product(tuple(e for e, key in zip(extents, keys, strict=True) if (0, 0) < key < keys[i]))
-
-    return Layout(layout.shape, unflatten(map(stride, range(len(extents))), layout.shape))
-
-
-def _order_key(position: int, stride: Any) -> tuple[int, int]:
-    value = basis_value(stride)
-    return (0, abs(value)) if isinstance(value, int) else (1, position)
-
-
-def make_fragment_layout(layout: Layout) -> Layout:
-    """A compact layout like `layout` with the first mode column-major in front, the others in their stride order.
-
-    Only the first mode keeps strides 0.
-    """
-
-    def front(mode: Layout) -> Layout:
-        kept = transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, mode.shape, mode.stride)
-        return Layout(mode.shape, compact_stride(kept))
-
-    if not isinstance(layout.shape, tuple) or len(layout) == 1:
-        return front(layout)
-    first = front(layout[0])
-    rest = make_ordered_layout(layout.shape[1:], layout.stride[1:])
-    step = product(transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, first.shape, first.stride))
-    stride = (first.stride, *transform_leaf(lambda d: mul(d, step), rest.stride))
-    return Layout(layout.shape, stride)
-
-
-def make_identity_layout(shape: IntTuple) -> Layout:
-    """The layout that maps every coordinate of `shape` to itself: its strides are basis elements."""
-    _check_shape(shape)
-    return Layout(shape, basis_like(shape))
 
 
 # --- asking ---------------------------------------------------------------------------------------------------------

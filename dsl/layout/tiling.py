@@ -14,10 +14,10 @@ from dsl.layout.layout import (
     cosize,
     get,
     make_layout,
-    make_ordered_layout,
     rank,
     size,
 )
+from dsl.layout.making import make_ordered_layout
 
 # --- divide ---------------------------------------------------------------------------------------------------------
 

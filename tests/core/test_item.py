@@ -278,3 +278,23 @@ def test_a_row_of_lists_is_called_a_list():
     with pytest.warns(PortabilityWarning) as told:
         assert program(1) == 4
     assert {str(warning.message).partition(":")[0] for warning in told} == {"a list is indexed by a dynamic Int32"}
+
+
+def test_a_dict_finds_the_traced_value_that_is_its_key():
+    """Measured: NVIDIA's compiler looks a traced value up by what it is, not by its number."""
+    @cute.jit
+    def program(n: cutlass.Int32, m: cutlass.Int32):
+        d = {n: 3, m: m + 1, "k": n}
+        d[m] += 1
+        return d[n], d[m], d["k"]
+    assert program(7, 7) == (3, 9, 7)
+
+
+def test_layouts_that_meet_are_named():
+    def program(n: Int32):
+        x = cute.make_layout((4, 2))
+        if n > 0:
+            x = cute.make_layout((2, 4))
+        return cute.size(x)
+    assert rejected(program, 1).splitlines()[0] == "here:13: CONTAINER_STRUCTURE_CHANGED"
+    assert "`x` is Layout (2,4):(1,2) on one path and Layout (4,2):(1,4) on another" in rejected(program, 1)
