@@ -269,7 +269,11 @@ def keep_executed_texts() -> None:
                 mode = "exec" if python is python_exec else "eval"
                 text = source.lstrip() if mode == "eval" else source          # as eval does
                 source = python_compile(text, _kept(text, "<string>", frame), mode, _future(frame), True)
-            return python(source, globals, locals, **options)
+            try:
+                return python(source, globals, locals, **options)
+            except BaseException as error:                   # as it was raised, without this frame
+                error.__traceback__ = error.__traceback__.tb_next
+                raise
         return executing
 
     @functools.wraps(builtins.compile)

@@ -103,11 +103,12 @@ def execute(file: str, text: str) -> None:
     import linecache
     import types
     from dsl.core.source import keep_executed_texts
+    run_text = exec
     keep_executed_texts()
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__file__ = file
-    exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+    run_text(compile(text, file, "exec", dont_inherit=True), module.__dict__)
     if callable(getattr(module, "run", None)) and "__name__" not in text:
         parameters = mutations.parameters(module.run)
         module.run(**parameters)
