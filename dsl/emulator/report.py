@@ -253,7 +253,7 @@ def _phase(launch, address: int, parity: int) -> list[str]:
     came = f"{state.count - state.pending} of {state.count} arrivals have come"
     left = state.pending_bytes
     if left > 0:
-        came += f", and {_count(left)} that were expected have not"
+        came += f", and {_count(left)} that {'was expected has' if left == 1 else 'were expected have'} not"
     elif left < 0:
         came += f", and {_count(-left)} more than were expected"
     return [f"        for the phase of parity {parity} of the mbarrier at {place} to end: {came},",

@@ -20,6 +20,7 @@ from dsl.core.value import select
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
+from dsl.tile.bulk import BulkAtom, copy_runs
 from dsl.tile.matrix_copy import MatrixOp, copy_matrices
 from dsl.tile.swizzled import kept_together
 from dsl.tile.tensor import Tensor, element_iterator, recast_tensor, require_boolean, static_size
@@ -35,9 +36,9 @@ def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None
     Raises DSLUserCodeError where the shapes differ or are dynamic, a vector is not contiguous or not aligned, or `pred`
     does not fit.
     """
-    if isinstance(atom, TmaAtom):
-        _no_predicate(atom, pred)
-        return copy_boxes(atom, src, dst, **of_tma)
+    if isinstance(atom, (TmaAtom, BulkAtom)):
+        _no_predicate(pred)
+        return (copy_boxes if isinstance(atom, TmaAtom) else copy_runs)(atom, src, dst, **of_tma)
     if of_tma:
         raise DSLUserCodeTypeError(f"`{next(iter(of_tma))}` is for copies by TMA, and this is no TMA atom",
                                    fix="cpasync.make_tiled_tma_atom makes one")
@@ -69,9 +70,9 @@ def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | N
     copy(atom, src, dst, pred=pred)
 
 
-def _no_predicate(atom: TmaAtom, pred: Any) -> None:
+def _no_predicate(pred: Any) -> None:
     if pred is not None:
-        raise DSLUserCodeError("a copy by TMA has no predicate: what lies outside the tensor is filled with zeros",
+        raise DSLUserCodeError("bulk copies have no predicate: of a tensor TMA fills what lies outside with zeros",
                                fix="leave `pred` out")
 
 

@@ -126,7 +126,7 @@ class CopyAtom(Constant):
 
 def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_copy: int = 0) -> CopyAtom:
     """A copy atom; without `num_bits_per_copy` it moves one element."""
-    if not isinstance(op, (VectorOp, MatrixOp)):
+    if not isinstance(op, (VectorOp, MatrixOp)) and not hasattr(op, "atom_of"):
         raise DSLUserCodeTypeError(f"a copy atom is made of a copy operation, and this is {op!r}",
                                    fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()")
     if not (isinstance(copy_internal_type, type) and issubclass(copy_internal_type, Numeric)):
@@ -135,6 +135,8 @@ def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_c
     if not isinstance(num_bits_per_copy, int):
         raise DSLUserCodeTypeError("num_bits_per_copy is known while compiling, and this is dynamic",
                                    fix="pass it as cutlass.Constexpr")
+    if hasattr(op, "atom_of"):
+        return op.atom_of(copy_internal_type, num_bits_per_copy)
     bits = op.bits(num_bits_per_copy, copy_internal_type)
     op.check(copy_internal_type, bits)
     return CopyAtom(op, copy_internal_type, bits)

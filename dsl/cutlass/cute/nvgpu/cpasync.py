@@ -2,6 +2,7 @@
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyG2SOp, LoadCacheMode
+from dsl.tile.bulk import CopyBulkG2SOp, CopyBulkS2GOp, group_bulk_copy_modes
 from dsl.tile.tma import (CopyBulkTensorTileG2SOp, CopyBulkTensorTileS2GOp, TmaInfo, make_tiled_tma_atom,
                           prefetch_descriptor, tma_partition)
 
