@@ -17,6 +17,7 @@ from dsl.core import boundary, rewrite, source, trace
 from dsl.core.dtypes import Float, Float32, Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.rewrite import Grammar
+from dsl.core.unsupported import UnsupportedName
 from dsl.core.value import type_name
 from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, results, session
 from dsl.span import Span, here
@@ -409,6 +410,12 @@ class CompiledFunction:
     def __ptx__(self) -> str:
         """The PTX of the kernels, where compiled with --keep-ptx."""
         return self.compiled.ptx
+
+    @property
+    def export_to_c(self):
+        """Upstream's export as an object file: refused."""
+        raise UnsupportedName("export_to_c is not part of this compiler yet", id="UNSUPPORTED_NAME",
+                              fix="compile where the function is called; compiled code is kept on disk (docs/caching.md)")
 
     @property
     def cuda_source(self) -> str:
