@@ -26,12 +26,31 @@ def to_llvm_ir(llvm_dialect_text: str, contract: bool = False) -> str:
 def adapt(newer_text: str, contract: bool = False) -> str:
     """LLVM 24 text as LLVM 22 text of the same meaning."""
     lines = [_adapt_line(line, contract) for line in newer_text.split("\n")]
+    if contract:
+        _keep_rounded(lines)
     if "bfloat" in newer_text and _TO_HALF.search(newer_text):
         lines = [_BFLOAT_EXTENSION.sub(_by_bits, line) for line in lines]
     return "\n".join(_without_unused_attribute_groups(lines))
 
 
 _CONTRACTABLE = re.compile(r"(= (?:fadd|fsub|fmul) )(?!.*\b(?:contract|fast)\b)")
+
+
+_PRODUCT = re.compile(r"  (%[\w.]+) = fmul contract ")
+_ROUNDED = re.compile(r" = fptrunc (?:<[^>]*>|\w+) (%[\w.]+) to ")
+
+
+def _keep_rounded(lines: list[str]) -> None:
+    """A product that is rounded to a narrower type stays out of an fma: LLVM computes it in that type, and would fuse it."""
+    products: dict[str, int] = {}
+    for index, line in enumerate(lines):
+        if line.startswith("define "):
+            products.clear()
+        elif found := _PRODUCT.match(line):
+            products[found[1]] = index
+        elif (found := _ROUNDED.search(line)) and found[1] in products:
+            at = products[found[1]]
+            lines[at] = lines[at].replace("fmul contract ", "fmul ", 1)
 
 
 def _adapt_line(line: str, contract: bool) -> str:
