@@ -45,6 +45,9 @@ class Grammar:
     def is_range(self, callee: object) -> bool:
         return self.hook_of(self.ranges, callee) is not None
 
+    def formats_later(self, callee: object) -> bool:
+        return any(getattr(callee, "__wrapped__", callee) is function for function in self.formats)       # core.boundary
+
     @staticmethod
     def hook_of(table: dict, callee: object) -> str | None:
         """The hook that stands for `callee` in `calls` or `named`."""
@@ -91,7 +94,7 @@ class Expressions(ast.NodeTransformer):
                              if keyword.arg not in self.grammar.ambient or ast.unparse(keyword.value) != keyword.arg]
         named = self.grammar.hook_of(self.grammar.named, callee)
         names = [self._text(argument) for argument in node.args] if named else []
-        if node.args and isinstance(node.args[0], ast.JoinedStr) and any(callee is each for each in self.grammar.formats):
+        if node.args and isinstance(node.args[0], ast.JoinedStr) and self.grammar.formats_later(callee):
             return self._format_later(node)
         made = self.generic_visit(node)
         if callee is super and not node.args and self.instance:      # a closure has no first argument to find it by
