@@ -57,6 +57,11 @@ PAIRS = {
     "a write after reads": ("ld.shared.u32 %r1, [%next]; {fix} st.shared.u32 [%mine], %t;", "bar.sync 0;", 64, 1),
     "a write after the reads of many": ("ld.shared.u32 %r1, [%s]; {fix} @%first st.shared.u32 [%s], 1;",
                                         "bar.sync 0;", 64, 1),
+    "rows that other warps wrote": ("""st.shared.u32 [%mine], %t; {fix} mad.lo.u32 %r6, %lane, 16, %s;
+     ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%r1, %r2, %r3, %r4}}, [%r6];""", "bar.sync 0;", 128, 1),
+    "rows that a warp stored": ("""mad.lo.u32 %r6, %lane, 16, %s;
+     stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r6], {{%t, %t, %t, %t}}; {fix} ld.shared.u32 %r1, [%next];""",
+                                "bar.warp.sync -1;", 32, 1),
     "one place, the same value": ("{fix} st.global.u32 [%g], 5;", "|@%first", 32, 1),
     "a tree's step": (SUM, "bar.sync 0;", 64, 1),
     "two buffers": (BUFFERS, "|bar.sync 0;", 64, 1),
