@@ -99,4 +99,10 @@ class ByValue:
         return hook
 
     ifexp, and_, or_, not_ = map(_by_test, ("ifexp", "and_", "or_", "not_"))
+    def compared(self, name: str, a: object, b: object):
+        result = self.hooks.compared(name, a, b)
+        if isinstance(a, (tuple, list)) and is_dynamic(result):
+            self._met()
+        return result
+
     compare, min_, max_, any_, all_ = map(_by_result, ("compare", "min_", "max_", "any_", "all_"))

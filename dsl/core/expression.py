@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Callable
 
@@ -102,6 +103,22 @@ def or_(left: object, right: Callable) -> object:
     return _choose(left, left, right())
 
 
+def kept(held: list, value: object, assigned: tuple) -> object:
+    """`value`, the right side of an `and` or `or` that has assigned variables: they are left in `held`."""
+    held[:] = assigned
+    return value
+
+
+def given(held: list, position: int, before: object) -> object:
+    """A variable after such an `and` or `or`: as its right side has left it, `before` where that was not evaluated."""
+    return held[position] if held else before
+
+
+def held(value: object) -> Callable[[], object]:
+    """`value`, evaluated already, where a thunk is taken."""
+    return lambda: value
+
+
 def every(*values: object) -> object:
     """`a and b and ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
     return _folded(and_, values, "and_")
@@ -140,9 +157,42 @@ def not_(value: object) -> object:
     return Boolean(operate("xor", Boolean(value), Boolean(True)))
 
 
-_COMPARISONS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
-                "GtE": operator.ge, "Is": is_same, "IsNot": lambda a, b: not is_same(a, b), "In": lambda x, xs: contains(xs, x),
-                "NotIn": lambda x, xs: not_(contains(xs, x))}
+_OPERATORS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
+              "GtE": operator.ge}
+
+
+def compared(name: str, a: object, b: object) -> object:
+    """`a == b`, `a < b` ...: of tuples and lists with dynamic elements as Python does it, element by element; a tuple may
+    equal a list then, as in NVIDIA's compiler."""
+    if not isinstance(a, (tuple, list)) or not _has_dynamic(a) and not _has_dynamic(b):
+        return _OPERATORS[name](a, b)
+    if not {type(a).__eq__, type(b).__eq__} <= {tuple.__eq__, list.__eq__}:
+        return _OPERATORS[name](a, b)
+    a, b = tuple(a), tuple(b)
+    if name == "NotEq":
+        return not_(compared("Eq", a, b))
+    if name == "Eq" and len(a) != len(b):
+        return False
+    for position, (left, right) in enumerate(zip(a, b)):
+        equal = compared("Eq", left, right)
+        if not is_dynamic(equal):
+            if equal:
+                continue
+            return False if name == "Eq" else compared(name, left, right)
+        rest = compared(name, a[position + 1:], b[position + 1:])
+        if name == "Eq":
+            return and_(equal, lambda: rest)
+        return select(equal, Boolean(rest), Boolean(compared(name, left, right)))
+    return _OPERATORS[name](len(a), len(b))
+
+
+def _has_dynamic(value: object) -> bool:
+    return is_dynamic(value) or isinstance(value, (tuple, list)) and any(map(_has_dynamic, value))
+
+
+_COMPARISONS = {**{name: functools.partial(compared, name) for name in _OPERATORS},
+                "Is": is_same, "IsNot": lambda a, b: not is_same(a, b),
+                "In": lambda x, xs: contains(xs, x), "NotIn": lambda x, xs: not_(contains(xs, x))}
 
 
 def compare(left: object, *pairs: tuple[str, Callable]) -> object:
@@ -162,12 +212,21 @@ def contains(items: object, x: object) -> object:
     """`x in items`; a Boolean where an element or `x` is dynamic."""
     if isinstance(items, range) and is_dynamic(x) and x.is_integer:
         return _in_range(items, x if x.width == 64 else Int64(x))
-    if not isinstance(items, (tuple, list, dict, set, frozenset, range)) or not any(map(is_dynamic, (x, *items))):
+    if not isinstance(items, (tuple, list, range, dict, set, frozenset, *_VIEWS)):
         return x in items
+    if not _has_dynamic((x, *items)):
+        return x in items
+    if not isinstance(items, (tuple, list, range)):
+        word = type(items).__name__
+        warn_not_portable(f"`in` asks a {word} for a dynamic value", "UNSUP_IN_OPERATOR",
+                          fix=f"ask a tuple of what the {word} has")
     found: object = False
     for item in items:
-        found = or_(found, lambda item=item: x == item)
+        found = or_(found, lambda item=item: compared("Eq", x, item))
     return found
+
+
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 def _in_range(items: range, x: Numeric) -> object:
@@ -189,7 +248,9 @@ def max_(*values, **options):
 def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict) -> object:
     items = list(values[0]) if len(values) == 1 else list(values)
     if options or not any(isinstance(item, Numeric) for item in items):
-        return python(*values, **options)
+        return python(*([items] if len(values) == 1 else values), **options)
+    if len(values) == 1 and not isinstance(values[0], (tuple, list)) and any(map(is_dynamic, items)):
+        _warn_of_iterator(python.__name__, values[0])
     result = items[0]
     for item in items[1:]:
         result = pairwise(result, item)
@@ -197,14 +258,23 @@ def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict)
 
 
 def any_(values) -> object:
-    result: object = False
-    for value in values:
-        result = or_(result, lambda value=value: value)
-    return result if is_dynamic(result) else bool(result)
+    return _decided("any", or_, False, values)
 
 
 def all_(values) -> object:
-    result: object = True
+    return _decided("all", and_, True, values)
+
+
+def _decided(name: str, combine: Callable, result: object, values) -> object:
     for value in values:
-        result = and_(result, lambda value=value: value)
-    return result if is_dynamic(result) else bool(result)
+        result = combine(result, lambda value=value: value)
+    if not is_dynamic(result):
+        return bool(result)
+    if not isinstance(values, (tuple, list)):
+        _warn_of_iterator(name, values)
+    return Boolean(result)
+
+
+def _warn_of_iterator(name: str, values: object) -> None:
+    warn_not_portable(f"`{name}` asks a {type(values).__name__} of dynamic values", "PHASE_DYNAMIC_TO_STATIC_BOOL",
+                      fix=f"ask a list: `{name}([...])`")

@@ -457,10 +457,6 @@ class Rewriter(Expressions):
 
     # --- making statements ---
 
-    def _bound(self, name: str) -> ast.Call:
-        return ast.Call(ast.Attribute(self._load("__dsl__"), "bound", ast.Load()),
-                        [ast.Lambda(arguments_named([]), self._load(name)), ast.Constant(name)], [])
-
     def _state(self, names: list[str]) -> ast.Tuple:
         return ast.Tuple([self._bound(name) for name in names], ast.Load())
 

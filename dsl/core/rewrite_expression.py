@@ -8,7 +8,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-from dsl.core.errors import DSLUserCodeError
+from dsl.core.errors import DSLUserCodeError, DSLWarning, tell
 from dsl.core.exits import put_at
 from dsl.core.source import Resolver, arguments_named
 from dsl.span import Span, is_ours
@@ -66,14 +66,57 @@ class Expressions(ast.NodeTransformer):
     # --- expressions ---
 
     def visit_IfExp(self, node: ast.IfExp):
+        names = sorted({*assigned_inside(node.body), *assigned_inside(node.orelse)})
+        if names and self.grammar.by_value:
+            return self._assigning_arms(node, names)
+        if names and self.grammar.warns_of_exits:
+            tell(f"SCOPE_CLOSURE_CAPTURE: `{names[0]}` is assigned in an arm of a conditional expression, and is after it what "
+                 "it was before: write an `if` statement", DSLWarning, self._span(node))
         return self._hook("ifexp", node, self.visit(node.test), self._thunk(node.body), self._thunk(node.orelse))
+
+    def _assigning_arms(self, node: ast.IfExp, names: list[str]) -> ast.expr:
+        """`(result := ifexp(test, lambda x=bound(x): (body, x), lambda x=bound(x): (orelse, x)), x := result[1])[0][0]`"""
+        result = self._fresh("result")
+
+        def arm(value: ast.expr) -> ast.Lambda:
+            return ast.Lambda(self._given(names), ast.Tuple([self.visit(value), *map(self._load, names)], ast.Load()))
+
+        def part(position: int) -> ast.Subscript:
+            return ast.Subscript(self._load(result), ast.Constant(position), ast.Load())
+        made = self._hook("ifexp", node, self.visit(node.test), arm(node.body), arm(node.orelse))
+        parts = [ast.NamedExpr(ast.Name(result, ast.Store()), made)]
+        parts += [ast.NamedExpr(ast.Name(name, ast.Store()), part(position)) for position, name in enumerate(names, 1)]
+        whole = ast.Subscript(ast.Tuple(parts, ast.Load()), ast.Constant(0), ast.Load())
+        return put_at(ast.Subscript(whole, ast.Constant(0), ast.Load()), node)
+
+    def _given(self, names: list[str]) -> ast.arguments:
+        """The parameters of a thunk that assigns `names`: what they are before, or that they are not."""
+        return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[],
+                             defaults=[self._bound(name) for name in names])
 
     def visit_BoolOp(self, node: ast.BoolOp):
         hook = "and_" if isinstance(node.op, ast.And) else "or_"
         made = self.visit(node.values[0])
         for value in node.values[1:]:
-            made = self._hook(hook, node, made, self._thunk(value))
+            names = assigned_inside(value)
+            made = self._assigning(hook, node, made, value, names) if names else \
+                self._hook(hook, node, made, self._thunk(value))
         return made
+
+    def _assigning(self, hook: str, node: ast.BoolOp, left: ast.expr, value: ast.expr, names: list[str]) -> ast.expr:
+        """`left and value` where `value` assigns `names`: a thunk would keep that to itself.
+
+        `(held := [], result := and_(left, lambda x=bound(x): kept(held, value, (x,))), x := given(held, 0, x))[1]`
+        """
+        held, result = self._fresh("held"), self._fresh("result")
+        after = ast.Tuple([self._load(name) for name in names], ast.Load())
+        thunk = ast.Lambda(self._given(names), self._hook("kept", value, self._load(held), self.visit(value), after))
+        parts = [ast.NamedExpr(ast.Name(held, ast.Store()), ast.List([], ast.Load())),
+                 ast.NamedExpr(ast.Name(result, ast.Store()), self._hook(hook, node, left, thunk))]
+        for position, name in enumerate(names):
+            given = self._hook("given", value, self._load(held), ast.Constant(position), self._bound(name))
+            parts.append(ast.NamedExpr(ast.Name(name, ast.Store()), given))
+        return put_at(ast.Subscript(ast.Tuple(parts, ast.Load()), ast.Constant(1), ast.Load()), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp):
         if isinstance(node.op, ast.Not):
@@ -82,9 +125,15 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare):
         if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)) and not _compares_objects(node):
-            return self.generic_visit(node)
-        pairs = [ast.copy_location(ast.Tuple([ast.Constant(type(op).__name__), self._thunk(value)], ast.Load()), node)
-                 for op, value in zip(node.ops, node.comparators)]
+            word, made = type(node.ops[0]).__name__, self.generic_visit(node)
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not (self.grammar.warns_of_exits or self.grammar.by_value):
+                return made
+            return self._hook("compared", node, ast.Constant(word), made.left, made.comparators[0])
+        assigns = any(map(assigned_inside, node.comparators))           # which a thunk would keep to itself
+        parts = [self._hook("held", value, self.visit(value)) if assigns else self._thunk(value)
+                 for value in node.comparators]
+        pairs = [ast.copy_location(ast.Tuple([ast.Constant(type(op).__name__), part], ast.Load()), node)
+                 for op, part in zip(node.ops, parts)]
         return self._hook("compare", node, self.visit(node.left), *pairs)
 
     def visit_Call(self, node: ast.Call):
@@ -175,6 +224,10 @@ class Expressions(ast.NodeTransformer):
     def _hook(self, hook: str, at: ast.AST, *arguments: ast.expr) -> ast.Call:
         return put_at(ast.Call(self._attribute(hook, at), list(arguments), []), at)
 
+    def _bound(self, name: str) -> ast.Call:
+        return ast.Call(ast.Attribute(self._load("__dsl__"), "bound", ast.Load()),
+                        [ast.Lambda(arguments_named([]), self._load(name)), ast.Constant(name)], [])
+
     def _thunk(self, node: ast.expr) -> ast.Lambda:
         return self._made_thunk(self.visit(node))
 
@@ -190,6 +243,14 @@ def _compares_objects(node: ast.Compare) -> bool:
 
 
 _TAKE_FUNCTIONS = (map, filter, functools.reduce)          # their first argument is called
+
+
+def assigned_inside(node: ast.expr) -> list[str]:
+    """The variables that `:=` in an expression assigns; not in lambdas, which have their own."""
+    if isinstance(node, ast.Lambda):
+        return []
+    own = [node.target.id] if isinstance(node, ast.NamedExpr) else []
+    return sorted({*own, *(name for child in ast.iter_child_nodes(node) for name in assigned_inside(child))})
 
 
 def is_hook(function: ast.expr) -> bool:
