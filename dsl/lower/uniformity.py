@@ -23,11 +23,12 @@ from dsl.span import Span
 _BLOCK_BARRIER = re.compile(r"nvvm\.barrier(?:\.cta\.(?:sync|red\.\w+)(?:\.aligned)?\.all|0)")
 _COUNTED = re.compile(r"nvvm\.barrier\.cta\.(?:sync|arrive)(?:\.aligned)?\.count")
 _OF_WARP = re.compile(r"nvvm\.(bar\.warp\.sync|shfl\.sync\.\w+|vote\.\w+\.sync|redux\.sync\.\w+|match\.\w+\.sync)")
+_MATRIX = re.compile(r"nvvm\.(mma\.m|ldmatrix\.|stmatrix\.)")          # of the whole warp
 _ASM_BARRIER = re.compile(r"^\s*(?:bar|barrier)(?:\.cta)?\.(sync|red\.\w+\.\w+|arrive)(?:\.aligned)?\s+([^;]*);")
 _ASM_OF_WARP = re.compile(r"^\s*(redux\.sync\.\w+|match\.\w+\.sync|shfl\.sync\.\w+|vote\.sync\.\w+)")
 _INIT = re.compile(r"mbarrier\.init")
 _INSIDE = re.compile(r"^ {6,}.*(?:nvvm\.barrier|bar\.warp|shfl\.sync|vote\.|redux|match\.|bar\.sync|barrier\.sync|"
-                     r"mbarrier\.init|bar\.red|barrier\.)", re.MULTILINE)
+                     r"mbarrier\.init|bar\.red|barrier\.|nvvm\.mma\.m|[ls][dt]matrix\.)", re.MULTILINE)
 _MOST_ALTERNATIVES = 1024
 
 
@@ -202,6 +203,8 @@ def _kind(op: Op) -> str:
             return f"block {_number(op.operands[0]) if op.operands else 0}"
         if _COUNTED.match(name):
             return f"count {_number(op.operands[0])} {_number(op.operands[1])}"
+        if found := _MATRIX.match(name):
+            return f"warp {found[1].partition('.')[0]} -1"
         found = _OF_WARP.match(name)
         return f"warp {found[1]} {_number(op.operands[0])}" if found else ""
     if op.name != "llvm.inline_asm":
@@ -318,6 +321,9 @@ def _at_warp(site: _Site, walk: _Walk) -> tuple[str, str] | None:
     name = site.kind.split()[1]
     lanes = "only some lanes of a warp get" if len(reached) > 1 else \
         f"{_count(worst)} of its lanes get" if _count(worst) > 1 else "one lane of it gets"
+    if "matrix" in name or name == "mma":
+        return (f"{name} is one instruction of all 32 lanes of a warp, and {lanes} here",
+                "move it out of the condition, or let whole warps decide")
     fix = f"name the lanes that get here: mask={worst:#x}; or move it out of the condition" if len(reached) == 1 else \
         "move it out of the condition, so that every lane gets to it"
     return f"{name} waits for the lanes of its mask {named:#x}, and {lanes} here", fix

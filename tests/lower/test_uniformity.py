@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dsl.tirx as tvm
-from dsl.cutlass import Constexpr, Int32, const_expr, cute
+from dsl.cutlass import Constexpr, Float16, Float32, Int32, const_expr, cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.launch import compile as compiling, session
 from dsl.launch.limits import DivergentCollective
@@ -126,6 +126,17 @@ def a_shuffle_of_all_lanes(a: cute.Tensor, n: Int32, k: Constexpr):
     lane = cute.arch.lane_idx()
     if lane < k:
         a[lane] = cute.arch.shuffle_sync(a[lane], 0)
+
+
+@pair(40, 32)
+@cute.kernel
+def a_matrix_product(a: cute.Tensor, n: Int32, k: Constexpr):
+    mma = cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)))
+    d, x, y = (make(shape) for make, shape in ((mma.make_fragment_C, ((2, 2), 1, 1)), (mma.make_fragment_A, ((2, 2, 2), 1, 1)),
+                                               (mma.make_fragment_B, ((2, 2), 1, 1))))
+    tx, _, _ = cute.arch.thread_idx()
+    if tx < k:
+        cute.gemm(mma, d, x, y, d)
 
 
 @pair(16, 32)
