@@ -462,7 +462,9 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
     attributes = {"nvvm.kernel": mlir.unit_attr()}
     if not any(is_dynamic(extent) for extent in block):
         attributes["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
-    if any(kind == "bytes" for kind, _, _ in params):
+    in_memory = [str(index) for index, (kind, _, _) in enumerate(params) if kind == "bytes"]
+    if in_memory:
+        attributes["dsl.memory"] = mlir.string_attr(",".join(in_memory))
         attributes["arg_attrs"] = mlir.in_memory([getattr(leaf, "param_alignment_bytes", 0) and
                                                   (leaf.param_bytes, leaf.param_alignment_bytes) for leaf in leaves])
     if names:

@@ -111,18 +111,26 @@ class elect_one:
     """`with elect_one():` runs its body in one lane of the warp.
 
     The body is traced once, so a Python value it assigns is that value for every lane after it; a traced value it
-    computes exists inside alone (VALUE_OF_ANOTHER_REGION).
+    computes exists inside alone (VALUE_OF_ANOTHER_REGION). Raises DSLUserCodeError inside another one.
     """
 
+    _open = 0
+
     def __init__(self) -> None:
+        if elect_one._open:
+            raise DSLUserCodeError("elects a lane where one is elected already: it would wait for the other lanes, which never "
+                                   "come", fix="take it out of `with elect_one()`; a copy by TMA elects its lane itself",
+                                   id="ELECT_IN_ELECT")
         self._flag, self._inside = elected(), None
 
     def __enter__(self) -> None:
         branch = mlir.op("scf.if", [], [self._flag.ir()], None, regions=2)
         self._inside = mlir.inside(branch.regions[0].blocks.append())
         self._inside.__enter__()
+        elect_one._open += 1
 
     def __exit__(self, *error: object) -> None:
+        elect_one._open -= 1
         if error[0] is None:
             mlir.op("scf.yield")
         self._inside.__exit__(*error)

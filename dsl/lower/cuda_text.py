@@ -31,7 +31,8 @@ template <typename To, typename From> static __device__ __forceinline__ To bits_
 }
 """
 _VECTOR = "template <typename T, int N> struct Vector { T at[N]; };\n"
-_HELPERS = {"floordiv(": _FLOORDIV, "bits_as<": _BITS, "Vector<": _VECTOR}
+_TENSOR_MAP = "struct __align__(64) TensorMap { char bytes[128]; };\n"
+_HELPERS = {"floordiv(": _FLOORDIV, "bits_as<": _BITS, "Vector<": _VECTOR, " TensorMap ": _TENSOR_MAP}
 
 
 def to_cuda(mlir_text: str) -> str:

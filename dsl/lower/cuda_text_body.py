@@ -63,7 +63,8 @@ class Body:
         for index, value in enumerate(self.kernel.blocks[0].arguments):
             wanted = given[index] if index < len(given) and given[index] else f"arg{index}"
             name = self.namer.fresh(wanted)
-            self.write.names[value] = f"bool:{name}" if self._is_bool(value) else name
+            in_memory = str(index) in self.kernel.attributes.get("dsl.memory", "").split(",")
+            self.write.names[value] = f"bool:{name}" if self._is_bool(value) else f"&{name}" if in_memory else name
 
     def _is_bool(self, value: Value) -> bool:
         users = self.users.get(value, ())
@@ -162,6 +163,8 @@ class Body:
             name = self.write.names[value]
             if name.startswith("bool:"):
                 made.append(f"bool {name[5:]}")
+            elif name.startswith("&"):
+                made.append(f"const __grid_constant__ TensorMap {name[1:]}")
             else:
                 made.append(self._declared(value, name))
         return ", ".join(made)

@@ -182,6 +182,24 @@ def test_elect_one_runs_once_a_warp(emulator):
     np.testing.assert_array_equal(out[8:], 5)
 
 
+@cute.kernel
+def elects_twice(out: cute.Tensor):
+    with arch.elect_one():
+        with arch.elect_one():
+            out[0] = 1
+
+
+@cute.jit
+def host_of_twice(out: cute.Tensor):
+    elects_twice(out).launch(grid=1, block=32)
+
+
+def test_one_elected_lane_cannot_elect():
+    with pytest.raises(DSLUserCodeError, match="elects a lane where one is elected already"):
+        host_of_twice(from_dlpack(np.zeros(1, np.int32)))
+    host_of_elects(from_dlpack(np.zeros(72, np.int32)), False)          # it is forgotten
+
+
 def test_what_one_lane_computed_is_not_there_for_the_others(emulator):
     with pytest.raises(DSLUserCodeError) as caught:
         host_of_elects(from_dlpack(np.zeros(72, np.int32)), True)

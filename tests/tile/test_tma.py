@@ -138,6 +138,12 @@ def test_a_load_that_is_used_rightly():
     np.testing.assert_array_equal(load(), np.arange(128).reshape(8, 16))
 
 
+def test_readable_cuda_takes_the_map_as_a_grid_constant(emulator):
+    load()
+    text = emulator.show("cuda")
+    assert "const __grid_constant__ TensorMap load" in text and '"l"((unsigned long long)&load)' in text
+
+
 def test_without_a_wait_shared_memory_is_as_it_was():
     assert np.isnan(load(waits=False)).all()
 
@@ -212,6 +218,11 @@ def parts(load, tiles, box):
     return cpasync.tma_partition(load, 0, cute.make_layout(1), cute.group_modes(box, 0, 2), tiles)
 
 
+def elected_copy(load, tiles, box, barrier):
+    with arch.elect_one():
+        cute.copy(load, parts(load, tiles, box)[1][(None, 0, 0)], parts(load, tiles, box)[0], tma_bar_ptr=barrier)
+
+
 WRONG = [
     (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0]), "needs the mbarrier that tells"),
     (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1], parts(a, t, s)[0], tma_bar_ptr=b),
@@ -220,6 +231,7 @@ WRONG = [
      "the source of a copy by TMA is a tensor of TMA's coordinates"),
     (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0], tma_bar_ptr=b, mcast_mask=1),
      "copies by TMA with mcast_mask or tma_desc_ptr are not part of this compiler yet"),
+    (lambda a, t, s, b: elected_copy(a, t, s, b), "elects a lane where one is elected already"),
     (lambda a, t, s, b: cpasync.tma_partition(a, 0, cute.make_layout(2), cute.group_modes(s, 0, 2), t),
      "a tile for several blocks of a cluster is not part of this compiler yet"),
     (lambda a, t, s, b: cute.copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16), s, s, tma_bar_ptr=b),
