@@ -15,12 +15,12 @@ import re
 import types
 from collections.abc import Callable, Iterator
 
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, DSLUserCodeNameError, at_author
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, DSLUserCodeNameError, DSLUserCodeTypeError, at_author
 from dsl.core.source import is_authors
 from dsl.core.trace import TRACERS, active
 from dsl.core.value import type_name
 from dsl.layout import LayoutError
-from dsl.span import Span, is_between, is_our_file, is_part, of_code
+from dsl.span import Span, here, is_between, is_our_file, is_part, of_code
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -30,6 +30,8 @@ _PYTHONS = {os.path.join(_PACKAGE, *name.split("/")) for name in (
     "core/by_value.py", "core/expression.py", "core/helper.py", "core/item.py", "core/output.py", "launch/torch_cuda.py")}
 
 
+_ARITY = re.compile(r"(\w+)\(\) ((takes|missing|got an unexpected keyword|got multiple|got some).*)", re.DOTALL)
+_ARITY_IDS = {"missing": "CALL_MISSING_ARG", "got an unexpected keyword": "CALL_UNEXPECTED_KWARG"}
 _OF_VALUES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
 _COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
@@ -63,6 +65,10 @@ def _said(error: BaseException) -> BaseException:
         return _fault(error, f"compiling this {error.fails}, by a fault of the compiler")
     if not _is_accident(error):
         return error
+    arity = _ARITY.search(str(error)) if type(error) is TypeError else None
+    if arity and arity[1] in _words(place := _place(error)):
+        return DSLUserCodeTypeError(f"`{arity[1]}` {arity[2]}", id=_ARITY_IDS.get(arity[3], "CALL_EXTRA_ARG"), place=place,
+                                    fix="look at its parameters: docs/cute.md").with_traceback(error.__traceback__)
     if isinstance(error, _OF_VALUES) and _innermost(error).co_filename.startswith(_LAYOUT):
         name, given = _call(error)
         what = "this" if name.startswith("_") else f"`{name}`"
@@ -81,7 +87,7 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
     frames = [(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error)]
     while frames and not _is_authors(frames[-1][0]):
         frames.pop()
-    if not frames or (here := of_code(*frames[-1])).file != error.place.file or here.line != error.place.line:
+    if not frames or (at := of_code(*frames[-1])).file != error.place.file or at.line != error.place.line:
         return ()
     calls: list[tuple[Span, str]] = []
     while len(calls) < _CALLS_SHOWN:
@@ -135,11 +141,16 @@ def _walk(error: BaseException) -> Iterator[types.TracebackType]:
         traceback = traceback.tb_next
 
 
-def _place(error: Exception) -> Span | None:
-    """The author's expression nearest to where it was raised."""
+def _place(error: Exception) -> Span:
+    """The author's expression nearest to where it was raised, or that called what raised it."""
     frames = [(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error)]
     found = [of_code(code, at) for code, at in frames if _is_authors(code)]
-    return next((place for place in reversed(found) if place.source_line()), found[-1] if found else None)
+    return next((place for place in reversed(found) if place.source_line()), found[-1] if found else here())
+
+
+def _words(place: Span) -> set[str]:
+    """The names in the author's line at `place`."""
+    return set(re.findall(r"\w+", place.source_line()))
 
 
 def _call(error: Exception) -> tuple[str, str]:
@@ -151,7 +162,7 @@ def _call(error: Exception) -> tuple[str, str]:
         elif entry.tb_frame.f_code is not guarded_code:
             frames.append(entry.tb_frame)
     place = _place(error)
-    words = set(re.findall(r"\w+", place.source_line() if place else ""))
+    words = _words(place)
     found = next((frame for frame in frames if frame.f_code.co_name in words), frames[0] if frames else None)
     if found is None:
         return "", ""
@@ -236,6 +247,13 @@ def guarded(function: Callable) -> Callable:
                 strip(left)
                 raise
     return call
+
+
+def guard(names: dict[str, object]) -> None:
+    """Guard the functions of a surface's module, so that plain Python too sees no frame of ours."""
+    for name, value in names.items():
+        if isinstance(value, types.FunctionType) and not name.startswith("_") and value.__code__ is not guarded_code:
+            names[name] = guarded(value)
 
 
 guarded_code = guarded(len).__code__                     # of every function that `guarded` makes

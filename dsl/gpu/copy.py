@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dsl.core.dtypes import Int32
-from dsl.core.errors import DSLUserCodeError
+from dsl.core.dtypes import Int32, Numeric, is_dynamic
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.value import type_name
 from dsl.gpu.inline import intrinsic
 
 
@@ -31,7 +32,7 @@ def cp_async_commit_group() -> None:
 
 def cp_async_wait_group(n: int) -> None:
     """Wait until at most `n` of the latest groups are in flight; `n` is static.  PTX ISA: cp.async.wait_group."""
-    intrinsic("nvvm.cp.async.wait.group", None, Int32(n))
+    intrinsic("nvvm.cp.async.wait.group", None, _static_count(n))
 
 
 def cp_async_bulk_commit_group() -> None:
@@ -44,4 +45,12 @@ def cp_async_bulk_wait_group(group: int, *, read: bool | None = None) -> None:
 
     `group` is static.  PTX ISA: cp.async.bulk.wait_group.
     """
-    intrinsic(f"nvvm.cp.async.bulk.wait.group{'.read' if read else ''}", None, Int32(group))
+    intrinsic(f"nvvm.cp.async.bulk.wait.group{'.read' if read else ''}", None, _static_count(group))
+
+
+def _static_count(count: object) -> Int32:
+    """A number of groups: part of the instruction."""
+    if not isinstance(count, int) and (not isinstance(count, Numeric) or is_dynamic(count)):
+        raise DSLUserCodeTypeError(f"waits for a number of groups known while compiling, and this is a {type_name(count)}",
+                                   fix="write the number: 0 waits for all of them", id="PHASE_REQUIRES_CONSTANT")
+    return Int32(count)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import dis
 import enum
+import inspect
 import math
 import types
 from collections.abc import Callable, Iterator
@@ -89,7 +90,7 @@ class Reads:
     def _of_file(self, function: types.FunctionType) -> None:
         file = function.__code__.co_filename
         if is_our_file(file):
-            if _SPEAKS & set(function.__code__.co_names):
+            if _SPEAKS & set(inspect.unwrap(function).__code__.co_names):
                 raise Unseen(function)
         elif is_authors(file):
             self.function(function)

@@ -102,6 +102,20 @@ fix: look at the types of its arguments; where they are right, report it with wh
     assert "tile/tensor.py" in run(tmp_path, program, "--full-traceback").stderr
 
 
+def test_plain_python_sees_no_frame_of_ours_either(tmp_path):
+    done = run(tmp_path, """\
+        import traceback
+        from cutlass.cute.runtime import from_dlpack
+        for wrong in (lambda: from_dlpack("text"), lambda: cute.make_layout("text"), lambda: cute.size(), lambda: cute.nothing):
+            try:
+                wrong()
+            except cutlass.DSLUserCodeError as error:
+                traceback.print_exc()
+        """)
+    assert done.stderr.count("Traceback") == 4 and f"{os.sep}dsl{os.sep}" not in done.stderr
+    assert "CALL_MISSING_ARG" in done.stderr and "`size` missing 1 required positional argument: 'x'" in done.stderr
+
+
 def test_pythons_own_operations_raise_pythons_own_exceptions(tmp_path):
     done = run(tmp_path, """\
         @cute.jit

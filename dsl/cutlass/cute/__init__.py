@@ -1,5 +1,6 @@
 """`cutlass.cute`: decorators, layouts, tensors and copies."""
 
+from dsl.core.boundary import guard as _guard
 from dsl.core.dtypes import (BFloat16, Boolean, Float, Float4E2M1FN, Float4E2M1FNx2, Float6E2M3FN, Float6E2M3FNx4,
                              Float6E3M2FN, Float6E3M2FNx4, Float8E4M3, Float8E4M3B11FNUZ, Float8E4M3FN, Float8E5M2,
                              Float8E8M0FNU, FloatNV8E5M3FNU, Float16, Float32, Float64, Int4, Int8, Int16, Int32, Int64,
@@ -50,4 +51,5 @@ from dsl.tile.tensor import (Tensor, domain_offset, make_fragment_like, make_ide
 
 RoundingMode = math.RoundingMode
 globals().update({_name: getattr(math, _name) for _name in math._NAMES})
+_guard(globals())
 __getattr__ = _refuser("cutlass.cute")
