@@ -48,6 +48,11 @@ class NumericMeta(type):
         return cls.storage_width not in (8, 16, 32, 64, 128)
 
     @property
+    def mlir_type(cls) -> mlir.Type:
+        """The MLIR type of its SSA values."""
+        return cls.carrier
+
+    @property
     def zero(cls) -> int | float:
         return 0.0 if cls.is_float else 0
 
@@ -144,14 +149,14 @@ class Numeric(metaclass=NumericMeta):
                                        f"that {type(self)} can hold",
                                        fix="give a number, or an element of the tensor: `x[i]`")
 
-    @classmethod
-    def mlir_type(cls) -> mlir.Type:
-        return cls.carrier
+    @property
+    def mlir_type(self) -> mlir.Type:
+        return self.carrier
 
     @classmethod
     def storage_type(cls) -> mlir.Type:
         """The MLIR type of one element in memory (a Boolean is a byte); of elements that are no whole bytes, a byte."""
-        return mlir.i8 if cls is Boolean or cls.is_packed else cls.mlir_type()
+        return mlir.i8 if cls is Boolean or cls.is_packed else cls.mlir_type
 
     @classmethod
     def wrap(cls, value):
@@ -217,7 +222,7 @@ class Numeric(metaclass=NumericMeta):
         return type(self)
 
     def ir_type(self) -> mlir.Type:
-        return self.mlir_type()
+        return self.mlir_type
 
     def ir_value(self) -> mlir.Value:
         return self.ir()

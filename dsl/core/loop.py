@@ -81,7 +81,7 @@ def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: obje
     if stop is not None:
         return _for_until(domain, trips, variable, body, state, names, target, stop)
     keeps = target is not UNUSED
-    index_type = domain.dtype.mlir_type()
+    index_type = domain.dtype.mlir_type
 
     def trip(carried: Carried) -> list[Scratch]:
         scratch = Scratch([index_type, *carried.types])
@@ -117,7 +117,7 @@ def _for_until(domain: Range, trips: Numeric, variable: Callable, body: Callable
     def one_trip(trip, *inner):
         i = variable(trip)
         return (trip + 1, *body(i, *inner[:len(state)]), i)
-    counter = domain.dtype(mlir.constant(0, domain.dtype.mlir_type()))
+    counter = domain.dtype(mlir.constant(0, domain.dtype.mlir_type))
     if target is UNUSED:
         after = _while(test, lambda *inner: one_trip(*inner)[:-1], (counter, *state), [names[0], *names[2:]], [body],
                        "for")

@@ -199,7 +199,7 @@ class Pointer:
     def toint(self) -> Int64:
         """The address in bytes: Int64, or Int32 for a pointer into shared or register memory."""
         dtype = Int64 if self._is_wide else Int32
-        return dtype(mlir.result("llvm.ptrtoint", dtype.mlir_type(), self.address))
+        return dtype(mlir.result("llvm.ptrtoint", dtype.mlir_type, self.address))
 
     def align(self, alignment_bytes: int) -> Pointer:
         """The next address at or after this one that is a multiple of `alignment_bytes` (a power of two)."""

@@ -383,7 +383,7 @@ def param_of(leaf) -> tuple[str, int, mlir.Type]:
     if isinstance(leaf, Boolean):
         return "int", 1, mlir.i8
     if isinstance(leaf, Numeric):
-        return "float" if leaf.is_float else "int", leaf.storage_width // 8, leaf.mlir_type()
+        return "float" if leaf.is_float else "int", leaf.storage_width // 8, leaf.mlir_type
     kind, size_bytes = _RAW_PARAMS.get(str(leaf.value.type), ("ptr", 8))
     if kind == "ptr" and not str(leaf.value.type).startswith("!llvm.ptr"):
         raise DSLUserCodeTypeError(f"an object made of a {leaf.value.type} cannot be a kernel parameter",

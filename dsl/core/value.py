@@ -167,7 +167,7 @@ def _unary(name: str, fold, emit):
 
 
 def _emit_invert(a: Numeric) -> mlir.Value:
-    return arith.binary("xor", a.ir(), mlir.constant(1 if type(a) is Boolean else -1, a.mlir_type()), True)
+    return arith.binary("xor", a.ir(), mlir.constant(1 if type(a) is Boolean else -1, a.mlir_type), True)
 
 
 Numeric.__neg__ = _unary("neg", operator.neg, lambda a: arith.negate(a.ir()))
@@ -241,8 +241,6 @@ def type_name(value: object) -> str:
         return "None"
     if isinstance(value, (type, types.ModuleType)):
         return f"the {'type' if isinstance(value, type) else 'module'} {value.__name__.removeprefix('dsl.')}"
-    if type(value).__name__ in ("JitFunction", "KernelFunction"):          # of launch.jit
-        return f"the function `{value.__name__}`"
     if isinstance(value, (bool, int, float, str)):
         return f"Python {type(value).__name__}"
     if isinstance(value, (tuple, list, dict)):

@@ -13,14 +13,14 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 def intrinsic(name: str, result: type[Numeric] | None, *operands) -> Numeric | None:
     """`llvm.NAME(operands...)`; operands are Numerics, pointers or SSA values."""
     trace.kernel()
-    value = mlir.intrinsic(f"llvm.{name}", result and result.mlir_type(), *map(_value, operands))
+    value = mlir.intrinsic(f"llvm.{name}", result and result.mlir_type, *map(_value, operands))
     return None if result is None else result(value)
 
 
 def ptx(text: str, result: type[Numeric] | None, constraints: str, *operands) -> Numeric | None:
     """PTX text with $0, $1...; it has side effects and is convergent (lower.llvm_ir keeps it so)."""
     trace.kernel()
-    made = mlir.op("llvm.inline_asm", [result.mlir_type()] if result else [], list(map(_value, operands)),
+    made = mlir.op("llvm.inline_asm", [result.mlir_type] if result else [], list(map(_value, operands)),
                    {"asm_string": mlir.string_attr(text), "constraints": mlir.string_attr(constraints),
                     "has_side_effects": mlir.unit_attr()})
     return result(made.results[0]) if result else None

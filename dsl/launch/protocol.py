@@ -50,7 +50,7 @@ def _slots(value: object) -> list[Slot]:
         raise DSLUserCodeTypeError(f"a {type(value).__name__} has no values that a call could bring")
     numbers, letters = type_.read(value, abi.Binding("an object's own values")), type_.slot_formats()
     if isinstance(type_, abi.ScalarType):
-        return [Slot(letters, numbers[0], type_.dtype.mlir_type())]
+        return [Slot(letters, numbers[0], type_.dtype.mlir_type)]
     return [Slot(letter, number, trace.SLOT_TYPES[letter]) for letter, number in zip(letters, numbers)]
 
 

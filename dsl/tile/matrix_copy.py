@@ -131,7 +131,7 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
                 for i, value in enumerate(mma.ldmatrix(start, op.num_matrices, op.transpose)):
                     write_register(registers, at[1], i, value)
             else:
-                parts = [read_register(registers, at[1], i, Int32.mlir_type()) for i in range(op.num_matrices)]
+                parts = [read_register(registers, at[1], i, Int32.mlir_type) for i in range(op.num_matrices)]
                 mma.stmatrix(start, parts, op.transpose)
 
 

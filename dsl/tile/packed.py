@@ -140,7 +140,7 @@ def bitcast(value: TensorSSA, dtype: type[Numeric], count: int) -> TensorSSA:
         mlir.result("vector.bitcast", mlir.vector(mlir.i8, value.size * value.dtype.width // 8), value.ir())
     if dtype.is_packed:
         return TensorSSA(unpack(stored, dtype, count), (count,), dtype, stored)
-    return TensorSSA(mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type(), count), stored), (count,), dtype)
+    return TensorSSA(mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type, count), stored), (count,), dtype)
 
 
 def bytes_of(value: TensorSSA) -> mlir.Value:

@@ -68,7 +68,7 @@ class TensorSSA:
         return in_memory(self)
 
     def ir_type(self) -> mlir.Type:
-        return mlir.vector(self.dtype.mlir_type(), self.size)
+        return mlir.vector(self.dtype.mlir_type, self.size)
 
     def with_ir(self, value: mlir.Value) -> TensorSSA:
         return TensorSSA(value, self.shape, self.dtype)
@@ -92,7 +92,7 @@ class TensorSSA:
         return f"TensorSSA of {self.dtype} {text(self.shape)}"
 
     def __str__(self) -> str:
-        held = element_name(self.dtype) if conversion.is_bits(self.dtype) else self.dtype.mlir_type()
+        held = element_name(self.dtype) if conversion.is_bits(self.dtype) else self.dtype.mlir_type
         return f"tensor_value<vector<{self.size}x{held}> o {self.shape}>"
 
     __repr__ = __str__
@@ -170,7 +170,7 @@ class TensorSSA:
         if self.dtype.is_packed or dtype.is_packed:
             from dsl.tile import packed
             return packed.bitcast(self, dtype, count)
-        value = mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type(), count), self.ir())
+        value = mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type, count), self.ir())
         return TensorSSA(value, (count,), dtype)
 
     # --- operations ---
@@ -231,7 +231,7 @@ def from_elements(values: list[mlir.Value]) -> mlir.Value:
 
 def splat(number: Numeric, count: int) -> mlir.Value:
     """A vector with `number` in every element."""
-    type_ = mlir.vector(number.mlir_type(), count)
+    type_ = mlir.vector(number.mlir_type, count)
     if is_dynamic(number):
         return mlir.result("vector.broadcast", type_, number.ir())
     return arith.constant(type(number).constant_of(number.value), type_)
@@ -281,7 +281,7 @@ def _converted(value: TensorSSA, dtype: type[Numeric]) -> mlir.Value:
             mlir.result("arith.trunci", mlir.vector(mlir.i1, value.size), vector)
     signed = source.signed and source is not Boolean
     both = dtype.signed or not dtype.is_integer or rules.current().extends_by_source
-    return arith.convert(vector, dtype.mlir_type(), signed and both, dtype.signed)
+    return arith.convert(vector, dtype.mlir_type, signed and both, dtype.signed)
 
 
 # --- operators ------------------------------------------------------------------------------------------------------

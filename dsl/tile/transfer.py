@@ -88,7 +88,7 @@ def _load_packed(tensor: Tensor, count: int, run: int) -> TensorSSA:
 
 
 def _as_stored(data: TensorSSA, dtype: Any) -> TensorSSA:
-    same_bits = data.dtype.mlir_type() == dtype.mlir_type() and data.dtype.width == dtype.width and dtype is not Boolean
+    same_bits = data.dtype.mlir_type == dtype.mlir_type and data.dtype.width == dtype.width and dtype is not Boolean
     if data.dtype is dtype or same_bits:
         return data
     if data.dtype is Boolean and dtype.is_integer:
