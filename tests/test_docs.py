@@ -94,3 +94,8 @@ def test_links_between_pages_hold():
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", re.sub(r"`[^`\n]*`", "", page.read_text())):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readme_leads_to_every_page():
+    shown = set(re.findall(r"\]\(docs/([\w-]+\.md)\)", (DOCS.parent / "README.md").read_text()))
+    assert shown == {page.name for page in DOCS.glob("*.md")}
