@@ -2,6 +2,6 @@
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.launch.timing import JitArguments, benchmark, get_workspace_count
-from dsl.launch.tuning import CantImplementError, autotune_jit, tune
+from dsl.launch.tuning import CantImplementError, tune
 
 __getattr__ = _refuser("cutlass.testing")
