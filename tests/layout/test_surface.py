@@ -47,8 +47,10 @@ def test_a_sample_of_the_record_is_what_nvidias_compiler_gives_now():
 def test_names_of_typing():
     for name in ("Int32", "Int128", "Float8E4M3FN", "Shape", "Stride", "Coord", "IntTuple", "Tile", "Tiler", "XTuple",
                  "Layout", "ComposedLayout", "Tensor", "Pointer", "AddressSpace", "ScaledBasis", "Numeric", "Integer",
-                 "is_int_tuple", "is_integer", "as_numeric", "sym_int"):
+                 "SymInt"):
         assert getattr(cute_typing, name) is getattr(cute, name)
+    for name in ("is_int_tuple", "is_integer"):
+        assert getattr(cute_typing, name)(3) and not getattr(cute_typing, name)("3")
 
 
 @pytest.mark.parametrize("i, n", [(5, 3), (-1, 3), (-7, 3), (11, 2), (0, 1), (2, 5), (16, 3)])
