@@ -2,8 +2,8 @@
 
 Each lane has an exchange area: 8 bytes with the function that computes, then words (i32) in and out. The lane that
 completes the meeting calls `void f(ptr ctx, i32 base)`; field `a` of the warp's threads from `base` on has the areas.
-Products are summed in the order of k in the accumulator's type, f16 accumulators in f32 and rounded once at the end; the
-ISA leaves order and intermediate rounding open. NaN results are canonical.
+Products are summed in the order of k in the accumulator's type, f16 accumulators in f32 and rounded once at the end;
+the ISA leaves order and intermediate rounding open. NaN results are canonical.
 """
 
 from __future__ import annotations

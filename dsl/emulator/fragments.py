@@ -1,7 +1,7 @@
 """Which element of a matrix a register of a lane holds. PTX ISA 9.7.14.5, Matrix Fragments for mma.
 
-Lane 4 g + t is thread t of group g. A register of 32 bits holds `pack` elements that are neighbours along K: 4 of 8 bits,
-2 of 16, 1 of tf32; one of f64 has a 64-bit register. One rule gives every figure of the ISA for the shapes here.
+Lane 4 g + t is thread t of group g. A register of 32 bits holds `pack` elements that are neighbours along K: 4 of 8
+bits, 2 of 16, 1 of tf32; one of f64 has a 64-bit register. One rule gives every figure of the ISA for the shapes here.
 """
 
 from __future__ import annotations

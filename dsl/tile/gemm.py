@@ -34,8 +34,8 @@ def gemm(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
     (m, n), (a_m, k), (b_n, b_k), c_mn = extents
     if (a_m, b_n, b_k) != (m, n, k) or c_mn != [m, n]:
         raise DSLUserCodeError("gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) agree in M, N and K, and these are A "
-                               f"{text(tensors[1].shape)}, B {text(tensors[2].shape)}, C {text(tensors[3].shape)} and D "
-                               f"{text(tensors[0].shape)}", fix="partition all of them with one tiled mma")
+                               f"{text(tensors[1].shape)}, B {text(tensors[2].shape)}, C {text(tensors[3].shape)} "
+                               f"and D {text(tensors[0].shape)}", fix="partition all of them with one tiled mma")
     for step in range(k):
         parts_a = [_operand(atom, a, (0, i, step)) for i in range(m)]
         parts_b = [_operand(atom, b, (0, j, step)) for j in range(n)]
@@ -49,8 +49,9 @@ def mma_atom_call(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
     tensors = _checked(atom, d, a, b, c, "mma_atom_call")
     for tensor, name in zip(tensors, _NAMES):
         if lay.size(tensor) != _values(atom, name):
-            raise DSLUserCodeError(f"mma_atom_call: one fragment of {name} has {_values(atom, name)} elements, and this is "
-                                   f"{text(tensor.shape)}", fix="cute.gemm(atom, d, a, b, c) calls the atom for all of them")
+            raise DSLUserCodeError(f"mma_atom_call: one fragment of {name} has {_values(atom, name)} elements, and "
+                                   f"this is {text(tensor.shape)}",
+                                   fix="cute.gemm(atom, d, a, b, c) calls the atom for all of them")
     d, a, b, c = (Tensor(t.iterator, lay.append_ones(lay.make_layout((t.layout,)), 3)) for t in tensors)
     _call(atom, d, _operand(atom, a, (0, 0, 0)), _operand(atom, b, (0, 0, 0)), c, (0, 0, 0))
 
@@ -79,8 +80,9 @@ def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tenso
                                        fix="tiled_mma.make_fragment_A, _B and _C make fragments")
         dtype = atom.op.ab_dtype if name in "AB" else atom.op.acc_dtype
         if tensor.element_type is not dtype:
-            raise DSLUserCodeTypeError(f"{what}: {name} of {type(atom.op).__name__} is of {dtype}, and this is a tensor of "
-                                       f"{tensor.element_type}", fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) "
+            raise DSLUserCodeTypeError(f"{what}: {name} of {type(atom.op).__name__} is of {dtype}, and this is a "
+                                       f"tensor of {tensor.element_type}",
+                                       fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) "
                                        "makes registers of the right type")
         if tensor.memspace is not AddressSpace.rmem and not isinstance(atom.op, MmaUniversalOp):
             raise DSLUserCodeTypeError(f"{what}: {name} of {type(atom.op).__name__} is in registers, and this is in "

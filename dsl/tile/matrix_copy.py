@@ -118,8 +118,8 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
               for t, count in ((rows, row), (registers, held))]
     if shapes[0] != shapes[1] or lay.size(_modes(registers.shape)[0]) % held:
         raise DSLUserCodeError(f"one {name} reads {_count(row if op.loads else held)} of each lane and writes "
-                               f"{_count(held if op.loads else row)}, and the source is {text(src.shape)}, the destination "
-                               f"{text(dst.shape)}", fix="partition the tensor in smem with partition_"
+                               f"{_count(held if op.loads else row)}, and the source is {text(src.shape)}, the "
+                               f"destination {text(dst.shape)}", fix="partition the tensor in smem with partition_"
                                f"{'S' if op.loads else 'D'} and the fragment with retile of one tiled copy")
     for rest in cross(*map(range, reversed(shapes[0][1:]))):
         for call in range(shapes[0][0]):
@@ -150,10 +150,11 @@ def _check_rows(tensor: Tensor, row: int, side: str, name: str) -> None:
     static_size(tensor, f"a copy with {name}")
     layout = tensor.layout.outer if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     mode = layout[0] if isinstance(layout.shape, tuple) else layout
-    if lay.size(mode) % row or any(mode(i + j) != mode(i) + j for i in range(0, lay.size(mode), row) for j in range(row)):
-        raise DSLUserCodeError(f"{name} moves rows of {row} contiguous elements in shared memory, and the first mode of the "
-                               f"{side} is {mode}", fix="put the contiguous mode where the mma has K, or choose the other "
-                               "`transpose`")
+    starts = range(0, lay.size(mode), row)
+    if lay.size(mode) % row or any(mode(i + j) != mode(i) + j for i in starts for j in range(row)):
+        raise DSLUserCodeError(f"{name} moves rows of {row} contiguous elements in shared memory, and the first mode "
+                               f"of the {side} is {mode}", fix="put the contiguous mode where the mma has K, or "
+                               "choose the other `transpose`")
     composed = tensor.layout
     if isinstance(composed, ComposedLayout) and not (isinstance(composed.inner, lay.Swizzle)
                                                      and (1 << composed.inner.base) % row == 0):
@@ -167,6 +168,6 @@ def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None
     if isinstance(tensor.layout, ComposedLayout) and not isinstance(tensor.layout.offset, int):
         known = tensor.pointer().alignment_bytes
     if known < ROW_BITS // 8:
-        raise DSLUserCodeError(f"a row of {name} starts at a multiple of 16 bytes, and the addresses of the {side} are only "
-                               f"known to be multiples of {known}",
+        raise DSLUserCodeError(f"a row of {name} starts at a multiple of 16 bytes, and the addresses of the {side} "
+                               f"are only known to be multiples of {known}",
                                fix="byte_alignment=16 where it is allocated; its strides must be multiples of 16 bytes too")

@@ -1,8 +1,8 @@
 """Tiled copies: a copy atom repeated over the threads of a block, and each thread's part of a tensor.
 
-A tiled copy has a TV layout, (thread, value) -> index in a tile, and the tile by mode: extents, or layouts. A thread's part of a
-tensor of shape (M, N, ...) has the shape ((V, rest_v), rest_m, rest_n, ...): V values one atom call moves, rest_v calls
-a tile, and the tiles. CuTe doc: 0x_gemm_tutorial, TiledCopy.
+A tiled copy has a TV layout, (thread, value) -> index in a tile, and the tile by mode: extents, or layouts. A
+thread's part of a tensor of shape (M, N, ...) has the shape ((V, rest_v), rest_m, rest_n, ...): V values one atom
+call moves, rest_v calls a tile, and the tiles. CuTe doc: 0x_gemm_tutorial, TiledCopy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TiledCopy(CopyAtom):
         return self._by_call(self.layout_dst_tv)
 
     def _by_call(self, layout_tv: Layout) -> Layout:
-        """The tile by threads and calls, of one side: `layout_tv` of the atom, put in the place of the registers' side."""
+        """The tile by threads and calls, of one side: `layout_tv` of the atom, in the place of the registers' side."""
         reference = self.layout_ref_tv
         divided = lay.zipped_divide(self.layout_tv_tiled, lay.mode_products(reference.shape))
         parts = lay.composition(divided, (lay.composition(lay.right_inverse(reference), layout_tv), None))
@@ -178,8 +178,9 @@ def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMma) -> TiledCopy:  # noqa:
     """The least tiled copy of C: of each thread's elements in `mma` only as many as one call of the atom moves."""
     whole, count = mma.tv_layout_C_tiled, lay.size(atom.layout_src_tv, 1)
     if count > lay.size(whole, 1):
-        raise DSLUserCodeValueError(f"one call of the atom takes {count} elements of a thread, and the tiled mma gives each "
-                                    f"{lay.size(whole, 1)} elements of C", fix="a permutation_mnk with a larger tile")
+        raise DSLUserCodeValueError(f"one call of the atom takes {count} elements of a thread, and the tiled mma "
+                                    f"gives each {lay.size(whole, 1)} elements of C",
+                                    fix="a permutation_mnk with a larger tile")
     layout_tv = lay.composition(whole, make_layout((lay.size(whole, 0), count)))
     return _of_elements(atom, layout_tv, tuple(mma.get_tile_size(mode) for mode in (0, 1)))
 

@@ -108,8 +108,8 @@ class TiledMma(MmaAtom):
         tile = tuple(map(self.get_tile_size, modes))
         for extent, step in zip(shape, tile):
             if isinstance(lay.size(extent), int) and lay.size(extent) % step:
-                raise DSLUserCodeValueError(f"{what}: the mma's tile is {text(tile)}, and the shape {text(shape)} is no "
-                                            "multiple of it", fix=f"a multiple of {step} for {text(extent)}")
+                raise DSLUserCodeValueError(f"{what}: the mma's tile is {text(tile)}, and the shape {text(shape)} is "
+                                            "no multiple of it", fix=f"a multiple of {step} for {text(extent)}")
         values, rest = self._parts(make_layout(shape), name)[1].shape
         return (values, *map(product, rest))
 
@@ -169,16 +169,17 @@ def make_tiled_mma(op_or_atom: Any, atom_layout_mnk: Any = (1, 1, 1), permutatio
     atom = op_or_atom if isinstance(op_or_atom, MmaAtom) else None
     if atom is None and not isinstance(op_or_atom, (MmaOp, MmaUniversalOp)):
         raise DSLUserCodeTypeError("a tiled mma is made of an mma operation or atom, and this is a "
-                                   f"{type(op_or_atom).__name__}", fix="cute.make_tiled_mma(warp.MmaF16BF16Op(...), (2, 2, 1))")
+                                   f"{type(op_or_atom).__name__}",
+                                   fix="cute.make_tiled_mma(warp.MmaF16BF16Op(...), (2, 2, 1))")
     op = (atom or make_mma_atom(op_or_atom)).op
     layout = atom_layout_mnk if isinstance(atom_layout_mnk, Layout) else make_layout(as_index(atom_layout_mnk))
     if lay.rank(layout) != 3 or not isinstance(layout.shape, tuple) or not lay.is_static(layout):
-        raise DSLUserCodeValueError(f"the atom layout of a tiled mma is static and has three modes, M, N and K, and this is "
-                                    f"{layout}", fix="(2, 2, 1) is two atoms along M and two along N")
+        raise DSLUserCodeValueError(f"the atom layout of a tiled mma is static and has three modes, M, N and K, and "
+                                    f"this is {layout}", fix="(2, 2, 1) is two atoms along M and two along N")
     tiles = (None, None, None) if permutation_mnk is None else permutation_mnk
     if not isinstance(tiles, tuple) or len(tiles) != 3:
-        raise DSLUserCodeTypeError("permutation_mnk has an extent, a layout or None for each of M, N and K, and this is "
-                                   f"{text(tiles) if isinstance(tiles, (int, tuple)) else tiles}",
+        raise DSLUserCodeTypeError("permutation_mnk has an extent, a layout or None for each of M, N and K, and this "
+                                   f"is {text(tiles) if isinstance(tiles, (int, tuple)) else tiles}",
                                    fix="(32, 32, 16), for example")
     return TiledMma(op, layout, tuple(map(_as_tile, tiles)))
 
