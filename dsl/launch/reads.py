@@ -90,7 +90,8 @@ class Reads:
     def _of_file(self, function: types.FunctionType) -> None:
         file = function.__code__.co_filename
         if is_our_file(file):
-            if _SPEAKS & set(inspect.unwrap(function).__code__.co_names):
+            inner = inspect.unwrap(function)
+            if not isinstance(inner, types.FunctionType) or _SPEAKS & set(inner.__code__.co_names):
                 raise Unseen(function)
         elif is_authors(file):
             self.function(function)
