@@ -7,13 +7,10 @@ from cutlass.cute.runtime import from_dlpack
 
 # shape of the tensor, tile, and what else: the order of shared memory's modes, stages, a swizzle, the tensor's own order
 CASES = [
-    dict(shape=(256, 512), tile=(64, 32)), dict(shape=(120, 72), tile=(32, 16), dynamic=1),
-    dict(shape=(120, 72), tile=(32, 32), swizzle=(2, 4, 3)), dict(shape=(64, 128), tile=(16, 64), swizzle=(3, 4, 3)),
-    dict(shape=(100, 40), tile=(8, 16), swizzle=(1, 4, 3)), dict(shape=(4, 512), tile=(2, 512)),
-    dict(shape=(5, 12, 64), tile=(2, 4, 16)), dict(shape=(2, 3, 8, 32), tile=(1, 2, 4, 16)),
-    dict(shape=(64, 96), tile=(32, 16), transposed=True), dict(shape=(1000,), tile=(64,)),
-    dict(shape=(3, 40, 64), tile=(16, 32), permuted=(1, 2, 0)), dict(shape=(64, 64), tile=(32, 32), stages=3),
-    dict(shape=(96, 80), tile=(16, 32), dtype="float32"), dict(shape=(40, 80), tile=(16, 32), dtype="uint8"),
+    dict(shape=(120, 72), tile=(32, 16), dynamic=1), dict(shape=(120, 72), tile=(32, 32), swizzle=(2, 4, 3)),
+    dict(shape=(4, 512), tile=(2, 512)), dict(shape=(2, 3, 8, 32), tile=(1, 2, 4, 16)),
+    dict(shape=(64, 96), tile=(32, 16), transposed=True), dict(shape=(3, 40, 64), tile=(16, 32), permuted=(1, 2, 0)),
+    dict(shape=(64, 64), tile=(32, 32), stages=3), dict(shape=(96, 80), tile=(16, 32), dtype="float32"),
 ]
 
 
