@@ -77,7 +77,12 @@ class _Hooks(Hooks):
     """core's hooks with this surface's range."""
 
     @staticmethod
-    def Range(*bounds, unroll=-1, unroll_full=False, prefetch_stages=None, pipelining=None, vectorize=None) -> Range:
+    def Range(*bounds, unroll=-1, unroll_full=False, prefetch_stages=None, pipelining=None, vectorize=None,
+              **unknown) -> Range:
+        if unknown:
+            raise DSLUserCodeTypeError(f"range takes no keyword `{next(iter(unknown))}`", id="UNSUP_RANGE_ARGS",
+                                       fix="write range(start, stop, step); cutlass.range also takes unroll=, "
+                                           "unroll_full= and prefetch_stages=")
         if vectorize:
             raise DSLUserCodeError("cutlass.range(vectorize=True) needs compute capability 10", id="UNSUP_ARCH",
                                    fix="drop vectorize")

@@ -18,6 +18,7 @@ TURNS, PAUSE_NS = 4096, 20_000_000               # between looks at the clock, a
 _FUNCTION = re.compile(r"^  llvm\.func @host\(.*?^  }$", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r"^  (\^\w+)", re.MULTILINE)
 _BRANCH = re.compile(r"^( *)llvm\.(?:br|cond_br) .*$", re.MULTILINE)
+_ANNOTATION = re.compile(r" \{[^{}]*loop_annotation[^{}]*\}")
 _PYTHON = {"PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)", "PyErr_CheckSignals": "i32 ()",
            "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)"}  # fmt: skip
 _kept = (ctypes.c_void_p * 3)()                  # type, value and traceback; signals are the main thread's
@@ -47,7 +48,7 @@ def _with_turns(found: re.Match) -> str:
             f"  ^dsl_raised_{count}:",
             f"{indent}llvm.return %dsl_heard_{count} : i32",
             f"  ^dsl_turn_{count}:",
-            branch[0]])
+            _ANNOTATION.sub("", branch[0])])         # LLVM does not unroll it any more, and would say so
     text = _BRANCH.sub(turn, text)
     if not count:
         return text

@@ -473,3 +473,15 @@ def test_a_static_loop_that_only_the_run_time_ends_is_refused():
         "          ^^^^^^^^^^^^^^^^ this loop has not ended after 1000 trips while compiling: what may leave it is known only "
         "at run time",
         "fix: drop const_expr, which makes it a loop at run time"]
+
+
+@pytest.mark.parametrize("word", ("start", "step", "nonsense"))
+def test_range_names_a_keyword_that_it_has_not(word, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(f"def program(n: Int32):\n    for i in range(n, {word}=2):\n        n += i\n")
+    namespace = {"Int32": Int32}
+    exec(compile(file.read_text(), str(file), "exec"), namespace)
+    with pytest.raises(DSLUserCodeError) as caught:
+        cute.jit(namespace["program"])(3)
+    assert caught.value.id == "UNSUP_RANGE_ARGS" and caught.value.place.line == 2
+    assert f"range takes no keyword `{word}`" in str(caught.value)

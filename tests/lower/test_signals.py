@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+import dsl.cutlass as cutlass
 from dsl.core.dtypes import Int32
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
@@ -109,3 +110,17 @@ def test_a_host_function_without_loops_is_left_as_it_is():
     text = "module {\n  llvm.func @host(%arg0: !llvm.ptr) -> i32 {\n    llvm.br ^bb1\n  ^bb1:  // pred: ^bb0\n" \
            "    %0 = llvm.mlir.constant(0 : i32) : i32\n    llvm.return %0 : i32\n  }\n}\n"
     assert heard_in_loops(text) == text
+
+
+def test_a_loop_with_hints_compiles_without_a_word(capfd):
+    """LLVM would say that it has not unrolled a loop that it can leave."""
+    @cute.jit
+    def hinted(n: Int32):
+        total = Int32(0)
+        for i in cutlass.range(n, unroll_full=True):
+            total += i
+        for i in cutlass.range(n, unroll=3):
+            total += i * total
+        return total
+    assert hinted(4) == 144
+    assert capfd.readouterr() == ("", "")
