@@ -68,18 +68,14 @@ def store(ptr: Pointer, val: object, *, level1_eviction_priority: str | None = N
 
 
 def _asm(text: str, result: mlir.Type | None, constraints: str, *operands: mlir.Value) -> mlir.Value | None:
-    made = ptx(text, result and _Raw(result), constraints, *operands)
-    return made
+    return ptx(text, result and _Raw(result), constraints, *operands)
 
 
 class _Raw:
     """An MLIR type in the place of a numeric one: the result is the SSA value."""
 
     def __init__(self, type_: mlir.Type):
-        self._type = type_
-
-    def mlir_type(self) -> mlir.Type:
-        return self._type
+        self.mlir_type = type_
 
     def __call__(self, value: mlir.Value) -> mlir.Value:
         return value
