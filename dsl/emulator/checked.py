@@ -29,6 +29,7 @@ class Checked(Thread):
         self.checks = frozenset(checks)
         self.race_shift = access.unit_shift(functions)
         self.order_kinds = access.order_kinds(functions) if RACE in self.checks else 0
+        self.retried = _addresses_of_cas(functions)
         self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}
         self.mark_slots: dict[str, str] = {}
         self.loaded = "0"  # the bytes nobody wrote of the load being emitted
@@ -41,6 +42,8 @@ class Checked(Thread):
         kind = access.kind_of(instr) if kind is None else kind
         if kind is None or space in ("param", "const"):
             return
+        if instr.opcode == "ld" and instr.operands[1] in self.retried.get(self.frame.function.name, ()):
+            kind |= access.STRONG  # the guess of a loop round cas, which compilers load plainly: cas tells if it was wrong
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
         if RACE in self.checks and space != "local":
@@ -227,6 +230,13 @@ class Checked(Thread):
         address = self.add(self.loaded_address, first, "i64")
         mark = self.or_(self.and_(address, (1 << SITE_SHIFT) - 1, "i64"), _signed(number << SITE_SHIFT), "i64")
         return self.select(self.cmp("eq", part, 0), 0, mark, "i64")
+
+
+def _addresses_of_cas(functions: list[Function]) -> dict[str, frozenset]:
+    """By function, the address operands of its cas instructions."""
+    return {f.name: frozenset(item.operands[1] for item in f.items
+                              if isinstance(item, Instr) and item.opcode == "atom" and "cas" in item.mods)
+            for f in functions}  # fmt: skip
 
 
 def _signed32(value: int) -> int:

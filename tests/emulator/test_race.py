@@ -67,6 +67,10 @@ PAIRS = {
     "two buffers": (BUFFERS, "|bar.sync 0;", 64, 1),
     "one buffer, one barrier": (BUFFERS.replace("512", "0"), "bar.sync 0;|bar.sync 0; ld.shared.u32 %r8, [%r7]; bar.sync 0; add.u32 %r9, %r9, 4; setp.lt.u32 %p, %r9, 4; @!%p bra E;",
                                 64, 1),
+    "the guess of a loop round cas": (
+        "ld.global.u32 %r1, [%g]; {fix}", "add.u32 %r2, %r1, 1; st.global.u32 [%g], %r2;|"
+        "L: add.u32 %r2, %r1, 1; atom.global.cas.b32 %r3, [%g], %r1, %r2; setp.ne.u32 %p, %r3, %r1; mov.u32 %r1, %r3; "
+        "@%p bra L;", 64, 1),
     "a histogram": ("and.b32 %r1, %t, 3; mad.lo.u32 %r1, %r1, 4, %s; {fix}",
                     "ld.shared.u32 %r2, [%r1]; add.u32 %r2, %r2, 1; st.shared.u32 [%r1], %r2;|"
                     "atom.shared.add.u32 %r2, [%r1], 1;", 64, 1),
