@@ -74,6 +74,7 @@ def is_authors_class(cls: type) -> bool:
 def is_plain(value: object) -> bool:
     """Whether NVIDIA's compiler refuses to carry `value`: an object without fields or protocol to say what is in it."""
     return kind_of(value) in ("object", "class", "set") and not dataclasses.is_dataclass(value) and \
+        type(value) is not types.SimpleNamespace and \
         not hasattr(type(value), "__extract_mlir_values__")
 
 

@@ -95,3 +95,34 @@ main(2)
     assert (done.returncode, done.stdout) == (0, "0 0\n1 10\n"), done.stderr
     told = [line for line in done.stderr.splitlines() if "Warning" in line]
     assert len(told) == 1 and "12: PortabilityWarning: `break` leaves" in told[0], done.stderr
+
+
+def test_a_namespace_is_carried_without_a_warning(tmp_path):
+    """types.SimpleNamespace has fields for NVIDIA's compiler, as a dataclass has: it accepts all of this."""
+    file = tmp_path / "program.py"
+    file.write_text("""\
+from types import SimpleNamespace
+import cutlass
+import cutlass.cute as cute
+
+
+@cute.jit
+def main(k: cutlass.Int32):
+    p = SimpleNamespace(n=cutlass.Int32(0), m=[cutlass.Int32(1)], q=SimpleNamespace(z=cutlass.Int32(1)))
+    while p.n < k:
+        p.n += 1
+        p.m[0] += 2
+        p.q.z += 3
+    if k > 2:
+        p.q.z += 100
+    for i in range(k):
+        p.n = p.n + i
+    cute.printf("{} {} {}", p.n, p.m[0], p.q.z)
+
+
+main(cutlass.Int32(3))
+""")
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-m", "dsl", "--portable", str(file)], capture_output=True, text=True,
+                          timeout=300, env={**os.environ, "PYTHONPATH": str(root)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "6 7 110\n", "")
