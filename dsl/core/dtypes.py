@@ -140,9 +140,9 @@ class Numeric(metaclass=NumericMeta):
             self.value, self.owner = value.convert_value(type(self)), mlir.current_function()
         elif isinstance(value, (bool, int, float)):
             self.value = self.wrap(value)
-        elif hasattr(value, "__index__") and not isinstance(value, type):
+        elif hasattr(value, "__index__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
             self.value = self.wrap(value.__index__())
-        elif hasattr(value, "__float__") and not isinstance(value, type):
+        elif hasattr(value, "__float__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
             self.value = self.wrap(value.__float__())
         else:
             raise DSLUserCodeTypeError(f"{'a class' if isinstance(value, type) else type(value).__name__} is not a number "

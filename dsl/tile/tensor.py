@@ -16,6 +16,7 @@ from dsl.core import mlir, trace
 from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes, element_name, span_bytes
+from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, join_dynamic, split_dynamic, text
@@ -327,6 +328,9 @@ def make_fragment_like(src: Any, dtype: type[Numeric] | None = None) -> Any:
 
 def recast_tensor(src: Tensor, dtype: type[Numeric]) -> Tensor:
     """The same memory as elements of another type: 8 Float16 are 4 Float32 in the contiguous mode."""
+    if not isinstance(src, Tensor) or not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
+        raise DSLUserCodeTypeError(f"recast_tensor takes a tensor and a numeric type, and got {type_name(src)} and "
+                                   f"{type_name(dtype)}", fix="recast_tensor(t, cutlass.Int32), for example")
     layout = lay.recast_layout(dtype.storage_width, src.element_type.storage_width, src.layout)
     return Tensor(src.pointer().recast(dtype), layout)
 

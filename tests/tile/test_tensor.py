@@ -203,7 +203,8 @@ def test_mistakes_are_named(refused, matrix):
         "tile it with a static tiler, and make a fragment of one tile")
     assert refused(coordinates, matrix) == ("is a tensor of coordinates: it has no memory to read or write",
                                             "index it for a coordinate, or make a tensor over a pointer")
-    assert refused(layouts, matrix) == ("logical_divide: the tiler has 3 modes, but (8,4):(4,1) has 2", "")
+    assert refused(layouts, matrix) == ("logical_divide: the tiler has 3 modes, but (8,4):(4,1) has 2",
+                                        "give the tiler at most one mode an extent of the layout")
 
 
 def test_a_dynamic_value_is_no_constexpr():
