@@ -199,11 +199,12 @@ def _with_parts_named(code: types.CodeType) -> types.CodeType:
     return code.replace(co_consts=tuple(consts))
 
 
-_outer_names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+# By id, and held: two equal codes nested n deep are compared by Python in time that doubles with each level.
+_outer_names: dict[int, tuple[types.CodeType, frozenset[str]]] = {}
 
 
 def _note_outer(code: types.CodeType, names: frozenset[str]) -> None:
-    _outer_names[code] = names
+    _outer_names[id(code)] = code, names
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             _note_outer(const, names)
@@ -211,8 +212,8 @@ def _note_outer(code: types.CodeType, names: frozenset[str]) -> None:
 
 def is_outer(code: types.CodeType, name: str) -> bool:
     """Whether the free variable `name` of `code` belongs to Python around the traced function, as a global does."""
-    names = _outer_names.get(code)
-    return names is None or name in names
+    known = _outer_names.get(id(code))
+    return known is None or name in known[1]
 
 
 def refuses_rewriting(definition: ast.FunctionDef | ast.Lambda) -> bool:
