@@ -42,7 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.file and not options.module and not options.prompt:
         print("dsl: give a FILE, - for standard input, -m MODULE, or -i for a prompt (see --help)", file=sys.stderr)
         return 2
-    sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)) if options.file not in (None, "-") else os.getcwd())
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)) if options.file not in (None, "-") else
+                    os.getcwd())
     try:
         file, source, spec = _program(options)
     except (OSError, ImportError, SyntaxError, UnicodeDecodeError) as error:
@@ -61,7 +62,8 @@ def _standard_input() -> str:
 
 
 def _program(options: argparse.Namespace) -> tuple[str, str, ModuleSpec | None]:
-    """Name and text of the program, and of a module its spec. Raises OSError, ImportError; SyntaxError, UnicodeDecodeError."""
+    """Name and text of the program, and of a module its spec.
+    Raises OSError, ImportError; SyntaxError, UnicodeDecodeError."""
     if not options.module:
         if options.file in (None, "-"):
             return ("<stdin>", _standard_input(), None) if options.file else ("<prompt>", "", None)
@@ -79,7 +81,8 @@ def _program(options: argparse.Namespace) -> tuple[str, str, ModuleSpec | None]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dsl", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", help="a Python program that imports cutlass, quadrants or tvm, or - for standard input")
+    parser.add_argument("file", nargs="?",
+                        help="a Python program that imports cutlass, quadrants or tvm, or - for standard input")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module by its name, in its package")
     parser.add_argument("-i", dest="prompt", action="store_true",
                         help="a prompt, after the file where one is given; functions typed there have source")
@@ -91,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="who compiles: this project, or the installed nvidia-cutlass-dsl")
     parser.add_argument("--portable", action="store_true",
                         help="refuse what works here and NVIDIA's compiler rejects, instead of warning")
-    parser.add_argument("--full-traceback", action="store_true", default=os.environ.get("DSL_FULL_TRACEBACK", "0") != "0",
+    parser.add_argument("--full-traceback", action="store_true",
+                        default=os.environ.get("DSL_FULL_TRACEBACK", "0") != "0",
                         help="show the compiler's own frames of an error too (also: DSL_FULL_TRACEBACK=1)")
     parser.add_argument("--no-cache", action="store_true",
                         help="neither use nor fill the disk cache of compiled code (also: DSL_CACHE=0)")

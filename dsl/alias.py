@@ -42,7 +42,8 @@ class _Finder:
             found = None
         if found is None:
             raise ModuleNotFoundError(f"{fullname} is not part of this compiler yet", name=fullname)
-        return importlib.util.spec_from_loader(fullname, _Loader(real), is_package=found.submodule_search_locations is not None)
+        return importlib.util.spec_from_loader(fullname, _Loader(real),
+                                               is_package=found.submodule_search_locations is not None)
 
 
 _finder = _Finder()

@@ -109,7 +109,8 @@ class _Magic:
         except argparse.ArgumentError as error:
             raise _usage(f"%dsl: {error}") from None
         if unknown or not line.strip():
-            raise _usage(f"%dsl: {f'unknown: {unknown[0]}' if unknown else 'what of this?'} {inspect.cleandoc(self.__doc__)}")
+            raise _usage(f"%dsl: {f'unknown: {unknown[0]}' if unknown else 'what of this?'} "
+                         f"{inspect.cleandoc(self.__doc__)}")
         if options.device:
             self._run_on(options.device)
         if options.portable is not None:

@@ -32,7 +32,7 @@ class Prompt(code.InteractiveConsole):
 
     def showtraceback(self) -> None:
         error = sys.exc_info()[1]
-        self.write(self._failure(error.with_traceback(error.__traceback__.tb_next)) + "\n")     # without runcode's frame
+        self.write(self._failure(error.with_traceback(error.__traceback__.tb_next)) + "\n")  # without runcode's frame
 
 
 def ask(names: dict, failure: Callable[[BaseException], str]) -> None:

@@ -1,7 +1,8 @@
 """Arithmetic on SSA values, scalars and vectors alike: one row an operation, integer and float spellings side by side.
 
 Nothing here is left to LLVM's undefined behaviour: a dynamic divisor and a dynamic shift amount are guarded with what
-PTX defines (shifts clamp at the width; x / 0 is all ones, x % 0 is x, INT_MIN / -1 wraps).  PTX ISA: shl, shr, div, rem.
+PTX defines (shifts clamp at the width; x / 0 is all ones, x % 0 is x, INT_MIN / -1 wraps).  PTX ISA: shl, shr, div,
+rem.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tup
 
 def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names: list[Name],
             missing: tuple[str, str], warns: bool = False, is_last: bool = False) -> tuple:
-    """`missing`: what to say of a variable that only the one arm, or only the other, assigns. `warns`: of changed state.
-    `is_last`: the author's function ends behind it, so that its variables are read no more.
+    """`missing`: what to say of a variable that only the one arm, or only the other, assigns. `warns`: of changed
+    state. `is_last`: the author's function ends behind it, so that its variables are read no more.
     """
     heap = Heap((then, orelse), [(name.name, value) for name, value in zip(names, state)])
     ends = is_last and trace.in_entry()
@@ -97,7 +97,8 @@ def _check_new_keys(arms: Sequence[Arm], changes: Sequence[Change], warns: bool)
             refuse_shape(change, "branch")
         if change.is_new_key and warns:
             name = change.reached.name
-            warn_not_portable(f"`{name}` gets the key {change.slot!r} inside a dynamic `if`", "CONTAINER_STRUCTURE_CHANGED",
+            warn_not_portable(f"`{name}` gets the key {change.slot!r} inside a dynamic `if`",
+                              "CONTAINER_STRUCTURE_CHANGED",
                               fix=f"give `{name}` all its keys before the `if`, and assign to them")
 
 

@@ -1,7 +1,7 @@
 """An author's object that a dynamic index has chosen: `xs[i].v += 1` reads and writes the one whose test is true.
 
-It stands for one of several objects of one class. An attribute is the choice between theirs; a method or property of the
-class runs with it as `self`, once.
+It stands for one of several objects of one class. An attribute is the choice between theirs; a method or property of
+the class runs with it as `self`, once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def class_of(value: object) -> type:
 
 
 def one_of(tests: list, objects: list, chosen: Callable, choice: Callable) -> OneOf:
-    """The one of `objects` whose test is true. `chosen(tests, values)` and `choice(test, a, b)` choose what they hold."""
+    """The one of `objects` whose test is true. `chosen(tests, values)` and `choice(test, a, b)` choose
+    what they hold."""
     made = object.__new__(_class(class_of(objects[0])))
     object.__getattribute__(made, "__dict__").update(tests=tests, objects=objects, chosen=chosen, choice=choice)
     return made
@@ -42,8 +43,10 @@ def one_of(tests: list, objects: list, chosen: Callable, choice: Callable) -> On
 def _class(cls: type) -> type:
     own = [name for name in _FOREIGN for base in cls.__mro__[:-1] if name in vars(base)]
     if own:
-        raise _refused(f"a dynamic index cannot choose between objects of `{cls.__name__}`, which has a `{own[0]}` of its own")
-    made = types.new_class(cls.__name__, (OneOf, cls), {"metaclass": type(cls)}, lambda space: space.update(__chosen__=cls))
+        raise _refused(f"a dynamic index cannot choose between objects of `{cls.__name__}`, which has a `{own[0]}` of "
+                       "its own")
+    made = types.new_class(cls.__name__, (OneOf, cls), {"metaclass": type(cls)},
+                           lambda space: space.update(__chosen__=cls))
     made.__qualname__, made.__module__ = cls.__qualname__, cls.__module__
     return made
 

@@ -2,8 +2,8 @@
 
 Integers extend with the sign where both types are signed, else with zeros, and wrap when narrowed. Float to integer
 truncates and saturates, NaN gives 0. Float8E5M2 and Float8E4M3FN are bits of an i8: a kernel converts them with cvt
-(satfinite), a host function with the same result in integer arithmetic. Floats of 4 and 6 bits are converted as vectors,
-two numbers an instruction, which GPUs have from sm_100a on.  PTX ISA: cvt.
+(satfinite), a host function with the same result in integer arithmetic. Floats of 4 and 6 bits are converted as
+vectors, two numbers an instruction, which GPUs have from sm_100a on.  PTX ISA: cvt.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def convert(value: Value, source, target) -> Value:
         if is_bits(dtype) and dtype.__name__ not in _CVT:
             side = "source" if dtype is source else "destination"
             if dtype.__name__ in _NARROW:
-                raise DSLUserCodeTypeError(f"Unsupported {side} float type: one {dtype} is not converted, vectors of them are",
+                raise DSLUserCodeTypeError(f"Unsupported {side} float type: one {dtype} is not converted, vectors of "
+                                           "them are",
                                            fix="convert a whole `t.load()`, in a kernel for sm_100a")
             raise DSLUserCodeTypeError(f"Unsupported {side} float type: {dtype} is a storage type without conversions",
                                        fix="use Float8E4M3FN or Float8E5M2")
@@ -46,7 +47,8 @@ def convert(value: Value, source, target) -> Value:
 
 
 def convert_pairs(values: list[Value], source, target) -> list[Value] | None:
-    """A vector's elements converted from or to floats of 4 or 6 bits, two an instruction; None where neither type is one.
+    """A vector's elements converted from or to floats of 4 or 6 bits, two an instruction;
+    None where neither type is one.
 
     Raises DSLUserCodeError in host functions; a kernel is refused where it is compiled for less than sm_100a.
     """

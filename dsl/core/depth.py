@@ -1,4 +1,5 @@
-"""Room for deeply nested programs: compiling one takes some ten Python frames a level, and Python allows 1 000 in all."""
+"""Room for deeply nested programs: compiling one takes some ten Python frames a level,
+and Python allows 1 000 in all."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from contextlib import contextmanager
 from dsl import span
 from dsl.core.errors import DSLUserCodeRecursionError
 
-# 1 000 arms of an `if ... elif` fit. An author's own endless recursion ends here too, on half of a thread's usual stack.
+# 1 000 arms of an `if ... elif` fit. An author's own endless recursion ends here too,
+# on half of a thread's usual stack.
 FRAMES = 10_000
 
 
@@ -26,7 +28,8 @@ def deep() -> Iterator[None]:
 
 
 def endless(error: RecursionError) -> DSLUserCodeRecursionError:
-    """The author's error of a recursion that never ends while compiling: the call that comes again, or where it stopped."""
+    """The author's error of a recursion that never ends while compiling:
+    the call that comes again, or where it stopped."""
     calls, traceback = [], error.__traceback__
     while traceback is not None:
         calls.append((traceback.tb_frame.f_code, traceback.tb_lasti))

@@ -125,7 +125,7 @@ class Numeric(metaclass=NumericMeta):
 
     __slots__ = ("value", "owner", "known_divisor")
     width = 8                     # bits of the value
-    storage_width: int            # bits one element takes in memory: below 8, parts of a byte, the first in the low bits
+    storage_width: int  # bits one element takes in memory: below 8, parts of a byte, the first in the low bits
     signed = True
     is_integer = is_float = False
     format: str | None            # struct format of a host argument slot; None where the type cannot be an argument
@@ -145,8 +145,8 @@ class Numeric(metaclass=NumericMeta):
         elif hasattr(value, "__float__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
             self.value = self.wrap(value.__float__())
         else:
-            raise DSLUserCodeTypeError(f"{'a class' if isinstance(value, type) else type(value).__name__} is not a number "
-                                       f"that {type(self)} can hold",
+            raise DSLUserCodeTypeError(f"{'a class' if isinstance(value, type) else type(value).__name__} is not a "
+                                       f"number that {type(self)} can hold",
                                        fix="give a number, or an element of the tensor: `x[i]`")
 
     @property
@@ -282,7 +282,8 @@ class Integer(Numeric):
         low, high = cls._exact_range
         if isinstance(value, float):
             if not math.isfinite(value):
-                raise (OverflowError if math.isinf(value) else ValueError)(f"{value} is no integer, and {cls} holds integers")
+                raise (OverflowError if math.isinf(value) else ValueError)(
+                    f"{value} is no integer, and {cls} holds integers")
             value = int(value)
             return cls.wrapped(value) if -(1 << 63) <= value < 1 << 63 else min(max(value, low), high)
         if low <= value <= high:

@@ -217,7 +217,8 @@ def guarded(loop: ast.For | ast.While) -> ast.For | ast.While:
 
 def tests_inside(is_dynamic: Callable[[ast.stmt], bool], warn_of_else: Callable[[ast.stmt], None],
                  statements: list[ast.stmt]) -> list[ast.stmt]:
-    """`statements` with each dynamic `while` whose test assigns (`:=`) as `while True: if test: pass; else: break; ...`.
+    """`statements` with each dynamic `while` whose test assigns (`:=`) as
+    `while True: if test: pass; else: break; ...`.
 
     Its `else` comes after it, under a flag where a `break` may skip it: exits in it are those of the loop around.
     """

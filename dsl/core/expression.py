@@ -90,14 +90,16 @@ def _common_type(a: object, b: object) -> type[Numeric] | None:
 
 
 def and_(left: object, right: Callable) -> object:
-    """`left and right`: a number of the DSL on the left does not short-circuit, so both are evaluated (as upstream does)."""
+    """`left and right`: a number of the DSL on the left does not short-circuit,
+    so both are evaluated (as upstream does)."""
     if not isinstance(left, Numeric):
         return left and right()
     return _choose(left, right(), left)
 
 
 def or_(left: object, right: Callable) -> object:
-    """`left or right`: a number of the DSL on the left does not short-circuit, so both are evaluated (as upstream does)."""
+    """`left or right`: a number of the DSL on the left does not short-circuit,
+    so both are evaluated (as upstream does)."""
     if not isinstance(left, Numeric):
         return left or right()
     return _choose(left, left, right())
@@ -162,8 +164,8 @@ _OPERATORS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE":
 
 
 def compared(name: str, a: object, b: object) -> object:
-    """`a == b`, `a < b` ...: of tuples and lists with dynamic elements as Python does it, element by element; a tuple may
-    equal a list then, as in NVIDIA's compiler."""
+    """`a == b`, `a < b` ...: of tuples and lists with dynamic elements as Python does it, element by element; a tuple
+    may equal a list then, as in NVIDIA's compiler."""
     if not isinstance(a, (tuple, list)) or not _has_dynamic(a) and not _has_dynamic(b):
         return _OPERATORS[name](a, b)
     if not {type(a).__eq__, type(b).__eq__} <= {tuple.__eq__, list.__eq__}:

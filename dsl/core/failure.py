@@ -1,9 +1,9 @@
 """`raise` and `assert` that values known only at run time decide.
 
-On a device they are CUDA's assertion: `__assertfail(message, file, line, function, bytes a character)`, what `assert` of
-CUDA C++ calls; it reports block and thread and ends the kernel with a trap. In a host function they end the function by
-longjmp, and Python raises the author's exception. What follows on such a path never runs: names take the other path's
-values.  CUDA C++ Programming Guide: Assertion.
+On a device they are CUDA's assertion: `__assertfail(message, file, line, function, bytes a character)`, what `assert`
+of CUDA C++ calls; it reports block and thread and ends the kernel with a trap. In a host function they end the function
+by longjmp, and Python raises the author's exception. What follows on such a path never runs: names take the other
+path's values.  CUDA C++ Programming Guide: Assertion.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ NUMBERED = "dsl_numbered_text"             # a device function that lower.device
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception that a compiled host function may end with; `message` has {} for a number known then (`numbered`)."""
+    """An exception that a compiled host function may end with;
+    `message` has {} for a number known then (`numbered`)."""
 
     kind: type[BaseException]
     message: str
@@ -82,7 +83,8 @@ def asserted(test: object, message: Callable[[], object], caught: bool) -> objec
 
 def _refuse_handlers(word: str, caught: bool) -> None:
     if caught:
-        raise DSLUserCodeError(f"what a dynamic value makes `{word}` raise at run time cannot be caught by the `try` around it",
+        raise DSLUserCodeError(f"what a dynamic value makes `{word}` raise at run time cannot be caught by the `try` "
+                               "around it",
                                fix="use an `if` statement in place of the `try`", id="UNSUP_EARLY_EXIT")
 
 
@@ -110,7 +112,7 @@ def _stop(kind: type[BaseException], message: str, number: Numeric | None = None
     host.failures.append(Failure(kind, message, place, number is not None))
     host.module.declare("longjmp", "llvm.func @longjmp(!llvm.ptr, i32)")
     target = mlir.load(mlir.gep(host.entry.arguments[0], mlir.i64, trace.jump_slot(host.slots)), mlir.ptr(), 8)
-    if number is not None:                               # it leaves in the block's first slot, which nothing reads again
+    if number is not None:  # it leaves in the block's first slot, which nothing reads again
         mlir.store(Int64(number).ir(), host.entry.arguments[0], 8)
     mlir.call("longjmp", None, target, mlir.constant(len(host.failures), mlir.i32))
 

@@ -12,8 +12,9 @@ from dsl.core.value import truncated_divmod
 class FastDivmodDivisor:
     """`divmod(x, d)`, `x // d` and `x % d` of the low 32 bits of two integers, both read as unsigned; Int32 each.
 
-    A loop carries it and a kernel takes it as an argument. The division itself is PTX's `div.u32`, or what LLVM makes of
-    a divisor that is known while compiling. Raises DSLUserCodeValueError for a static 0.  CuTe DSL: FastDivmodDivisor.
+    A loop carries it and a kernel takes it as an argument. The division itself is PTX's `div.u32`, or what LLVM makes
+    of a divisor that is known while compiling. Raises DSLUserCodeValueError for a static 0.
+    CuTe DSL: FastDivmodDivisor.
     """
 
     def __init__(self, divisor: object, is_power_of_2: bool | None = None):

@@ -169,7 +169,7 @@ class Analysis:
             done = inner.flow.first | (done - inner.flow.killed)
         flow.again = flow.first | done
         self.targets.append(_Target(after=after, head=flow.again))
-        self._live(blocks[0], flow.again)                    # its exits lead to what is read after it, or by its next trip
+        self._live(blocks[0], flow.again)  # its exits lead to what is read after it, or by its next trip
         self.targets.pop()
         flow.after = after | done
         return left

@@ -1,8 +1,8 @@
 """Binary float formats: what their bits mean, and Python floats rounded to them.
 
-A row gives the widths of exponent and fraction and what the highest exponent holds: `ieee` infinities and NaNs, `fn` one
-NaN and no infinity (all ones), `fnuz` one NaN in the place of -0, `finite` numbers only, `scale` powers of two alone and
-one NaN.  OCP Microscaling Formats 1.0; OFP8; IEEE 754.
+A row gives the widths of exponent and fraction and what the highest exponent holds: `ieee` infinities and NaNs, `fn`
+one NaN and no infinity (all ones), `fnuz` one NaN in the place of -0, `finite` numbers only, `scale` powers of two
+alone and one NaN.  OCP Microscaling Formats 1.0; OFP8; IEEE 754.
 """
 
 from __future__ import annotations

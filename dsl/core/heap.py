@@ -261,7 +261,8 @@ class Heap:
                 todo.extend(_led_to(value, kind, name))
 
     def _closure(self, function: types.FunctionType) -> list[tuple[str, object]]:
-        """The free variables of a function that are the traced function's; the others are walked last, as globals are."""
+        """The free variables of a function that are the traced function's;
+        the others are walked last, as globals are."""
         inside = []
         for name, value in _closure_of(function):
             ours = is_our_file(function.__code__.co_filename)

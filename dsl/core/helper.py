@@ -28,7 +28,7 @@ class Helpers:
 
     def __init__(self, grammar: Grammar):
         self.grammar = grammar
-        self._codes: dict[int, tuple[types.CodeType, tuple | None]] = {}      # the code is held, so its id stays its own
+        self._codes: dict[int, tuple[types.CodeType, tuple | None]] = {}  # the code is held, so its id stays its own
 
     def callee(self, function: Callable) -> Callable:
         """What a call of `function` in rewritten code calls: its rewritten version, or `function` as it is."""

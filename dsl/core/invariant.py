@@ -52,7 +52,8 @@ class Loop:
     def _shorten(self, terminator: Operation, kept: Sequence[int], count: int) -> None:
         operands = list(terminator.operands)
         carried = operands[len(operands) - count:]
-        _insert_before(terminator, terminator.name, [], [*operands[:len(operands) - count], *(carried[k] for k in kept)])
+        _insert_before(terminator, terminator.name, [],
+                       [*operands[:len(operands) - count], *(carried[k] for k in kept)])
         terminator.erase()
 
     def _replace(self, initial: list[Value], kept: Sequence[int]) -> None:

@@ -203,11 +203,11 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
         raise DSLUserCodeTypeError(f"{what} is needed while compiling, and this is a dynamic {type_name(index)}",
                                    fix="use a list of numbers, or an `if` for each case", id="PHASE_DYNAMIC_INDEX")
     if not index.is_integer:
-        raise DSLUserCodeTypeError(f"an index is an integer, and this is a {type_name(index)}", id="PHASE_DYNAMIC_INDEX",
-                                   fix="convert it: `Int32(x)`")
+        raise DSLUserCodeTypeError(f"an index is an integer, and this is a {type_name(index)}",
+                                   id="PHASE_DYNAMIC_INDEX", fix="convert it: `Int32(x)`")
     if not items:
-        raise DSLUserCodeTypeError(f"an empty {type(items).__name__} has no element to choose", id="PHASE_DYNAMIC_INDEX",
-                                   fix="fill it first")
+        raise DSLUserCodeTypeError(f"an empty {type(items).__name__} has no element to choose",
+                                   id="PHASE_DYNAMIC_INDEX", fix="fill it first")
     kind = type(items).__name__.replace("_Row", "list")
     warn_not_portable(f"a {kind} is indexed by a dynamic {type_name(index)}", "PHASE_DYNAMIC_INDEX",
                       fix="use a fragment (`cute.make_rmem_tensor`), or a static index")
@@ -250,7 +250,8 @@ def _choice(test: Numeric, if_true: object, if_false: object) -> object:
     if not _alike(left_node, right_node) or None in pairs:
         raise _differ(if_true, if_false)
     if _can_change(left_node):
-        raise DSLUserCodeTypeError(f"a dynamic index chooses between values that can be changed later ({type_name(if_true)})",
+        raise DSLUserCodeTypeError("a dynamic index chooses between values that can be changed later "
+                                   f"({type_name(if_true)})",
                                    fix="keep numbers, tensors or tuples of them in the list", id="PHASE_DYNAMIC_INDEX")
     made = [a.with_ir(arith.select(Boolean(test).ir(), a.ir(), b.ir())) for a, b in pairs]
     return tree.unflatten(left_node, iter(made), if_true)
@@ -286,6 +287,6 @@ def _alike(a: tree.Node, b: tree.Node) -> bool:
 
 
 def _differ(a: object, b: object) -> DSLUserCodeTypeError:
-    return DSLUserCodeTypeError(f"the elements a dynamic index chooses from are of one type, and these are {type_name(b)} "
-                                f"and {type_name(a)}", fix="convert them to one type, or use an `if` for each",
-                                id="PHASE_DYNAMIC_INDEX")
+    return DSLUserCodeTypeError("the elements a dynamic index chooses from are of one type, and these are "
+                                f"{type_name(b)} and {type_name(a)}",
+                                fix="convert them to one type, or use an `if` for each", id="PHASE_DYNAMIC_INDEX")

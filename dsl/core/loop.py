@@ -52,7 +52,8 @@ class Range:
 
     def __iter__(self):
         raise DSLUserCodeError("a dynamic range is looped over by a `for` statement only",
-                               fix="write `for i in range(...)`, or `cutlass.range_constexpr` where Python must iterate")
+                               fix="write `for i in range(...)`, or `cutlass.range_constexpr` where Python must "
+                                   "iterate")
 
     def trips(self) -> tuple[Numeric, Callable[[Numeric], Numeric]]:
         """How many trips, and the loop variable of trip k. Right for every step, and where stop is near the limit."""
@@ -163,7 +164,8 @@ _MOST_TRIPS = 1_000              # of a static `while` that only a value of the 
 
 def unrolled_while(test: Callable, body: Callable, state: tuple, names: tuple, stops: tuple[str, ...],
                    stop: Callable) -> tuple:
-    """A static `while` with dynamic early exits: `test(*state) -> (whether it goes on, state)`, `body(*state) -> state`.
+    """A static `while` with dynamic early exits: `test(*state) -> (whether it goes on, state)`,
+    `body(*state) -> state`.
 
     `stops` are the names of the flags that `stop(*state)` gives. What a trip starts from is the state on the path that
     has not left: a counter stays static there, and the test with it.

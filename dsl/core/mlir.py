@@ -258,8 +258,8 @@ def call_variadic(symbol: str, result_type: Type, fixed: Sequence[Type], *operan
     """Call a declared C function that takes `fixed` and then any arguments."""
     type_ = _llvm.FunctionType.get(result_type, list(fixed), is_var_arg=True)
     made = op("llvm.call", [result_type], operands,
-              {"callee": symbol_attr(symbol), "var_callee_type": type_attr(type_), "op_bundle_sizes": i32_array_attr([]),
-               "operandSegmentSizes": i32_array_attr([len(operands), 0])})
+              {"callee": symbol_attr(symbol), "var_callee_type": type_attr(type_),
+               "op_bundle_sizes": i32_array_attr([]), "operandSegmentSizes": i32_array_attr([len(operands), 0])})
     return made.results[0]
 
 

@@ -1,4 +1,5 @@
-"""What a program prints while it is compiled: `print`, and how a traced value reads: `Int32 i`, its type and its name."""
+"""What a program prints while it is compiled: `print`, and how a traced value reads:
+`Int32 i`, its type and its name."""
 
 from __future__ import annotations
 
@@ -28,13 +29,14 @@ class Shown:
 
 
 def shown(value: object, name: str = "") -> object:
-    """`value`, or where it is dynamic what stands for it in text; `name` is the author's expression, where it is short."""
+    """`value`, or where it is dynamic what stands for it in text;
+    `name` is the author's expression, where it is short."""
     return Shown(value, name) if is_dynamic(value) else value
 
 
 class Formatted:
-    """An f-string that is formatted when the program runs: its texts, and (value, conversion, format, whether the format
-    was written as it is) for each of its values."""
+    """An f-string that is formatted when the program runs: its texts, and (value, conversion, format, whether the
+    format was written as it is) for each of its values."""
 
     def __init__(self, *parts: str | tuple[object, str, str, bool]):
         self.parts = parts
@@ -52,7 +54,8 @@ def format_(names: tuple, *values) -> str:
     return format(*_all_shown(names, values))
 
 
-def print_(names: tuple, *values, sep: str | None = " ", end: str | None = "\n", file=None, flush: bool = False) -> None:
+def print_(names: tuple, *values, sep: str | None = " ", end: str | None = "\n", file=None,
+           flush: bool = False) -> None:
     """Python's print; a dynamic value reads as its type and name."""
     shown_values = _all_shown(names, values)
     if file is not None:

@@ -131,7 +131,8 @@ class Pointer:
         return Pointer(self.dtype, moved, self.space, known, self.on_host)
 
     def moved_bits(self, count: Numeric | int, sign: int = 1, divisor: int = 0) -> Pointer:
-        """`count` packed elements on, a multiple of `divisor`. Raises where bits of an unknown place would be counted."""
+        """`count` packed elements on, a multiple of `divisor`.
+        Raises where bits of an unknown place would be counted."""
         count = numeric(count)
         width = self.dtype.storage_width
         step_bits = width * (count.value if not is_dynamic(count) else divisor or count.divisibility)
@@ -214,7 +215,8 @@ class Pointer:
     def recast(self, dtype: type[Numeric]) -> Pointer:
         """The same address, pointing at elements of `dtype`."""
         if self.bit != 0 and dtype.storage_width != self.dtype.storage_width:
-            raise DSLUserCodeValueError(f"a pointer to {self.dtype} that may be inside a byte has no address as {dtype}",
+            raise DSLUserCodeValueError(f"a pointer to {self.dtype} that may be inside a byte has no address as "
+                                        f"{dtype}",
                                         fix=f"recast first, and move the pointer to {dtype}")
         return Pointer(dtype, self.address, self.space, self.alignment_bytes, bit=self.bit)
 
@@ -259,7 +261,8 @@ def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_b
         raise DSLUserCodeTypeError("a pointer is made of a numeric type, an address and a memory space",
                                    fix="make_ptr(cutlass.Float32, address, cute.AddressSpace.gmem)")
     if not isinstance(alignment_bytes, int) or alignment_bytes < 0 or alignment_bytes & (alignment_bytes - 1):
-        raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes!r} is none", fix="write 4, 8, 16, ...")
+        raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes!r} is none",
+                                   fix="write 4, 8, 16, ...")
     width = Int64 if space in (AddressSpace.generic, AddressSpace.gmem) else Int32
     value = mlir.result("llvm.inttoptr", mlir.ptr(space), width(number).ir())
     return Pointer(dtype, value, space, alignment_bytes)

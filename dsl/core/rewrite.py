@@ -5,7 +5,8 @@
                         (x,) = __dsl__.if_(test, then, orelse, (bound(lambda: x, "x"),), (("x", place),))
 
 Every new node carries the place of the statement it stands for, so that places and tracebacks stay the author's.
-A `Grammar` says what a surface's words mean; the callee of a call is judged by the object it names, not by its spelling.
+A `Grammar` says what a surface's words mean; the callee of a call is judged by the object it names, not by its
+spelling.
 """
 
 from __future__ import annotations
@@ -198,7 +199,8 @@ class Rewriter(Expressions):
                 word = type(child).__name__
                 self._error(child, f"`{word.lower()}` cannot be compiled: a kernel cannot rebind outside names",
                             "return the value and assign it outside", f"UNSUP_{word.upper()}")
-            if not self.grammar.by_value and isinstance(child, ast.Name) and child.id == "_" and isinstance(child.ctx, ast.Load):
+            if not self.grammar.by_value and isinstance(child, ast.Name) and child.id == "_" and \
+                    isinstance(child.ctx, ast.Load):
                 self._error(child, "`_` is write-only here", "give the value a name", "UNSUP_READ_UNDERSCORE")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -334,7 +336,8 @@ class Rewriter(Expressions):
         return put_at(made, node)
 
     def visit_Raise(self, node: ast.Raise):
-        """Python's own, unless a dynamic statement decides whether it runs; then the device or the host function stops."""
+        """Python's own, unless a dynamic statement decides whether it runs;
+        then the device or the host function stops."""
         made = self.generic_visit(node)
         deciding = [kind for kind in self.around if kind != _OURS]
         if node.exc is None or not deciding or deciding[-1] == _STATIC:
@@ -432,8 +435,8 @@ class Rewriter(Expressions):
             depth, read = self.lambdas[name]
             stale = sorted(read & assigned.keys() - self.shared)
             if stale and depth <= self._depth:
-                tell(f"SCOPE_CLOSURE_CAPTURE: `{name}` reads `{stale[0]}`, which this statement assigns, as it was before "
-                     f"the statement: pass `{stale[0]}` as an argument", DSLWarning, self._span(node))
+                tell(f"SCOPE_CLOSURE_CAPTURE: `{name}` reads `{stale[0]}`, which this statement assigns, as it was "
+                     f"before the statement: pass `{stale[0]}` as an argument", DSLWarning, self._span(node))
 
     # --- variables ---
 
@@ -464,8 +467,8 @@ class Rewriter(Expressions):
         """(name, place..., whether it is read after the statement) for unbound.Name."""
         flow = getattr(node, "flow", None) or Flow()
         spans = {name: self._span(assigned[name]) for name in names}
-        return ast.Constant(tuple((name, at.file, at.line, at.column, at.end_line, at.end_column, flow.is_read_after(name))
-                                  for name, at in spans.items()))
+        return ast.Constant(tuple((name, at.file, at.line, at.column, at.end_line, at.end_column,
+                                   flow.is_read_after(name)) for name, at in spans.items()))
 
     def _closure(self, name: str, parameters: list[str], body: list[ast.stmt],
                  returned: list[str] | None = None) -> ast.FunctionDef:
@@ -474,7 +477,8 @@ class Rewriter(Expressions):
         A parameter that the author's own functions read is no other variable than theirs.
         """
         names = parameters if returned is None else returned
-        result = ast.Return(ast.Tuple([self._bound(n) if n in self.deleted else self._load(n) for n in names], ast.Load()))
+        result = ast.Return(ast.Tuple([self._bound(n) if n in self.deleted else self._load(n) for n in names],
+                                      ast.Load()))
         shared = [parameter for parameter in parameters if parameter in self.shared]
         entry = [self._assign_name(n, self._load(f"__dsl_{n}")) for n in shared]
         entry = [ast.Nonlocal(shared), *entry] if shared else []

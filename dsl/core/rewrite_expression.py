@@ -20,10 +20,10 @@ class Grammar:
 
     `static`: calls of these mark a test as known while compiling. `ranges`: a `for` over a call of these is dynamic,
     and calls the hook of that name for its bounds.
-    `calls`: builtins (or other functions) replaced by hooks of that name; `named`: those that are also given the texts of
-    their arguments. `formats`: functions that format an f-string, written as their first argument, when the program runs.
-    `ambient`: keyword arguments that say where code stands; `loc=loc` is left out but for functions of the author's.
-    `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
+    `calls`: builtins (or other functions) replaced by hooks of that name; `named`: those that are also given the texts
+    of their arguments. `formats`: functions that format an f-string, written as their first argument, when the program
+    runs. `ambient`: keyword arguments that say where code stands; `loc=loc` is left out but for functions of the
+    author's. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
     undecorated functions, whose statements are Python's own where they are static. `rewriter`: a subclass of
     core.rewrite.Rewriter for statements that only this surface has.
     """
@@ -46,7 +46,7 @@ class Grammar:
         return self.hook_of(self.ranges, callee) is not None
 
     def formats_later(self, callee: object) -> bool:
-        return any(getattr(callee, "__wrapped__", callee) is function for function in self.formats)       # core.boundary
+        return any(getattr(callee, "__wrapped__", callee) is function for function in self.formats)  # core.boundary
 
     @staticmethod
     def hook_of(table: dict, callee: object) -> str | None:
@@ -70,12 +70,13 @@ class Expressions(ast.NodeTransformer):
         if names and self.grammar.by_value:
             return self._assigning_arms(node, names)
         if names and self.grammar.warns_of_exits:
-            tell(f"SCOPE_CLOSURE_CAPTURE: `{names[0]}` is assigned in an arm of a conditional expression, and is after it what "
-                 "it was before: write an `if` statement", DSLWarning, self._span(node))
+            tell(f"SCOPE_CLOSURE_CAPTURE: `{names[0]}` is assigned in an arm of a conditional expression, and is after "
+                 "it what it was before: write an `if` statement", DSLWarning, self._span(node))
         return self._hook("ifexp", node, self.visit(node.test), self._thunk(node.body), self._thunk(node.orelse))
 
     def _assigning_arms(self, node: ast.IfExp, names: list[str]) -> ast.expr:
-        """`(result := ifexp(test, lambda x=bound(x): (body, x), lambda x=bound(x): (orelse, x)), x := result[1])[0][0]`"""
+        """`(result := ifexp(test, lambda x=bound(x): (body, x), lambda x=bound(x): (orelse, x)),
+        x := result[1])[0][0]`"""
         result = self._fresh("result")
 
         def arm(value: ast.expr) -> ast.Lambda:
@@ -126,7 +127,8 @@ class Expressions(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare):
         if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)) and not _compares_objects(node):
             word, made = type(node.ops[0]).__name__, self.generic_visit(node)
-            if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not (self.grammar.warns_of_exits or self.grammar.by_value):
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not (self.grammar.warns_of_exits
+                                                                    or self.grammar.by_value):
                 return made
             return self._hook("compared", node, ast.Constant(word), made.left, made.comparators[0])
         assigns = any(map(assigned_inside, node.comparators))           # which a thunk would keep to itself
@@ -166,7 +168,8 @@ class Expressions(ast.NodeTransformer):
             if isinstance(part, ast.FormattedValue):
                 spec = part.format_spec or ast.JoinedStr([])
                 known = all(isinstance(piece, ast.Constant) for piece in spec.values)
-                part = ast.Tuple([self.visit(part.value), ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
+                part = ast.Tuple([self.visit(part.value),
+                                  ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
                                   self.visit(spec), ast.Constant(known)], ast.Load())
             parts.append(part)
         made = self._hook("Formatted", node.args[0], *parts)
@@ -255,7 +258,8 @@ def assigned_inside(node: ast.expr) -> list[str]:
 
 def is_hook(function: ast.expr) -> bool:
     """Whether rewriting itself made this callee."""
-    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "__dsl__"
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and \
+        function.value.id == "__dsl__"
 
 
 def _is_authors_function(value: object) -> bool:

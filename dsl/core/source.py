@@ -1,4 +1,5 @@
-"""Source text and code objects: the `def` of a function, what its names refer to, and a rewritten `def` compiled again."""
+"""Source text and code objects: the `def` of a function, what its names refer to,
+and a rewritten `def` compiled again."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambd
     if len(found) == 1:
         return found[0]
     raise DSLUserCodeError(f"the source of `{code.co_name}` cannot be read: {_why(code.co_filename, text, found)}",
-                           fix="put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, as a "
-                               "prompt, `python -m dsl -i`",
+                           fix="put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, "
+                               "as a prompt, `python -m dsl -i`",
                            place=Span(code.co_filename, code.co_firstlineno))
 
 
@@ -227,7 +228,8 @@ def _inner_code(code: types.CodeType, name: str) -> types.CodeType:
 
 
 def arguments_named(names: list[str]) -> ast.arguments:
-    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[],
+                         defaults=[])
 
 
 class Resolver:

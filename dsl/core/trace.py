@@ -2,8 +2,8 @@
 
 The host module has `llvm.func @host(%args: !llvm.ptr) -> i32`. `%args` is the packed argument block: slot 0 a u64
 handle for the runtime, then one 8-byte slot a dynamic leaf. It calls
-`@dsl_launch(handle, kernel index, record, params) -> i32`: record is {i32 grid[3], block[3], cluster[3], smem_bytes; i64
-stream; i32 flags}, params a `void **` in the order of the kernel's parameters, as in cuLaunchKernel.
+`@dsl_launch(handle, kernel index, record, params) -> i32`: record is {i32 grid[3], block[3], cluster[3], smem_bytes;
+i64 stream; i32 flags}, params a `void **` in the order of the kernel's parameters, as in cuLaunchKernel.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Traced:
     kernels: tuple[Kernel, ...]
     slots: str                        # one struct format letter an 8-byte slot, slot 0 (the handle) left out
     result: object = None             # what the function returned, where that is static
-    failures: tuple = ()              # core.failure.Failure: the host function returns the number of the one it ended with
+    failures: tuple = ()  # core.failure.Failure: the host function returns the number of the one it ended with
 
 
 @dataclass
@@ -136,7 +136,7 @@ class _Tracing(threading.local):
 
 
 _tracing = _Tracing()
-_one_at_a_time = [threading.RLock()]     # tracing and lowering: MLIR's context, and what is noted while tracing, are one
+_one_at_a_time = [threading.RLock()]  # tracing and lowering: MLIR's context, and what is noted while tracing, are one
 
 
 @contextlib.contextmanager
@@ -296,7 +296,8 @@ def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: in
 @alone()
 @deep()
 def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dict | None = None) -> Traced:
-    """Trace `function`. An argument with `slot_formats` and `rebuild` is typed (launch.arguments); others are static."""
+    """Trace `function`. An argument with `slot_formats` and `rebuild` is typed (launch.arguments);
+    others are static."""
     state = HostTrace(symbol(name))
     operation, state.entry = state.module.function("host", [mlir.ptr()], mlir.i32)
     state.module.declare("dsl_launch", "llvm.func @dsl_launch(i64, i32, !llvm.ptr, !llvm.ptr) -> i32")
@@ -356,8 +357,8 @@ def finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
     except mlir.ir.MLIRError as error:
         text = str(error)
         if "defined outside the region" in text or "dominate" in text:
-            raise DSLUserCodeError("a value is used where it does not exist: it was computed in another loop or branch, "
-                                   "and kept in an object or a closure", id="VALUE_OF_ANOTHER_REGION",
+            raise DSLUserCodeError("a value is used where it does not exist: it was computed in another loop or "
+                                   "branch, and kept in an object or a closure", id="VALUE_OF_ANOTHER_REGION",
                                    fix="assign it to a variable of this function", place=_place_in(text)) from None
         raise
 
@@ -413,7 +414,8 @@ def triple(value, what: str) -> list[Numeric]:
 class Launch:
     """Where and how a kernel runs: extents in blocks and threads, bytes of dynamic shared memory, the stream.
 
-    `flags`: COOPERATIVE (all blocks run at once) and PROGRAMMATIC (it may start before the kernel ahead of it has ended).
+    `flags`: COOPERATIVE (all blocks run at once) and PROGRAMMATIC (it may start before the kernel ahead of it has
+    ended).
     """
 
     grid: object
@@ -428,8 +430,9 @@ def launch(name: str, function: Callable, arguments: Sequence, config: Launch,
            asked: Callable[[int], int | None] = lambda allocated_bytes: None, names: Sequence[str] = ()) -> None:
     """Trace `function` as a kernel of the current host function, and launch it there.
 
-    Python numbers in `arguments` are static: those that shall be parameters have been converted. `asked(allocated bytes)`
-    gives the static bytes of shared memory that the launch asks for. `names`: what the author calls the `arguments`.
+    Python numbers in `arguments` are static: those that shall be parameters have been converted.
+    `asked(allocated bytes)` gives the static bytes of shared memory that the launch asks for. `names`: what the author
+    calls the `arguments`.
     """
     state = host()
     leaves, node = tree.flatten(tuple(arguments), promote=False)
@@ -501,4 +504,4 @@ def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.V
     return record
 
 
-TRACERS = (trace_host.__wrapped__.__wrapped__.__code__, launch.__code__)       # what calls the functions that are traced
+TRACERS = (trace_host.__wrapped__.__wrapped__.__code__, launch.__code__)  # what calls the functions that are traced

@@ -1,7 +1,7 @@
 """What operators do to values: promote, fold where both sides are static, otherwise emit.
 
-`//` rounds down. `%` of dynamic values truncates (-7 % 2 == -1), of static ones it is Python's (-7 % 2 == 1), as measured
-of NVIDIA's compiler.  docs/types.md.
+`//` rounds down. `%` of dynamic values truncates (-7 % 2 == -1), of static ones it is Python's (-7 % 2 == 1), as
+measured of NVIDIA's compiler.  docs/types.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def _operation_type(name: str, a: object, b: object) -> type[Numeric]:
 def _must_compute(dtype: type[Numeric]) -> None:
     """Raise DSLUserCodeTypeError for a type that is storage only."""
     if is_bits(dtype) or dtype is TFloat32:
-        raise DSLUserCodeTypeError(f"{dtype} has no arithmetic and no comparison", fix="convert it: `x.to(cutlass.Float32)`")
+        raise DSLUserCodeTypeError(f"{dtype} has no arithmetic and no comparison",
+                                   fix="convert it: `x.to(cutlass.Float32)`")
 
 
 def operate(name: str, a: object, b: object):
@@ -55,7 +56,8 @@ def operate(name: str, a: object, b: object):
     if name in _INTEGER_ONLY and not dtype.is_integer:
         raise DSLUserCodeTypeError(f"`{_SIGNS[name]}` needs integers, and one side is {dtype}",
                                    fix="convert it first, for example `Int32(x)`")
-    if name == "truediv" and dtype is Float32 and rules.current() is rules.CUTE:              # of integers: their common type comes first
+    # of integers: their common type comes first
+    if name == "truediv" and dtype is Float32 and rules.current() is rules.CUTE:
         common = promote(type(left), type(right))
         left, right = common(left), common(right)
     a, b = dtype(left), dtype(right)
@@ -177,12 +179,14 @@ Numeric.__invert__ = _unary("invert", lambda v: not v if isinstance(v, bool) els
 
 
 def minimum(a, b):
-    """The smaller of two numbers in their common type, NaN where one is; of equal ones the right. Python's stay Python's."""
+    """The smaller of two numbers in their common type, NaN where one is; of equal ones the right.
+    Python's stay Python's."""
     return _extreme("min", a, b)
 
 
 def maximum(a, b):
-    """The larger of two numbers in their common type, NaN where one is; of equal ones the right. Python's stay Python's."""
+    """The larger of two numbers in their common type, NaN where one is; of equal ones the right.
+    Python's stay Python's."""
     return _extreme("max", a, b)
 
 
@@ -229,7 +233,8 @@ def select(condition, a, b) -> Numeric:
 
 
 def type_name(value: object) -> str:
-    """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`; its own `type_text` if it has one.
+    """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`;
+    its own `type_text` if it has one.
 
     Raises DSLUserCodeError for a variable that has no value on every path.
     """

@@ -66,7 +66,8 @@ def range_constexpr(*bounds):
             found.append(int(bound))
         except (TypeError, ValueError, OverflowError):
             raise DSLUserCodeTypeError(f"a bound of range_constexpr is an integer, and this is {type_name(bound)}",
-                                       fix="write range_constexpr(stop), (start, stop) or (start, stop, step)") from None
+                                       fix="write range_constexpr(stop), (start, stop) or "
+                                           "(start, stop, step)") from None
     if not 1 <= len(bounds) <= 3 or len(bounds) == 3 and found[2] == 0:
         raise DSLUserCodeTypeError("range_constexpr takes one to three bounds, of which the third, the step, is not 0",
                                    fix="write range_constexpr(stop), (start, stop) or (start, stop, step)")
@@ -104,7 +105,8 @@ def _deprecated(text: str) -> None:
 
 _HOOKS = _Hooks()
 _WORDS = {
-    "hooks": _HOOKS, "static": (const_expr,), "ranges": {builtins.range: "Range", range: "Range", range_dynamic: "range_dynamic"},
+    "hooks": _HOOKS, "static": (const_expr,),
+    "ranges": {builtins.range: "Range", range: "Range", range_dynamic: "range_dynamic"},
     "calls": {builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_",
               builtins.bool: "bool_"},
     "named": {builtins.print: "print_", builtins.str: "str_", builtins.repr: "repr_", builtins.format: "format_"},

@@ -8,5 +8,6 @@ from dsl.core import unsupported
 
 
 def module_getattr(module: str, **instead: str) -> Callable:
-    """A module's `__getattr__` that refuses names by their upstream spelling, those of `instead` where they are called."""
+    """A module's `__getattr__` that refuses names by their upstream spelling,
+    those of `instead` where they are called."""
     return unsupported.refuser(module, "see docs/cute.md for what is, or run the file with NVIDIA's compiler", instead)

@@ -1,7 +1,7 @@
 """Bulk copies on their way: one queue a block, in the order they were started. PTX ISA 9.7.9.25.5, 9.7.9.27.
 
-A copy into shared memory lands when a thread looks at an mbarrier; one out of it when its thread waits for its group, or
-ends. Hardware may land them earlier; landing late makes a missing wait visible every time.
+A copy into shared memory lands when a thread looks at an mbarrier; one out of it when its thread waits for its group,
+or ends. Hardware may land them earlier; landing late makes a missing wait visible every time.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ class Checked(Thread):
         if kind is None or space in ("param", "const"):
             return
         if instr.opcode == "ld" and instr.operands[1] in self.retried.get(self.frame.function.name, ()):
-            kind |= access.STRONG  # the guess of a loop round cas, which compilers load plainly: cas tells if it was wrong
+            # the guess of a loop round cas, which compilers load plainly: cas tells if it was wrong
+            kind |= access.STRONG
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
         if RACE in self.checks and space != "local":

@@ -109,7 +109,8 @@ def _eight_bit_float(f: _Collective, part: str, kind: str) -> str:
         half = f.op(f"bitcast i16 {f.shl(code, 8, 'i16')} to half")
         return f.op(f"fpext half {half} to float")
     size = f.and_(code, 0x7F, "i16")
-    half = f.op(f"bitcast i16 {f.or_(f.shl(size, 7, 'i16'), f.shl(f.and_(code, 0x80, 'i16'), 8, 'i16'), 'i16')} to half")
+    half = f.op(f"bitcast i16 {f.or_(f.shl(size, 7, 'i16'), f.shl(f.and_(code, 0x80, 'i16'), 8, 'i16'), 'i16')} to "
+                "half")
     number = f.op(f"fmul float {f.op(f'fpext half {half} to float')}, 2.560000e+02")
     return f.op(f"select i1 {f.cmp('eq', size, 0x7F, 'i16')}, float 0x7FF8000000000000, float {number}")
 

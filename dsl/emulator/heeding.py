@@ -43,7 +43,8 @@ def _heed() -> str:
         f.do(f"call void @PyErr_NormalizeException({parts})")
         f.store_shared("halt", "1", grid)
     f.do(f"call void @PyGILState_Release(i32 {lock})")
-    late = f.cmp("ugt", f.load("block"), f.load_shared("first_fault", grid, "seq_cst"), "i64")  # a stop at the same time
+    # a stop at the same time
+    late = f.cmp("ugt", f.load("block"), f.load_shared("first_fault", grid, "seq_cst"), "i64")
     over = f.or_(late, f.cmp("ne", f.load_shared("halt", grid), 0), "i1")
     f.do(f"ret i32 {f.cast('zext', over, 'i1', 'i32')}")
     return f.function("define i32 @emu_heed(i64 %address)")

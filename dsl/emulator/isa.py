@@ -129,8 +129,8 @@ _row("cvta", "9.7.9.18", "to global shared shared::cta local const param param::
 _row(
     "cvt",
     "9.7.9.21",
-    f"u8 s8 {INT} f16 bf16 f32 f64 tf32 f16x2 bf16x2 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 {ROUND} rni rzi rmi rpi rna ftz "
-    "sat relu satfinite",
+    f"u8 s8 {INT} f16 bf16 f32 f64 tf32 f16x2 bf16x2 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 {ROUND} rni rzi rmi rpi rna "
+    "ftz sat relu satfinite",
     convert.convert,
 )
 _row(
@@ -189,8 +189,8 @@ _row("elect", "9.7.13.15", "sync", warp.elect, meets=True)
 _row(
     "mbarrier",
     "9.7.13.15",
-    f"init inval arrive expect_tx complete_tx test_wait try_wait parity relaxed release acquire {SCOPES} shared shared::cta "
-    "shared::cluster b64",
+    f"init inval arrive expect_tx complete_tx test_wait try_wait parity relaxed release acquire {SCOPES} shared "
+    "shared::cta shared::cluster b64",
     mbarrier.barrier,
 )
 

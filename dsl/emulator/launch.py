@@ -48,8 +48,9 @@ def launch(
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
     `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
-    that it chooses, the same each time, and give way to one another before they touch shared or global memory. Raises Fault; ValueError for a launch that no GPU would
-    accept; KeyboardInterrupt at once on SIGINT. `checks` names what is looked for besides: "race", "undefined".
+    that it chooses, the same each time, and give way to one another before they touch shared or global memory.
+    Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
+    what is looked for besides: "race", "undefined".
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")

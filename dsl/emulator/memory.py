@@ -74,7 +74,8 @@ class Memory:
 
     def allocations(self) -> list[Allocation]:
         """All registered ranges in address order."""
-        return sorted((a for stack in list(self._by_address.values()) for a in stack), key=_ADDRESS)       # other threads add
+        # other threads add
+        return sorted((a for stack in list(self._by_address.values()) for a in stack), key=_ADDRESS)
 
 
 def interval_table(allocations: list[Allocation], own: list[Allocation] = ()) -> ctypes.Array:

@@ -74,7 +74,8 @@ def _decided_by_memory(function: Function, start: int, end: int, items: list[Ins
     leaves = False
     for item in items:  # a branch without a guard that leaves makes every branch one that may
         target = getattr(item.operands[0], "name", None) if item.operands else None
-        leaves |= item.guard is None and (item.opcode in ("ret", "exit") or item.opcode == "bra" and target not in inside)
+        leaves |= item.guard is None and (item.opcode in ("ret", "exit") or item.opcode == "bra"
+                                          and target not in inside)
     for item in items:
         if item.guard is None or item.opcode not in ("bra", "ret", "exit"):
             continue
@@ -116,5 +117,6 @@ def _written(item: Instr):
     first = item.operands[0]
     if first is SINK or isinstance(first, Addr):
         return
-    for each in (first.first, first.second) if isinstance(first, Pair) else first.items if isinstance(first, Vec) else (first,):
+    for each in (first.first, first.second) if isinstance(first, Pair) else first.items if isinstance(first, Vec) else \
+            (first,):
         yield from names(each)

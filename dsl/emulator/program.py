@@ -135,8 +135,8 @@ class Program:
                 for e in self.entries.values()
             ],
             "codes": [
-                [name, quick, checks, {key: getattr(code, key) for key in _STORED}, list(map(objects.site_row, code.sites)),
-                 objects.places_row(code.places)]
+                [name, quick, checks, {key: getattr(code, key) for key in _STORED},
+                 list(map(objects.site_row, code.sites)), objects.places_row(code.places)]
                 for (name, quick, checks), code in codes.items()
             ],
         }  # fmt: skip
@@ -283,7 +283,8 @@ class Program:
             code = native.object_code(text, level)
             cold = native.object_code(thread.cold_text, native.QUICK) if thread.cold_text else b""
         except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
-            raise PtxError(f"`{thread.entry.name}` has an instruction whose operand types do not fit: {error}") from error
+            raise PtxError(f"`{thread.entry.name}` has an instruction whose operand types do not fit: "
+                           f"{error}") from error
         parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
         parts += ["queues"] if "cp.async" in thread.uses else []
         parts += ["bulk"] if "bulk" in thread.uses else []

@@ -14,7 +14,8 @@ from .syntax import Instr
 class Fault(Exception):
     """A kernel that stopped. `str(fault)` is the full report; `place` is the author's line where the PTX has one.
 
-    kind: "out_of_bounds", "misaligned", "trap", "deadlock", "illegal", "race" or "undefined_read"; block, thread: (x, y, z).
+    kind: "out_of_bounds", "misaligned", "trap", "deadlock", "illegal", "race" or "undefined_read"; block, thread:
+    (x, y, z).
     """
 
     def __init__(self, kind, block, thread, instruction, ptx_line, place: Span | None, text: str):

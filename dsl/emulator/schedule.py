@@ -146,8 +146,8 @@ def _at_mbarriers() -> str:
 
 
 def _all_idle() -> str:
-    """Whether every block that runs has for long done nothing but poll memory. (A seed lets threads give way more often:
-    then nobody knows.)"""
+    """Whether every block that runs has for long done nothing but poll memory. (A seed lets threads give way more
+    often: then nobody knows.)"""
     f = Builder()
     f.return_if(f.cmp("ne", f.load("order"), 0), "i1 false")
     threads = f.load("threads")

@@ -1,14 +1,15 @@
-"""Tensor maps, and the copies of boxes of a tensor that they describe. PTX ISA 5.5 (tensors), 9.7.9.27 (cp.async.bulk.tensor).
+"""Tensor maps, and the copies of boxes of a tensor that they describe.
+PTX ISA 5.5 (tensors), 9.7.9.27 (cp.async.bulk.tensor).
 
-A tensor map is 128 bytes whose form NVIDIA does not publish. It is here as host functions that NVIDIA's compiler makes were
-seen to write it (sm_90a, release 4.8.1), in 32-bit words: 0, 1 the address; 2 flags (bits 4-6 dimensions less one, 7-10
-type, 13-15 swizzle, 16 TF32, 21 128 KiB or more); 3-6 strides of dimensions 1 to 4, in 16 bytes; 8-12 extents less one; the
-last byte of 13 and the bytes of 14 the box less one. Element strides and NaN filling are in none of those: word 15 has them, by our
-own choice.
+A tensor map is 128 bytes whose form NVIDIA does not publish. It is here as host functions that NVIDIA's compiler makes
+were seen to write it (sm_90a, release 4.8.1), in 32-bit words: 0, 1 the address; 2 flags (bits 4-6 dimensions less one,
+7-10 type, 13-15 swizzle, 16 TF32, 21 128 KiB or more); 3-6 strides of dimensions 1 to 4, in 16 bytes; 8-12 extents less
+one; the last byte of 13 and the bytes of 14 the box less one. Element strides and NaN filling are in none of those:
+word 15 has them, by our own choice.
 
-A box is copied row by row, in chunks of 16 bytes, which a swizzle permutes: the chunk's number in its line of 128 bytes, bits 4
-to 6 of the address, is xored with bits 7 to 9, as many as the swizzle has. Elements outside the tensor are read as zeros
-(or a NaN) and never written.
+A box is copied row by row, in chunks of 16 bytes, which a swizzle permutes: the chunk's number in its line of 128
+bytes, bits 4 to 6 of the address, is xored with bits 7 to 9, as many as the swizzle has. Elements outside the tensor
+are read as zeros (or a NaN) and never written.
 """
 
 from __future__ import annotations
@@ -71,14 +72,15 @@ class Tiled:
             _need(stride % 16 == 0 and stride < MOST_STRIDE,
                   f"the stride of dimension {i} is {stride} bytes; it has to be a multiple of 16 below 2**36")
         for i, (extent, step) in enumerate(zip(self.box, self.steps)):
-            _need(1 <= extent <= MOST_BOX, f"the box has {extent} elements along dimension {i}, and TMA moves 1 to {MOST_BOX}")
+            _need(1 <= extent <= MOST_BOX,
+                  f"the box has {extent} elements along dimension {i}, and TMA moves 1 to {MOST_BOX}")
             _need(1 <= step <= 8, f"the element stride of dimension {i} is {step}, and TMA knows 1 to 8")
         row_bytes = self.box[0] * size
         _need(row_bytes % 16 == 0, f"a row of the box has {row_bytes} bytes; it has to be a multiple of 16")
         span = SWIZZLE_BYTES.get(self.swizzle, 0)
         _need(span != 0, f"a swizzle of mode {self.swizzle} is not emulated")
-        _need(span is None or row_bytes <= span, f"a row of the box has {row_bytes} bytes, and a swizzle of {span} bytes takes "
-                                                 f"{span} at most")
+        _need(span is None or row_bytes <= span,
+              f"a row of the box has {row_bytes} bytes, and a swizzle of {span} bytes takes {span} at most")
         _need(self.fill == 0 or self.dtype in FLOATS, "only elements of a floating-point type are filled with NaN")
 
     def encode(self) -> bytes:
@@ -89,7 +91,8 @@ class Tiled:
             return [*values, *(fill,) * (count - len(values))]
         code, size = TYPES[self.dtype]
         large = max(e * s for e, s in zip(self.extents, (size, *self.strides))) >= LARGE_BYTES
-        flags = TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | self.swizzle << 13 | (self.dtype in TF32) << 16
+        flags = TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | self.swizzle << 13 | \
+            (self.dtype in TF32) << 16
         box = padded([extent - 1 for extent in self.box], DIMENSIONS)
         own = self.fill | sum((step - 1) << 8 + 3 * i for i, step in enumerate(self.steps) if i)
         words = (self.address, flags | LARGE * large, *padded([stride >> 4 for stride in self.strides], 4), 0,

@@ -1,4 +1,5 @@
-"""Loads, stores and prefetches that say who else sees the memory, and what the caches shall do.  PTX ISA: ld, st, prefetch."""
+"""Loads, stores and prefetches that say who else sees the memory, and what the caches shall do.
+PTX ISA: ld, st, prefetch."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ class CacheEvictionPriority(enum.Enum):
 def load(ptr: Pointer, dtype: type[Numeric], *, sem: str | None = None, scope: str | None = None,
          level1_eviction_priority: str | None = None, cop: str | None = None, ss: str | None = None,
          level_prefetch_size: str | None = None) -> Numeric:
-    """The `dtype` at `ptr`. `sem` is relaxed or acquire and needs a `scope` (gpu, cta, cluster, sys); `cop` is ca, cg, cs, lu
-    or cv, `ss` (of shared memory) cta.  PTX ISA: ld
+    """The `dtype` at `ptr`. `sem` is relaxed or acquire and needs a `scope` (gpu, cta, cluster, sys); `cop` is ca, cg,
+    cs, lu or cv, `ss` (of shared memory) cta.  PTX ISA: ld
     """
     if not isinstance(dtype, NumericMeta) or dtype.is_packed or dtype.width > 64:
         raise DSLUserCodeTypeError(f"load reads one number of up to 64 bits, and this is {dtype!r}",
@@ -37,7 +38,8 @@ def load(ptr: Pointer, dtype: type[Numeric], *, sem: str | None = None, scope: s
     modifiers += _known(level1_eviction_priority, _LEVEL1, "level1_eviction_priority")
     modifiers += _known(level_prefetch_size, _LEVEL2, "level_prefetch_size")
     width, carrier = dtype.storage_width, _CARRIERS[dtype.storage_width]
-    value = _asm(f"ld{modifiers}.b{width} $0, [$1];", carrier, f"={CONSTRAINTS[carrier]},{_letter(ptr)}", ptr.toint().ir())
+    value = _asm(f"ld{modifiers}.b{width} $0, [$1];", carrier, f"={CONSTRAINTS[carrier]},{_letter(ptr)}",
+                 ptr.toint().ir())
     if dtype is Boolean:
         return Boolean(arith.compare("ne", arith.binary("and", value, mlir.constant(255, value.type), False),
                                      mlir.constant(0, value.type), False))
@@ -48,7 +50,8 @@ def load(ptr: Pointer, dtype: type[Numeric], *, sem: str | None = None, scope: s
 
 def store(ptr: Pointer, val: object, *, level1_eviction_priority: str | None = None, cop: str | None = None,
           ss: str | None = None, sem: str | None = None, scope: str | None = None) -> None:
-    """Write `val`, in its own type, at `ptr`. `sem` is relaxed or release and needs a `scope`; `cop` is wb, cg, cs or wt.
+    """Write `val`, in its own type, at `ptr`. `sem` is relaxed or release and needs a `scope`;
+    `cop` is wb, cg, cs or wt.
 
     PTX ISA: st
     """
@@ -63,8 +66,8 @@ def store(ptr: Pointer, val: object, *, level1_eviction_priority: str | None = N
     if value.type != carrier:
         narrow = isinstance(value.type, mlir.ir.IntegerType)
         value = mlir.result("arith.extui" if narrow else "arith.bitcast", carrier, value)
-    _asm(f"st{modifiers}.b{dtype.storage_width} [$0], $1;", None, f"{_letter(ptr)},{CONSTRAINTS[carrier]}", ptr.toint().ir(),
-         value)
+    _asm(f"st{modifiers}.b{dtype.storage_width} [$0], $1;", None, f"{_letter(ptr)},{CONSTRAINTS[carrier]}",
+         ptr.toint().ir(), value)
 
 
 def _asm(text: str, result: mlir.Type | None, constraints: str, *operands: mlir.Value) -> mlir.Value | None:
@@ -99,9 +102,11 @@ def _order(what: str, ptr: Pointer, sem: str | None, sems: tuple, scope: str | N
     if sem is not None and scope is None:
         raise DSLUserCodeValueError(f'sem="{sem}" needs the scope of the threads it is for', fix='scope="gpu"')
     if sem is not None and cop is not None:
-        raise DSLUserCodeValueError(f'cop="{cop}" is of accesses without an order, and sem is "{sem}"', fix="leave one out")
+        raise DSLUserCodeValueError(f'cop="{cop}" is of accesses without an order, and sem is "{sem}"',
+                                    fix="leave one out")
     if ss is not None and ptr.space is not AddressSpace.smem:
-        raise DSLUserCodeValueError(f"ss is of shared memory, and the pointer is to {ptr.space} memory", fix="leave ss out")
+        raise DSLUserCodeValueError(f"ss is of shared memory, and the pointer is to {ptr.space} memory",
+                                    fix="leave ss out")
     if ss == "cluster":
         raise DSLUserCodeValueError('ss="cluster" is not part of this compiler yet', id="UNSUPPORTED_NAME",
                                     fix="see docs/cute.md")
@@ -119,7 +124,8 @@ def _known(word: str | None, words: dict, name: str) -> str:
 def prefetch(addr: Pointer, *, cache_level: str | None = None, evict_priority: CacheEvictionPriority | None = None,
              predicate: object = None, tensormap: bool | None = None, uniform: bool | None = None,
              in_param_space: bool | None = None) -> None:
-    """Bring the line of `addr` into a cache, "L1" (the default) or "L2"; `evict_priority` is of L2.  PTX ISA: prefetch"""
+    """Bring the line of `addr` into a cache, "L1" (the default) or "L2"; `evict_priority` is of L2.
+    PTX ISA: prefetch"""
     if tensormap or uniform or in_param_space:
         raise DSLUserCodeValueError("prefetch of tensor maps and of the uniform cache needs a generic pointer",
                                     fix="cpasync.prefetch_descriptor(tma_atom)")

@@ -1,4 +1,5 @@
-"""Atomic operations on memory that other threads see: the one way of all surfaces. All but `reduce` return the old value.
+"""Atomic operations on memory that other threads see: the one way of all surfaces.
+All but `reduce` return the old value.
 
 Relaxed ones of scope gpu are LLVM's atomicrmw and cmpxchg. LLVM's NVPTX drops other scopes and orders of atomicrmw, so
 those are PTX text; what no instruction does is a loop of compare-and-swaps.  PTX ISA: atom, red.
@@ -99,8 +100,8 @@ def _order(sem: str | None, scope: str | None) -> str:
 
 def _space(pointer: Pointer) -> str:
     if pointer.space not in _SPACES:
-        raise DSLUserCodeTypeError(f"no other thread sees {pointer.space} memory: an atomic operation works on global or "
-                                   "shared memory", fix="copy the value to shared memory first")
+        raise DSLUserCodeTypeError(f"no other thread sees {pointer.space} memory: an atomic operation works on global "
+                                   "or shared memory", fix="copy the value to shared memory first")
     return _SPACES[pointer.space]
 
 
@@ -168,8 +169,8 @@ def float_extreme(name: str, pointer: Pointer, value: Numeric, negative: bool | 
                   scope: str | None = None) -> Float32:
     """The larger (`max`) or smaller of a Float32 and `value`, by the order of their bits.
 
-    As signed integers floats without a sign are in order, as unsigned ones those with it are in the other. `negative` is
-    the sign of `value`, None where it is not known. A NaN without a sign is above every number.
+    As signed integers floats without a sign are in order, as unsigned ones those with it are in the other. `negative`
+    is the sign of `value`, None where it is not known. A NaN without a sign is above every number.
     """
     bits = Float32(value).bitcast(Int32)
 
@@ -195,10 +196,12 @@ def float_extreme(name: str, pointer: Pointer, value: Numeric, negative: bool | 
 
 
 def typed(ptr: Pointer, val: object, what: str) -> tuple[Pointer, Numeric]:
-    """A pointer to the type of `val`, which decides of the operation, as upstream; says so where the pointer's is another."""
+    """A pointer to the type of `val`, which decides of the operation, as upstream;
+    says so where the pointer's is another."""
     number = numeric(val)
     if not isinstance(ptr, Pointer) or number is None:
-        raise DSLUserCodeTypeError(f"{what} takes a pointer and a number, and got {type_name(ptr)} and {type_name(val)}",
+        raise DSLUserCodeTypeError(f"{what} takes a pointer and a number, and got {type_name(ptr)} and "
+                                   f"{type_name(val)}",
                                    fix=f"cute.arch.{what}(tensor.iterator + i, value)")
     dtype = type(number)
     if dtype is not ptr.dtype:
@@ -219,7 +222,8 @@ def _atomic(name: str, text: str) -> Callable:
 
 
 atomic_add, atomic_and, atomic_or, atomic_xor = (_atomic(name, "Combine") for name in ("add", "and", "or", "xor"))
-atomic_min, atomic_max, atomic_exch = _atomic("min", "The smaller of"), _atomic("max", "The larger of"), _atomic("exch", "Swap")
+atomic_min, atomic_max, atomic_exch = _atomic("min", "The smaller of"), _atomic("max", "The larger of"), \
+    _atomic("exch", "Swap")
 
 
 def atomic_cas(ptr: Pointer, *, cmp: object, val: object, sem: str | None = None, scope: str | None = None) -> Numeric:
@@ -264,8 +268,8 @@ def red(ptr: Pointer, val: object, *, op: str, dtype: str | type[Numeric], sem: 
         op in ("min", "max") and kind in ("s32", "u32", "s64", "u64")
     if number is None or not isinstance(ptr, Pointer) or not exists:
         raise DSLUserCodeTypeError(f"no reduction `{op}` exists for {kind or dtype}", id="ATOMIC_TYPE",
-                                   fix='and, or, xor of "b32" and "b64"; min, max of "s32" to "u64"; add of "s32", "u32", '
-                                   '"u64" and floats')
+                                   fix='and, or, xor of "b32" and "b64"; min, max of "s32" to "u64"; add of "s32", '
+                                   '"u32", "u64" and floats')
     if sem not in ("relaxed", "release") or scope not in SCOPES:
         raise DSLUserCodeValueError(f"red needs its order: sem is relaxed or release, and this is {sem!r}",
                                     fix='sem="relaxed", scope="gpu"')

@@ -1,7 +1,7 @@
 """Integers of several registers: additions and products that leave a carry for the next one, and take the last one's.
 
-The carry is a flag of the thread (CC.CF) that `add_cc`, `sub_cc` and `mad_cc` write and `addc`, `subc` and `madc` read: the
-latter do not write it, so a chain has two links.  PTX ISA: Extended-Precision Integer Arithmetic.
+The carry is a flag of the thread (CC.CF) that `add_cc`, `sub_cc` and `mad_cc` write and `addc`, `subc` and `madc` read:
+the latter do not write it, so a chain has two links.  PTX ISA: Extended-Precision Integer Arithmetic.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def _chained(name: str, instruction: str, count: int, text: str) -> Callable:
         typed = {type(numeric(operand)) for operand in operands if isinstance(operand, Numeric)} or kinds
         if len(operands) != count or None in numbers or len(typed) != 1 or not typed <= set(_TYPES):
             raise DSLUserCodeTypeError(f"{name} takes {count} integers of one type of 32 or 64 bits, and got "
-                                       f"{', '.join(map(type_name, operands))}", fix="convert them, for example `Int32(x)`")
+                                       f"{', '.join(map(type_name, operands))}",
+                                       fix="convert them, for example `Int32(x)`")
         (dtype,) = typed
         width, sign, letter = _TYPES[dtype]
         sign = sign if "mad" in instruction else "u"

@@ -1,4 +1,5 @@
-"""Vectors of narrow numbers as wider ones, under upstream's names. They take and give SSA values: `t.load().ir_value()`.
+"""Vectors of narrow numbers as wider ones, under upstream's names.
+They take and give SSA values: `t.load().ir_value()`.
 
 A kernel can as well write `t.load().to(cutlass.BFloat16)`, of which these are the parts.
 """
@@ -41,7 +42,8 @@ def _fixed(name: str, source: type[Numeric], target: type[Numeric], count: int) 
     return convert
 
 
-def _converted(vector: mlir.Value, source: type[Numeric], target: type[Numeric], with_shuffle: bool = False) -> mlir.Value:
+def _converted(vector: mlir.Value, source: type[Numeric], target: type[Numeric],
+               with_shuffle: bool = False) -> mlir.Value:
     if with_shuffle:
         raise DSLUserCodeValueError("the order of with_shuffle=True is not part of this compiler",
                                     fix="leave with_shuffle out: the elements stay in order")

@@ -51,6 +51,7 @@ def cp_async_bulk_wait_group(group: int, *, read: bool | None = None) -> None:
 def _static_count(count: object) -> Int32:
     """A number of groups: part of the instruction."""
     if not isinstance(count, int) and (not isinstance(count, Numeric) or is_dynamic(count)):
-        raise DSLUserCodeTypeError(f"waits for a number of groups known while compiling, and this is a {type_name(count)}",
+        raise DSLUserCodeTypeError("waits for a number of groups known while compiling, and this is a "
+                                   f"{type_name(count)}",
                                    fix="write the number: 0 waits for all of them", id="PHASE_REQUIRES_CONSTANT")
     return Int32(count)

@@ -18,15 +18,17 @@ from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 MOST_VALUES = 32                # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
 _CONVERSION = r"[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]"
 _C_PLACES = re.compile(f"%%|%{_CONVERSION}")
-_PLACES = re.compile(rf"%%|%{_CONVERSION}|\{{\}}|(?P<field>\{{\w*(?:![rsa])?(?::[^{{}}]*)?\}})|(?P<stray>%.)", re.DOTALL)
+_PLACES = re.compile(rf"%%|%{_CONVERSION}|\{{\}}|(?P<field>\{{\w*(?:![rsa])?(?::[^{{}}]*)?\}})|(?P<stray>%.)",
+                     re.DOTALL)
 
 
 def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
-    """Print numbers, pointers, layouts, tensors and tuples of them. `{}` takes the form of its argument; %d, %f... are C's.
+    """Print numbers, pointers, layouts, tensors and tuples of them. `{}` takes the form of its argument;
+    %d, %f... are C's.
 
     An f-string is formatted when the program runs: the formats in it are C's, and what is known while compiling is
-    Python's text. Without a format the arguments are printed with `, ` between them. `end` is appended. Without `braces`
-    the format is C's alone. Raises DSLUserCodeTypeError for a format that does not fit its values.
+    Python's text. Without a format the arguments are printed with `, ` between them. `end` is appended. Without
+    `braces` the format is C's alone. Raises DSLUserCodeTypeError for a format that does not fit its values.
     """
     if not args:
         raise DSLUserCodeTypeError("printf prints at least one argument", fix='printf("")')
@@ -73,10 +75,12 @@ def _ends_in_percent(form: str) -> bool:
 
 
 def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
-    """The C format of an f-string. Raises DSLUserCodeTypeError for values beside it, and for formats that are not C's."""
+    """The C format of an f-string. Raises DSLUserCodeTypeError for values beside it,
+    and for formats that are not C's."""
     if more:
-        raise DSLUserCodeTypeError(f"an f-string has its values in it, and {len(more)} more stand{'s' * (len(more) == 1)} "
-                                   "beside it", fix="write them all in the f-string, or all behind a plain string")
+        raise DSLUserCodeTypeError(f"an f-string has its values in it, and {len(more)} more "
+                                   f"stand{'s' * (len(more) == 1)} beside it",
+                                   fix="write them all in the f-string, or all behind a plain string")
     pieces = []
     for part in form.parts:
         if isinstance(part, tuple):
@@ -98,7 +102,8 @@ def _spell_formatted(value: object, conversion: str, spec: str, is_known: bool, 
     except DSLUserCodeTypeError:                     # a dict, a type, an object: Python has a text for it
         spelt = ""
     if not found and not isinstance(value, Numeric):
-        return format({"r": repr, "s": str, "a": ascii}.get(conversion, lambda same: same)(value), spec).replace("%", "%%")
+        return format({"r": repr, "s": str, "a": ascii}.get(conversion, lambda same: same)(value),
+                      spec).replace("%", "%%")
     if not spec:
         leaves += found
         return spelt

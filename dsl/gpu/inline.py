@@ -33,14 +33,17 @@ CONSTRAINTS = {mlir.i1: "b", mlir.i16: "h", mlir.i32: "r", mlir.i64: "l", mlir.f
 def inline_ptx(ptx_code: str, *, write_only_types: Sequence[type[Numeric]] | None = None,
                read_only_args: Sequence | None = None, read_write_args: Sequence | None = None,
                predicate: object = None) -> Numeric | tuple | None:
-    """PTX text of the author's: `{$w0}`, `{$w1}` are results of `write_only_types`, `{$r0}`, `{$r1}` the `read_only_args`.
+    """PTX text of the author's: `{$w0}`, `{$w1}` are results of `write_only_types`, `{$r0}`,
+    `{$r1}` the `read_only_args`.
 
-    Static integers become part of the text, other arguments are in registers. It gives a number, a tuple of several, or None. Where `predicate` is false it is not executed, and results are not defined.
-    Raises DSLUserCodeTypeError for operands that have no register, DSLUserCodeValueError for names without an operand.
+    Static integers become part of the text, other arguments are in registers. It gives a number, a tuple of several, or
+    None. Where `predicate` is false it is not executed, and results are not defined. Raises DSLUserCodeTypeError for
+    operands that have no register, DSLUserCodeValueError for names without an operand.
     """
     if read_write_args:
-        raise DSLUserCodeValueError("a number here is a value, which PTX text cannot change: read_write_args has none to "
-                                    "write to", fix="read it with read_only_args, and write a new one: write_only_types")
+        raise DSLUserCodeValueError("a number here is a value, which PTX text cannot change: read_write_args has none "
+                                    "to write to",
+                                    fix="read it with read_only_args, and write a new one: write_only_types")
     types, given = list(write_only_types or ()), list(read_only_args or ())
     texts = [_literal(value) for value in given]
     arguments = [_register_of(value) for value, text in zip(given, texts) if text is None]

@@ -139,5 +139,5 @@ def _require(amount: object, least: int, most: int, what: str) -> None:
 
 def _no_scope(scope: object) -> None:
     if scope is not None:
-        raise DSLUserCodeValueError("the scope of an mbarrier's operation is not chosen here yet", id="UNSUPPORTED_NAME",
-                                    fix="leave `scope` out")
+        raise DSLUserCodeValueError("the scope of an mbarrier's operation is not chosen here yet",
+                                    id="UNSUPPORTED_NAME", fix="leave `scope` out")

@@ -1,4 +1,5 @@
-"""Matrix instructions of a warp.  PTX ISA: Warp Level Matrix Multiply-Accumulate Instructions (mma, ldmatrix, stmatrix).
+"""Matrix instructions of a warp.  PTX ISA: Warp Level Matrix Multiply-Accumulate Instructions
+(mma, ldmatrix, stmatrix).
 
 Registers are LLVM values: f16 and f16 accumulators travel in pairs (`vector<2xf16>`), bf16, tf32 and 8-bit elements
 packed in i32, f32 and s32 accumulators one each.
@@ -42,8 +43,8 @@ def _matrices(count: int, transpose: bool) -> str:
 def ldmatrix(row: Pointer, count: int, transpose: bool) -> list[mlir.Value]:
     """`count` (1, 2, 4) matrices of 8 rows of 16 bytes; lane 8 i + r holds in `row` the address of row r of matrix i.
 
-    Register i (i32) of lane t is elements 2 (t % 4) and the next of row t / 4 of matrix i; of its column with `transpose`.
-    PTX ISA: ldmatrix.
+    Register i (i32) of lane t is elements 2 (t % 4) and the next of row t / 4 of matrix i; of its column with
+    `transpose`. PTX ISA: ldmatrix.
     """
     trace.kernel().need("sm_75", "loads matrices with ldmatrix")
     types = [mlir.i32] * count

@@ -1,7 +1,7 @@
 """Arithmetic on two numbers in one register: f16x2, bf16x2 (a register of 32 bits) and f32x2 (of 64, from sm_100 on).
 
-Operands are tuples of two numbers, converted to the element type, or for halves an Int32 that holds the two, the first in
-the low bits; the result is of the same form.  PTX ISA: add, sub, mul, fma, ex2.
+Operands are tuples of two numbers, converted to the element type, or for halves an Int32 that holds the two, the first
+in the low bits; the result is of the same form.  PTX ISA: add, sub, mul, fma, ex2.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def add_packed_bf16x2(a, b, *, rnd: str | None = None, predicate=None):
     return _halves(f"add{_modifiers(rnd=rnd)}.bf16x2", BFloat16, (a, b), predicate)
 
 
-def sub_packed_bf16x2(a, b, *, rnd: str | None = None, ftz: bool | None = None, sat: bool | None = None, predicate=None):
+def sub_packed_bf16x2(a, b, *, rnd: str | None = None, ftz: bool | None = None, sat: bool | None = None,
+                      predicate=None):
     """a - b, twice.  PTX ISA: sub.bf16x2"""
     _check_rounding(rnd, (None, "rn"))
     for name, on in (("ftz", ftz), ("sat", sat)):
@@ -104,7 +105,8 @@ def fma_packed_f16x2(a, b, c, *, rnd: str | None = "rn", ftz: bool | None = None
                      relu: bool | None = None, oob: bool | None = None):
     """a * b + c, twice, each rounded once.  PTX ISA: fma.f16x2"""
     if sat and relu:
-        raise DSLUserCodeValueError("sat and relu cannot be used together for half fma", fix="sat clamps to [0, 1] alone")
+        raise DSLUserCodeValueError("sat and relu cannot be used together for half fma",
+                                    fix="sat clamps to [0, 1] alone")
     modifiers = _modifiers(rnd=rnd or "rn", ftz=ftz, sat=sat, relu=relu, oob=oob)
     return _halves(f"fma{modifiers}.f16x2", Float16, (a, b, c))
 
@@ -144,7 +146,8 @@ def _wide(operand: object) -> Int64:
 
 
 def _binary(name: str, text: str) -> Callable:
-    def operation(src_a, src_b, *, src_c=None, rnd: str | None = "rn", ftz: bool | None = None) -> tuple[Float32, Float32]:
+    def operation(src_a, src_b, *, src_c=None, rnd: str | None = "rn",
+                  ftz: bool | None = None) -> tuple[Float32, Float32]:
         return _floats(name, (src_a, src_b), rnd, ftz)
     operation.__name__ = operation.__qualname__ = f"{name}_packed_f32x2"
     operation.__doc__ = f"{text}, of two Float32 at once, from sm_100 on.  PTX ISA: {name}.f32x2"
@@ -155,7 +158,8 @@ add_packed_f32x2, sub_packed_f32x2 = _binary("add", "a + b"), _binary("sub", "a 
 mul_packed_f32x2 = _binary("mul", "a * b")
 
 
-def fma_packed_f32x2(src_a, src_b, src_c, *, rnd: str | None = "rn", ftz: bool | None = None) -> tuple[Float32, Float32]:
+def fma_packed_f32x2(src_a, src_b, src_c, *, rnd: str | None = "rn",
+                     ftz: bool | None = None) -> tuple[Float32, Float32]:
     """a * b + c of two Float32 at once, rounded once, from sm_100 on.  PTX ISA: fma.f32x2"""
     return _floats("fma", (src_a, src_b, src_c), rnd, ftz)
 

@@ -19,7 +19,8 @@ def barrier(barrier_id=None, number_of_threads=None) -> None:
         intrinsic("nvvm.barrier.cta.sync.aligned.all", None, Int32(0 if barrier_id is None else barrier_id))
     else:
         _check_count(number_of_threads)
-        intrinsic("nvvm.barrier.cta.sync.aligned.count", None, Int32(0 if barrier_id is None else barrier_id), Int32(number_of_threads))
+        intrinsic("nvvm.barrier.cta.sync.aligned.count", None, Int32(0 if barrier_id is None else barrier_id),
+                  Int32(number_of_threads))
 
 
 def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True) -> None:
@@ -71,8 +72,9 @@ _SHARED_PROXIES = {"cta": "async.shared::cta", "cluster": "async.shared::cluster
 
 
 def fence_proxy(kind: str, *, space: str | None = None, use_intrinsic: bool | None = None) -> None:
-    """Order this thread's accesses with those through a proxy: "alias", "async" (bulk copies, TMA, wgmma), "async.global",
-    or "async.shared" of `space` "cta" or "cluster".  PTX ISA: fence.proxy. Raises DSLUserCodeValueError for another.
+    """Order this thread's accesses with those through a proxy: "alias", "async" (bulk copies, TMA, wgmma),
+    "async.global", or "async.shared" of `space` "cta" or "cluster".  PTX ISA: fence.proxy. Raises DSLUserCodeValueError
+    for another.
     """
     known = _SHARED_PROXIES.get(space) if kind == "async.shared" else _PROXIES.get(kind) if space is None else None
     if known is None:
@@ -118,8 +120,9 @@ class elect_one:
 
     def __init__(self) -> None:
         if elect_one._open:
-            raise DSLUserCodeError("elects a lane where one is elected already: it would wait for the other lanes, which never "
-                                   "come", fix="take it out of `with elect_one()`; a copy by TMA elects its lane itself",
+            raise DSLUserCodeError("elects a lane where one is elected already: it would wait for the other lanes, "
+                                   "which never come",
+                                   fix="take it out of `with elect_one()`; a copy by TMA elects its lane itself",
                                    id="ELECT_IN_ELECT")
         self._flag, self._inside = elected(), None
 

@@ -1,6 +1,8 @@
-"""Copies of boxes of tensors, and of bytes, between global and shared memory.  PTX ISA: cp.async.bulk, cp.async.bulk.tensor.
+"""Copies of boxes of tensors, and of bytes, between global and shared memory.
+PTX ISA: cp.async.bulk, cp.async.bulk.tensor.
 
-`tensor_map`: a pointer to 128 bytes that the host made; `coords`: an Int32 a dimension, that of contiguous elements first.
+`tensor_map`: a pointer to 128 bytes that the host made; `coords`:
+an Int32 a dimension, that of contiguous elements first.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def store_box(tensor_map: mlir.Value, coords: Sequence[object], smem: Pointer, p
     hint = ".L2::cache_hint" if policy is not None else ""
     last = f", ${2 + len(coords)}" if policy is not None else ""
     ptx(f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta.tile.bulk_group{hint} [$0, {text}], [$1]{last};", None,
-        f"l,r{constraints}{',l' if last else ''}", tensor_map, smem.address, *numbers, *([Int64(policy)] if last else []))
+        f"l,r{constraints}{',l' if last else ''}", tensor_map, smem.address, *numbers,
+        *([Int64(policy)] if last else []))
 
 
 def prefetch_map(tensor_map: mlir.Value) -> None:

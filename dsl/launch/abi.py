@@ -143,7 +143,8 @@ _SIGNED = {Uint8: Int8, Uint16: Int16, Uint32: Int32, Uint64: Int64}
 
 
 def as_python_number(annotation: type[Numeric]) -> type[Numeric]:
-    """The type that a Python number has for a parameter of this type: of an unsigned one the signed one, as upstream."""
+    """The type that a Python number has for a parameter of this type:
+    of an unsigned one the signed one, as upstream."""
     return _SIGNED.get(annotation, annotation)
 
 
@@ -163,7 +164,8 @@ class ScalarType:
 
     def slot_formats(self) -> str:
         if self.dtype.format is None:
-            raise DSLUserCodeTypeError(f"a {self.dtype} cannot be an argument", fix="pass a wider type and convert it inside")
+            raise DSLUserCodeTypeError(f"a {self.dtype} cannot be an argument",
+                                       fix="pass a wider type and convert it inside")
         return self.dtype.format
 
     def __str__(self) -> str:

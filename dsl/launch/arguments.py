@@ -47,7 +47,8 @@ class RuntimeTensor:
 
     @property
     def element_type(self) -> type[Numeric]:
-        """What its elements are read as. Another type may be assigned, not wider; extents and strides stay, as upstream."""
+        """What its elements are read as. Another type may be assigned, not wider;
+        extents and strides stay, as upstream."""
         return self.view.dtype
 
     @element_type.setter

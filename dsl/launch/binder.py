@@ -45,8 +45,8 @@ def make(names: Sequence[str], types: Sequence[object], device: object | None,
          exact: bool = False) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; or None for a signature it cannot be made for.
 
-    `device` is where it runs, None for a function that launches nothing. `exact`: arguments that would be *typed* otherwise
-    are refused too, as their function would be traced for another type.
+    `device` is where it runs, None for a function that launches nothing. `exact`: arguments that would be *typed*
+    otherwise are refused too, as their function would be traced for another type.
     """
     storages = device is not None and getattr(device, "wants_storages", True)
     on_gpu = getattr(device, "kind", "") == "cuda"
@@ -127,7 +127,8 @@ def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages:
     shape, stride, at = f"{value}s", f"{value}d", f"{value}p"
     size_bytes = type_.alignment_bytes
     source.add(f"if type({value}) is {source.object(torch.Tensor)}:")
-    wrong = [f"{value}.dtype is not {source.object(_torch_dtype(type_))}", f"{value}.requires_grad", f"{value}.is_neg()"]
+    wrong = [f"{value}.dtype is not {source.object(_torch_dtype(type_))}", f"{value}.requires_grad",
+             f"{value}.is_neg()"]
     if exact:
         wrong.append(f"{value}.is_cuda is {type_.on_host}")
     if on_gpu:

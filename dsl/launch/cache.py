@@ -28,7 +28,8 @@ _TEMPORARY = ".new"
 
 
 def wanted() -> bool:
-    """Whether the environment leaves the cache on: DSL_CACHE=0 and upstream's CUTE_DSL_DISABLE_FILE_CACHING=1 do not."""
+    """Whether the environment leaves the cache on: DSL_CACHE=0 and upstream's CUTE_DSL_DISABLE_FILE_CACHING=1 do
+    not."""
     return (os.environ.get("DSL_CACHE", "1") != "0" and
             os.environ.get("CUTE_DSL_DISABLE_FILE_CACHING", "0") in ("", "0"))
 
@@ -158,8 +159,8 @@ class Cache:
 
     def _say(self, error: OSError) -> None:
         if not self._broken:
-            text = (f"compiled code is not cached: {self.folder}: {error.strerror or error}; DSL_CACHE_DIR names another "
-                    "folder, DSL_CACHE=0 turns the cache off")
+            text = (f"compiled code is not cached: {self.folder}: {error.strerror or error}; DSL_CACHE_DIR names "
+                    "another folder, DSL_CACHE=0 turns the cache off")
             warnings.warn_explicit(text, DSLWarning, "dsl", 1, registry=_said)
 
 

@@ -28,7 +28,7 @@ class Device(Protocol):
 
     kind: str                                    # "emulator" | "cuda"
     arch: str                                    # what kernels are compiled for unless the program says otherwise
-    wants_storages: bool                         # whether `register` has to hear of the device's own tensors (the default)
+    wants_storages: bool  # whether `register` has to hear of the device's own tensors (the default)
 
     def facts(self) -> dict:
         """{"kind", "name", "driver", "arch"}, as the harness records it."""

@@ -192,7 +192,8 @@ def _return(value: object, result: int) -> None:
 
 @functools.cache
 def function_class(base: type) -> type:
-    """`base`, a class of compiled functions, as one of `tvm_ffi.Function`s. Raises ImportError without apache-tvm-ffi."""
+    """`base`, a class of compiled functions, as one of `tvm_ffi.Function`s.
+    Raises ImportError without apache-tvm-ffi."""
     import tvm_ffi
 
     class FFIFunction(base, tvm_ffi.Function):

@@ -1,4 +1,5 @@
-"""The types of numpy and torch that hold a numeric type's values; numpy's is the attribute `numpy_dtype` of each type."""
+"""The types of numpy and torch that hold a numeric type's values;
+numpy's is the attribute `numpy_dtype` of each type."""
 
 from __future__ import annotations
 

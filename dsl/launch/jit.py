@@ -129,7 +129,8 @@ def _not_decorable(value: object) -> DSLUserCodeTypeError:
     """The error of a decorator over `value`, which is no function."""
     inner = value.function if isinstance(value, (_Function, _Bound)) else getattr(value, "__func__", None)
     if inner is not None:
-        return DSLUserCodeTypeError(f"decorates `{inner.__name__}`, which another decorator has made {type_name(value)}",
+        return DSLUserCodeTypeError(f"decorates `{inner.__name__}`, which another decorator has made "
+                                    f"{type_name(value)}",
                                     fix="put it directly over the `def`, and only once", id="UNSUP_DECORATOR_ORDER")
     what = f"`{value.__name__}`" if hasattr(value, "__name__") else type_name(value)
     return DSLUserCodeTypeError(f"decorates {what}, which is no function written in Python", id="ARG_UNSUPPORTED_TYPE",
@@ -273,7 +274,8 @@ class Call:
     @boundary.guarded
     def launch(self, *positional, grid=(1, 1, 1), block=(1, 1, 1), cluster=None, smem=None, stream=None,
                cooperative=False, use_pdl=False, **unsupported) -> None:
-        """Run the kernel on `grid` blocks of `block` threads (one, unless given), with `smem` bytes of dynamic shared memory.
+        """Run the kernel on `grid` blocks of `block` threads (one, unless given),
+        with `smem` bytes of dynamic shared memory.
 
         `smem` defaults to what the kernel's SmemAllocators allocated. `cooperative`: all blocks run at once. `use_pdl`:
         the kernel may start before the one ahead of it in the stream has ended (programmatic dependent launch).
@@ -365,7 +367,8 @@ class CompiledFunction:
 
     def call_bound(self, bound: inspect.BoundArguments):
         """Run with the very arguments it was compiled for."""
-        return self._run(tuple(value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)), {})
+        return self._run(tuple(value for value, typed in zip(_spread(bound)[1], self.typed)
+                               if arguments.is_typed(typed)), {})
 
     def __call__(self, *args, **keywords):
         """Run with new values for the arguments that are not static; what the function returned (launch.results).
@@ -415,7 +418,8 @@ class CompiledFunction:
     def export_to_c(self):
         """Upstream's export as an object file: refused."""
         raise UnsupportedName("export_to_c is not part of this compiler yet", id="UNSUPPORTED_NAME",
-                              fix="compile where the function is called; compiled code is kept on disk (docs/caching.md)")
+                              fix="compile where the function is called; compiled code is kept on disk "
+                                  "(docs/caching.md)")
 
     @property
     def cuda_source(self) -> str:

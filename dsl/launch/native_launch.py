@@ -1,8 +1,8 @@
 """Launching without Python: `dsl_launch` as machine code that calls the driver's cuLaunchKernelEx.
 
-The first launch of a kernel, one with a cluster or another attribute, and one with more shared memory than the kernel was allowed go
-through Python, which loads, allows and reports; every other launch is a C call. What was launched is written down in a
-log that Python reads when the host function has returned.
+The first launch of a kernel, one with a cluster or another attribute, and one with more shared memory than the kernel
+was allowed go through Python, which loads, allows and reports; every other launch is a C call. What was launched is
+written down in a log that Python reads when the host function has returned.
 """
 
 from __future__ import annotations

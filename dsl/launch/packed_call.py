@@ -1,9 +1,10 @@
-"""A compiled function as machine code of TVM FFI's calling convention: LLVM IR that reads the arguments of a packed call.
+"""A compiled function as machine code of TVM FFI's calling convention:
+LLVM IR that reads the arguments of a packed call.
 
-A packed call is `int (*)(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)`. The code checks every
-argument as its type asks, puts the values into an argument block on the stack, and calls the host function. What it finds
-otherwise than expected it does not judge: it runs nothing and answers REFUSED, and Python, which has the words, reads the
-same arguments again.
+A packed call is `int (*)(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)`. The code checks
+every argument as its type asks, puts the values into an argument block on the stack, and calls the host function. What
+it finds otherwise than expected it does not judge: it runs nothing and answers REFUSED, and Python, which has the
+words, reads the same arguments again.
 
 Source: apache-tvm-ffi, include/tvm/ffi/c_api.h (TVMFFISafeCallType, TVMFFIAny, TVMFFITypeIndex); dlpack.h (DLTensor).
 """

@@ -28,8 +28,9 @@ _PURE = {getattr(builtins, name) for name in (
 _PURE |= {value for value in vars(builtins).values() if isinstance(value, type) and issubclass(value, BaseException)}
 _PURE |= {value for value in vars(math).values() if callable(value)}
 _CONSTANTS = (type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, range, enum.Enum)
-_REFUSED = {"IMPORT_NAME", "IMPORT_FROM", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_BUILD_CLASS", "LOAD_NAME", "STORE_NAME",
-            "DELETE_DEREF", "LOAD_CLASSDEREF", "YIELD_VALUE", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF"}
+_REFUSED = {"IMPORT_NAME", "IMPORT_FROM", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_BUILD_CLASS", "LOAD_NAME",
+            "STORE_NAME", "DELETE_DEREF", "LOAD_CLASSDEREF", "YIELD_VALUE", "LOAD_FROM_DICT_OR_GLOBALS",
+            "LOAD_FROM_DICT_OR_DEREF"}
 _SPEAKS = {"print", "warn", "open", "input"}             # names in a function of ours that tells somebody something
 
 
@@ -121,7 +122,7 @@ class Reads:
             if isinstance(const, types.CodeType):
                 inner = {name: cell for name, cell in cells.items() if name in const.co_freevars}
                 self._code(const, names, {name: cell for name, cell in inner.items() if name not in code.co_cellvars})
-        held: list = []                                  # the value a name has just brought, until it is seen how it is used
+        held: list = []  # the value a name has just brought, until it is seen how it is used
         for instruction in dis.get_instructions(code):
             what, of = instruction.opname, instruction.argval
             if what in ("CACHE", "PRECALL", "EXTENDED_ARG", "RESUME", "NOP"):

@@ -13,7 +13,8 @@ from dsl.lower.nvptx import to_ptx
 from dsl.lower.passes import convert_to_llvm
 
 _KERNEL = "module { llvm.func @ready(%a: !llvm.ptr<1>) attributes {nvvm.kernel} { llvm.return } }"
-_HOST = "module { llvm.func @host(%a: !llvm.ptr) -> i32 { %0 = llvm.mlir.constant(0 : i32) : i32 llvm.return %0 : i32 } }"
+_HOST = ("module { llvm.func @host(%a: !llvm.ptr) -> i32 { %0 = llvm.mlir.constant(0 : i32) : i32 "
+         "llvm.return %0 : i32 } }")
 _done: weakref.WeakSet = weakref.WeakSet()
 
 

@@ -28,8 +28,8 @@ def benchmark(callable: Callable, *, warmup_iterations: int = 10, iterations: in
               use_cuda_graphs: bool = False, use_cupti: bool = False, nvtx_tag: str | None = None) -> float:
     """Microseconds a call, the mean of `iterations` after `warmup_iterations`.
 
-    With `workspace_generator` the calls take the arguments it made in turn, `workspace_count` sets of them, so that each
-    finds cold caches.
+    With `workspace_generator` the calls take the arguments it made in turn, `workspace_count` sets of them, so that
+    each finds cold caches.
     """
     if use_cuda_graphs or use_cupti:
         raise DSLUserCodeError("benchmark with CUDA graphs or CUPTI is not part of this compiler yet",

@@ -21,8 +21,9 @@ class CantImplementError(Exception):
 
 
 @guarded
-def tune(func: Callable[..., Callable], params_dict: dict[str, list] | None = None, kernel_arguments: JitArguments | None = None,
-         warmup_iterations: int = 10, iterations: int = 100, stream: object = None) -> dict[str, Any]:
+def tune(func: Callable[..., Callable], params_dict: dict[str, list] | None = None,
+         kernel_arguments: JitArguments | None = None, warmup_iterations: int = 10, iterations: int = 100,
+         stream: object = None) -> dict[str, Any]:
     """The configuration, one value for each name in `params_dict`, for which what `func` returns runs fastest.
 
     `func(*arguments, **configuration)` returns a function without arguments. A configuration for which it, or that,
@@ -35,7 +36,8 @@ def tune(func: Callable[..., Callable], params_dict: dict[str, list] | None = No
     return _fastest(runs, params_dict or {}, warmup_iterations, iterations)[0]
 
 
-def _fastest(runs: Callable[[dict], Callable], params: dict, warmup_iterations: int, iterations: int) -> tuple[dict, Callable]:
+def _fastest(runs: Callable[[dict], Callable], params: dict, warmup_iterations: int,
+             iterations: int) -> tuple[dict, Callable]:
     """The fastest configuration, and what `runs` gave for it."""
     best, failed = None, None
     for configuration in _configurations(params):
@@ -72,7 +74,8 @@ class autotune_jit:
     @guarded
     def __call__(self, function: JitFunction) -> TunedFunction:
         if not isinstance(function, JitFunction):
-            raise DSLUserCodeTypeError(f"autotune_jit decorates a @cute.jit function, and this is {type_name(function)}",
+            raise DSLUserCodeTypeError("autotune_jit decorates a @cute.jit function, and this is "
+                                       f"{type_name(function)}",
                                        fix="write @cute.jit below it")
         known = function.signature.parameters
         if unknown := [name for name in (*self.params, *self.names) if name not in known]:

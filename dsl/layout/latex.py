@@ -21,7 +21,8 @@ def picture(layout: Layout | ComposedLayout) -> str:
     no integers.
     """
     if not isinstance(layout, (Layout, ComposedLayout)):
-        raise LayoutError(f"a picture is of a layout, and this is {type(layout).__name__}", fix="cute.make_layout(shape)")
+        raise LayoutError(f"a picture is of a layout, and this is {type(layout).__name__}",
+                          fix="cute.make_layout(shape)")
     _require(rank(layout) <= 2, f"a picture has at most two modes, and {layout} has {rank(layout)}",
              "cute.group_modes(layout, 1, n)")
     _require(is_static(layout), f"a picture is of a layout that is known while compiling, and {layout} is not",
@@ -41,7 +42,8 @@ def picture_tv(layout: Layout, tile: object, *, title: str | None = None, axis_l
 
     Each cell has its thread and value, coloured by the thread modulo 8; the first that falls on a cell is shown.
     """
-    _require(isinstance(layout, Layout) and rank(layout) == 2, f"a thread-value layout has two modes, and this is {layout}",
+    _require(isinstance(layout, Layout) and rank(layout) == 2,
+             f"a thread-value layout has two modes, and this is {layout}",
              "tiler_mn, layout_tv = cute.make_layout_tv(thr_layout, val_layout)")
     tile = tile if isinstance(tile, Layout) else make_layout(tile)
     _require(is_static(layout) and is_static(tile), "a picture is of layouts that are known while compiling",
@@ -59,7 +61,8 @@ def picture_tv(layout: Layout, tile: object, *, title: str | None = None, axis_l
             taken.add((m, n))
             red, green, blue = _COLOURS[thread % 8]
             lines += [f"\\path[fill={{rgb,255:red,{red};green,{green};blue,{blue}}}] ({m - 0.5},{n - 0.5}) rectangle "
-                      f"({m + 0.5},{n + 0.5});", "", f"\\node at ({m},{n}) {{\\shortstack{{T{thread} \\\\ V{value}}}}};", ""]
+                      f"({m + 0.5},{n + 0.5});", "",
+                      f"\\node at ({m},{n}) {{\\shortstack{{T{thread} \\\\ V{value}}}}};", ""]
     lines += _frame(rows, columns)
     if axis_labels:
         lines += [f"\\node at (-1.7,{columns // 2}) {{\\Large N (col) $\\rightarrow$}};", "",

@@ -279,7 +279,8 @@ class Calls:
         name = re.sub(r"\W", "_", name)
         taken = {known: definition for definition, known in self.helpers.items()}
         word = "asm volatile" if volatile else "asm"
-        body = (f"({', '.join(parameters)}) {{\n  {result} r;\n  {word}(\"{_escaped(text)}\" : \"={kinds[0][1]}\"(r){tail});\n"
+        body = (f"({', '.join(parameters)}) {{\n  {result} r;\n  {word}(\"{_escaped(text)}\" : "
+                f"\"={kinds[0][1]}\"(r){tail});\n"
                 "  return r;\n}\n")
         chosen, number = name, 1
         while chosen in taken and taken[chosen] != f"static __device__ __forceinline__ {result} {chosen}{body}":

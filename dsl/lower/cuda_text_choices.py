@@ -1,4 +1,5 @@
-"""Branches that stand for an expression (`a if c else b`, `if_then_else`) as C++'s `?:`, which evaluates one side too."""
+"""Branches that stand for an expression (`a if c else b`, `if_then_else`) as C++'s `?:`,
+which evaluates one side too."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which values of a kernel become C++ variables: what is dead, what is written where it is used, what shares a name.
 
 A value used once and without side effects is written where it is used; a load only where nothing is written to memory
-in between, and nothing moves into a loop. Values that meet (in an `if`, from trip to trip) share one variable where they
-are never needed at the same time, so that `x = x + 1` is one variable again.
+in between, and nothing moves into a loop. Values that meet (in an `if`, from trip to trip) share one variable where
+they are never needed at the same time, so that `x = x + 1` is one variable again.
 """
 
 from __future__ import annotations

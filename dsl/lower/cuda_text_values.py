@@ -444,7 +444,8 @@ _SPECIAL: dict[str, Callable[[Expressions, Op], tuple[str, int]]] = {
     "arith.extsi": Expressions._extend, "arith.extui": Expressions._extend, "arith.trunci": Expressions._truncate,
     "arith.sitofp": Expressions._to_float, "arith.uitofp": Expressions._to_float, "arith.negf": Expressions._negate,
     "arith.extf": Expressions._resize_float, "arith.truncf": Expressions._resize_float,
-    "llvm.extractvalue": Expressions._member, "arith.bitcast": Expressions._bitcast, "arith.minui": Expressions._unsigned_extreme,
+    "llvm.extractvalue": Expressions._member, "arith.bitcast": Expressions._bitcast,
+    "arith.minui": Expressions._unsigned_extreme,
     "arith.maxui": Expressions._unsigned_extreme, **dict.fromkeys(_EXTREMES, Expressions._extreme)}
 
 

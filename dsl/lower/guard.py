@@ -2,8 +2,8 @@
 
 LLVM aborts where it lacks a selection pattern. In a process that has torch loaded a fork for every compile costs 35
 to 50 ms (measured: 16 fork and exit, the rest copied pages), a child that stays costs that once and then 5 ms a
-compile. So there is one child a process: started by the first compile that needs it (nvptx.is_plain), ended by the end of its
-parent, started anew after a crash.
+compile. So there is one child a process: started by the first compile that needs it (nvptx.is_plain), ended by the end
+of its parent, started anew after a crash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 class LoweringCrash(Exception):
-    """The compiler aborted: what it was compiling, the signal, and the last words on its stderr. `fails`: for an author."""
+    """The compiler aborted: what it was compiling, the signal, and the last words on its stderr.
+    `fails`: for an author."""
 
     def __init__(self, subject: str, signal_name: str, words: str):
         super().__init__(subject, signal_name, words)

@@ -38,7 +38,8 @@ _FUNCTIONS = {
     "buildPerModuleDefaultPipeline": (_P, _P, _INT), "RunNewModulePassManager": (None, _P, _P, _P),
     "DisposeNewModulePassManger": (None, _P),
     "CreateLLJITCompiler": (_P, _P, _BOOL, _BOOL, _TEXT),
-    "LLJIT_Link": (_P, _P, _S, _P, _SIZE, _P, _SIZE, _P, _SIZE, _TEXT), "LLJIT_Dylib_Tracker_Dispose": (_BOOL, _P, _TEXT),
+    "LLJIT_Link": (_P, _P, _S, _P, _SIZE, _P, _SIZE, _P, _SIZE, _TEXT),
+    "LLJIT_Dylib_Tracker_Dispose": (_BOOL, _P, _TEXT),
 }
 
 
@@ -147,8 +148,8 @@ def _have_room(input_bytes: int) -> None:
 
 
 class Module:
-    """LLVM IR, parsed and verified for a machine. Raises RuntimeError with LLVM's words for text it refuses, MemoryError
-    where there is no room to work on it."""
+    """LLVM IR, parsed and verified for a machine. Raises RuntimeError with LLVM's words for text it refuses,
+    MemoryError where there is no room to work on it."""
 
     _context = _own = None
 
@@ -204,7 +205,8 @@ class _Symbol(ctypes.Structure):
 _OBJECT, _LIBRARY = 2, 3                                  # kinds of _Element; the library "" is this process
 _serial = itertools.count()
 
-# Held over every call of the linker and over a fork, whose child would wait for good for a lock that another thread had.
+# Held over every call of the linker and over a fork, whose child would wait for good for a lock that
+# another thread had.
 _linking = threading.RLock()
 os.register_at_fork(before=_linking.acquire, after_in_parent=_linking.release, after_in_child=_linking.release)
 

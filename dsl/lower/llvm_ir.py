@@ -41,7 +41,8 @@ _ROUNDED = re.compile(r" = fptrunc (?:<[^>]*>|\w+) (%[\w.]+) to ")
 
 
 def _keep_rounded(lines: list[str]) -> None:
-    """A product that is rounded to a narrower type stays out of an fma: LLVM computes it in that type, and would fuse it."""
+    """A product that is rounded to a narrower type stays out of an fma:
+    LLVM computes it in that type, and would fuse it."""
     products: dict[str, int] = {}
     for index, line in enumerate(lines):
         if line.startswith("define "):
@@ -76,8 +77,8 @@ def _by_bits(found: re.Match) -> str:
     """An extension of bfloat as a shift of its bits.
 
     instcombine computes the half of `fptrunc (frem (fpext bfloat %x to float), 5.0) to half` in half, and of fadd, fsub
-    and fmul too: it takes bfloat, with fewer bits of fraction, for a narrower type. But half has fewer bits of exponent, so
-    that numbers past 65504 become infinities. It does not look through a shift.
+    and fmul too: it takes bfloat, with fewer bits of fraction, for a narrower type. But half has fewer bits of
+    exponent, so that numbers past 65504 become infinities. It does not look through a shift.
     """
     indent, name, source, count, value, target, place = found.groups(default="")
     short, word, single = (f"<{count} x {type_}>" if count else type_ for type_ in ("i16", "i32", "float"))

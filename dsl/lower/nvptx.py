@@ -35,8 +35,8 @@ FEATURE_PTX = (
 
 
 # Lines of LLVM IR from which straight-line strength reduction is left out. It makes the sum of k terms out of k
-# addresses at one stride, so its time and that of all after it grow with the square: 7 s for 1 000 loads, 0.5 s without.
-# What it saves is one multiplication an address.
+# addresses at one stride, so its time and that of all after it grow with the square: 7 s for 1 000 loads, 0.5 s
+# without. What it saves is one multiplication an address.
 LONG_LINES = 2000
 
 
@@ -68,10 +68,11 @@ _IDS = re.compile(r"@llvm\.nvvm\.read\.ptx\.sreg\.n?(?:cta|t)id\.[xyz]")
 
 
 def is_plain(llvm_ir: str) -> bool:
-    """Whether a module is short, without loops, and of nothing but arithmetic, tests and global memory, 1 to 64 bits wide.
+    """Whether a module is short, without loops, and of nothing but arithmetic, tests and global memory,
+    1 to 64 bits wide.
 
-    Every back end has each of these instructions, so LLVM is trusted with it in this process. All else goes to the guard,
-    whose child costs more than such a compile does.
+    Every back end has each of these instructions, so LLVM is trusted with it in this process. All else goes to the
+    guard, whose child costs more than such a compile does.
     """
     if llvm_ir.count("\n") > PLAIN_LINES or llvm_ir.count("addrspace(") != llvm_ir.count("addrspace(1)"):
         return False

@@ -1,4 +1,5 @@
-"""Loops of a host function hear signals: native code that runs long lets Python's handlers run, and ends where one raises.
+"""Loops of a host function hear signals: native code that runs long lets Python's handlers run,
+and ends where one raises.
 
 Python notes a signal and runs its handler when its own code goes on, which a loop in machine code may put off for good.
 So every backward branch counts down; every few thousand a clock is read, and some milliseconds later Python is asked.

@@ -34,8 +34,9 @@ def _joined(a: Any, b: Any, whole: tuple) -> Any:
                                        "cannot be broadcast together", fix="reshape one of them")
         return tuple(_joined(x, y, whole) for x, y in zip(a, b))
     if a != b and 1 not in (a, b):
-        raise DSLUserCodeValueError(f"the shapes {text(whole[0])} and {text(whole[1])} cannot be broadcast together: {a} "
-                                    f"meets {b}", fix="modes are matched from the first, and one of two extents is 1")
+        raise DSLUserCodeValueError(f"the shapes {text(whole[0])} and {text(whole[1])} cannot be broadcast together: "
+                                    f"{a} meets {b}",
+                                    fix="modes are matched from the first, and one of two extents is 1")
     return b if a == 1 else a
 
 

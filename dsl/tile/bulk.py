@@ -1,6 +1,7 @@
 """Bulk copies of bytes between global and shared memory: one instruction for each run that is contiguous on both sides.
 
-CuTe DSL documentation: cute.nvgpu.cpasync, CopyBulkG2SOp and CopyBulkS2GOp. No thread is elected: who gets there copies.
+CuTe DSL documentation: cute.nvgpu.cpasync, CopyBulkG2SOp and CopyBulkS2GOp.
+No thread is elected: who gets there copies.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ class CopyBulkS2GOp:
 
 def _checked(value_type: type[Numeric], bits: int) -> int:
     if bits and (bits % LEAST_BITS or bits % value_type.storage_width):
-        raise DSLUserCodeError(f"a bulk copy moves a multiple of {LEAST_BITS} bits, whole elements of {value_type}, and this "
-                               f"is {bits}", fix="leave num_bits_per_copy out: it copies as much as is contiguous")
+        raise DSLUserCodeError(f"a bulk copy moves a multiple of {LEAST_BITS} bits, whole elements of {value_type}, "
+                               f"and this is {bits}",
+                               fix="leave num_bits_per_copy out: it copies as much as is contiguous")
     return bits
 
 
@@ -88,14 +90,15 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
         raise DSLUserCodeError("a bulk copy into shared memory needs the mbarrier that tells when it is there",
                                fix="cute.copy(atom, src, dst, mbar_ptr=barrier)", id="TMA_BARRIER")
     if [lay.size(mode) for mode in wrap(src.shape)] != [lay.size(mode) for mode in wrap(dst.shape)]:
-        raise DSLUserCodeError(f"a bulk copy needs as many elements in each mode, and the source is {text(src.shape)}, the "
-                               f"destination {text(dst.shape)}", fix="tile both with the same tiler")
+        raise DSLUserCodeError(f"a bulk copy needs as many elements in each mode, and the source is {text(src.shape)}, "
+                               f"the destination {text(dst.shape)}", fix="tile both with the same tiler")
     together = lay.max_common_vector(src.layout, dst.layout)
     count = atom.count if atom.num_bits_per_copy else together
     n_bytes = count * atom.value_type.storage_width // 8
     if together % count or n_bytes * 8 % LEAST_BITS:
-        raise DSLUserCodeError(f"a bulk copy moves a multiple of 16 contiguous bytes, and of {src.layout} and {dst.layout} "
-                               f"{together * atom.value_type.storage_width // 8} bytes follow one another on both sides",
+        raise DSLUserCodeError(f"a bulk copy moves a multiple of 16 contiguous bytes, and of {src.layout} and "
+                               f"{dst.layout} {together * atom.value_type.storage_width // 8} bytes follow one another "
+                               "on both sides",
                                fix="copy it with CopyUniversalOp, or lay both out alike")
     for start in range(0, lay.size(src), count):
         source, target = element_iterator(src, start), element_iterator(dst, start)
@@ -108,7 +111,8 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
 def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> None:
     if not isinstance(tensor, Tensor) or tensor.pointer().space != space:
         raise DSLUserCodeTypeError(f"the {side} of this bulk copy is a tensor in {space.name}, and this is "
-                                   f"{type_name(tensor)}{f' in {tensor.memspace.name}' if isinstance(tensor, Tensor) else ''}",
+                                   f"{type_name(tensor)}"
+                                   f"{f' in {tensor.memspace.name}' if isinstance(tensor, Tensor) else ''}",
                                    fix="CopyBulkG2SOp copies gmem to smem, CopyBulkS2GOp smem to gmem")
     static_size(tensor, "a bulk copy")
     if isinstance(tensor.layout, ComposedLayout):

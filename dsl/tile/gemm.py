@@ -66,7 +66,8 @@ def _values(atom: MmaAtom, name: str) -> int:
 
 def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tensor]:
     if not isinstance(atom, MmaAtom):
-        raise DSLUserCodeTypeError(f"{what} starts with a tiled mma or an mma atom, and this is a {type(atom).__name__}",
+        raise DSLUserCodeTypeError(f"{what} starts with a tiled mma or an mma atom, and this is a "
+                                   f"{type(atom).__name__}",
                                    fix=f"cute.{what}(tiled_mma, d, a, b, c)")
     found = []
     for tensor, name in zip((d, a, b, c), _NAMES):
@@ -105,7 +106,8 @@ def _by_modes(tensor: Tensor, name: str, shapes: list) -> Tensor:
     layout = tensor.layout if isinstance(tensor.layout.shape, tuple) else lay.make_layout((tensor.layout,))
     if ranks == (1, 1, 1, 1):
         layout = lay.make_layout((tensor.layout,))
-    return tensor.with_layout(lay.append_ones(lay.prepend_ones(layout, lay.rank(layout) + 1) if missing[0] else layout, 3))
+    return tensor.with_layout(
+        lay.append_ones(lay.prepend_ones(layout, lay.rank(layout) + 1) if missing[0] else layout, 3))
 
 
 # --- one call --------------------------------------------------------------------------------------------------------
@@ -142,6 +144,7 @@ def _call(atom: MmaAtom, d: Tensor, a: list, b: list, c: Tensor, coord: tuple) -
 
 
 def _wrong_values(atom: MmaAtom, name: str, shape: tuple) -> DSLUserCodeError:
-    return DSLUserCodeError(f"one call of {type(atom.op).__name__} {text(atom.shape_mnk)} takes {_values(atom, name)} elements "
-                            f"of {name} from each thread, and the first mode of this fragment has {text(lay.size(shape[0]))}",
+    return DSLUserCodeError(f"one call of {type(atom.op).__name__} {text(atom.shape_mnk)} takes {_values(atom, name)} "
+                            f"elements of {name} from each thread, and the first mode of this fragment has "
+                            f"{text(lay.size(shape[0]))}",
                             fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) makes one of the right shape")

@@ -58,7 +58,8 @@ class MatrixOp(Constant):
             raise DSLUserCodeError(f"{name} moves 1, 2 or 4 matrices at once, and this is {self.num_matrices!r}",
                                    fix="num_matrices=4")
         if self.unpack_bits is not None:
-            raise DSLUserCodeError(f"{name} with unpack_bits, for 4- and 6-bit elements, is not part of this compiler yet",
+            raise DSLUserCodeError(f"{name} with unpack_bits, for 4- and 6-bit elements, is not part of this compiler "
+                                   "yet",
                                    fix="leave unpack_bits out")
 
     def check(self, dtype: type[Numeric], bits: int) -> None:
@@ -109,7 +110,8 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
     name = "ldmatrix" if op.loads else "stmatrix"
     for tensor, side, space in ((rows, names[0], AddressSpace.smem), (registers, names[1], AddressSpace.rmem)):
         if tensor.memspace is not space:
-            raise DSLUserCodeTypeError(f"{name} has its {side} in {_SPACE_NAMES[space]}, and this is in {tensor.memspace}",
+            raise DSLUserCodeTypeError(f"{name} has its {side} in {_SPACE_NAMES[space]}, and this is in "
+                                       f"{tensor.memspace}",
                                        fix="copy between other memory with cute.nvgpu.CopyUniversalOp()")
     row = ROW_BITS // atom.value_type.width
     held = 32 * op.num_matrices // atom.value_type.width
@@ -170,4 +172,5 @@ def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None
     if known < ROW_BITS // 8:
         raise DSLUserCodeError(f"a row of {name} starts at a multiple of 16 bytes, and the addresses of the {side} "
                                f"are only known to be multiples of {known}",
-                               fix="byte_alignment=16 where it is allocated; its strides must be multiples of 16 bytes too")
+                               fix="byte_alignment=16 where it is allocated; its strides must be multiples of 16 bytes "
+                                   "too")

@@ -46,7 +46,8 @@ def _names(choices: tuple) -> str:
 
 def _require(parameter: str, value: Any, choices: tuple, operation: str) -> None:
     if value not in choices:
-        shown = getattr(value, "__name__", None) or text(value) if isinstance(value, (int, tuple, type)) else repr(value)
+        shown = getattr(value, "__name__", None) or text(value) if isinstance(value, (int, tuple, type)) else \
+            repr(value)
         raise DSLUserCodeError(f"the {parameter} of {operation} is {_names(choices)}, and this is {shown}",
                                fix=f"{parameter}={_names(choices[-1:])}")
 

@@ -1,4 +1,5 @@
-"""Elements that are no whole bytes (Int4, Float4E2M1FN, Float6...): between the bytes in memory and a vector's elements.
+"""Elements that are no whole bytes (Int4, Float4E2M1FN, Float6...):
+between the bytes in memory and a vector's elements.
 
 Element k takes bits k * width and up of the bytes, the first byte lowest, so an element of 6 bits may lie in two bytes.
 In a TensorSSA every element is a value of its own (i4, or the bits in an i8). Memory is read and written in whole bytes
@@ -87,8 +88,8 @@ def check_run(dtype: type[Numeric], count: int, run: int, space: AddressSpace, w
                                     fix="recast the tensor to Uint8, or to the type of one of the group")
     if run * dtype.width % 8:
         raise DSLUserCodeValueError(
-            f"this {what} moves {run} contiguous element{'s' * (run != 1)} of {dtype} at a time, {run * dtype.width} bits: "
-            "memory has whole bytes only", fix="move a multiple of " + ("2" if dtype.width == 4 else "4") +
+            f"this {what} moves {run} contiguous element{'s' * (run != 1)} of {dtype} at a time, {run * dtype.width} "
+            "bits: memory has whole bytes only", fix="move a multiple of " + ("2" if dtype.width == 4 else "4") +
             " contiguous elements")
     bits = count * dtype.width
     if dtype.is_float and space is AddressSpace.rmem and bits % 32:

@@ -15,7 +15,8 @@ from dsl.core.pointer import Pointer
 from dsl.core.value import operate
 from dsl.gpu import index, mbarrier, sync as gpu_sync, warp
 from dsl.tile import sync
-from dsl.tile.sync import Carried, CooperativeGroup, MbarrierArray, PipelineOp, PipelineState, TmaStoreFence, refuse, when
+from dsl.tile.sync import (Carried, CooperativeGroup, MbarrierArray, PipelineOp, PipelineState, TmaStoreFence, refuse,
+                           when)
 
 
 class PipelineUserType(enum.Enum):
@@ -108,7 +109,8 @@ class PipelineAsync:
         return self.sync_object_empty.get_barrier(state.index)
 
     def producer_tail(self, state: PipelineState) -> None:
-        """Wait until every stage is empty, from the next to be filled, so that no arrival comes after the block's end."""
+        """Wait until every stage is empty, from the next to be filled, so that no arrival comes after
+        the block's end."""
         for stage in range(self.num_stages):
             if stage:
                 state.advance()
@@ -333,7 +335,8 @@ class PipelineConsumer(_Participant):
 
 
 class PipelineOrder(Carried):
-    """`length` groups that take turns, `depth` times ahead of one another at most: wait for the turn, then pass it on."""
+    """`length` groups that take turns, `depth` times ahead of one another at most:
+    wait for the turn, then pass it on."""
 
     def __init__(self, sync_object_full: MbarrierArray, depth: int, length: int, group_id: int | Int32,
                  state: PipelineState):

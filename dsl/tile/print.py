@@ -157,7 +157,8 @@ class _Axis:
         if unrolled and isinstance(self.count, int):
             for k in range(self.count):
                 gap = self.is_cut and k == _EDGE
-                body(k if k < _EDGE or not self.is_cut else self.extent - self.count + k, k == 0, k == self.count - 1, gap)
+                body(k if k < _EDGE or not self.is_cut else self.extent - self.count + k, k == 0, k == self.count - 1,
+                     gap)
             return
 
         def step(k: Int32) -> None:

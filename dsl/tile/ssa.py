@@ -137,7 +137,8 @@ class TensorSSA:
         """The same elements in the same order as another shape of as many."""
         shape = static_shape(shape)
         if lay.size(shape) != self.size:
-            raise DSLUserCodeValueError(f"a value of {self.size} elements {text(self.shape)} has no shape {text(shape)}",
+            raise DSLUserCodeValueError(f"a value of {self.size} elements {text(self.shape)} has no shape "
+                                        f"{text(shape)}",
                                         fix="give a shape of as many elements")
         return TensorSSA(self.ir(), shape, self.dtype, self.stored)
 
@@ -164,7 +165,8 @@ class TensorSSA:
         """The same bits as elements of `dtype`, a value of one mode."""
         bits = self.size * self.dtype.width
         if Boolean in (self.dtype, dtype) or bits % dtype.width:
-            raise DSLUserCodeValueError(f"{self.size} elements of {self.dtype} are {bits} bits, no whole elements of {dtype}",
+            raise DSLUserCodeValueError(f"{self.size} elements of {self.dtype} are {bits} bits, no whole elements of "
+                                        f"{dtype}",
                                         fix="convert with `.to(dtype)`")
         count = bits // dtype.width
         if self.dtype.is_packed or dtype.is_packed:
@@ -201,7 +203,8 @@ class TensorSSA:
 
     def __invert__(self) -> TensorSSA:
         if not self.dtype.is_integer:
-            raise DSLUserCodeTypeError(f"`~` needs integers, and the elements are {self.dtype}", fix="convert them first")
+            raise DSLUserCodeTypeError(f"`~` needs integers, and the elements are {self.dtype}",
+                                       fix="convert them first")
         return self.with_ir(arith.binary("xor", self.ir(), arith.constant(1 if self.dtype is Boolean else -1,
                                                                          self.ir_type()), True))
 
@@ -320,7 +323,8 @@ def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
 
 
 def operate(name: str, a: Any, b: Any) -> TensorSSA:
-    """`a name b` element by element; one of them is a TensorSSA. What has `__tensor_ssa__` stands for what it returns."""
+    """`a name b` element by element; one of them is a TensorSSA.
+    What has `__tensor_ssa__` stands for what it returns."""
     a, b = (operand.__tensor_ssa__() if hasattr(operand, "__tensor_ssa__") else operand for operand in (a, b))
     if name in ("eq", "ne") and (a is None or b is None):
         return NotImplemented

@@ -18,7 +18,8 @@ _OF_4_BYTES = Swizzle(2, 5, 2)      # of 128 bytes, for elements of 4 bytes that
 
 def make_smem_layout(leading_mode: OperandMajorMode, smem_tile_shape: Any, a_dtype: type[Numeric],
                      num_stages: int) -> ComposedLayout:
-    """(M or N, K, stages) of elements of `a_dtype`: rows of up to 128 bytes, whose swizzle (of bytes) is as wide as they are.
+    """(M or N, K, stages) of elements of `a_dtype`: rows of up to 128 bytes,
+    whose swizzle (of bytes) is as wide as they are.
 
     Raises DSLUserCodeError where the contiguous extent is no multiple of 16 bytes.
     """
@@ -30,8 +31,9 @@ def make_smem_layout(leading_mode: OperandMajorMode, smem_tile_shape: Any, a_dty
     row_bytes = extents[major] * a_dtype.width // 8
     span = next((span for span in _SPANS if row_bytes % span == 0), None)
     if span is None or len(extents) != 2:
-        raise DSLUserCodeError(f"a tile of {text(extents)} elements of {a_dtype} has rows of {row_bytes} bytes, and shared "
-                               "memory of TMA has rows of a multiple of 16", fix="make its contiguous extent longer")
+        raise DSLUserCodeError(f"a tile of {text(extents)} elements of {a_dtype} has rows of {row_bytes} bytes, and "
+                               "shared memory of TMA has rows of a multiple of 16",
+                               fix="make its contiguous extent longer")
     part, rows = span * 8 // a_dtype.width, extents[1 - major]
     shapes, strides = [0, 0], [0, 0]
     shapes[1 - major], strides[1 - major] = rows, part

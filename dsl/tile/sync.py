@@ -242,7 +242,8 @@ class NamedBarrier:
 
 
 class TmaStoreFence:
-    """Groups of bulk stores of a buffer of `num_stages`: `arrive` closes one, `wait` leaves num_stages - 1 in flight."""
+    """Groups of bulk stores of a buffer of `num_stages`: `arrive` closes one,
+    `wait` leaves num_stages - 1 in flight."""
 
     def __init__(self, num_stages: int = 0):
         self.num_stages = num_stages
@@ -309,7 +310,8 @@ def blocks_of(cluster_shape: object) -> int:
 
 
 def pipeline_init_arrive(cluster_shape_mn=None, is_relaxed: bool = False) -> None:
-    """Let others see the barriers that pipelines made with `defer_sync=True` have; pipeline_init_wait waits for them."""
+    """Let others see the barriers that pipelines made with `defer_sync=True` have;
+    pipeline_init_wait waits for them."""
     mbarrier.init_fence()
     if blocks_of(cluster_shape_mn) > 1:
         _cluster_arrive(is_relaxed)
@@ -324,7 +326,8 @@ def barrier_memory(storage: Pointer | None, count: int) -> Pointer:
     if storage is None:
         return SmemAllocator().allocate_array(Int64, count)
     if not isinstance(storage, Pointer):
-        raise DSLUserCodeTypeError(f"barrier_storage points at shared memory for mbarriers, and got {type_name(storage)}",
+        raise DSLUserCodeTypeError("barrier_storage points at shared memory for mbarriers, and got "
+                                   f"{type_name(storage)}",
                                    fix="barrier_storage=storage.barriers.data_ptr()")
     mbarrier.address_of(storage)
     return storage

@@ -138,12 +138,13 @@ def make_tiled_copy_tv(atom: CopyAtom, thr_layout: Layout, val_layout: Layout) -
     return make_tiled_copy(atom, layout_tv, tiler)
 
 
-# --- tiled copies that fit a tiled mma, or one another -----------------------------------------------------------------
+# --- tiled copies that fit a tiled mma, or one another ----------------------------------------------------------------
 
 
 def _of_mma(atom: CopyAtom, tiled_mma: TiledMma, name: str, modes: tuple[int, int]) -> TiledCopy:
     if not isinstance(tiled_mma, TiledMma):
-        raise DSLUserCodeTypeError(f"make_tiled_copy_{name} takes a tiled mma, and this is a {type(tiled_mma).__name__}",
+        raise DSLUserCodeTypeError(f"make_tiled_copy_{name} takes a tiled mma, and this is a "
+                                   f"{type(tiled_mma).__name__}",
                                    fix="cute.make_tiled_mma(op, atom_layout_mnk) makes one")
     tiler = tuple(make_layout(tiled_mma.get_tile_size(mode)) for mode in modes)
     return make_tiled_copy(atom, getattr(tiled_mma, f"tv_layout_{name}_tiled"), tiler)
@@ -202,7 +203,8 @@ def make_cotiled_copy(atom: CopyAtom, atom_layout_tv: Layout, data_layout: Layou
 def _of_elements(atom: CopyAtom, layout_tv: Layout, extents: tuple) -> TiledCopy:
     """The tiled copy of the elements of a tile of `extents` that `layout_tv`, (thread, value) -> index, names."""
     whole = make_layout(extents)
-    tiler = tuple(lay.filter(lay.composition(make_layout(extents, stride=tuple(int(i == mode) for i in range(len(extents)))),
-                                             layout_tv)) for mode in range(len(extents)))
+    tiler = tuple(lay.filter(lay.composition(
+        make_layout(extents, stride=tuple(int(i == mode) for i in range(len(extents)))), layout_tv))
+        for mode in range(len(extents)))
     place = lay.left_inverse(lay.composition(whole, tiler))
     return make_tiled_copy(atom, lay.composition(place, layout_tv), tiler)

@@ -1,8 +1,8 @@
 """TMA: atoms that copy a box of a tensor in global memory from or to shared memory with one instruction.
 
-The host describes the tensor and the box in a tensor map, which a kernel gets as a parameter; the kernel names the box by the
-coordinates of its first element. `make_tiled_tma_atom` finds the largest box whose elements follow one another both in
-the tensor's modes and in shared memory; `tma_partition` cuts tensors into such boxes. CuTe DSL documentation:
+The host describes the tensor and the box in a tensor map, which a kernel gets as a parameter; the kernel names the box
+by the coordinates of its first element. `make_tiled_tma_atom` finds the largest box whose elements follow one another
+both in the tensor's modes and in shared memory; `tma_partition` cuts tensors into such boxes. CuTe DSL documentation:
 cute.nvgpu.cpasync.
 """
 
@@ -133,8 +133,9 @@ def make_tiled_tma_atom(op: Any, gmem_tensor: Tensor, smem_layout_: Layout | Com
         raise DSLUserCodeTypeError(f"a TMA atom is made of a bulk tensor operation, and this is {type_name(op)}",
                                    fix="cpasync.CopyBulkTensorTileG2SOp(), or ...S2GOp()")
     if num_multicast != 1 or gmem_coord_tensor is not None:
-        raise DSLUserCodeError("TMA to several blocks of a cluster, and gather and scatter, are not part of this compiler "
-                               "yet", id="UNSUPPORTED_NAME", fix="leave num_multicast and gmem_coord_tensor out")
+        raise DSLUserCodeError("TMA to several blocks of a cluster, and gather and scatter, are not part of this "
+                               "compiler yet", id="UNSUPPORTED_NAME",
+                               fix="leave num_multicast and gmem_coord_tensor out")
     if trace.in_kernel():
         raise DSLUserCodeError("make_tiled_tma_atom describes a tensor on the host, and this is a kernel",
                                fix="make the atom in the @cute.jit function and pass it to the kernel")
@@ -147,7 +148,8 @@ def make_tiled_tma_atom(op: Any, gmem_tensor: Tensor, smem_layout_: Layout | Com
     order += [mode for mode in range(len(shapes)) if mode not in order]
     box += [1] * (len(order) - len(box))
     _check_box(gmem_tensor, order, box, dtype)
-    described = _describe(gmem_tensor.pointer(), [shapes[m] for m in order], [strides[m] for m in order], box, dtype, swizzle)
+    described = _describe(gmem_tensor.pointer(), [shapes[m] for m in order], [strides[m] for m in order], box, dtype,
+                          swizzle)
     basis = tuple(E(order.index(mode)) for mode in range(len(shapes)))
     zero = (0,) * len(shapes)
     if isinstance(gmem_tensor.shape, tuple):
@@ -172,8 +174,8 @@ def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
                                    f"{tensor.element_type}", fix="recast the tensor")
     shapes = wrap(tensor.shape)
     if any(isinstance(mode, tuple) for mode in shapes) or len(shapes) > MOST_MODES:
-        raise DSLUserCodeError(f"a tensor of the shape {text(tensor.shape)} is no TMA tensor here: it has 1 to {MOST_MODES} "
-                               "modes, none of them nested", fix="flatten it, or slice a mode off")
+        raise DSLUserCodeError(f"a tensor of the shape {text(tensor.shape)} is no TMA tensor here: it has 1 to "
+                               f"{MOST_MODES} modes, none of them nested", fix="flatten it, or slice a mode off")
     if tensor.pointer().alignment_bytes % 16:
         raise DSLUserCodeError("a tensor that TMA copies starts at a multiple of 16 bytes, and of this one only "
                                f"{tensor.pointer().alignment_bytes} is known",
@@ -184,8 +186,9 @@ def _tile_of(tiler: Any, modes: int) -> tuple[int, ...]:
     tile = wrap(tiler)
     if not all(isinstance(extent, int) and not isinstance(extent, bool) and extent > 0 for extent in tile) \
             or len(tile) > modes:
-        raise DSLUserCodeError(f"the tiler of a TMA atom has a static extent for each of the tensor's {modes} modes, or the "
-                               f"first of them, and this is {text(tiler)}", fix="cta_tiler=(128, 64), for example")
+        raise DSLUserCodeError(f"the tiler of a TMA atom has a static extent for each of the tensor's {modes} modes, "
+                               f"or the first of them, and this is {text(tiler)}",
+                               fix="cta_tiler=(128, 64), for example")
     return tile
 
 
@@ -197,14 +200,17 @@ def _smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tupl
         raise DSLUserCodeError(f"the layout {layout} is no static layout with at most a swizzle",
                                fix="cute.make_layout((128, 64), stride=(64, 1))")
     if swizzle.bits and (swizzle.base != 4 or swizzle.shift != 3 or swizzle.bits > 3):
-        raise DSLUserCodeError(f"TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is {swizzle}",
+        raise DSLUserCodeError("TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is "
+                               f"{swizzle}",
                                fix="cute.make_swizzle(3, 4, 3) swizzles 128 bytes")
     modes = [outer[i] for i in range(lay.rank(outer))] if isinstance(outer.shape, tuple) else [outer]
     modes = modes[:len(tile)]
     sizes = tuple(lay.size(mode) for mode in modes)
     if sizes != tile:
-        raise DSLUserCodeError(f"a tile of {text(tile)} is copied into shared memory of {text(sizes)}: the extents differ",
-                               fix=f"a layout of the shape {text(tile)}, with a mode of stages behind it if you have them")
+        raise DSLUserCodeError(f"a tile of {text(tile)} is copied into shared memory of {text(sizes)}: the extents "
+                               "differ",
+                               fix=f"a layout of the shape {text(tile)}, with a mode of stages behind it if you have "
+                                   "them")
     return swizzle, Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
 
 
@@ -235,13 +241,16 @@ def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Num
     strides = wrap(tensor.stride)
     contiguous = strides[order[0]]
     if not (isinstance(contiguous, int) and contiguous == 1):
-        raise DSLUserCodeError(f"shared memory has mode {order[0]} of the tile contiguous, and in the tensor {tensor.layout} "
-                               f"its stride is {text(contiguous)}: TMA cannot transpose", id="TMA_MAJOR_MODE",
-                               fix="lay shared memory out in the tensor's order, or pass a transposed view of the tensor")
+        raise DSLUserCodeError(f"shared memory has mode {order[0]} of the tile contiguous, and in the tensor "
+                               f"{tensor.layout} its stride is {text(contiguous)}: TMA cannot transpose",
+                               id="TMA_MAJOR_MODE",
+                               fix="lay shared memory out in the tensor's order, or pass a transposed view of the "
+                                   "tensor")
     row_bytes = box[0] * dtype.storage_width // 8
     if row_bytes % 16:
-        raise DSLUserCodeError(f"a row of the box has {box[0]} elements, {row_bytes} bytes, and TMA copies rows of a multiple "
-                               "of 16 bytes", fix="make the tile's contiguous extent longer", id="TMA_ALIGNMENT")
+        raise DSLUserCodeError(f"a row of the box has {box[0]} elements, {row_bytes} bytes, and TMA copies rows of a "
+                               "multiple of 16 bytes", fix="make the tile's contiguous extent longer",
+                               id="TMA_ALIGNMENT")
     for mode in order[1:]:
         stride = strides[mode]
         known = stride if isinstance(stride, int) else None
@@ -371,7 +380,8 @@ def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
                                    f"{type_name(coords)}", fix="tma_partition's second tensor, of what "
                                    "make_tiled_tma_atom gave")
     if not isinstance(smem, Tensor) or smem.pointer().space != AddressSpace.smem:
-        raise DSLUserCodeTypeError(f"the {names[1]} of a copy by TMA is in shared memory, and this is {type_name(smem)}",
+        raise DSLUserCodeTypeError(f"the {names[1]} of a copy by TMA is in shared memory, and this is "
+                                   f"{type_name(smem)}",
                                    fix="tma_partition's first tensor")
     sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (coords, smem)]
     if sizes[0] != sizes[1] or not all(isinstance(n, int) for n in sizes[0]):

@@ -45,11 +45,13 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
     tensor.pointer()
     if not isinstance(data, TensorSSA):
         raise DSLUserCodeTypeError(f"a tensor stores a TensorSSA, and this is {type_name(data)}",
-                                   fix="t.fill(number) stores a number in every element, t.store(other.load()) a tensor")
+                                   fix="t.fill(number) stores a number in every element, t.store(other.load()) a "
+                                       "tensor")
     count = static_size(tensor, "store")
     if data.size != count:
         raise DSLUserCodeValueError(f"a tensor of {count} elements {text(tensor.shape)} stores as many, and the value "
-                                    f"has {data.size} {text(data.shape)}", fix="`x.broadcast_to(shape)` repeats elements")
+                                    f"has {data.size} {text(data.shape)}",
+                                    fix="`x.broadcast_to(shape)` repeats elements")
     data = _as_stored(data, tensor.element_type)
     vector = in_memory(data)
     run = _run(tensor)
@@ -103,7 +105,8 @@ def _starts(tensor: Tensor, count: int, run: int) -> Iterator[Pointer]:
 def _alignment_bytes(tensor: Tensor, run: int) -> Callable[[Pointer], int]:
     """The alignment to tell LLVM of the address of a run, at most one that divides the bytes of the whole tensor.
 
-    LLVM reads 8 bytes for 6 where it knows that both lie between multiples of 8: past the end, were there no such bound.
+    LLVM reads 8 bytes for 6 where it knows that both lie between multiples of 8:
+    past the end, were there no such bound.
     """
     most = span_bytes(tensor.element_type, run)
     if not isinstance(tensor.layout, ComposedLayout) and lay.is_static(tensor.layout):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.core import boundary
-from dsl.core.errors import DSLUserCodeError
+from dsl.core.errors import DSLUserCodeError, warn_not_portable
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
 from dsl.launch.compile import Options
 from dsl.launch.jit import CompiledFunction, JitFunction, KernelFunction, compile_function
@@ -13,14 +13,25 @@ def jit(function=None, **_options) -> JitFunction:
     """A host function: traced, compiled to native code, and run; inside a traced function it is inlined."""
     if function is None:
         return jit
-    return JitFunction(function, GRAMMAR, Constexpr)
+    return _told(JitFunction(function, GRAMMAR, Constexpr))
 
 
 def kernel(function=None, **_options) -> KernelFunction:
     """A GPU kernel: call it in a @cute.jit function and `.launch(grid=, block=)` the call."""
     if function is None:
         return kernel
-    return KernelFunction(function, GRAMMAR, Constexpr)
+    return _told(KernelFunction(function, GRAMMAR, Constexpr))
+
+
+_NO_FILE = ("<stdin>", "<string>", "<text at ")             # standard input, python -c, exec; not a cell and no prompt
+
+
+@boundary.guarded
+def _told(made: JitFunction | KernelFunction) -> JitFunction | KernelFunction:
+    """`made`; warns where its text is in no file, as NVIDIA's compiler needs it."""
+    if made.function.__code__.co_filename.startswith(_NO_FILE):
+        warn_not_portable(f"the text of `{made.__name__}` is in no file", "UNSUP_NO_SOURCE", fix="write it to a file")
+    return made
 
 
 class _Compile:
@@ -75,5 +86,6 @@ def _flag(name: str, flag: str) -> type[_Option]:
 
 KeepPTX, KeepCUBIN = _flag("KeepPTX", "--keep-ptx"), _flag("KeepCUBIN", "--keep-cubin")
 GPUArch, OptLevel = _flag("GPUArch", "--gpu-arch"), _flag("OptLevel", "--opt-level")
-EnableTVMFFI, GenerateLineInfo = _flag("EnableTVMFFI", "--enable-tvm-ffi"), _flag("GenerateLineInfo", "--generate-line-info")
+EnableTVMFFI, GenerateLineInfo = \
+    _flag("EnableTVMFFI", "--enable-tvm-ffi"), _flag("GenerateLineInfo", "--generate-line-info")
 EnableAssertions = _flag("EnableAssertions", "--enable-assertions")

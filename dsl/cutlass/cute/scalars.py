@@ -1,4 +1,5 @@
-"""The scalar functions of `cute.arch` beside its instructions for threads: atomics, accesses, packed and long numbers."""
+"""The scalar functions of `cute.arch` beside its instructions for threads:
+atomics, accesses, packed and long numbers."""
 
 from dsl.gpu.access import load, prefetch, store
 from dsl.gpu.atomic import (atomic_add, atomic_and, atomic_cas, atomic_exch, atomic_fmax, atomic_fmin, atomic_max,

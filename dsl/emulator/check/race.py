@@ -120,7 +120,8 @@ def _seen() -> str:
 
 
 def _covers(f: Builder, mine: str, other: str) -> str:
-    """Whether what races with an access of kind `other`, that is ordered before one of kind `mine`, races with it too."""
+    """Whether what races with an access of kind `other`, that is ordered before one of kind `mine`,
+    races with it too."""
     table = 0
     reach = {0: {0, STRONG}, WRITE: {0, WRITE, STRONG, STRONG | WRITE}, STRONG: {STRONG},
              STRONG | WRITE: {STRONG, STRONG | WRITE}}  # fmt: skip

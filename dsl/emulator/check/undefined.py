@@ -91,7 +91,8 @@ def _undefined() -> str:
 
 
 def _written() -> str:
-    """`size` bytes are written with a value of this mark, which is a finding where others than this block may read it."""
+    """`size` bytes are written with a value of this mark, which is a finding where others than this
+    block may read it."""
     f = Builder()
     valid = f.op("call ptr @valid(ptr %ctx, i64 %address)")
     fine = f.cmp("eq", "%mark", 0, "i64")

@@ -1,7 +1,7 @@
 """mbarrier: barriers in shared memory that count arrivals and bytes. PTX ISA 9.7.13.15.
 
-The 64 bits, which the ISA leaves open: pending arrivals in bits 0-19, the count of a phase in bits 20-39, bytes still to
-come in bits 40-60, the phase's parity in bit 63. Threads of a block run in turn, so a read and a write are one step.
+The 64 bits, which the ISA leaves open: pending arrivals in bits 0-19, the count of a phase in bits 20-39, bytes still
+to come in bits 40-60, the phase's parity in bit 63. Threads of a block run in turn, so a read and a write are one step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
 
 @dataclass(frozen=True)
 class State:
-    """What an mbarrier's 64 bits say of its current phase: arrivals left of `count`, bytes left (negative: too many)."""
+    """What an mbarrier's 64 bits say of its current phase: arrivals left of `count`,
+    bytes left (negative: too many)."""
 
     parity: int
     pending: int
@@ -101,7 +102,8 @@ def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool) -> 
 
 
 def _wait(body, instr) -> None:
-    """Whether the phase of a parity, or of a state that arrive gave, has ended. Loops around it let other threads run."""
+    """Whether the phase of a parity, or of a state that arrive gave, has ended.
+    Loops around it let other threads run."""
     destination, address, which, *_ticks = instr.operands
     word_at = place(body, instr, address)
     if _copies_come(body):

@@ -1,4 +1,5 @@
-"""`qd.simt.block`: the threads of a block, which take `block_dim` iterations of a loop at the kernel's outermost scope."""
+"""`qd.simt.block`: the threads of a block, which take `block_dim` iterations of a loop at the kernel's
+outermost scope."""
 
 from dsl.core.dtypes import Int32
 from dsl.core.unsupported import refuser
