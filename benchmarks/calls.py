@@ -100,8 +100,8 @@ print(json.dumps(found))
 
 def sample(compiler: str, file: str) -> dict[str, float]:
     """Microseconds by kind of call, from a fresh process."""
-    run = subprocess.run([sys.executable, file, compiler, str(ROOT)], capture_output=True, text=True, cwd=os.path.dirname(file),
-                         env=os.environ | {"CUTE_DSL_ARCH": "sm_90a"})
+    run = subprocess.run([sys.executable, file, compiler, str(ROOT)], capture_output=True, text=True,
+                         cwd=os.path.dirname(file), env=os.environ | {"CUTE_DSL_ARCH": "sm_90a"})
     if run.returncode:
         sys.exit(f"{compiler} failed:\n{run.stderr}")
     return json.loads(run.stdout.splitlines()[-1])
@@ -122,7 +122,8 @@ def main() -> None:
     for kind in rows["embedded"][0]:
         ours = statistics.median(row[kind] for row in rows["embedded"])
         theirs = [row[kind] for row in rows["nvidia"] if kind in row]
-        against = f"{statistics.median(theirs):10.1f}{ours / statistics.median(theirs):8.2f}" if theirs else f"{'-':>10}{'-':>8}"
+        against = f"{statistics.median(theirs):10.1f}{ours / statistics.median(theirs):8.2f}" if theirs else \
+            f"{'-':>10}{'-':>8}"
         print(f"{kind:28}{ours:10.1f}{against}")
 
 

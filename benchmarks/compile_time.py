@@ -5,8 +5,8 @@
 Every sample is a fresh process with bytecode compiled for both sides and file caches off; the first is dropped. The
 program is the same text: fake tensors of dynamic extents, so no torch and no GPU is needed by either. The CPU seconds
 of processes that a compiler starts count. `import` ends after the program's own imports, `compile` is its one call of
-cute.compile: from the function to PTX and a host function that can be called. NVIDIA's libraries are loaded by its import, our
-LLVM by the first compile, where it counts.
+cute.compile: from the function to PTX and a host function that can be called. NVIDIA's libraries are loaded by its
+import, our LLVM by the first compile, where it counts.
 
 Then, for this compiler alone, which has a disk cache: the first launch of that kernel on the emulator, and of two
 kernels with torch, in a fresh process that finds them in the cache, beside one that does not.

@@ -357,7 +357,8 @@ def main() -> None:
         PARTS[name](options.samples, np)
 
 
-PARTS = {"loop": loop, "saxpy": saxpy, "barrier": barrier, "sgemm": sgemm, "mma": mma, "cores": cores, "launches": launches}
+PARTS = {"loop": loop, "saxpy": saxpy, "barrier": barrier, "sgemm": sgemm, "mma": mma, "cores": cores,
+         "launches": launches}
 
 if __name__ == "__main__":
     main()

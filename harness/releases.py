@@ -50,7 +50,8 @@ def requirement(compiler: str) -> tuple[str, ...]:
 
 
 def untaken(repro: Repro, compiler: str) -> str:
-    """Why a compiler does not take a repro, or ''. NVIDIA's has CuTe alone: of another language the real package ran."""
+    """Why a compiler does not take a repro, or ''. NVIDIA's has CuTe alone:
+    of another language the real package ran."""
     if split(compiler)[0] != NVIDIA:
         return ""
     needs, modules = set(map(_language_of, repro.needs)), repro.imports
