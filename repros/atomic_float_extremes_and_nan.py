@@ -7,8 +7,8 @@
 """atomic_fmax of a NaN leaves a NaN in memory, atomic_fmin of one leaves the number: they compare bits.
 Source: CUTLASS, cute.arch.atomic_fmax; PTX ISA, atom.max.s32 and atom.min.u32.
 
-A float without a sign is ordered as a signed integer, one with it backwards as an unsigned one; the bits of a NaN without
-a sign are above infinity's.
+A float without a sign is ordered as a signed integer, one with it backwards as an unsigned one; the bits of a NaN
+without a sign are above infinity's.
 """
 import cutlass
 import cutlass.cute as cute

@@ -4,8 +4,10 @@
 # [tool.repro]
 # arch = "sm_90"
 # ///
-"""test_wait(parity) is true exactly while the phase of that parity is the one before the current phase: of a new barrier the
-phase of parity 1 has ended, and that of parity 0 has not.  Source: PTX ISA, mbarrier.test_wait.
+"""test_wait(parity) is true exactly while the phase of that parity is the one before the current phase.
+Source: PTX ISA, mbarrier.test_wait.
+
+Of a new barrier the phase of parity 1 has ended, and that of parity 0 has not.
 """
 import cutlass
 import cutlass.cute as cute

@@ -6,7 +6,9 @@
 # outcome = "race"
 # ///
 """No barrier orders two blocks of one launch: what one writes and another reads is a race without a flag and fences.
-Source: PTX ISA, memory consistency model: barriers synchronise threads of one block; blocks synchronise by release and acquire.
+Source: PTX ISA, memory consistency model.
+
+Barriers synchronise threads of one block; blocks synchronise by release and acquire.
 """
 import cutlass
 import cutlass.cute as cute

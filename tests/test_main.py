@@ -162,7 +162,8 @@ def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
         assert found.stderr.endswith("fix: put a barrier of the block (bar.sync) between line 10 and line 11\n")
     assert "racy.py:11:14: UNDEFINED_READ" in dsl("--check", "undefined", "racy.py", folder=tmp_path).stderr
     wrong = dsl("--check", "races", "racy.py", folder=tmp_path)
-    assert wrong.returncode == 2 and "there is no check `races`; say all, none, or some of race, undefined" in wrong.stderr
+    assert wrong.returncode == 2 and \
+        "there is no check `races`; say all, none, or some of race, undefined" in wrong.stderr
 
 
 def test_a_rejected_program_shows_its_line(tmp_path):
@@ -201,10 +202,10 @@ fix: add the launch: `kernel(...).launch(grid=..., block=...)`"""
 
 
 def test_a_name_of_upstream_that_is_not_here_yet(tmp_path):
-    assert failing(tmp_path, "cute.gemm\n") == """\
+    assert failing(tmp_path, "cute.export\n") == """\
 author.py:6:1: UNSUPPORTED_NAME
-    cute.gemm
-    ^^^^^^^^^ cutlass.cute.gemm is not part of this compiler yet
+    cute.export
+    ^^^^^^^^^^^ cutlass.cute.export is not part of this compiler yet
 fix: see docs/cute.md for what is, or run the file with NVIDIA's compiler"""
 
 
@@ -221,7 +222,8 @@ def helper(x):
 
 host(1.0)
 """)
-    assert re.findall(r'File "(\S+)", line (\d+)', text) == [("author.py", "15"), ("author.py", "8"), ("author.py", "12")]
+    assert re.findall(r'File "(\S+)", line (\d+)', text) == \
+        [("author.py", "15"), ("author.py", "8"), ("author.py", "12")]
     assert text.endswith("KeyError: 'nope'")
 
 
@@ -287,7 +289,8 @@ host(5)
     assert run.stderr.splitlines()[0] == ("author.py:10: PortabilityWarning: `break` leaves a dynamic statement: "
                                           "NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)")
     strict = dsl("author.py", "--device", "emulator", "--portable", folder=tmp_path)
-    assert strict.returncode == 1 and strict.stderr.startswith("author.py:10:13: UNSUP_EARLY_EXIT\n    break\n    ^^^^^ ")
+    assert strict.returncode == 1 and \
+        strict.stderr.startswith("author.py:10:13: UNSUP_EARLY_EXIT\n    break\n    ^^^^^ ")
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
     quiet = dsl("author.py", "--device", "emulator", folder=tmp_path)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "0\n1\n", "")
@@ -310,7 +313,10 @@ def test_executed_texts_and_standard_input_are_compiled(tmp_path):
     assert dsl("-", text=EXECUTED, folder=tmp_path).stdout == "6\n7\n"
     wrong = EXECUTED.replace("return n", "return bool(n)")
     run = dsl("-", text=wrong, folder=tmp_path)
-    assert run.stderr.rstrip() == """\
+    warning, _, error = run.stderr.rstrip().partition("  @cute.jit\n")
+    assert warning == ("<text at <stdin>:6>:1: PortabilityWarning: the text of `host` is in no file: NVIDIA's compiler "
+                       "rejects that (UNSUP_NO_SOURCE)\n")
+    assert error == """\
 <text at <stdin>:6>:4:12: PHASE_REQUIRES_CONSTANT
     return bool(n)
            ^^^^^^^ Python needs a bool while compiling, and this is a dynamic Int32
@@ -319,10 +325,12 @@ fix: use it as it is, or `cutlass.Boolean(x)`"""
 
 def test_without_dsl_the_missing_source_is_said(tmp_path):
     program = "from dsl import alias\nalias.install('emulator')\n" + EXECUTED
-    run = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    run = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, timeout=120,
+                         cwd=tmp_path)
     assert run.stderr.rstrip().endswith("""\
     the source of `host` cannot be read: it was made by exec or eval
-fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, as a prompt, `python -m dsl -i`""")
+fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, \
+as a prompt, `python -m dsl -i`""")
 
 
 def test_the_compilers_frames_come_on_demand(tmp_path):

@@ -13,9 +13,10 @@ import functools
 import os
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, DSLUserCodeNameError, DSLUserCodeTypeError, at_author
+from dsl.core.errors import (DSLUserCodeError, DSLUserCodeLayoutError, DSLUserCodeNameError, DSLUserCodeTypeError,
+                             at_author, warn_not_portable)
 from dsl.core.source import is_authors
 from dsl.core.trace import TRACERS, active
 from dsl.core.value import type_name
@@ -27,7 +28,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _LAYOUT = os.path.join(_PACKAGE, "layout", "")
 # What does what Python or torch would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`, `tensor[i]`.
 _PYTHONS = {os.path.join(_PACKAGE, *name.split("/")) for name in (
-    "core/by_value.py", "core/expression.py", "core/helper.py", "core/item.py", "core/output.py", "launch/torch_cuda.py")}
+    "core/by_value.py", "core/expression.py", "core/helper.py", "core/item.py", "core/output.py",
+    "launch/torch_cuda.py")}
 
 
 _ARITY = re.compile(r"(\w+)\(\) ((takes|missing|got an unexpected keyword|got multiple|got some).*)", re.DOTALL)
@@ -67,7 +69,8 @@ def _said(error: BaseException) -> BaseException:
         return error
     arity = _ARITY.search(str(error)) if type(error) is TypeError else None
     if arity and arity[1] in _words(place := _place(error)):
-        return DSLUserCodeTypeError(f"`{arity[1]}` {arity[2]}", id=_ARITY_IDS.get(arity[3], "CALL_EXTRA_ARG"), place=place,
+        return DSLUserCodeTypeError(f"`{arity[1]}` {arity[2]}", id=_ARITY_IDS.get(arity[3], "CALL_EXTRA_ARG"),
+                                    place=place,
                                     fix="look at its parameters: docs/cute.md").with_traceback(error.__traceback__)
     if isinstance(error, _OF_VALUES) and _innermost(error).co_filename.startswith(_LAYOUT):
         name, given = _call(error)
@@ -174,7 +177,8 @@ def _call(error: Exception) -> tuple[str, str]:
 def _innermost(error: Exception) -> types.CodeType | None:
     """The code nearest to where it was raised that is the compiler's or the author's, and no library's."""
     found = [entry.tb_frame.f_code for entry in _walk(error)]
-    return next((code for code in reversed(found) if is_our_file(code.co_filename) or is_authors(code.co_filename)), None)
+    return next((code for code in reversed(found) if is_our_file(code.co_filename) or is_authors(code.co_filename)),
+                None)
 
 
 def _is_accident(error: Exception) -> bool:
@@ -232,13 +236,19 @@ def _enclosing(code: types.CodeType) -> str:
     return code.co_qualname.rpartition(".<locals>.")[0]
 
 
-def guarded(function: Callable) -> Callable:
-    """A decorator of functions that the author calls; inside a traced function exceptions pass."""
+def guarded(function: Callable, portable: Callable[[tuple], bool] | None = None) -> Callable:
+    """A decorator of functions that the author calls; inside a traced function exceptions pass.
+
+    `portable`: of which arguments NVIDIA's compiler takes the function outside a traced one too; of all, unless given.
+    """
     @functools.wraps(function)
     def call(*args, **keywords):
         if active():
             return function(*args, **keywords)
         try:
+            if portable is not None and not portable((*args, *keywords.values())):
+                warn_not_portable(f"`{function.__name__}` is called in plain Python", "CALL_OUTSIDE_JIT",
+                                  fix="call it in a function decorated with @cute.jit")
             return function(*args, **keywords)
         except BaseException as error:
             try:
@@ -249,11 +259,12 @@ def guarded(function: Callable) -> Callable:
     return call
 
 
-def guard(names: dict[str, object]) -> None:
-    """Guard the functions of a surface's module, so that plain Python too sees no frame of ours."""
+def guard(names: dict[str, object], portable: Mapping[str, Callable[[tuple], bool]] = {}) -> None:
+    """Guard the functions of a surface's module, so that plain Python too sees no frame of ours; `portable`:
+    see above."""
     for name, value in names.items():
         if isinstance(value, types.FunctionType) and not name.startswith("_") and value.__code__ is not guarded_code:
-            names[name] = guarded(value)
+            names[name] = guarded(value, portable.get(name))
 
 
 guarded_code = guarded(len).__code__                     # of every function that `guarded` makes

@@ -1,4 +1,5 @@
-"""What the statements of an undecorated function mean: Python's own where a value is static, the surface's where not."""
+"""What the statements of an undecorated function mean: Python's own where a value is static,
+the surface's where not."""
 
 from __future__ import annotations
 
@@ -38,17 +39,18 @@ class ByValue:
 
     def __init__(self, hooks, name: str):
         self.hooks, self.name = hooks, name
-        self.place: span.Span | None = None
+        self.met: tuple[str, str, span.Span] | None = None
 
     def __getattr__(self, name: str):
         value = getattr(self.hooks, name)
         setattr(self, name, value)
         return value
 
-    def _met(self) -> None:
-        self.place = self.place or span.here()
-        warn_not_portable(f"`{self.name}` is not decorated and decides by a dynamic value", "PHASE_DYNAMIC_TO_STATIC_BOOL",
-                          fix="decorate it with @cute.jit", place=self.place)
+    def _met(self, what: str = "decides by a dynamic value", id: str = "PHASE_DYNAMIC_TO_STATIC_BOOL") -> None:
+        if self.met is None:
+            self.met = f"`{self.name}` is not decorated and {what}", id, span.here()
+        what, id, place = self.met
+        warn_not_portable(what, id, fix="decorate it with @cute.jit", place=place)
 
     # --- statements ---
 
@@ -67,7 +69,7 @@ class ByValue:
     def for_(self, domain: control.Range | range, body: Callable, state: tuple, names: tuple, target: object = None,
              stop: Callable | None = None) -> tuple:
         if isinstance(domain, control.Range):
-            self._met()
+            self._met("counts by a dynamic value", "PHASE_DYNAMIC_INDEX")
             return self.hooks.for_(domain, body, state, names, target, stop)
         return loop.unrolled(domain, body, state, names, stop, target)
 

@@ -13,8 +13,8 @@ from dsl.span import Span
 class DSLUserCodeError(Exception):
     """The program cannot be compiled as written. `id` is the diagnostic's name where the field has one.
 
-    `place` defaults to the expression the author's innermost frame is evaluating. `also`: other places that matter, each
-    with what is to be said there.
+    `place` defaults to the expression the author's innermost frame is evaluating. `also`: other places that matter,
+    each with what is to be said there.
     """
 
     def __init__(self, message: str, fix: str = "", id: str | None = None, place: Span | None = None,
@@ -67,7 +67,7 @@ class PortabilityWarning(UserWarning):
     """This program works here and is rejected by NVIDIA's compiler; the text names its diagnostic."""
 
 
-_warned: dict[str, dict] = {}            # for each file of the author what it has been warned of, as `warnings` keeps it
+_warned: dict[str, dict] = {}  # for each file of the author what it has been warned of, as `warnings` keeps it
 
 
 def tell(text: str, category: type[Warning], place: Span, **module: str) -> None:
@@ -82,8 +82,10 @@ def untell(text: str, category: type[Warning], file: str, line: int) -> bool:
     return known is not None or issubclass(category, (PortabilityWarning, DSLWarning))
 
 
-def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Span | None = None) -> None:
-    """Warn, once a place (the author's expression unless given), that NVIDIA's compiler rejects `what` (a sentence).
+def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Span | None = None,
+                      does: str = "rejects that") -> None:
+    """Warn, once a place (the author's expression unless given), that NVIDIA's compiler rejects `what` (a sentence), or
+    what it `does` with it.
 
     Raises DSLUserCodeError instead where such warnings are errors (`--portable`).
     """
@@ -92,9 +94,11 @@ def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Sp
     place = place or span.here()
     known = f" ({id})" if id else ""
     try:
-        tell(f"{what}: NVIDIA's compiler rejects that{known}", PortabilityWarning, place)
+        tell(f"{what}: NVIDIA's compiler {does}{known}", PortabilityWarning, place)
     except PortabilityWarning:
-        raise DSLUserCodeError(f"{what}, which NVIDIA's compiler rejects", id=id, fix=fix, place=place) from None
+        said = f"{what}, which NVIDIA's compiler rejects" if does == "rejects that" else \
+            f"{what}: NVIDIA's compiler {does}"
+        raise DSLUserCodeError(said, id=id, fix=fix, place=place) from None
 
 
 class DSLWarning(UserWarning):

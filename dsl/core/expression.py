@@ -163,6 +163,11 @@ _OPERATORS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE":
               "GtE": operator.ge}
 
 
+def filters(test: object) -> bool:
+    """The test of a comprehension's `if`, which is Python's."""
+    return bool(test)
+
+
 def compared(name: str, a: object, b: object) -> object:
     """`a == b`, `a < b` ...: of tuples and lists with dynamic elements as Python does it, element by element; a tuple
     may equal a list then, as in NVIDIA's compiler."""

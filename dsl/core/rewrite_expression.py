@@ -119,6 +119,11 @@ class Expressions(ast.NodeTransformer):
             parts.append(ast.NamedExpr(ast.Name(name, ast.Store()), given))
         return put_at(ast.Subscript(ast.Tuple(parts, ast.Load()), ast.Constant(1), ast.Load()), node)
 
+    def visit_comprehension(self, node: ast.comprehension):
+        node = self.generic_visit(node)
+        node.ifs = [self._hook("filters", test, test) for test in node.ifs]       # whose place Python's own test has not
+        return node
+
     def visit_UnaryOp(self, node: ast.UnaryOp):
         if isinstance(node.op, ast.Not):
             return self._hook("not_", node, self.visit(node.operand))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dsl.core import mlir, trace, tree
 from dsl.core.dtypes import Boolean, Float32, Float64, Int8, Int16, Int32, Int64, Numeric, Uint64, is_dynamic
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.core.value import type_name
 from dsl.launch.arguments import RuntimePointer
@@ -107,7 +107,11 @@ def store(function: str, returned: object) -> Result | object:
         address = mlir.gep(host.entry.arguments[0], mlir.i64, number)
         Pointer(slot.stored, address, AddressSpace.generic, trace.SLOT_BYTES).store(value)
         made.append(slot)
-    return Result(returned, node, tuple(made))
+    result = Result(returned, node, tuple(made))
+    if result.slots:
+        warn_not_portable(f"`{function}` returns what it computes to Python", fix="write it into a tensor",
+                          does="gives back no number")
+    return result
 
 
 def _refuse_memory(function: str, node: tree.Node) -> None:

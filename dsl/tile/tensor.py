@@ -14,7 +14,7 @@ from typing import Any
 from dsl import layout as lay
 from dsl.core import mlir, trace
 from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_not_portable
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes, element_name, span_bytes
 from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Layout, LayoutError
@@ -66,7 +66,8 @@ class Tensor:
         if not isinstance(self.iterator, Pointer):
             return f'!cute.coord_tensor<"{text(self.iterator)}", "{self.layout}">'
         start = self.iterator
-        return f'!cute.memref<{element_name(start.dtype)}, {start.space_name}, align<{start.alignment_bytes}>, "{self.layout}">'
+        return (f'!cute.memref<{element_name(start.dtype)}, {start.space_name}, align<{start.alignment_bytes}>, '
+                f'"{self.layout}">')
 
     def pointer(self) -> Pointer:
         """The iterator of a tensor in memory. Raises DSLUserCodeTypeError for a tensor of coordinates."""
@@ -103,7 +104,11 @@ class Tensor:
         self.pointer()
         coord = _checked(coord, self)
         if not lay.has_none(coord):
-            element_iterator(self, coord).store(_as_element(value, self.element_type))
+            element = _as_element(value, self.element_type)
+            if isinstance(value, Numeric) and not _is_stored_upstream(type(value), self.element_type):
+                warn_not_portable(f"{type_name(value)} is stored in a tensor of {self.element_type.__name__}",
+                                  fix=f"convert it: .to(cutlass.{self.element_type.__name__})")
+            element_iterator(self, coord).store(element)
         elif isinstance(value, TensorSSA):
             slice_tensor(self, coord).store(value)
         elif isinstance(value, Tensor):
@@ -167,6 +172,14 @@ def _as_element(value: Any, dtype: type[Numeric]) -> Numeric:
     if isinstance(value, Tensor):
         raise DSLUserCodeTypeError("stores a tensor where one element belongs", fix="index it first: `t[0]`")
     return dtype(value)
+
+
+def _is_stored_upstream(given: type[Numeric], element: type[Numeric]) -> bool:
+    """Whether NVIDIA's compiler stores a `given` in an element (measured: numbers of 8 to 64 bits): a Boolean or a
+    number of the same kind, no wider."""
+    if given is element or given is Boolean and element.is_integer:
+        return True
+    return given.is_integer == element.is_integer and Boolean not in (given, element) and given.width <= element.width
 
 
 def _wide(leaf: Any) -> Any:

@@ -29,8 +29,8 @@ def test_a_choice_of_two_types_is_of_the_type_of_their_sum(a, b):
 
 
 @settings(max_examples=30, deadline=None, database=None)
-@given(st.one_of(st.integers(-100, 100), st.floats(-8, 8, width=16)), st.one_of(st.integers(-100, 100), st.floats(-8, 8, width=16)),
-       st.booleans())
+@given(st.one_of(st.integers(-100, 100), st.floats(-8, 8, width=16)),
+       st.one_of(st.integers(-100, 100), st.floats(-8, 8, width=16)), st.booleans())
 def test_python_numbers_choose_as_pythons_do(a, b, first):
     @cute.jit
     def program(n: Int32):
@@ -94,10 +94,10 @@ def test_a_promoting_choice_is_not_portable():
 
     @cute.jit
     def agrees(n: Int32):
-        return (n if n > 2 else 4), (Int64(n) if n > 2 else Int64(1))
+        cute.printf("{} {}", n if n > 2 else 4, Int64(n) if n > 2 else Int64(1))
     with warnings.catch_warnings():
         warnings.simplefilter("error", PortabilityWarning)
-        assert agrees(3) == (3, 3)
+        agrees(3)
         with pytest.raises(DSLUserCodeError) as caught:
             promotes(3, 2.5)
     assert str(caught.value).split("\n", 1)[1] == """\

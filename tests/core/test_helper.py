@@ -349,12 +349,12 @@ def test_one_warning_a_helper_and_none_for_static_arguments():
 
     @cute.jit
     def dynamic(n: cutlass.Int32):
-        return twice(n) + twice(n + 1)
+        cute.printf("{}", twice(n) + twice(n + 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error", PortabilityWarning)
         assert static() == 5
     with pytest.warns(PortabilityWarning) as caught:
-        assert dynamic(7) == 11
+        dynamic(7)
     first = inspect.getsourcelines(twice)[1] + 1
     assert {(str(w.message), w.lineno) for w in caught} == {
         ("`twice` is not decorated and decides by a dynamic value: NVIDIA's compiler rejects that "

@@ -54,8 +54,8 @@ def test_each_warning_is_given_once_a_place(tmp_path):
     assert sorted(told) == [
         "11: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `for`: NVIDIA's compiler rejects "
         "that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)",
-        "11: PortabilityWarning: `helper` is not decorated and decides by a dynamic value: NVIDIA's compiler rejects that "
-        "(PHASE_DYNAMIC_TO_STATIC_BOOL)",
+        "11: PortabilityWarning: `helper` is not decorated and counts by a dynamic value: NVIDIA's compiler rejects that "
+        "(PHASE_DYNAMIC_INDEX)",
         "12: DSLWarning: TYPE_INT_LITERAL_OUT_OF_RANGE: 8589934592 does not fit in Int32 (-2147483648 to 2147483647) and "
         "becomes 0",
         "13: UserWarning: the author's",
@@ -126,3 +126,75 @@ main(cutlass.Int32(3))
     done = subprocess.run([sys.executable, "-m", "dsl", "--portable", str(file)], capture_output=True, text=True,
                           timeout=300, env={**os.environ, "PYTHONPATH": str(root)})
     assert (done.returncode, done.stdout, done.stderr) == (0, "6 7 110\n", "")
+
+
+def told_by(program: str, folder: Path) -> list[str]:
+    """The portability warnings of a program, `line: text`, and the place of the error that --portable makes of the first."""
+    file = folder / "program.py"
+    file.write_text("import cutlass\nimport cutlass.cute as cute\nfrom cutlass import Float32, Int32\n" + program)
+    root = Path(__file__).resolve().parents[2]
+    done, strict = [subprocess.run([sys.executable, "-m", "dsl", *options, str(file)], capture_output=True, text=True,
+                                   timeout=300, env={**os.environ, "PYTHONPATH": str(root)})
+                    for options in ((), ("--portable",))]
+    assert (done.returncode, strict.returncode) == (0, 1), done.stderr + strict.stderr
+    told = [line.partition("program.py:")[2] for line in done.stderr.splitlines() if "PortabilityWarning" in line]
+    assert strict.stderr.partition("program.py:")[2].partition(":")[0] == told[0].partition(":")[0], strict.stderr
+    return [line.replace(" PortabilityWarning:", "") for line in told]
+
+
+def test_numbers_that_return_to_python(tmp_path):
+    """NVIDIA's compiler accepts this and gives back 0, or an object that prints `?`."""
+    assert told_by("""\
+@cute.jit
+def f(n: Int32) -> Int32:
+    return n + 1
+
+
+@cute.jit
+def static():
+    return 5
+
+
+print(static())
+print(f(1))
+""", tmp_path) == ["15: `f` returns what it computes to Python: NVIDIA's compiler gives back no number"]
+
+
+def test_layouts_in_plain_python(tmp_path):
+    assert told_by("""\
+print(cute.ceil_div(7, 2), cute.rank((4, 8)), cute.flatten((1, (2, 3))))
+print(cute.ceil_div((7, 9), 2))
+tile = cute.make_layout((4, 8))
+print(cute.size(tile))
+""", tmp_path) == [f"{line}: `{name}` is called in plain Python: NVIDIA's compiler rejects that (CALL_OUTSIDE_JIT)"
+                   for line, name in ((5, "ceil_div"), (6, "make_layout"), (7, "size"))]
+
+
+def test_elements_of_another_type(tmp_path):
+    """NVIDIA's compiler stores numbers of the same kind that are no wider, Booleans in integers, and Python's numbers."""
+    assert told_by("""\
+@cute.jit
+def f(n: Int32, x: Float32):
+    halves = cute.make_rmem_tensor(2, cutlass.Float16)
+    halves[0] = 1.5
+    halves[1] = x.to(cutlass.Float16)
+    halves[0] = x
+    floats = cute.make_rmem_tensor(2, cutlass.Float32)
+    floats[0] = halves[0]
+    floats[1] = n
+    words = cute.make_rmem_tensor(2, cutlass.Uint32)
+    words[0] = n
+    words[1] = n > 2
+    words[1] = cutlass.Int64(n)
+    words.fill(x)
+
+
+f(1, 2.0)
+""", tmp_path) == [f"{line}: {stored} is stored in a tensor of {element}: NVIDIA's compiler rejects that"
+                   for line, stored, element in ((9, "Float32", "Float16"), (12, "Int32", "Float32"),
+                                                 (16, "Int64", "Uint32"))]
+
+
+def test_a_text_that_is_in_no_file(tmp_path):
+    told = told_by("exec('@cute.jit\\ndef f(n: Int32):\\n    cute.printf(\"{}\", n)\\n')\nf(3)\n", tmp_path)
+    assert told == ["4>:1: the text of `f` is in no file: NVIDIA's compiler rejects that (UNSUP_NO_SOURCE)"]

@@ -157,7 +157,7 @@ def test_every_case_is_recorded_or_says_why_not(recorded):
         "[5/10] outside: recorded, 1 launch",
         "[6/10] poisoned: recorded, 2 launches",
         "[7/10] raises: skipped: error: ValueError: so",
-        "[8/10] refused: skipped: error: NameError: name 'no_such_name' is not defined",
+        "[8/10] refused: skipped: the compiler rejects it, so there is nothing to replay",
         "[9/10] two_launches--by=2: recorded, 2 launches",
         "[10/10] two_launches--by=3: recorded, 2 launches",
     ]

@@ -23,8 +23,10 @@ from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append,
                         get_swizzle_portion, has_none as has_underscore, idx2crd, increment_coord, is_congruent,
                         is_major, is_static, is_weakly_congruent, leading_dim, left_inverse, logical_product,
                         make_composed_layout, make_identity_layout, make_layout, make_layout_like, make_layout_tv,
-                        make_ordered_layout, make_swizzle, max_common_layout, max_common_vector, nullspace, prepend, product,
-                        product_each, product_like, raked_product, rank, recast_layout, repeat, repeat_as_tuple, repeat_like,
+                        make_ordered_layout, make_swizzle, max_common_layout, max_common_vector, nullspace, prepend,
+                        product,
+                        product_each, product_like, raked_product, rank, recast_layout, repeat, repeat_as_tuple,
+                        repeat_like,
                         right_inverse, round_up, shape, shape_div, size, slice_and_offset, tile_to_shape, tiled_product,
                         transform_apply, transform_leaf, tuple_cat, unflatten, unwrap, wrap, zipped_product)
 from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy, copy_atom_call
@@ -42,7 +44,8 @@ from dsl.tile.modes import (append_ones, coalesce, composition, filter, filter_z
 from dsl.tile.print import print_tensor
 from dsl.tile.reduction import ReductionOp
 from dsl.tile.ssa import TensorSSA
-from dsl.tile.tiled import (ThrCopy, TiledCopy, make_cotiled_copy, make_tiled_copy, make_tiled_copy_A, make_tiled_copy_B,
+from dsl.tile.tiled import (ThrCopy, TiledCopy, make_cotiled_copy, make_tiled_copy, make_tiled_copy_A,
+                            make_tiled_copy_B,
                             make_tiled_copy_C, make_tiled_copy_C_atom, make_tiled_copy_D, make_tiled_copy_S,
                             make_tiled_copy_tv)
 from dsl.tile.tiled_mma import ThrMma, TiledMma, make_tiled_mma
@@ -51,5 +54,21 @@ from dsl.tile.tensor import (Tensor, domain_offset, make_fragment_like, make_ide
 
 RoundingMode = math.RoundingMode
 globals().update({_name: getattr(math, _name) for _name in math._NAMES})
-_guard(globals())
+
+
+def _never(values: tuple) -> bool:
+    return False
+
+
+def _integers(values: tuple) -> bool:
+    return all(type(value) is int for value in values)
+
+
+# What upstream refuses in plain Python (CALL_OUTSIDE_JIT), measured.
+# Whatever else is of layouts needs one that is made.
+_guard(globals(), portable={
+    **dict.fromkeys(("crd2idx", "elem_less", "make_copy_atom", "make_identity_layout", "make_identity_tensor",
+                     "make_layout", "make_mma_atom", "make_ordered_layout", "make_swizzle", "shape_div", "size"),
+                    _never),
+    **dict.fromkeys(("ceil_div", "idx2crd", "product"), _integers)})
 __getattr__ = _refuser("cutlass.cute")
