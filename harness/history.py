@@ -35,18 +35,8 @@ from harness.compare import Difference
 from harness.hosts import Host
 from harness.repro import EMBEDDED, Case
 from harness.result import Outcome
-from harness.store import (
-    Run,
-    folder,
-    keep_text,
-    moment,
-    normalised_sass,
-    now,
-    relative,
-    root_of,
-    sha256,
-    without_folders,
-)
+from harness.store import (Run, folder, keep_text, moment, normalised_sass, now, relative, root_of, sha256,
+                           without_folders)
 
 __all__ = ["append", "blobs", "differences", "folder", "now", "provenance", "record", "relative", "root_of"]
 

@@ -11,23 +11,9 @@ from math import gcd
 from typing import Any
 
 from dsl.layout import int_tuple
-from dsl.layout.int_tuple import (
-    IntTuple,
-    LayoutError,
-    ScaledBasis,
-    basis_get,
-    basis_value,
-    floor_div,
-    flatten_to_tuple,
-    is_constant,
-    is_static,
-    mul,
-    prefix_product,
-    product,
-    shape_of,
-    transform_leaf,
-    unwrap,
-)
+from dsl.layout.int_tuple import (IntTuple, LayoutError, ScaledBasis, basis_get, basis_value, floor_div,
+                                  flatten_to_tuple, is_constant, is_static, mul, prefix_product, product, shape_of,
+                                  transform_leaf, unwrap)
 from dsl.layout.layout import ComposedLayout, Layout, cosize, make_layout, rank
 
 Tiler = Any  # int | None | Layout | tuple of Tiler

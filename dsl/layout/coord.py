@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dsl.layout.int_tuple import (
-    Coord,
-    IntTuple,
-    LayoutError,
-    add,
-    mul,
-    prefix_product,
-    product,
-    quotient,
-    remainder,
-    text,
-    transform_leaf,
-    wrap,
-)
+from dsl.layout.int_tuple import (Coord, IntTuple, LayoutError, add, mul, prefix_product, product, quotient, remainder,
+                                  text, transform_leaf, wrap)
 
 
 def crd2idx(coord: Coord, shape: IntTuple, stride: IntTuple | None = None) -> Any:

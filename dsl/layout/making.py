@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dsl.layout.int_tuple import (
-    IntTuple,
-    LayoutError,
-    basis_like,
-    basis_value,
-    flatten_to_tuple,
-    is_constant,
-    mul,
-    product,
-    text,
-    transform_leaf,
-    unflatten,
-)
+from dsl.layout.int_tuple import (IntTuple, LayoutError, basis_like, basis_value, flatten_to_tuple, is_constant, mul,
+                                  product, text, transform_leaf, unflatten)
 from dsl.layout.layout import Layout, check_shape, compact_stride
 
 

@@ -18,17 +18,16 @@ from dsl.gpu.access import CacheEvictionPriority
 from dsl.gpu.debug import printf
 from dsl.launch.arguments import SymInt, sym_int, sym_int32, sym_int64
 from dsl.layout import (ComposedLayout, E, Layout, ScaledBasis, Swizzle, append, assume, basis_get, basis_value,
-                        blocked_product, ceil_div, complement, cosize, crd2idx, depth, dice, elem_less,
-                        filter_tuple, find, find_if, flat_product, flatten_to_tuple, front, get_nonswizzle_portion,
+                        blocked_product, ceil_div, complement, cosize, crd2idx, depth, dice, elem_less, filter_tuple,
+                        find, find_if, flat_product, flatten_to_tuple, front, get_nonswizzle_portion,
                         get_swizzle_portion, has_none as has_underscore, idx2crd, increment_coord, is_congruent,
                         is_major, is_static, is_weakly_congruent, leading_dim, left_inverse, logical_product,
                         make_composed_layout, make_identity_layout, make_layout, make_layout_like, make_layout_tv,
                         make_ordered_layout, make_swizzle, max_common_layout, max_common_vector, nullspace, prepend,
-                        product,
-                        product_each, product_like, raked_product, rank, recast_layout, repeat, repeat_as_tuple,
-                        repeat_like,
-                        right_inverse, round_up, shape, shape_div, size, slice_and_offset, tile_to_shape, tiled_product,
-                        transform_apply, transform_leaf, tuple_cat, unflatten, unwrap, wrap, zipped_product)
+                        product, product_each, product_like, raked_product, rank, recast_layout, repeat,
+                        repeat_as_tuple, repeat_like, right_inverse, round_up, shape, shape_div, size, slice_and_offset,
+                        tile_to_shape, tiled_product, transform_apply, transform_leaf, tuple_cat, unflatten, unwrap,
+                        wrap, zipped_product)
 from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy, copy_atom_call
 from dsl.tile.atom import CopyAtom, make_copy_atom
 from dsl.tile.creation import all_, any_, empty_like, full, full_like, ones_like, where, zeros_like
@@ -45,9 +44,8 @@ from dsl.tile.print import print_tensor
 from dsl.tile.reduction import ReductionOp
 from dsl.tile.ssa import TensorSSA
 from dsl.tile.tiled import (ThrCopy, TiledCopy, make_cotiled_copy, make_tiled_copy, make_tiled_copy_A,
-                            make_tiled_copy_B,
-                            make_tiled_copy_C, make_tiled_copy_C_atom, make_tiled_copy_D, make_tiled_copy_S,
-                            make_tiled_copy_tv)
+                            make_tiled_copy_B, make_tiled_copy_C, make_tiled_copy_C_atom, make_tiled_copy_D,
+                            make_tiled_copy_S, make_tiled_copy_tv)
 from dsl.tile.tiled_mma import ThrMma, TiledMma, make_tiled_mma
 from dsl.tile.tensor import (Tensor, domain_offset, make_fragment_like, make_identity_tensor, make_rmem_tensor,
                              make_rmem_tensor_like, make_tensor, recast_tensor)

@@ -6,8 +6,7 @@ from dsl.tirx.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
 from dsl.tirx.function import BufferType as Buffer, OptionalType as Optional
 from dsl.tirx.function import constexpr, handle, inline, jit, meta_class, prim_func
 from dsl.tirx.ids import (cluster_id, cta_id, cta_id_in_cluster, lane_id, launch_thread, thread_id, thread_id_in_wg,
-                          warp_id,
-                          warp_id_in_wg, warpgroup_id)
+                          warp_id, warp_id_in_wg, warpgroup_id)
 from dsl.tirx.memory import alloc_buffer, alloc_local, alloc_shared, decl_buffer, match_buffer
 from dsl.tirx.operations import *          # noqa: F403
 from dsl.tirx.registers import Meta as meta_var
