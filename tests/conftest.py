@@ -39,7 +39,8 @@ def missing(why: str) -> None:
 
 @pytest.fixture(scope="session")
 def needs():
-    """`needs(tool, package)`: the path of a tool that apt has in `package`; the test is skipped, or fails in CI, without."""
+    """`needs(tool, package)`: the path of a tool that apt has in `package`;
+    the test is skipped, or fails in CI, without."""
     def find(tool: str, package: str) -> str:
         return shutil.which(tool) or missing(f"this test needs `{tool}`: apt-get install {package}")
     return find
@@ -68,7 +69,8 @@ def installed(needs) -> str:
 
 @pytest.fixture(scope="session")
 def both():
-    """`both(program, arguments)`: the runs of a program under our compiler and under NVIDIA's, see second_opinion.py."""
+    """`both(program, arguments)`: the runs of a program under our compiler and under NVIDIA's,
+    see second_opinion.py."""
     spec = importlib.util.spec_from_file_location("second_opinion", Path(__file__).with_name("second_opinion.py"))
     second_opinion = sys.modules["second_opinion"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(second_opinion)
@@ -105,7 +107,8 @@ def every_ptx_assembles(request):
 
 @pytest.fixture(scope="session")
 def needs_module():
-    """`needs_module(module, group)`: skips the test, or fails it in CI, without what a group of pyproject.toml brings."""
+    """`needs_module(module, group)`: skips the test, or fails it in CI, without what a group of
+    pyproject.toml brings."""
     def find(module: str, group: str) -> None:
         if importlib.util.find_spec(module) is None:
             missing(f"this test needs the package {module}: uv sync --group {group}")

@@ -165,9 +165,9 @@ _COPY = re.compile(r"mov\.\w+ (%\w+), (%r\w+|-?\d+);")
 def body(ptx: str) -> list[str]:
     """The instructions of the one kernel of `ptx` without places.
 
-    A parameter is the register it is loaded into; registers and labels are numbered in the order of their first use, not
-    counting where they are set to a constant; of neighbouring settings the order does not count. A parameter is the second
-    operand of what commutes.
+    A parameter is the register it is loaded into; registers and labels are numbered in the order of their first use,
+    not counting where they are set to a constant; of neighbouring settings the order does not count. A parameter is the
+    second operand of what commutes.
     """
     assert ptx.count(".entry") == 1
     lines = [" ".join(line.split()) for line in ptx[ptx.index("\n{"):ptx.index("\n}")].splitlines()]

@@ -1,4 +1,5 @@
-"""The programs in the documentation do what the pages say: they are collected, judged and accepted as a reader would."""
+"""The programs in the documentation do what the pages say: they are collected,
+judged and accepted as a reader would."""
 
 import re
 import subprocess
@@ -40,7 +41,8 @@ def test_programs_of_the_page(page, tmp_path):
     assert int(re.search(r"(\d+) passed", again.stdout)[1]) >= len(found)
 
 
-# --- pages of examples: a `# start.py` block, then `# example.py` blocks, each followed by what it prints and becomes ---
+# --- pages of examples: a `# start.py` block, then `# example.py` blocks,
+# each followed by what it prints and becomes ---
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES_OF_EXAMPLES = [page.name for page in DOCS.glob("*.md") if "\n# start.py\n" in page.read_text()]

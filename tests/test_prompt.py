@@ -39,7 +39,8 @@ def package(tmp_path) -> Path:
     folder.mkdir()
     (folder / "__init__.py").write_text("")
     (folder / "helper.py").write_text("def pick(x):\n    return 10 if x > 2 else 20\n")
-    (folder / "program.py").write_text("import sys\n" + START + "from .helper import pick\n" + TOTAL.replace("+= i", "+= pick(i)") +
+    (folder / "program.py").write_text("import sys\n" + START + "from .helper import pick\n" +
+                                       TOTAL.replace("+= i", "+= pick(i)") +
                                        "print(__name__, sys.argv[1:], total(4))\n")
     (folder / "__main__.py").write_text("from . import program\n")
     return tmp_path

@@ -1,4 +1,5 @@
-"""`traced(program)`: a function traced as a kernel; `check(program)`: and matched with the CHECK comments in its body."""
+"""`traced(program)`: a function traced as a kernel; `check(program)`:
+and matched with the CHECK comments in its body."""
 
 import inspect
 import io
@@ -38,7 +39,8 @@ def trace_kernel(program) -> trace.Traced:
 
 
 def without_places(text: str) -> str:
-    return re.sub(r" loc\([^\n]*?\)(?=,|$| \{|\))", "", re.sub(r"^#loc.*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
+    return re.sub(r" loc\([^\n]*?\)(?=,|$| \{|\))", "", re.sub(r"^#loc.*\n", "", text, flags=re.MULTILINE),
+                  flags=re.MULTILINE)
 
 
 @pytest.fixture

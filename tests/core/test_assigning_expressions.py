@@ -1,4 +1,5 @@
-"""`:=` inside `and`, `or`, comparisons and conditional expressions; comparisons of tuples; `in`, `any`, `max` of iterables.
+"""`:=` inside `and`, `or`, comparisons and conditional expressions; comparisons of tuples;
+`in`, `any`, `max` of iterables.
 
 Measured where NVIDIA's compiler takes a function: it gives the numbers that stand here.
 """
@@ -134,10 +135,12 @@ def test_iterables_are_asked_for_dynamic_values(n):
 
 
 @pytest.mark.parametrize("text, id", (
-    ("n in {1: 2}", "UNSUP_IN_OPERATOR"), ("n in {1, 2}", "UNSUP_IN_OPERATOR"), ("n in {1: 2}.keys()", "UNSUP_IN_OPERATOR"),
-    ("any(n > k for k in (1, 2))", "PHASE_DYNAMIC_TO_STATIC_BOOL"), ("max(n * k for k in (1, 2))", "PHASE_DYNAMIC_TO_STATIC_BOOL"),
-    ("n in range(4)", ""), ("n in (1, 2)", ""), ("any([n > k for k in (1, 2)])", ""), ("any(k > 1 for k in (1, 2))", ""),
-    ("(n, 1) < (2, 3)", "")))
+    ("n in {1: 2}", "UNSUP_IN_OPERATOR"), ("n in {1, 2}", "UNSUP_IN_OPERATOR"),
+    ("n in {1: 2}.keys()", "UNSUP_IN_OPERATOR"),
+    ("any(n > k for k in (1, 2))", "PHASE_DYNAMIC_TO_STATIC_BOOL"),
+    ("max(n * k for k in (1, 2))", "PHASE_DYNAMIC_TO_STATIC_BOOL"),
+    ("n in range(4)", ""), ("n in (1, 2)", ""), ("any([n > k for k in (1, 2)])", ""),
+    ("any(k > 1 for k in (1, 2))", ""), ("(n, 1) < (2, 3)", "")))
 def test_which_iterables_nvidia_refuses(text, id, tmp_path):
     file = tmp_path / "program.py"
     file.write_text(f"from dsl.core.dtypes import Int32\n\n\ndef program(n: Int32):\n    return {text}\n")

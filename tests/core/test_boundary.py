@@ -1,4 +1,5 @@
-"""What leaves the compiler: the author's frames alone, whoever prints them, and what failed inside in the author's words."""
+"""What leaves the compiler: the author's frames alone, whoever prints them,
+and what failed inside in the author's words."""
 
 import os
 import re
@@ -95,7 +96,8 @@ def test_a_fault_of_the_compilers_own_is_said_at_the_authors_expression(tmp_path
     assert run(tmp_path, program).stderr == """\
 author.py:29:5: INTERNAL
     cute.make_rmem_tensor((4,), cutlass.Float32).fill(n)
-    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ fails: AttributeError: 'NoneType' object has no attribute 'nothing'
+    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ fails: AttributeError: \
+'NoneType' object has no attribute 'nothing'
 fix: look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows
 """
     assert "tile/tensor.py" in run(tmp_path, program, DSL_FULL_TRACEBACK="1").stderr
@@ -106,7 +108,8 @@ def test_plain_python_sees_no_frame_of_ours_either(tmp_path):
     done = run(tmp_path, """\
         import traceback
         from cutlass.cute.runtime import from_dlpack
-        for wrong in (lambda: from_dlpack("text"), lambda: cute.make_layout("text"), lambda: cute.size(), lambda: cute.nothing):
+        for wrong in (lambda: from_dlpack("text"), lambda: cute.make_layout("text"), lambda: cute.size(), \
+lambda: cute.nothing):
             try:
                 wrong()
             except cutlass.DSLUserCodeError as error:
@@ -120,7 +123,8 @@ def test_pythons_own_operations_raise_pythons_own_exceptions(tmp_path):
     done = run(tmp_path, """\
         @cute.jit
         def host(n: cutlass.Int32):
-            for each, wrong in ((lambda: 3 in n, TypeError), (lambda: [1][4], IndexError), (lambda: max(int, str), TypeError)):
+            for each, wrong in ((lambda: 3 in n, TypeError), (lambda: [1][4], IndexError), \
+(lambda: max(int, str), TypeError)):
                 try:
                     each()
                 except wrong as error:
@@ -185,7 +189,8 @@ author.py:15:29: PHASE_DYNAMIC_INDEX
 def test_standard_input_in_any_locale(tmp_path):
     program = LINES.partition("for function")[0] + "wide(3)"
     done = subprocess.run([sys.executable, "-m", "dsl", "-"], input=program.encode(), capture_output=True, timeout=120,
-                          cwd=tmp_path, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+                          cwd=tmp_path, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0",
+                                             "PYTHONCOERCECLOCALE": "0"})
     assert "<stdin>:5:20: PHASE_DYNAMIC_INDEX\n    s = '\\u65e5" in done.stderr.decode()
 
 
@@ -205,6 +210,6 @@ def host(n: cutlass.Int32):
 host(3)
 open("done", "w").close()
 """)
-    done = subprocess.run(f"exec {sys.executable} -m dsl --no-cache author.py >&-", shell=True, capture_output=True, text=True,
-                          timeout=120, cwd=tmp_path)
+    done = subprocess.run(f"exec {sys.executable} -m dsl --no-cache author.py >&-", shell=True, capture_output=True,
+                          text=True, timeout=120, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "done").exists()

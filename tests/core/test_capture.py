@@ -103,8 +103,8 @@ def test_a_call_of_a_function_with_variables_is_warned_of():
         if reads(total) > 3:
             total += 1
         return total
-    text = "`reads` reads `n` of the function around it and is called in a dynamic statement: NVIDIA's compiler rejects " \
-           "that (SCOPE_CLOSURE_CAPTURE)"
+    text = "`reads` reads `n` of the function around it and is called in a dynamic statement: NVIDIA's compiler " \
+           "rejects that (SCOPE_CLOSURE_CAPTURE)"
     assert warned(program, PortabilityWarning) == [(text, 15), (text, 16)]
 
 
@@ -142,8 +142,8 @@ def test_a_lambda_reads_the_value_from_before_the_statement():
         warnings.simplefilter("always")
         assert lambda_from_before(3) == (16, 11)
     assert [str(warning.message) for warning in caught if warning.category is DSLWarning] == [
-        "SCOPE_CLOSURE_CAPTURE: `plus` reads `k`, which this statement assigns, as it was before the statement: pass `k` as "
-        "an argument"]
+        "SCOPE_CLOSURE_CAPTURE: `plus` reads `k`, which this statement assigns, as it was before the statement: pass "
+        "`k` as an argument"]
     assert not [warning for warning in caught if warning.category is PortabilityWarning]
 
 

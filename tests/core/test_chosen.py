@@ -1,4 +1,5 @@
-"""A list, dict or object that a dynamic index has chosen stays what it is: read and written where it is, as in Python."""
+"""A list, dict or object that a dynamic index has chosen stays what it is:
+read and written where it is, as in Python."""
 
 import re
 import warnings

@@ -1,4 +1,5 @@
-"""Deep programs compile; endless recursion is an error that names the call, and leaves a process that ends as it should."""
+"""Deep programs compile; endless recursion is an error that names the call,
+and leaves a process that ends as it should."""
 
 import subprocess
 import sys
@@ -80,8 +81,8 @@ main(3)
 @pytest.mark.parametrize("text, error", (
     (RECURSIVE, "author.py:8:16: DSLUserCodeRecursionError\n"
                 "    return n * fact(n - 1)\n"
-                "               ^^^^^^^^^^^ `fact` calls itself without end while compiling, where a dynamic value cannot "
-                "stop it\n"
+                "               ^^^^^^^^^^^ `fact` calls itself without end while compiling, where a dynamic value "
+                "cannot stop it\n"
                 "fix: write a loop, or stop by a value known while compiling: `if cutlass.const_expr(n == 0)`\n"),
     (ENDLESS_VALUE, "author.py:12:1: DSLUserCodeRecursionError\n"
                     "    main(3)\n"
@@ -98,7 +99,8 @@ def test_a_deeply_nested_function_is_rewritten_again_as_quickly(tmp_path):
     from dsl.core import rewrite
     from dsl.cutlass.grammar import GRAMMAR
     file = tmp_path / "nested.py"
-    file.write_text("def nested(n):\n" + "".join(f"{'    ' * (k + 1)}if n > {k}:\n" for k in range(60)) + "    " * 61 + "n += 1\n")
+    file.write_text("def nested(n):\n" + "".join(f"{'    ' * (k + 1)}if n > {k}:\n" for k in range(60)) + "    " * 61 +
+                    "n += 1\n")
     namespace = {}
     exec(compile(file.read_text(), str(file), "exec"), namespace)
     first, second = (rewrite.rewrite(namespace["nested"], GRAMMAR) for _ in range(2))

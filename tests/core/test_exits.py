@@ -39,7 +39,8 @@ class Writer:
                      "a, b = b, a", f"{pick(NAMES)} = ({pick(NAMES)} * 3) & 63", *self.calls])
 
     def exit(self, loops: int) -> str:
-        return self.random.choice(["break", "continue", "break", "continue", "return a - b"] if loops else ["return a - b"])
+        return self.random.choice(["break", "continue", "break", "continue", "return a - b"] if loops else
+                                  ["return a - b"])
 
     def block(self, depth: int, loops: int, indent: int) -> list[str]:
         pad, lines = "    " * indent, []
@@ -66,7 +67,8 @@ class Writer:
         pad, kind = "    " * indent, self.random.choice(["with", "match", "try"])
         if kind == "match":
             inside = self.block(depth + 1, loops, indent + 2)
-            return [f"{pad}match (1, 2):", f"{pad}    case (1, two):", *inside, f"{pad}    case _:", f"{pad}        a = b"]
+            return [f"{pad}match (1, 2):", f"{pad}    case (1, two):", *inside, f"{pad}    case _:",
+                    f"{pad}        a = b"]
         inside = self.block(depth + 1, loops, indent + 1)
         if kind == "with":
             return [f"{pad}with nullcontext(4) as four:", f"{pad}    c += four", *inside]
@@ -81,14 +83,17 @@ class Writer:
             lines += [f"{pad}for {k} in range({self.random.choice(['5', '(a & 7)', '1, 6, 2', '4, -3, -2'])}):",
                       f"{pad}    c += {k}"]
         elif kind < 0.7:
-            lines += [f"{pad}for {k} in {self.random.choice(['range_constexpr(3)', '(2, 5, 1)', '(a, b)'])}:", f"{pad}    c += {k}"]
+            lines += [f"{pad}for {k} in {self.random.choice(['range_constexpr(3)', '(2, 5, 1)', '(a, b)'])}:",
+                      f"{pad}    c += {k}"]
             if self.random.random() < 0.4:
                 lines[0] = f"{pad}for {k} in range_constexpr(3):"
-                lines += [f"{pad}    if const_expr({k} == 1):", f"{pad}        {self.random.choice(['break', 'continue'])}"]
+                lines += [f"{pad}    if const_expr({k} == 1):",
+                          f"{pad}        {self.random.choice(['break', 'continue'])}"]
         elif kind < 0.8:
             lines += [f"{pad}{k} = 0", f"{pad}while const_expr({k} < 3):", f"{pad}    {k} += 1"]
         elif kind < 0.9:
-            lines += [f"{pad}{k} = Int32(0)", f"{pad}while ({k} := {k} + 1) < {self.random.choice(['6', 'b', 'c'])} and {k} < 9:"]
+            lines += [f"{pad}{k} = Int32(0)",
+                      f"{pad}while ({k} := {k} + 1) < {self.random.choice(['6', 'b', 'c'])} and {k} < 9:"]
         else:
             lines += [f"{pad}{k} = Int32(0)", f"{pad}while {self.random.choice(['True', self.condition()])}:",
                       f"{pad}    {k} += 1", f"{pad}    if {k} > 6:", f"{pad}        break"]
@@ -143,7 +148,8 @@ for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "and", "xor"):
 
 
 def python_value(source: str, name: str, a: int, b: int) -> int:
-    namespace = {"Int32": Wrapping, "range_constexpr": range, "const_expr": lambda value: value, "nullcontext": nullcontext}
+    namespace = {"Int32": Wrapping, "range_constexpr": range, "const_expr": lambda value: value,
+                 "nullcontext": nullcontext}
     exec(source, namespace)
     return namespace[name](Wrapping(a), Wrapping(b))
 
@@ -470,8 +476,8 @@ def test_a_static_loop_that_only_the_run_time_ends_is_refused():
         program(3)
     assert str(caught.value).splitlines()[1:] == [
         "    while const_expr(True):",
-        "          ^^^^^^^^^^^^^^^^ this loop has not ended after 1000 trips while compiling: what may leave it is known only "
-        "at run time",
+        "          ^^^^^^^^^^^^^^^^ this loop has not ended after 1000 trips while compiling: what may leave it is "
+        "known only at run time",
         "fix: drop const_expr, which makes it a loop at run time"]
 
 

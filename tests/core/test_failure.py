@@ -222,7 +222,8 @@ def test_every_path_ends_as_in_python(a, b):
         try:
             return int(function(a, b))
         except Exception as error:
-            return next(kind for kind in (ValueError, KeyError, IndexError, OSError, AssertionError) if isinstance(error, kind))
+            return next(kind for kind in (ValueError, KeyError, IndexError, OSError, AssertionError)
+                        if isinstance(error, kind))
     assert outcome(compiled_paths()) == outcome(paths)
 
 

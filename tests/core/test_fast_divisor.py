@@ -1,4 +1,5 @@
-"""FastDivmod: quotients and remainders of 32-bit unsigned numbers, as measured at NVIDIA's compiler, wherever it goes."""
+"""FastDivmod: quotients and remainders of 32-bit unsigned numbers, as measured at NVIDIA's compiler,
+wherever it goes."""
 
 import dataclasses
 
@@ -20,7 +21,8 @@ def test_values_are_upstreams(dividend, divisor):
     def program(a: cutlass.Int32, d: cutlass.Int32):
         by = cute.fast_divmod_create_divisor(d)
         quotient, remainder = divmod(a, by)
-        return quotient, remainder, a // by, a % by, divmod(cutlass.Int64(a) + (1 << 33), by)[0], divmod(dividend, by)[1]
+        return quotient, remainder, a // by, a % by, divmod(cutlass.Int64(a) + (1 << 33), by)[0], \
+            divmod(dividend, by)[1]
     quotient, remainder = MEASURED[dividend, divisor]
     assert program(dividend, divisor) == (quotient, remainder, quotient, remainder, quotient, remainder)
 

@@ -1,4 +1,5 @@
-"""What follows an early `return` of the traced function may change any list, dict or type: nothing reads it afterwards."""
+"""What follows an early `return` of the traced function may change any list, dict or type:
+nothing reads it afterwards."""
 
 import numpy as np
 import pytest

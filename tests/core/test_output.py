@@ -1,4 +1,5 @@
-"""What a program prints while it is compiled: a traced value reads as its type and name, and everything else as in Python."""
+"""What a program prints while it is compiled: a traced value reads as its type and name,
+and everything else as in Python."""
 
 import pytest
 

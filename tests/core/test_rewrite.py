@@ -95,7 +95,8 @@ def test_no_source_is_said():
 
 
 @pytest.mark.parametrize("id, source", [
-    ("UNSUP_YIELD", "yield x"), ("UNSUP_GLOBAL", "global LIMIT; LIMIT = x"), ("UNSUP_READ_UNDERSCORE", "_ = x; return _")])
+    ("UNSUP_YIELD", "yield x"), ("UNSUP_GLOBAL", "global LIMIT; LIMIT = x"),
+    ("UNSUP_READ_UNDERSCORE", "_ = x; return _")])
 def test_what_cannot_be_compiled_is_refused_by_id(id, source, tmp_path):
     (tmp_path / "author.py").write_text(f"def program(x):\n    {source}\n")
     namespace = {}

@@ -1,4 +1,5 @@
-"""Where the source of a function is found: files, notebooks, lambdas, executed texts; and what is said where there is none."""
+"""Where the source of a function is found: files, notebooks, lambdas, executed texts;
+and what is said where there is none."""
 
 import ast
 import doctest
@@ -88,7 +89,8 @@ def test_no_source_is_said():
     assert without_source("<string>") == """\
 <string>:1:1: DSLUserCodeError
     the source of `program` cannot be read: it was made by exec or eval
-fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, as a prompt, `python -m dsl -i`"""
+fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, \
+as a prompt, `python -m dsl -i`"""
     assert "it was typed at Python's prompt, or piped into it" in without_source("<stdin>")
     assert "there is no file gone.py to read" in without_source("gone.py")
 

@@ -31,7 +31,8 @@ def printed(folder: Path, program: str) -> str:
 
 
 def warned(folder: Path, program: str) -> tuple[str, list[tuple[int, str]]]:
-    """What a program prints, and each warning as (line of the program, diagnostic id); `--portable` refuses the first."""
+    """What a program prints, and each warning as (line of the program, diagnostic id);
+    `--portable` refuses the first."""
     done = run(folder, program)
     assert done.returncode == 0, done.stderr
     found = re.findall(r"^author\.py:(\d+): PortabilityWarning: .*\((\w+)\)$", done.stderr, re.MULTILINE)

@@ -36,4 +36,5 @@ def test_the_space_of_a_pointer_is_printed(tmp_path):
                          capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     found = re.findall(r"^(traced|host|kernel) .*?(generic|gmem)", run.stdout, re.MULTILINE)
-    assert found == [(where, space) for space in ("generic", "generic", "gmem") for where in ("traced", "host", "kernel")]
+    assert found == [(where, space) for space in ("generic", "generic", "gmem")
+                     for where in ("traced", "host", "kernel")]

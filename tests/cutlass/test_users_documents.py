@@ -1,7 +1,7 @@
 """Every example of CuTe DSL's page on control flow (two editions), good ones and bad ones.
 
-Good ones print what they must. What the pages reject either works here, and says so with upstream's diagnostic id, or is
-an error whose whole text is asserted. The programs are typed anew; only what they use of the API is the pages'.
+Good ones print what they must. What the pages reject either works here, and says so with upstream's diagnostic id, or
+is an error whose whole text is asserted. The programs are typed anew; only what they use of the API is the pages'.
 """
 
 import re

@@ -1,4 +1,5 @@
-"""cp.async.bulk: bytes land when somebody looks or waits, not before; groups in order; what is refused. PTX ISA 9.7.9.25.5."""
+"""cp.async.bulk: bytes land when somebody looks or waits, not before; groups in order; what is refused.
+PTX ISA 9.7.9.25.5."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def test_bad_copies(machine, line, n, kind, text):
 
 
 def test_between_blocks_of_a_cluster_is_refused_by_name():
-    text = HEAD + "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%s], [%s], %n, [%b];\nret;\n}"
+    text = HEAD + \
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%s], [%s], %n, [%b];\nret;\n}"
     with pytest.raises(emulator.Unsupported, match="bulk copies between blocks of a cluster are not emulated"):
         emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + text)
 

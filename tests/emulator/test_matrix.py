@@ -14,8 +14,8 @@ from dsl import emulator
 from dsl.emulator.fragments import SHAPES
 
 # numpy has no bf16, e4m3 and e5m2: they are their bits
-NUMPY = {"f16": np.float16, "bf16": np.uint16, "tf32": np.float32, "f32": np.float32, "f64": np.float64, "s32": np.int32,
-         "s8": np.int8, "u8": np.uint8, "e4m3": np.uint8, "e5m2": np.uint8}
+NUMPY = {"f16": np.float16, "bf16": np.uint16, "tf32": np.float32, "f32": np.float32, "f64": np.float64,
+         "s32": np.int32, "s8": np.int8, "u8": np.uint8, "e4m3": np.uint8, "e5m2": np.uint8}
 FORMS = [(*shape, *types) for shape, rows in SHAPES.items() for types in rows]
 
 
@@ -76,7 +76,8 @@ def ptx(form: tuple, counts: tuple[int, int, int], extra: str = "") -> str:
     lists = ["{" + ", ".join(f"%{name}{i}" for i in range(count)) + "}" for name, count in zip(names, registers)]
     d = "{" + ", ".join(f"%d{i}" for i in range(registers[2])) + "}"
     store = [f"st.global.{kind} [%p+{i * size}], %d{i};" for i in range(registers[2])]
-    declared = " ".join(f".reg .{kind} %{name}<{count}>;" for name, count in zip([*names, "d"], [*registers, registers[2]]))
+    declared = " ".join(f".reg .{kind} %{name}<{count}>;"
+                        for name, count in zip([*names, "d"], [*registers, registers[2]]))
     return (".visible .entry k(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
             f".reg .b32 %lane; .reg .b64 %o, %p; {declared}\nmov.u32 %lane, %tid.x;\n" + "\n".join(load) +
             f"\nmma.sync.aligned.m{m}n{n}k{k}.row.col{extra}.{c}.{a}.{b}.{c} {d}, {', '.join(lists)};\n"
@@ -164,7 +165,8 @@ def test_integer_sums_wrap_or_saturate(machine, saturates):
     assert np.array_equal(got, expected)
 
 
-HALVES = st.one_of(st.sampled_from([0x7C00, 0xFC00, 0x7E01, 0xFE00, 0, 0x8000, 1, 0x8001, 0x3FF, 0x7BFF, 0xFBFF, 0x3C00]),
+HALVES = st.one_of(
+    st.sampled_from([0x7C00, 0xFC00, 0x7E01, 0xFE00, 0, 0x8000, 1, 0x8001, 0x3FF, 0x7BFF, 0xFBFF, 0x3C00]),
                    st.integers(0, 0xFFFF))
 FLOAT_FORMS = [form for form in FORMS if form[:3] == (16, 8, 16) and form[3] in ("f16", "bf16")]
 
@@ -334,7 +336,8 @@ def test_rows_are_checked(machine, count):
      "no such form"),
     ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4}, {%r6}, {%r0, %r1, %r2, %r3};",
      "1 registers where this shape has 2"),
-    ("mma.sync.aligned.m16n8k8.row.col.satfinite.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, {%r0,%r1,%r2,%r3};",
+    ("mma.sync.aligned.m16n8k8.row.col.satfinite.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, "
+     "{%r0,%r1,%r2,%r3};",
      ".satfinite is for s32"),
     ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];", "1 registers for 2 matrices"),
 ])

@@ -1,4 +1,5 @@
-"""mbarrier: phases by arrivals and bytes, what a wait sees, and that waiting threads let others run. PTX ISA 9.7.13.15."""
+"""mbarrier: phases by arrivals and bytes, what a wait sees, and that waiting threads let others run.
+PTX ISA 9.7.13.15."""
 
 from __future__ import annotations
 

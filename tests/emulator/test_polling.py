@@ -15,8 +15,10 @@ HEAD = """.version 8.0
   .reg .b32 %r<20>, %t, %b; .reg .b64 %g, %d<6>; .reg .pred %p, %q;
   ld.param.u64 %g, [x]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x;
 """
-SECOND_BLOCK = "setp.eq.u32 %p, %b, {last}; @%p bra W; L: {poll} setp.ne.u32 %q, %r1, 7; @%q bra L; bra E; W: st.global.u32 [%g], 7;"
-SECOND_WARP = "setp.ge.u32 %p, %t, 32; @%p bra W; L: {poll} setp.ne.u32 %q, %r1, 7; @%q bra L; bra E; W: st.global.u32 [%g], 7;"
+SECOND_BLOCK = ("setp.eq.u32 %p, %b, {last}; @%p bra W; L: {poll} setp.ne.u32 %q, %r1, 7; @%q bra L; bra E; W: "
+                "st.global.u32 [%g], 7;")
+SECOND_WARP = ("setp.ge.u32 %p, %t, 32; @%p bra W; L: {poll} setp.ne.u32 %q, %r1, 7; @%q bra L; bra E; W: "
+               "st.global.u32 [%g], 7;")
 LOOKS = {
     "atom.add of 0": "atom.global.add.u32 %r1, [%g], 0;",
     "atom.or of 0": "atom.global.or.b32 %r1, [%g], 0;",
@@ -64,12 +66,13 @@ def test_a_wait_for_nobody_is_a_deadlock_with_its_line(look):
 def test_a_loop_that_counts_what_it_does_is_none():
     body = "mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 9; @%p bra L;"
     assert not _polls(body)
-    bound_in_memory = "mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, %r2; @%p bra L;"
+    bound_in_memory = ("mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, %r2; @%p "
+                       "bra L;")
     assert not _polls(bound_in_memory)
     chain = "mov.u64 %d1, %g; L: ld.global.u64 %d1, [%d1]; setp.ne.u64 %p, %d1, 0; @%p bra L;"
     assert not _polls(chain)
-    branch_inside = ("mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; setp.eq.u32 %q, %r2, 0; @%q bra S; st.global.u32 [%g+4], 1; "
-                     "S: add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 9; @%p bra L;")
+    branch_inside = ("mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; setp.eq.u32 %q, %r2, 0; @%q bra S; st.global.u32 "
+                     "[%g+4], 1; S: add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 9; @%p bra L;")
     assert not _polls(branch_inside)
 
 

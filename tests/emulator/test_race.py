@@ -1,4 +1,5 @@
-"""Races, in pairs: a kernel with one, and the same kernel put right. Whatever the order of threads, one finding or none."""
+"""Races, in pairs: a kernel with one, and the same kernel put right.
+Whatever the order of threads, one finding or none."""
 
 import re
 
@@ -40,7 +41,8 @@ L: and.b32 %r5, %r9, 1; mad.lo.u32 %r6, %r5, 512, %mine; mad.lo.u32 %r7, %r5, 51
   st.shared.u32 [%r6], %t; {fix} ld.shared.u32 %r8, [%r7];
   add.u32 %r9, %r9, 1; setp.lt.u32 %p, %r9, 4; @%p bra L;
 """
-# name: (kernel with {fix}, what {fix} is in the right one, threads, blocks); "|" parts the racy {fix} from the right one
+# name: (kernel with {fix}, what {fix} is in the right one, threads, blocks);
+# "|" parts the racy {fix} from the right one
 PAIRS = {
     "a neighbour's word": ("st.shared.u32 [%mine], %t; {fix} ld.shared.u32 %r1, [%next];", "bar.sync 0;", 64, 1),
     "a neighbour's word in a warp": ("st.shared.u32 [%mine], %t; {fix} ld.shared.u32 %r1, [%next];",
@@ -65,7 +67,9 @@ PAIRS = {
     "one place, the same value": ("{fix} st.global.u32 [%g], 5;", "|@%first", 32, 1),
     "a tree's step": (SUM, "bar.sync 0;", 64, 1),
     "two buffers": (BUFFERS, "|bar.sync 0;", 64, 1),
-    "one buffer, one barrier": (BUFFERS.replace("512", "0"), "bar.sync 0;|bar.sync 0; ld.shared.u32 %r8, [%r7]; bar.sync 0; add.u32 %r9, %r9, 4; setp.lt.u32 %p, %r9, 4; @!%p bra E;",
+    "one buffer, one barrier": (
+        BUFFERS.replace("512", "0"), "bar.sync 0;|bar.sync 0; ld.shared.u32 %r8, [%r7]; bar.sync 0; "
+        "add.u32 %r9, %r9, 4; setp.lt.u32 %p, %r9, 4; @!%p bra E;",
                                 64, 1),
     "the guess of a loop round cas": (
         "ld.global.u32 %r1, [%g]; {fix}", "add.u32 %r2, %r1, 1; st.global.u32 [%g], %r2;|"
@@ -99,15 +103,15 @@ PAIRS = {
     "a flag that only its reader orders": (FLAG, ("membar.gl; @%first st.volatile.global.u32 [%f], 1;",
                                                   "ld.volatile.global.u32 %r2, [%f];", "|membar.gl;"), 32, 2),
     "a flag before the block's barrier": (
-        "setp.ne.u32 %q, %b, 0; @%q bra C; st.global.u32 [%gt], 7; {fix} @%first st.release.gpu.global.u32 [%f], 1; ret; "
-        "C: L: ld.acquire.gpu.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L; ld.global.u32 %r3, [%gn];",
+        "setp.ne.u32 %q, %b, 0; @%q bra C; st.global.u32 [%gt], 7; {fix} @%first st.release.gpu.global.u32 [%f], 1; "
+        "ret; C: L: ld.acquire.gpu.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L; ld.global.u32 %r3, [%gn];",
         "bar.sync 0;", 64, 2),
     "what one thread acquired, before the block's barrier": (
-        "setp.ne.u32 %q, %b, 0; @%q bra C; st.global.u32 [%gt], 7; bar.sync 0; @%first st.release.gpu.global.u32 [%f], 1;"
-        " ret; C: @!%first bra D; L: ld.acquire.gpu.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L; "
+        "setp.ne.u32 %q, %b, 0; @%q bra C; st.global.u32 [%gt], 7; bar.sync 0; @%first st.release.gpu.global.u32 [%f], "
+        "1; ret; C: @!%first bra D; L: ld.acquire.gpu.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L; "
         "D: {fix} ld.global.u32 %r3, [%gn];", "|bar.sync 0;", 64, 2),
-    "a lock": ("L: atom.global.cas.b32 %r1, [%f], 0, 1; setp.ne.u32 %p, %r1, 0; @%p bra L; {fix} ld.global.u32 %r2, [%g];"
-               " add.u32 %r2, %r2, 1; st.global.u32 [%g], %r2; {fix} atom.global.exch.b32 %r1, [%f], 0;",
+    "a lock": ("L: atom.global.cas.b32 %r1, [%f], 0, 1; setp.ne.u32 %p, %r1, 0; @%p bra L; {fix} ld.global.u32 %r2, "
+               "[%g]; add.u32 %r2, %r2, 1; st.global.u32 [%g], %r2; {fix} atom.global.exch.b32 %r1, [%f], 0;",
                "fence.acq_rel.gpu;", 1, 3),
     "a last block that sums": (
         "mul.wide.u32 %d1, %b, 4; add.u64 %d1, %g, %d1; st.global.u32 [%d1], %b; {fix} "
@@ -117,8 +121,8 @@ PAIRS = {
         "st.shared.u32 [%mine], %t; setp.ge.u32 %p, %t, 64; @%p ret; {fix} xor.b32 %r1, %t, 32; "
         "mad.lo.u32 %r1, %r1, 4, %s; ld.shared.u32 %r2, [%r1];", "|bar.sync 1, 64;", 128, 1),
     "a named barrier of the others": (
-        "st.shared.u32 [%mine], %t; shr.u32 %r3, %t, {fix}; add.u32 %r3, %r3, 1; bar.sync %r3, 64; xor.b32 %r1, %t, 32; "
-        "mad.lo.u32 %r1, %r1, 4, %s; ld.shared.u32 %r2, [%r1];",
+        "st.shared.u32 [%mine], %t; shr.u32 %r3, %t, {fix}; add.u32 %r3, %r3, 1; bar.sync %r3, 64; xor.b32 %r1, %t, "
+        "32; mad.lo.u32 %r1, %r1, 4, %s; ld.shared.u32 %r2, [%r1];",
         "5; and.b32 %r3, %r3, 1; mov.b32 %r3, %r3|6", 128, 1),
     "an arrival before the write": (
         "@!%warp0 bra C; {fix} ret; C: bar.sync 1, 64; sub.u32 %r1, %mine, 128; ld.shared.u32 %r2, [%r1];",
@@ -126,10 +130,11 @@ PAIRS = {
     "an mbarrier": (
         "@%first mbarrier.init.shared.b64 [%s], 32; bar.sync 0; st.shared.u32 [%mine+64], %t; "
         "{fix} ld.shared.u32 %r2, [%next+64];",
-        "mbarrier.arrive.shared.b64 %d1, [%s];|mbarrier.arrive.shared.b64 %d1, [%s]; W: mbarrier.try_wait.shared.b64 %p, "
-        "[%s], %d1; @!%p bra W;", 32, 1),
+        "mbarrier.arrive.shared.b64 %d1, [%s];|mbarrier.arrive.shared.b64 %d1, [%s]; W: mbarrier.try_wait.shared.b64 "
+        "%p, [%s], %d1; @!%p bra W;", 32, 1),
     "a copy that nobody waits for": (
-        "mul.lo.u32 %r1, %t, 4; cp.async.ca.shared.global [%mine], [%gt], 4; {fix} bar.sync 0; ld.shared.u32 %r1, [%next];",
+        "mul.lo.u32 %r1, %t, 4; cp.async.ca.shared.global [%mine], [%gt], 4; {fix} bar.sync 0; ld.shared.u32 %r1, "
+        "[%next];",
         "|cp.async.wait_all;", 32, 1),
     "a copy that its own thread does not wait for": (
         "cp.async.ca.shared.global [%mine], [%gt], 4; cp.async.commit_group; {fix} ld.shared.u32 %r1, [%mine];",
@@ -145,7 +150,8 @@ PAIRS = {
         "cvt.u64.u32 %d1, %mine; cvta.shared.u64 %d1, %d1; st.u32 [%d1], %t; {fix} ld.shared.u32 %r1, [%next];",
         "bar.sync 0;", 64, 1),
     "a view of the same memory": ("st.global.u32 [%gt], %t; {fix} ld.global.u32 %r1, [%f];", "|bar.sync 0;", 64, 1),
-    "threads that left": ("st.shared.u32 [%mine], %t; setp.eq.u32 %p, %t, 5; @%p ret; {fix} ld.shared.u32 %r1, [%next];",
+    "threads that left": ("st.shared.u32 [%mine], %t; setp.eq.u32 %p, %t, 5; @%p ret; {fix} ld.shared.u32 %r1, "
+                          "[%next];",
                           "bar.sync 0;", 64, 1),
     "a barrier in one branch": (
         "st.shared.u32 [%mine], %t; @%warp0 bra A; bar.sync 1, 32; {fix} bra B; A: bar.sync 2, 32; {fix} B: "
@@ -234,7 +240,8 @@ THREADS = 96
 
 @st.composite
 def accesses(draw):
-    """(what, width, stride, offset, first thread, threads): thread t touches byte width * ((t * stride + offset) % 8)."""
+    """(what, width, stride, offset, first thread, threads): thread t touches byte width *
+    ((t * stride + offset) % 8)."""
     what = draw(st.sampled_from(["ld", "st", "ld.volatile", "st.volatile", "red"]))
     width = 4 if what == "red" else draw(st.sampled_from([4, 4, 4, 1, 2, 8]))
     first = draw(st.sampled_from([0, 1, 31, 32, 63, 64, 95]))
@@ -243,7 +250,8 @@ def accesses(draw):
 
 STEPS = st.one_of(
     accesses(), accesses(), accesses(),
-    st.sampled_from([("bar", 0), ("bar", 1), ("warp", -1), ("warp", 0xFFFF), ("named", 0), ("named", 1), ("arrive", 0)]),
+    st.sampled_from([("bar", 0), ("bar", 1), ("warp", -1), ("warp", 0xFFFF), ("named", 0), ("named", 1),
+                     ("arrive", 0)]),
 )  # fmt: skip
 
 
@@ -256,7 +264,8 @@ def ptx_of(steps) -> str:
             lines.append("bar.warp.sync -1;" if step[1] == -1 else
                          "setp.lt.u32 %p, %lane, 16; selp.b32 %r2, 65535, -65536, %p; bar.warp.sync %r2;")
         elif step[0] == "named":  # warps 0 and 1, or 1 and 2, meet
-            lines.append(f"sub.u32 %r2, %w, {step[1]}; setp.lt.u32 %p, %r2, 2; @!%p bra N{i}; bar.sync {3 + i}, 64; N{i}:")
+            lines.append(f"sub.u32 %r2, %w, {step[1]}; setp.lt.u32 %p, %r2, 2; @!%p bra N{i}; bar.sync {3 + i}, 64; "
+                         f"N{i}:")
         elif step[0] == "arrive":  # warp 2 waits for warp 0, which goes on
             lines.append(f"@!%warp0 bra A{i}; bar.arrive {3 + i}, 64; A{i}: setp.eq.u32 %p, %w, 2; @!%p bra B{i}; "
                          f"bar.sync {3 + i}, 64; B{i}:")
@@ -265,8 +274,8 @@ def ptx_of(steps) -> str:
             opcode, *strong = what.split(".")
             text = f"{opcode}{'.volatile' if strong else ''}.shared.{'add.' if opcode == 'red' else ''}{WIDTHS[width]}"
             operands = f"{REGISTER[width]}, [%r2]" if opcode == "ld" else f"[%r2], {REGISTER[width]}"
-            lines.append(f"mad.lo.u32 %r2, %t, {stride}, {offset}; and.b32 %r2, %r2, 7; mad.lo.u32 %r2, %r2, {width}, %s; "
-                         f"sub.u32 %r4, %t, {first}; setp.lt.u32 %p, %r4, {count};\n @%p {text} {operands};")
+            lines.append(f"mad.lo.u32 %r2, %t, {stride}, {offset}; and.b32 %r2, %r2, 7; mad.lo.u32 %r2, %r2, {width}, "
+                         f"%s; sub.u32 %r4, %t, {first}; setp.lt.u32 %p, %r4, {count};\n @%p {text} {operands};")
     return HEAD + "\n".join(lines) + "\nret;\n}\n"
 
 
@@ -316,7 +325,8 @@ def test_programs_by_chance_race_where_their_order_says_so(steps, seed):
         return
     assert fault is not None, sorted(map(sorted, pairs))[:3]
     lines = ptx.split("\n")
-    at = [sum("@%p" in each and "shared" in each for each in lines[: int(n) - 1]) for n in re.findall(r"PTX line (\d+): @", str(fault))]
+    at = [sum("@%p" in each and "shared" in each for each in lines[: int(n) - 1])
+          for n in re.findall(r"PTX line (\d+): @", str(fault))]
     steps_with_access = [i for i, step in enumerate(steps) if len(step) == 6]
     threads = [int(n) for n in re.findall(r"thread \((\d+), 0, 0\) =", str(fault))]
     assert frozenset(zip(threads, (steps_with_access[n] for n in at))) in pairs, str(fault)

@@ -286,7 +286,8 @@ def test_programs_by_chance(before, within, after, leave, block, n):
     inner = "\n".join(within)
     body = f"""
   mov.u32 %u, smem; mad.lo.u32 %i, %t, 4, %u; xor.b32 %j, %t, 1; mad.lo.u32 %j, %j, 4, %u;
-  mov.u32 %k, 0; mov.u32 %r, 1; mov.u32 %s, 2; mov.u32 %u, 3; mov.u32 %v0, 4; mov.u32 %v1, 5; mov.u64 %p64, 0; mov.u64 %h, 0;
+  mov.u32 %k, 0; mov.u32 %r, 1; mov.u32 %s, 2; mov.u32 %u, 3; mov.u32 %v0, 4; mov.u32 %v1, 5; \
+mov.u64 %p64, 0; mov.u64 %h, 0;
   mov.f32 %y, 0f3F800000; setp.eq.u32 %p, %t, 3; setp.eq.u32 %q, %n, 3;
   {" ".join(before)}
   {leave}

@@ -1,5 +1,5 @@
-"""Boxes of tensors copied by their maps: a numpy model of boxes, bounds, element strides and swizzles; what a driver refuses;
-what stops a kernel. PTX ISA 5.5, 9.7.9.27; CUDA driver API, cuTensorMapEncodeTiled."""
+"""Boxes of tensors copied by their maps: a numpy model of boxes, bounds, element strides and swizzles; what a driver
+refuses; what stops a kernel. PTX ISA 5.5, 9.7.9.27; CUDA driver API, cuTensorMapEncodeTiled."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ SWIZZLES = {None: 0, 32: 1, 64: 2, 128: 3}
 
 _TEMPLATE = """
 .extern .shared .align 1024 .b8 smem[];
-.visible .entry load(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 n, .param .u32 tx, .param .align 4 .b8 at[20])
+.visible .entry load(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 n, .param .u32 tx, \
+.param .align 4 .b8 at[20])
 {{
   .shared .align 8 .b64 bar; .reg .b32 %c<5>, %b, %s, %n, %v, %tx; .reg .b64 %m, %o, %w; .reg .pred %p;
-  mov.b64 %m, map; cvta.param.u64 %m, %m; ld.param.u64 %o, [out]; ld.param.u32 %n, [n]; ld.param.u32 %tx, [tx]; mov.u32 %b, bar; mov.u32 %s, smem;
+  mov.b64 %m, map; cvta.param.u64 %m, %m; ld.param.u64 %o, [out]; \
+ld.param.u32 %n, [n]; ld.param.u32 %tx, [tx]; mov.u32 %b, bar; mov.u32 %s, smem;
   {coords}
   mbarrier.init.shared.b64 [%b], 1;
   mbarrier.arrive.expect_tx.shared.b64 %w, [%b], %tx;
@@ -34,7 +36,8 @@ again:
   setp.ne.u32 %p, %n, 0; @%p bra again;
   ret;
 }}
-.visible .entry store(.param .align 64 .b8 map[128], .param .u64 from, .param .u32 n, .param .u32 tx, .param .align 4 .b8 at[20])
+.visible .entry store(.param .align 64 .b8 map[128], .param .u64 from, .param .u32 n, .param .u32 tx, \
+.param .align 4 .b8 at[20])
 {{
   .reg .b32 %c<5>, %s, %n, %v; .reg .b64 %m, %o; .reg .pred %p;
   mov.b64 %m, map; cvta.param.u64 %m, %m; ld.param.u64 %o, [from]; ld.param.u32 %n, [n]; mov.u32 %s, smem;
@@ -70,8 +73,8 @@ def places(box, steps, at):
 
 
 def swizzled(raw: np.ndarray, swizzle) -> np.ndarray:
-    """Bytes as a swizzle of 32, 64 or 128 bytes lays them in memory full of 0xFF, up to the next multiple of 128: chunk c
-    of 16 bytes of the 128-byte line r is at chunk c ^ (r mod chunks of the swizzle)."""
+    """Bytes as a swizzle of 32, 64 or 128 bytes lays them in memory full of 0xFF, up to the next multiple of 128: chunk
+    c of 16 bytes of the 128-byte line r is at chunk c ^ (r mod chunks of the swizzle)."""
     made, chunks = np.full(-(-len(raw) // 128) * 128, 255, np.uint8), (swizzle or 16) // 16
     for start in range(0, len(raw), 16):
         line, chunk = divmod(start // 16, 8)
@@ -132,7 +135,8 @@ def launch(entry: str, tensor, described: Tiled, array, at, tx_bytes: int = 64, 
     memory = emulator.Memory()
     memory.register(tensor.ctypes.data, tensor.nbytes, "tensor")
     memory.register(array.ctypes.data, array.nbytes, "array")
-    params = [described.encode(), array.ctypes.data.to_bytes(8, "little"), *(n.to_bytes(4, "little") for n in (array.nbytes, tx_bytes)), words(at)]
+    params = [described.encode(), array.ctypes.data.to_bytes(8, "little"),
+              *(n.to_bytes(4, "little") for n in (array.nbytes, tx_bytes)), words(at)]
     emulator.launch(program, entry, (1, 1, 1), (1, 1, 1), params, memory, -(-array.nbytes // 128) * 128)
 
 

@@ -22,9 +22,10 @@ PAIRS = {
     "a word of local memory": ("{fix} ld.local.u32 %r1, [depot+4];" + OUT, "st.local.u32 [depot+4], %t;"),
     "another thread's local memory is no one's": (
         "@%first st.local.u32 [depot], %t; {fix} ld.local.u32 %r1, [depot];" + OUT, "st.local.u32 [depot], %t;"),
-    "one byte of a word": ("mov.u32 %r2, 0; cvt.u16.u32 %h0, %t; st.shared.u16 [%mine], %h0; st.shared.u8 [%mine+2], %h0;"
-                           "{fix} ld.shared.u32 %r1, [%mine];" + OUT, "st.shared.u8 [%mine+3], %h0;"),
-    "through arithmetic": ("{fix} ld.shared.u32 %r2, [%mine]; add.u32 %r3, %r2, 1; mul.lo.u32 %r4, %r3, 3; mov.u32 %r1, %r4;"
+    "one byte of a word": ("mov.u32 %r2, 0; cvt.u16.u32 %h0, %t; st.shared.u16 [%mine], %h0; st.shared.u8 [%mine+2], "
+                           "%h0;{fix} ld.shared.u32 %r1, [%mine];" + OUT, "st.shared.u8 [%mine+3], %h0;"),
+    "through arithmetic": ("{fix} ld.shared.u32 %r2, [%mine]; add.u32 %r3, %r2, 1; mul.lo.u32 %r4, %r3, 3; mov.u32 "
+                           "%r1, %r4;"
                            + OUT, "st.shared.u32 [%mine], %t;"),
     "through shared memory": ("{fix} ld.shared.u32 %r2, [%mine]; st.shared.u32 [%mine+512], %r2; ld.shared.u32 %r1, "
                               "[%mine+512];" + OUT, "st.shared.u32 [%mine], %t;"),
@@ -38,7 +39,8 @@ PAIRS = {
     "a choice of it": ("ld.shared.u32 %r2, [%mine]; selp.u32 %r1, %r2, 2, {fix};" + OUT, "%first|%never"),
     "a lane of a shuffle": ("{fix} ld.shared.u32 %r2, [%mine]; shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;" + OUT,
                             "st.shared.u32 [%mine], %t;"),
-    "an atomic's operand": ("{fix} ld.shared.u32 %r2, [%mine]; red.global.add.u32 [%g], %r2;", "st.shared.u32 [%mine], %t;"),
+    "an atomic's operand": ("{fix} ld.shared.u32 %r2, [%mine]; red.global.add.u32 [%g], %r2;",
+                            "st.shared.u32 [%mine], %t;"),
     "an atomic on it": ("{fix} atom.shared.add.u32 %r1, [%s], 1;" + OUT, "@%first st.shared.u32 [%s], 0; bar.sync 0;"),
     "an element of a vector": ("st.shared.v2.u32 [%s], {{%t, %t}}; ld.shared.v4.u32 {{%r1, %r2, %r3, %r4}}, [%s]; "
                                "add.u32 %r1, %r1, {fix};" + OUT, "%r3|%r2"),
@@ -80,7 +82,8 @@ def test_the_read_of_what_nobody_wrote_is_found(name):
     "ld.shared.u32 %r1, [%mine]; add.u32 %r2, %r1, %t; st.shared.u32 [%mine+4], %r2;",
     "ld.shared.u32 %r1, [%mine]; mov.u32 %r1, 5;" + OUT,
     "ld.shared.u32 %r1, [%mine]; @%first mov.u32 %r1, 5;" + OUT,
-    "ld.shared.u32 %r1, [%mine]; st.shared.u32 [%mine+64], %r1; st.shared.u32 [%mine+64], 1; ld.shared.u32 %r1, [%mine+64];" + OUT,
+    "ld.shared.u32 %r1, [%mine]; st.shared.u32 [%mine+64], %r1; st.shared.u32 [%mine+64], 1; ld.shared.u32 %r1, "
+    "[%mine+64];" + OUT,
     "ld.global.u32 %r1, [%gt];" + OUT,
 ])  # fmt: skip
 def test_a_read_that_does_not_matter_is_none(body):

@@ -30,7 +30,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Variable:
-    """A name in scope. `kind`: scalar, list, tuple, nest (a tuple in one), dict, object, data, or index (a Python integer)."""
+    """A name in scope. `kind`: scalar, list, tuple, nest (a tuple in one), dict, object, data,
+    or index (a Python integer)."""
 
     kind: str
     type: str = ""
@@ -95,7 +96,8 @@ class Expressions:
             elif it.kind == "tuple":
                 found += [Value(f"{name}[{k}]", type_) for k, type_ in enumerate(it.fields)]
             elif it.kind == "nest":
-                found += [Value(f"{name}{place}", type_) for place, type_ in zip(("[0][0]", "[0][1]", "[1]"), it.fields)]
+                found += [Value(f"{name}{place}", type_)
+                          for place, type_ in zip(("[0][0]", "[0][1]", "[1]"), it.fields)]
             elif it.kind == "dict":
                 found += [Value(f'{name}["{key}"]', type_) for key, type_ in it.fields]
             else:

@@ -115,7 +115,8 @@ def execute(file: str, text: str) -> None:
 
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-_IR = re.compile(r"%\d+ = |!llvm\.|llvm\.\w+\(|\bbuiltin\.|\bscf\.\w|\barith\.\w|\bi64\)|#loc|MLIRError|LLVM ERROR|LLVM IR|addrspace")
+_IR = re.compile(r"%\d+ = |!llvm\.|llvm\.\w+\(|\bbuiltin\.|\bscf\.\w|\barith\.\w|\bi64\)|#loc|"
+                 r"MLIRError|LLVM ERROR|LLVM IR|addrspace")
 _PLACED = re.compile(r"^(mutant\.py|<text at .*>):(\d+):(\d+): (\w+)\n.*\^+ ?\S.*", re.DOTALL)
 
 
@@ -206,7 +207,8 @@ def outcome(text: str, limit_s: float) -> Outcome:
 
 
 def _hear(pid: int, read: int, folder: str, limit_s: float) -> Outcome:
-    """Past its limit a mutant is stopped as by Ctrl-C: a loop of the author's own ends in KeyboardInterrupt at its line."""
+    """Past its limit a mutant is stopped as by Ctrl-C: a loop of the author's own ends in
+    KeyboardInterrupt at its line."""
     from select import select
     said, stopped = b"", 0
     while True:
@@ -310,7 +312,8 @@ class Search:
             own = kind[0] == "!" or kind.split()[0] in ("clean", "python", "outcome", "endless")
             groups[kind if own else "refused at the author's line, with a fix"] += count
         return "\n".join([*(f"{count:6} {kind}" for kind, count in groups.most_common()),
-                          f"{self.kinds.total()} mutants, {self.failures} failures, {time.monotonic() - self.started:.0f} s"])
+                          f"{self.kinds.total()} mutants, {self.failures} failures, "
+                          f"{time.monotonic() - self.started:.0f} s"])
 
 
 def keep(folder: Path, number: int, text: str, kind: str, words: str) -> Path:
@@ -330,7 +333,8 @@ def options_of(arguments: list[str]):
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds after which a mutant is stopped")
     parser.add_argument("--repros", type=Path, default=Path("fuzz-repros"))
     parser.add_argument("--texts", type=Path, help="write every outcome there, a line of JSON each")
-    parser.add_argument("--programs", type=Path, nargs="+", help="make mistakes in these, in place of the repros and others")
+    parser.add_argument("--programs", type=Path, nargs="+",
+                        help="make mistakes in these, in place of the repros and others")
     parser.add_argument("--generated", action="store_true", help="make mistakes in programs of run.py too")
     return parser.parse_args(arguments)
 

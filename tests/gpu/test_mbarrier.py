@@ -41,8 +41,10 @@ def spelling(function) -> list[str]:
         compiled = cute.compile(host_of_one_call, called, from_dlpack(np.zeros(1, np.int32)),
                                 options=f"--keep-ptx --gpu-arch sm_90a --dump-dir {folder}")
     body = compiled.__ptx__.partition("{")[2].replace("{", ";").replace(":", ";", 0)
-    found = re.findall(r"(?:^|[;\t ])((?!mov\b|ld\.param|st\.global|cvta|selp|ret)[a-z]\w*\.[\w.:]+)", body, re.MULTILINE)
-    return [each for each in found if re.match(r"mbarrier|fence|barrier|bar\.|mapa|cp\.|setmaxnreg|griddep|elect", each)]
+    found = re.findall(r"(?:^|[;\t ])((?!mov\b|ld\.param|st\.global|cvta|selp|ret)[a-z]\w*\.[\w.:]+)", body,
+                       re.MULTILINE)
+    return [each for each in found
+            if re.match(r"mbarrier|fence|barrier|bar\.|mapa|cp\.|setmaxnreg|griddep|elect", each)]
 
 
 SPELLED = [
@@ -207,7 +209,8 @@ def test_what_one_lane_computed_is_not_there_for_the_others(emulator):
 
 
 REFUSED = [
-    (lambda b: arch.setmaxregister_increase(231), "a thread has a multiple of 8 registers from 24 to 256, and this is 231"),
+    (lambda b: arch.setmaxregister_increase(231),
+     "a thread has a multiple of 8 registers from 24 to 256, and this is 231"),
     (lambda b: arch.fence_proxy("async.shared"), "there is no fence of the proxy 'async.shared'"),
     (lambda b: arch.fence_proxy("tensormap"), "there is no fence of the proxy 'tensormap'"),
     (lambda b: arch.mbarrier_init(b, 0), "1 to 1048575 arrivals end a phase of an mbarrier, and this is 0"),

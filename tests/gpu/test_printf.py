@@ -24,7 +24,8 @@ def test_the_table_is_of_these_cases():
 def test_prints_what_nvidia_prints(in_kernel):
     found = table.printed(table.program([row[0] for row in ROWS], in_kernel), OURS)
     assert found is not None
-    wrong = [(row[0], row[1 + in_kernel], text) for row, text in zip(ROWS, found, strict=True) if row[1 + in_kernel] != text]
+    wrong = [(row[0], row[1 + in_kernel], text) for row, text in zip(ROWS, found, strict=True)
+             if row[1 + in_kernel] != text]
     assert wrong == []
 
 
@@ -54,7 +55,8 @@ MISTAKES = [
      "write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}"),
     ('f"{n:,}"', "`:,` is no format of a value known at run time",
      "write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}"),
-    ('f"{n:>5d}"', "`:>5d` aligns a value known at run time", "give a width as C does: {x:5d}, and {x:-5d} for the left"),
+    ('f"{n:>5d}"', "`:>5d` aligns a value known at run time",
+     "give a width as C does: {x:5d}, and {x:-5d} for the left"),
     ('f"{x:d}"', "%d prints integers, and got Float32", "%f, or {}"),
     ('f"{n} %d", n', "an f-string has its values in it, and 1 more stands beside it",
      "write them all in the f-string, or all behind a plain string"),

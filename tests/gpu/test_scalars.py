@@ -1,4 +1,5 @@
-"""Atomics, packed and long numbers, PTX text: against NVIDIA's compiler, numpy and Python's integers; what is refused."""
+"""Atomics, packed and long numbers, PTX text: against NVIDIA's compiler, numpy and Python's integers;
+what is refused."""
 
 import os
 import subprocess
@@ -171,9 +172,11 @@ def test_two_floats_at_once_from_sm_100_on():
     a, b, c = x.reshape(3, 2).astype(np.float64)
     cut = (a * b).astype(np.float32)
     cut = np.where(np.abs(cut) > np.abs(a * b), np.nextafter(cut, np.float32(0)), cut)
-    wanted = np.concatenate([(a + b).astype(np.float32), cut, (a * b + c).astype(np.float32), (a - b).astype(np.float32)])
+    wanted = np.concatenate([(a + b).astype(np.float32), cut, (a * b + c).astype(np.float32),
+                             (a - b).astype(np.float32)])
     assert out.tolist() == wanted.tolist()
-    with pytest.raises(cutlass.DSLUserCodeError, match=r"computes with f32x2 \(add\), which GPUs have from sm_100 on, and this is "
+    with pytest.raises(cutlass.DSLUserCodeError,
+                       match=r"computes with f32x2 \(add\), which GPUs have from sm_100 on, and this is "
                        "compiled for sm_90a"):
         run(kernel, x, out, options="--gpu-arch sm_90a")
 
@@ -219,18 +222,22 @@ x = cutlass.Int32
 REFUSED = {
     "and of a float": (lambda t: arch.atomic_and(t.iterator, cutlass.Float32(1)), "no atomic `and` exists for Float32"),
     "16 bits": (lambda t: arch.atomic_add(t.iterator, cutlass.Int16(1)), "no atomic `add` exists for Int16"),
-    "no pointer": (lambda t: arch.atomic_add(t, x(1)), "atomic_add takes a pointer and a number, and got Tensor of Int32 (8):(1) and Int32"),
+    "no pointer": (lambda t: arch.atomic_add(t, x(1)),
+                   "atomic_add takes a pointer and a number, and got Tensor of Int32 (8):(1) and Int32"),
     "scope": (lambda t: arch.atomic_add(t.iterator, x(1), scope="block"),
               "scope is one of gpu, cta, cluster, sys, and this is 'block'"),
     "registers": (lambda t: arch.atomic_add(cute.make_rmem_tensor(1, x).iterator, x(1), scope="sys"),
                   "no other thread sees rmem memory: an atomic operation works on global or shared memory"),
     "8 bits": (lambda t: arch.atomic_cas(t.iterator, cmp=cutlass.Int8(0), val=cutlass.Int8(1)),
                "no atomic compare-and-swap exists for Int8"),
-    "red and": (lambda t: arch.red(t.iterator, x(1), op="and", dtype="s32", sem="relaxed"), "no reduction `and` exists for s32"),
+    "red and": (lambda t: arch.red(t.iterator, x(1), op="and", dtype="s32", sem="relaxed"),
+                "no reduction `and` exists for s32"),
     "red order": (lambda t: arch.red(t.iterator, x(1), op="add", dtype="s32"),
                   "red needs its order: sem is relaxed or release, and this is None"),
-    "no scope": (lambda t: arch.load(t.iterator, x, sem="acquire"), 'sem="acquire" needs the scope of the threads it is for'),
-    "cop": (lambda t: arch.store(t.iterator, x(1), cop="ca"), "cop of a store is one of wb, cg, cs, wt, and this is 'ca'"),
+    "no scope": (lambda t: arch.load(t.iterator, x, sem="acquire"),
+                 'sem="acquire" needs the scope of the threads it is for'),
+    "cop": (lambda t: arch.store(t.iterator, x(1), cop="ca"),
+            "cop of a store is one of wb, cg, cs, wt, and this is 'ca'"),
     "ss": (lambda t: arch.load(t.iterator, x, ss="cta"), "ss is of shared memory, and the pointer is to gmem memory"),
     "two types": (lambda t: arch.add_cc(t[0], cutlass.Uint32(1)),
                   "add_cc takes 2 integers of one type of 32 or 64 bits, and got Int32, Uint32"),
@@ -239,7 +246,8 @@ REFUSED = {
     "no operand": (lambda t: arch.inline_ptx("mov.b32 {$w0}, {$r1};", write_only_types=[x], read_only_args=[t[0]]),
                    "the PTX text names {$r1}, and there is no such operand"),
     "read and written": (lambda t: arch.inline_ptx("add.s32 {$rw0}, {$rw0}, 1;", read_write_args=[t[0]]),
-                         "a number here is a value, which PTX text cannot change: read_write_args has none to write to"),
+                         "a number here is a value, which PTX text cannot change: read_write_args has none to "
+                         "write to"),
     "another": (lambda t: arch.issue_clc_query(), "cutlass.cute.arch.issue_clc_query is not part of this compiler yet"),
 }
 

@@ -84,7 +84,8 @@ def test_a_program_it_rejects_and_ours_runs(write, tmp_path):
     other = judge.judge(case, HOST, rejected(NVIDIA, id="OTHER"), tmp_path)
     assert (other.status, other.reason) == ("fail", "not what `nvidia` says")
     says = '[tool.repro] says `nvidia = { rejected = "UNSUP_EARLY_EXIT" }`, but it '
-    assert other.text.startswith(says + "rejected it with OTHER\nerror\nfix: write what it does now, or remove `nvidia`")
+    assert other.text.startswith(
+        says + "rejected it with OTHER\nerror\nfix: write what it does now, or remove `nvidia`")
     assert judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path).text.startswith(says + "gave outputs\nfix: ")
 
 

@@ -163,7 +163,8 @@ def test_a_disk_that_is_really_full(tmp_path, repros, pytester):
         pytest.skip("no file system can be mounted here")
     folder = repros(one=(SMALL, f"params = {{ n = {list(range(1, 25))} }}"))
     script = f"""
-        mount -t tmpfs -o size=200k tmpfs {tmp_path} && cp -r {folder} {tmp_path} && cd {tmp_path} && touch pyproject.toml
+        mount -t tmpfs -o size=200k tmpfs {tmp_path} && cp -r {folder} {tmp_path} && cd {tmp_path} \
+&& touch pyproject.toml
         {sys.executable} -m pytest -q -p no:cacheprovider repros; echo "pytest: $?"
         {sys.executable} -c '{STATUS}' status; echo "status: $?"; rm -r .repro/pending
         {sys.executable} -c '{STATUS}' status; find . -name '*.tmp'; wc -l .repro/records/*.jsonl

@@ -61,6 +61,7 @@ def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
         "host:  local (Stand-in GPU, sm_90, driver CUDA 13.0)",
         "    out: float32 (64) 0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0 ...", "accepted repros/goldens/writes/address=own.json"]
     failure = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered (cuCtxSynchronize)"
-    assert wild.startswith("fail: out_of_bounds: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access") and done.returncode == 1
+    assert wild.startswith("fail: out_of_bounds: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access") and \
+        done.returncode == 1
     assert f"out_of_bounds:\n{failure}\nin kernel `kernel_kernel_0` grid=(1, 1, 1) block=(64, 1, 1)\n" in wild
     assert len(list((tmp_path / "repros" / "records").glob("*.jsonl"))) == 1

@@ -39,8 +39,8 @@ def put(root):
             "device": device if hardware else {"kind": "emulator", "arch": "sm_90a"}, "compiler": compiler,
             "versions": versions, "verdict": verdict, "reason": "" if verdict == "pass" else "differs from the golden",
             "outcome": "outputs", "outputs": {"out": "a" * 64 if verdict == "pass" else "b" * 64},
-            "kernels": {"k": store.sha256(ptx)}, "differences": [], "title": "It is so.", "digest": f"{name}{day}{more}",
-            "date": f"2026-11-{day:02}T12:00:00.000000Z",
+            "kernels": {"k": store.sha256(ptx)}, "differences": [], "title": "It is so.",
+            "digest": f"{name}{day}{more}", "date": f"2026-11-{day:02}T12:00:00.000000Z",
         } | more  # fmt: skip
         folder = store.folder(root / line["repro"], hardware, root)
         store.keep_text(folder, store.sha256(ptx) + ".ptx", ptx)
@@ -99,7 +99,8 @@ def test_status(put, said, root):
     assert lines[1].startswith("hardware last validated one ") and lines[1].endswith(" ago; 4 records")
     assert lines[3:] == [
         "    state      claim  arch   compiler  host      why",
-        "    regressed  vote   sm_90  embedded  embedded  differs from the golden since 2026-11-02; nothing recorded...",
+        "    regressed  vote   sm_90  embedded  embedded  differs from the golden since 2026-11-02; nothing "
+        "recorded...",
     ]  # fmt: skip
     assert said("status", "shfl_width", "repros/zfill.py")[0] == 0
     found = data(said, "status")

@@ -425,7 +425,8 @@ def test_infra_in_pytest_is_an_error(on_host, sshd, pytester, repros):
     done.assert_outcomes(passed=1, errors=1)
     head = "gpu-repro: p1 (over SSH), gone (over SSH)"
     done.stdout.fnmatch_lines([head, "infra: could not be run", "host:  gone *"])
-    lines = [line for path in (pytester.path / ".repro/records").glob("*.jsonl") for line in path.read_text().splitlines()]
+    lines = [line for path in (pytester.path / ".repro/records").glob("*.jsonl")
+             for line in path.read_text().splitlines()]
     records = {record["host"]: record for record in map(json.loads, lines)}
     assert records["gone"]["verdict"] == "infra" and records["gone"]["device"] == {"kind": "unknown"}
     assert records["p1"]["verdict"] == "pass" and records["p1"]["device"] == {"kind": "emulator"}

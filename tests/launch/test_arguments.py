@@ -175,8 +175,8 @@ def test_a_python_number_for_an_unsigned_parameter_is_signed_as_upstream(dtype):
             values = [type_.read(number, binding) for number in (most, most)]
         assert values == [[-1], [-1]]
         assert [str(each.message) for each in caught] == [
-            f"TYPE_INT_LITERAL_OUT_OF_RANGE: {most} for the {dtype} `argument` is passed as {signed}, as every Python number "
-            f"is, and becomes -1: pass {dtype}({most})"]
+            f"TYPE_INT_LITERAL_OUT_OF_RANGE: {most} for the {dtype} `argument` is passed as {signed}, as every Python "
+            f"number is, and becomes -1: pass {dtype}({most})"]
 
 
 def test_kernel_parameters_take_python_numbers_as_upstream(emulator):

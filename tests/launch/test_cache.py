@@ -242,7 +242,8 @@ def test_without_a_folder_it_works_and_says_so_once(host, folder, obstacle, monk
     if obstacle == "a file":
         folder.write_text("")
     else:
-        error = OSError(30, "Read-only file system") if obstacle == "read-only" else OSError(28, "No space left on device")
+        error = OSError(30, "Read-only file system") if obstacle == "read-only" else \
+            OSError(28, "No space left on device")
 
         def refuse(file, mode="r", *rest):
             if "x" in mode:

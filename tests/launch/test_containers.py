@@ -166,7 +166,8 @@ class Buffer:
         return [value for part in self._parts() for value in part.__extract_mlir_values__()]
 
     def __new_from_mlir_values__(self, values):
-        pointer, count = self.pointer.__new_from_mlir_values__(values[:1]), self.count.__new_from_mlir_values__(values[1:])
+        pointer, count = self.pointer.__new_from_mlir_values__(values[:1]), \
+            self.count.__new_from_mlir_values__(values[1:])
         return Buffer(pointer, count, self.name)
 
 
@@ -306,7 +307,8 @@ def test_a_composed_layout_is_an_argument():
         return layout(i), cute.size(layout)
 
     def composed(offset, rows, bits=2):
-        return cute.make_composed_layout(cute.make_swizzle(bits, 0, 3), offset, cute.make_layout((rows, 8), stride=(8, 1)))
+        return cute.make_composed_layout(cute.make_swizzle(bits, 0, 3), offset,
+                                         cute.make_layout((rows, 8), stride=(8, 1)))
     assert [index(composed(0, 8), i) for i in range(64)] == [(composed(0, 8)(i), 64) for i in range(64)]
     dynamic = cute.compile(index, composed(Int32(1), Int32(4)), 0)
     for offset, rows in ((0, 4), (3, 9)):

@@ -72,10 +72,13 @@ quick(tvm_ffi.from_dlpack(a[:2]), b.numpy(), 1, 1.0, True, 1)
 assert b[4:].tolist() == [2, 10]
 b.zero_()
 for wrong in ((a, b, 1, 1.0, True), (a, b, 2**31, 1.0, True, 1), (a, b, True, 1.0, True, 1), (a, b, 1.0, 1.0, True, 1),
-              (a, b, 1, 1e39, True, 1), (a, b, 1, float("nan"), True, 1), (a, b, 1, 2**60, True, 1), (a, b, 1, 1.0, 1, 1),
-              (a, b, 1, 1.0, True, 256), (a, b, 1, 1.0, True, -1), (a.double(), b, 1, 1.0, True, 1), (a, 3, 1, 1.0, True, 1),
+              (a, b, 1, 1e39, True, 1), (a, b, 1, float("nan"), True, 1), (a, b, 1, 2**60, True, 1), \
+(a, b, 1, 1.0, 1, 1),
+              (a, b, 1, 1.0, True, 256), (a, b, 1, 1.0, True, -1), (a.double(), b, 1, 1.0, True, 1), \
+(a, 3, 1, 1.0, True, 1),
               (a[:3], b, 1, 1.0, True, 1), (a[:, :7], b, 1, 1.0, True, 1), (torch.zeros(8, 4).t(), b, 1, 1.0, True, 1),
-              (torch.zeros(33)[1:].view(4, 8), b, 1, 1.0, True, 1), (a[0], b, 1, 1.0, True, 1), (a, None, 1, 1.0, True, 1),
+              (torch.zeros(33)[1:].view(4, 8), b, 1, 1.0, True, 1), (a[0], b, 1, 1.0, True, 1), \
+(a, None, 1, 1.0, True, 1),
               (torch.zeros(0, 8), b, 1, 1.0, True, 1), (a, b, 1, "x", True, 1), (a, b[:5], 1, 1.0, True, 1)):
     try:
         quick(*wrong)
@@ -96,7 +99,8 @@ for function in (put, handle_of(put)):
     print(error_of(function, a, b, "x", 1.0, True, 1))
     print(error_of(function, a, b, [1], 1.0, True, 1).replace("Array", "list"))
     assert error_of(function, a, b, cutlass.Int32(12), 1, 1, 1) == "no error" and b[0] == 12
-    assert error_of(function, from_dlpack(a, assumed_align=16), from_dlpack(b), 13, 1, 1, 1) == "no error" and b[0] == 13
+    assert error_of(function, from_dlpack(a, assumed_align=16), from_dlpack(b), 13, 1, 1, 1) == "no error" \
+and b[0] == 13
     assert error_of(function, a.numpy(), b.numpy(), 14, 1, 1, 1) == "no error" and b[0] == 14
 put(a, b, 15, f=1.0, flag=True, u=5)
 assert b[0] == 15

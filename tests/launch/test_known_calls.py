@@ -104,7 +104,7 @@ def test_what_changed_is_seen(change, monkeypatch):
     assert rows(reads_much) == known
     CHANGES[change](monkeypatch)
     assert reads_much.known.find((torch.zeros(8), 8)) is None
-    reads_much(torch.zeros(8), 8)                         # rewritten code is that of the first use, whatever __code__ is
+    reads_much(torch.zeros(8), 8)  # rewritten code is that of the first use, whatever __code__ is
 
 
 def test_values_follow_a_global_and_a_closure(monkeypatch):

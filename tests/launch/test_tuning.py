@@ -12,7 +12,8 @@ from dsl.cutlass.cute.runtime import from_dlpack
 tried = []
 
 
-@testing.autotune_jit(params_dict={"trips": [3000000, 0], "step": [1]}, update_on_change=["n"], warmup_iterations=0, iterations=2)
+@testing.autotune_jit(params_dict={"trips": [3000000, 0], "step": [1]}, update_on_change=["n"], warmup_iterations=0,
+                      iterations=2)
 @cute.jit
 def work(out: cute.Tensor, n: cutlass.Int32, trips: cutlass.Constexpr = 5, step: cutlass.Constexpr = 7):
     tried.append((trips, step))

@@ -1,8 +1,9 @@
 """The layout functions of `cutlass.cute` on arguments an author might give, and what NVIDIA's compiler makes of each.
 
-`python tests/layout/surface_table.py` (with nvidia-cutlass-dsl) writes surface_table.json anew from its own expressions:
-`same` has what both compilers give, `differs` what NVIDIA's gives and what ours gives. `!` is an error. `n` and `m` are
-arguments, 12 and 5. With --print it prints what it finds for the expressions on standard input, one line each.
+`python tests/layout/surface_table.py` (with nvidia-cutlass-dsl) writes surface_table.json anew from its own
+expressions: `same` has what both compilers give, `differs` what NVIDIA's gives and what ours gives. `!` is an error.
+`n` and `m` are arguments, 12 and 5. With --print it prints what it finds for the expressions on standard input, one
+line each.
 """
 
 import json

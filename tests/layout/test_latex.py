@@ -18,14 +18,16 @@ warnings.simplefilter("ignore")
 
 @cute.jit
 def host():
-    for layout in (cute.make_layout((10, 10)), cute.make_layout(((2, 2), 3), stride=((6, 1), 2)), cute.make_layout((3, 2), stride=(0, 1)),
+    for layout in (cute.make_layout((10, 10)), cute.make_layout(((2, 2), 3), stride=((6, 1), 2)), \
+cute.make_layout((3, 2), stride=(0, 1)),
                    cute.make_composed_layout(cute.make_swizzle(1, 1, 1), 0, cute.make_layout((4, 2)))):
         print_latex(layout)
     tile, layout = cute.make_layout_tv(cute.make_ordered_layout((4, 32), order=(1, 0)),
                                        cute.make_ordered_layout((4, 1), order=(1, 0)))
     print_latex_tv(layout, tile)
     print_latex_tv(cute.make_layout((2, 2), stride=(1, 0)), (2, 2))
-    print_latex_tv(cute.make_layout((2, 2)), cute.make_layout((2, 2), stride=(2, 1)), title="of a layout", axis_labels=True)
+    print_latex_tv(cute.make_layout((2, 2)), cute.make_layout((2, 2), stride=(2, 1)), title="of a layout", \
+axis_labels=True)
 
 host()
 """

@@ -117,7 +117,8 @@ def test_text_and_equality():
     (lambda: make_layout((4, 8), stride=(8,)),
      "make_layout: shape (4,8) and stride (8) are not congruent\n"
      "fix: give one stride an extent, nested like the shape"),
-    (lambda: make_layout((4, 0)), "make_layout: an extent must be positive, but (4,0) has 0\nfix: write a positive extent"),
+    (lambda: make_layout((4, 0)),
+     "make_layout: an extent must be positive, but (4,0) has 0\nfix: write a positive extent"),
     (lambda: make_layout([4, 8]),
      "make_layout: [4, 8] is not an extent\nfix: a shape is an integer or a tuple of shapes"),
     (lambda: make_layout((4, 8))[2], "mode 2 does not exist in (4,8), which has 2\nfix: count modes from 0"),

@@ -49,12 +49,15 @@ def test_generated_programs_agree_under_nvcc(needs):
 
 
 def kernel(body: str, arguments: str = "%a: !llvm.ptr<1>, %n: i32") -> str:
-    return to_cuda(f'llvm.func @k({arguments}) attributes {{dsl.names = "a,n", nvvm.kernel}} {{\n{body}\nllvm.return\n}}')
+    return to_cuda(f'llvm.func @k({arguments}) attributes {{dsl.names = "a,n", nvvm.kernel}} '
+                   f'{{\n{body}\nllvm.return\n}}')
 
 
 def test_what_has_no_spelling_is_refused_by_name():
-    with pytest.raises(Unsupported, match="^--show cuda does not print llvm.intr.ctlz|--show cuda does not print ctlz.i32 yet$"):
-        kernel('%0 = llvm.call_intrinsic "llvm.ctlz.i32"(%n, %t) : (i32, i1) -> i32\nllvm.store %0, %a : i32, !llvm.ptr<1>'
+    with pytest.raises(Unsupported,
+                       match="^--show cuda does not print llvm.intr.ctlz|--show cuda does not print ctlz.i32 yet$"):
+        kernel('%0 = llvm.call_intrinsic "llvm.ctlz.i32"(%n, %t) : (i32, i1) -> i32\nllvm.store %0, %a : i32, '
+               '!llvm.ptr<1>'
                .replace("%0 = ", "%t = arith.constant true\n%0 = ", 1))
 
 

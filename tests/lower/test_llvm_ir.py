@@ -150,7 +150,8 @@ define i16 @g() {{
 
 def test_a_product_that_is_rounded_first_stays_out_of_a_fused_sum():
     text = "\n".join(("define half @f(half %0, half %1) {", "  %3 = fpext half %0 to float", "  %4 = fmul float %3, %3",
-                      "  %5 = fptrunc float %4 to half", "  %6 = fpext half %5 to float", "  %7 = fpext half %1 to float",
+                      "  %5 = fptrunc float %4 to half", "  %6 = fpext half %5 to float",
+                      "  %7 = fpext half %1 to float",
                       "  %8 = fadd float %6, %7", "  %9 = fptrunc float %8 to half", "  ret half %9", "}"))
     adapted = llvm_ir.adapt(text, contract=True)
     assert "%4 = fmul float" in adapted and "%8 = fadd contract float" in adapted

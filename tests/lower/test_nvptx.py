@@ -204,9 +204,12 @@ def test_plain_modules_need_no_guard_and_become_the_same_ptx(monkeypatch):
 @pytest.mark.parametrize("old, new", [
     ("br label %12", "br label %6"), ("addrspace(1)", "addrspace(3)"), ("fadd contract", "frem"), (".tid.x", ".laneid"),
     ("float", "half"), ("float", "fp128"), ("i32 %1", "i128 %1"), ("float", "<2 x float>"), ("ret void", "unreachable"),
-    ("ret void", "fence syncthreads_or_whatever"), ("i64 %7\n", "i64 %7, !tbaa !0\n"), ("load float", "load volatile float"),
-    ("ptr addrspace(1) %0", "ptr byval({ float }) %0"), ("%4 = call i32", "%4 = call i32 asm \"\", \"=r\"()\n  %44 = call i32"),
+    ("ret void", "fence syncthreads_or_whatever"), ("i64 %7\n", "i64 %7, !tbaa !0\n"),
+    ("load float", "load volatile float"),
+    ("ptr addrspace(1) %0", "ptr byval({ float }) %0"),
+    ("%4 = call i32", "%4 = call i32 asm \"\", \"=r\"()\n  %44 = call i32"),
     ("\ndefine", "\n@g = global i32 0\ndefine"), ("declare i32", "declare i32 @f()\ndeclare i32"),
-    ("%5 = icmp", "%sum = add i1 true, false\n  %5 = icmp"), ("  ret void", "  %x = fneg float %2\n" * 400 + "  ret void")])
+    ("%5 = icmp", "%sum = add i1 true, false\n  %5 = icmp"),
+    ("  ret void", "  %x = fneg float %2\n" * 400 + "  ret void")])
 def test_other_modules_are_guarded(old, new):
     assert old in PLAIN and not nvptx.is_plain(PLAIN.replace(old, new))

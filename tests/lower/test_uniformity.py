@@ -132,7 +132,8 @@ def a_shuffle_of_all_lanes(a: cute.Tensor, n: Int32, k: Constexpr):
 @cute.kernel
 def a_matrix_product(a: cute.Tensor, n: Int32, k: Constexpr):
     mma = cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)))
-    d, x, y = (make(shape) for make, shape in ((mma.make_fragment_C, ((2, 2), 1, 1)), (mma.make_fragment_A, ((2, 2, 2), 1, 1)),
+    d, x, y = (make(shape) for make, shape in ((mma.make_fragment_C, ((2, 2), 1, 1)),
+                                               (mma.make_fragment_A, ((2, 2, 2), 1, 1)),
                                                (mma.make_fragment_B, ((2, 2), 1, 1))))
     tx, _, _ = cute.arch.thread_idx()
     if tx < k:

@@ -1,4 +1,5 @@
-"""Arguments of kernels: arrays where they lie, copied where a GPU is apart, numbers, templates, methods; calls again."""
+"""Arguments of kernels: arrays where they lie, copied where a GPU is apart, numbers, templates, methods;
+calls again."""
 
 import numpy as np
 import pytest
@@ -47,7 +48,8 @@ class Apart(Emulated):
         pass
 
 
-@pytest.mark.parametrize("make", [lambda n: np.arange(n, dtype=np.float32), lambda n: torch.arange(n, dtype=torch.float32)])
+@pytest.mark.parametrize("make",
+                         [lambda n: np.arange(n, dtype=np.float32), lambda n: torch.arange(n, dtype=torch.float32)])
 def test_arrays_of_the_host_are_copied_to_a_device_apart(make):
     session.stop()
     device = Apart()
@@ -104,7 +106,8 @@ def checked(a: qd.types.ndarray(dtype=qd.f32, ndim=1)):
     a[0] = 1
 
 
-@pytest.mark.parametrize("value, text", [(np.zeros(3, np.float64), "element type"), (np.zeros((3, 3), np.float32), "ndim")])
+@pytest.mark.parametrize("value, text",
+                         [(np.zeros(3, np.float64), "element type"), (np.zeros((3, 3), np.float32), "ndim")])
 def test_an_array_that_is_not_as_annotated(value, text):
     with pytest.raises(ValueError, match=text):
         checked(value)

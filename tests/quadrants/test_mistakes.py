@@ -141,7 +141,8 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("kernel, arguments, kind, text, line", WRONG, ids=lambda value: getattr(value, "__name__", None))
+@pytest.mark.parametrize("kernel, arguments, kind, text, line", WRONG,
+                         ids=lambda value: getattr(value, "__name__", None))
 def test_errors_name_the_line_and_the_fix(kernel, arguments, kind, text, line):
     with pytest.raises(kind, match=text) as caught:
         kernel(*arguments)

@@ -1,5 +1,5 @@
-"""The examples of Quadrants' page on qd.static become what it promises: one branch, three stores and no loop, a grid under
-a static `if`, a compilation a template value, and an error for a run-time value."""
+"""The examples of Quadrants' page on qd.static become what it promises: one branch, three stores and no loop, a grid
+under a static `if`, a compilation a template value, and an error for a run-time value."""
 
 import re
 

@@ -1,7 +1,7 @@
 """The same program in Quadrants and in CuTe DSL becomes the same kernel: one core, two grammars.
 
-Each pair is compiled by its own surface, and the bodies of their PTX are compared (same_kernel.py). So a difference is one
-of what is computed.
+Each pair is compiled by its own surface, and the bodies of their PTX are compared (same_kernel.py). So a difference is
+one of what is computed.
 """
 
 import sys

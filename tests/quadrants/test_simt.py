@@ -62,8 +62,9 @@ def trips_of_their_own(k: qd.Template):
             qd.simt.block.sync()
 
 
-@pytest.mark.parametrize("kernel, wrong, right", [(some_threads, 16, 128), (odd_threads, 2, 1), (one_iteration, False, True),
-                                                  (trips_of_their_own, 1, 0)])
+@pytest.mark.parametrize("kernel, wrong, right",
+                         [(some_threads, 16, 128), (odd_threads, 2, 1), (one_iteration, False, True),
+                          (trips_of_their_own, 1, 0)])
 def test_a_meeting_that_not_all_get_to_is_refused(kernel, wrong, right):
     with pytest.raises(QuadrantsCompilationError, match="waits for all 128 threads of the block") as raised:
         kernel(wrong)
@@ -72,7 +73,8 @@ def test_a_meeting_that_not_all_get_to_is_refused(kernel, wrong, right):
 
 
 def test_what_is_not_there_is_refused_by_name():
-    with pytest.raises(UnsupportedName, match=r"quadrants.simt.block.sync_all_nonzero is not part of this compiler yet"):
+    with pytest.raises(UnsupportedName,
+                       match=r"quadrants.simt.block.sync_all_nonzero is not part of this compiler yet"):
         qd.simt.block.sync_all_nonzero
     with pytest.raises(UnsupportedName, match=r"quadrants.simt.subgroup is not part"):
         qd.simt.subgroup

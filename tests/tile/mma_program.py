@@ -21,8 +21,8 @@ OPERATIONS = (
 
 def tilings():
     half = cute.make_layout((2, 4, 2), stride=(1, 4, 2))
-    return (((1, 1, 1), None), ((2, 2, 1), None), ((2, 2, 1), (32, 32, 32)), ((4, 1, 1), (64, 16, 32)), ((1, 2, 2), None),
-            (cute.make_layout((2, 2, 1), stride=(2, 1, 0)), None), ((2, 1, 1), (None, half, None)))
+    return (((1, 1, 1), None), ((2, 2, 1), None), ((2, 2, 1), (32, 32, 32)), ((4, 1, 1), (64, 16, 32)),
+            ((1, 2, 2), None), (cute.make_layout((2, 2, 1), stride=(2, 1, 0)), None), ((2, 1, 1), (None, half, None)))
 
 
 def show_operation(op):
@@ -34,7 +34,8 @@ def show_operation(op):
         print(tiled)
         print(tiled.shape_mnk, tiled.size, tiled.thr_layout_vmnk, [tiled.get_tile_size(i) for i in range(3)])
         print(tiled.tv_layout_A_tiled, tiled.tv_layout_B_tiled, tiled.tv_layout_C_tiled)
-        print(tiled.partition_shape_A((128, 64)), tiled.partition_shape_B((128, 64)), tiled.partition_shape_C((128, 64)))
+        print(tiled.partition_shape_A((128, 64)), tiled.partition_shape_B((128, 64)),
+              tiled.partition_shape_C((128, 64)))
         mine = tiled.get_slice(tiled.size * 5 // 7)
         matrix, batch = cute.make_identity_tensor((128, 64)), cute.make_identity_tensor((128, 64, 3))
         print(mine.partition_A(matrix), mine.partition_B(batch), mine.partition_C(batch))

@@ -110,7 +110,7 @@ def turns(out: cute.Tensor):
     order = pipeline.PipelineOrder.create(depth=2, length=3, group_id=warp, barrier_storage=barriers,
                                           producer_group=CooperativeGroup(Agent.Thread, 32))
     named = pipeline.NamedBarrier(barrier_id=3, num_threads=96)
-    for i in cutlass.range_constexpr(4):          # in a dynamic loop NVIDIA's compiler loses where a PipelineOrder stands
+    for i in cutlass.range_constexpr(4):  # in a dynamic loop NVIDIA's compiler loses where a PipelineOrder stands
         order.wait()
         if tidx % 32 == 0:
             out[place[0], 0] = warp * 10 + i

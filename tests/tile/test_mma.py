@@ -105,7 +105,8 @@ def test_ldmatrix_brings_what_the_mma_needs(run, aligned, count, transpose, swiz
     @cute.kernel
     def kernel(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
         thread, _, _ = cute.arch.thread_idx()
-        mma = cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float16, (16, 8, 16)), (2, 2, 1), permutation_mnk=(32, 32, 16))
+        mma = cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float16, (16, 8, 16)), (2, 2, 1),
+                                  permutation_mnk=(32, 32, 16))
         mine = mma.get_slice(thread)
         memory = cutlass.memory.SmemAllocator()
         swizzle = cute.make_swizzle(3, 4, 3) if swizzled else None
@@ -252,27 +253,29 @@ REFUSED = [
     (lambda: warp.LdMatrix8x8x16bOp(False, 3), "LdMatrix8x8x16bOp moves 1, 2 or 4 matrices at once, and this is 3",
      "num_matrices=4"),
     (lambda: warp.LdMatrix8x16x8bOp(True, 4), "LdMatrix8x16x8bOp does not transpose", "transpose=False"),
-    (lambda: cute.make_mma_atom(Float16), "an mma atom is made of an mma operation, and this is a NumericMeta", "warp.Mma"),
+    (lambda: cute.make_mma_atom(Float16), "an mma atom is made of an mma operation, and this is a NumericMeta",
+     "warp.Mma"),
     (lambda: half_mma((2, 2)), "the atom layout of a tiled mma is static and has three modes, M, N and K, and this is "
      "(2,2):(1,2)", "(2, 2, 1) is two atoms along M"),
-    (lambda: cute.make_tiled_mma(MmaUniversalOp(Float32), (1, 1, 1), 32), "permutation_mnk has an extent, a layout or None",
-     "(32, 32, 16)"),
+    (lambda: cute.make_tiled_mma(MmaUniversalOp(Float32), (1, 1, 1), 32),
+     "permutation_mnk has an extent, a layout or None", "(32, 32, 16)"),
     (lambda: half_mma().get(1), "get: an atom of MmaF16BF16Op has no fields", "leave it out"),
-    (wrong_element, "gemm: A of MmaF16BF16Op is of Float16, and this is a tensor of BFloat16", "tiled_mma.make_fragment_A"),
+    (wrong_element, "gemm: A of MmaF16BF16Op is of Float16, and this is a tensor of BFloat16",
+     "tiled_mma.make_fragment_A"),
     (wrong_k, "gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) agree in M, N and K, and these are A ((2,2,2),1,2), B "
      "((2,2),1,1)", "partition all of them with one tiled mma"),
     (wrong_modes, "gemm has no meaning for fragments with as many modes as these: D ((2,2),1,1), A ((2,2,2),1), B "
      "((2,2),1,1), C ((2,2),1,1)", "A (V, M, K), B (V, N, K)"),
-    (wrong_values, "one call of MmaF16BF16Op (16,8,16) takes 8 elements of A from each thread, and the first mode of this "
-     "fragment has 4", "tiled_mma.make_fragment_A"),
+    (wrong_values, "one call of MmaF16BF16Op (16,8,16) takes 8 elements of A from each thread, and the first mode of "
+     "this fragment has 4", "tiled_mma.make_fragment_A"),
     (shared_operand, "gemm: A of MmaF16BF16Op is in registers, and this is in smem", "copy it into a fragment first"),
     (indivisible_shape, "partition_shape_C: the mma's tile is (32,16), and the shape (40,16) is no multiple of it",
      "a multiple of 32 for 40"),
     (one_mode, "partition_C: C has the modes M and N, and this is 128", "give it the shape (M, N)"),
     (rows_apart, "ldmatrix moves rows of 8 contiguous elements in shared memory, and the first mode of the source is "
      "(8,1):(64,0)", "the other `transpose`"),
-    (crooked_rows, "a row of ldmatrix starts at a multiple of 16 bytes, and the addresses of the source are only known to be "
-     "multiples of 8", "byte_alignment=16"),
+    (crooked_rows, "a row of ldmatrix starts at a multiple of 16 bytes, and the addresses of the source are only known "
+     "to be multiples of 8", "byte_alignment=16"),
     (registers_first, "ldmatrix has its source in shared memory, and this is in rmem", "CopyUniversalOp"),
     (one_thread, "the atom is one instruction of 32 threads, and the TV layout has 16", "a multiple of 32 threads"),
 ]

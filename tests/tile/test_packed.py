@@ -114,14 +114,17 @@ def narrow(body):
 
 
 REFUSED = {
-    "one": (lambda t, n: t[3], "Sub-byte scalar dereference not supported for type Float4E2M1FN: it has no elements of whole "
-            "bytes", "load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`"),
+    "one": (lambda t, n: t[3], "Sub-byte scalar dereference not supported for type Float4E2M1FN: it has no elements of "
+            "whole bytes",
+            "load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`"),
     "inside": (lambda t, n: cute.make_tensor(t.iterator + 1, cute.make_layout(8)).load(),
                "this load of Float4E2M1FN begins inside a byte",
-               "begin at an even element (every fourth of 6 bits); a dynamic offset says so with `cute.assume(n, divby=...)`"),
+               "begin at an even element (every fourth of 6 bits); a dynamic offset says so with "
+               "`cute.assume(n, divby=...)`"),
     "dynamic": (lambda t, n: cute.make_tensor(t.iterator + n, cute.make_layout(8)).load(),
                 "this load of Float4E2M1FN may begin inside a byte",
-                "begin at an even element (every fourth of 6 bits); a dynamic offset says so with `cute.assume(n, divby=...)`"),
+                "begin at an even element (every fourth of 6 bits); a dynamic offset says so with "
+                "`cute.assume(n, divby=...)`"),
     "twice": (lambda t, n: t.iterator + n + 1,
               "moves a pointer to Float4E2M1FN by parts of a byte from a place that may be inside one",
               "add the offsets first, and then the sum to the pointer"),
@@ -184,6 +187,7 @@ def test_bytes_are_read_as_narrower_elements():
                                                              ("Float6E3M2FNx4", 24, 3, 2)])
 def test_a_group_has_no_values_of_its_own(name, width, exponent, mantissa):
     dtype = getattr(cutlass, name)
-    assert (dtype.width, dtype.bytes, dtype.exponent_width, dtype.mantissa_width) == (width, width // 8, exponent, mantissa)
+    assert (dtype.width, dtype.bytes, dtype.exponent_width, dtype.mantissa_width) == \
+        (width, width // 8, exponent, mantissa)
     with pytest.raises(cutlass.DSLUserCodeError, match=f"{name} has no values known while compiling"):
         dtype(1.5)

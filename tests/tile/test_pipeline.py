@@ -1,4 +1,5 @@
-"""cutlass.pipeline: NVIDIA's values, the law of pipeline states, its PTX operation by operation, deadlocks and refusals."""
+"""cutlass.pipeline: NVIDIA's values, the law of pipeline states, its PTX operation by operation,
+deadlocks and refusals."""
 
 import re
 import tempfile
@@ -141,7 +142,8 @@ SPELLED = [
     ("cp.async", of_cp_async, f"{INIT} {WAIT} cp.async.mbarrier.arrive.noinc"),
     ("tma", of_tma, f"{INIT} {SEEN} {WAIT} elect.sync {EXPECT} {TRY} {WAIT} {ARRIVE}"),
     ("tma tail", of_tma_tail, f"{INIT} {SEEN} {WAIT} {WAIT}"),
-    ("stores", of_stores(2), "cp.async.bulk.commit_group cp.async.bulk.wait_group.read:1 cp.async.bulk.wait_group.read:0"),
+    ("stores", of_stores(2),
+     "cp.async.bulk.commit_group cp.async.bulk.wait_group.read:1 cp.async.bulk.wait_group.read:0"),
     ("one store", of_stores(1),
      "cp.async.bulk.commit_group cp.async.bulk.wait_group.read:0 cp.async.bulk.wait_group.read:0"),
     ("named", of_named, "bar.arrive barrier.arrive bar.sync bar.sync bar.sync bar.sync"),
@@ -150,8 +152,9 @@ SPELLED = [
     ("the cluster meets", lambda b: pipeline.agent_sync(Agent.ThreadBlockCluster),
      "barrier.cluster.arrive barrier.cluster.wait"),
 ]
-_WORD = re.compile(r"mbarrier\.((?:init|arrive|try_wait)\S*?)(?:\.shared\S*)? |(elect\.sync|bar\.\w+|barrier\.\w+(?:\.\w+)*|"
-                   r"fence\.mbarrier_init|cp\.async\.[\w.]+?)(?:\.release\.cluster|\.shared\.b64)?[;\s]+(\d+;)?")
+_WORD = re.compile(
+    r"mbarrier\.((?:init|arrive|try_wait)\S*?)(?:\.shared\S*)? |(elect\.sync|bar\.\w+|barrier\.\w+(?:\.\w+)*|"
+    r"fence\.mbarrier_init|cp\.async\.[\w.]+?)(?:\.release\.cluster|\.shared\.b64)?[;\s]+(\d+;)?")
 
 
 @cute.kernel
@@ -208,8 +211,10 @@ def test_a_pipeline_that_is_used_rightly(run):
 
 
 @pytest.mark.parametrize("wrong, line, phase", [
-    ({"commits": False}, "handle = producer.acquire_and_advance()", "mbarrier at smem+0x80 to end: 0 of 32 arrivals have come"),
-    ({"releases": False}, "handle = producer.acquire_and_advance()", "mbarrier at smem+0x88 to end: 0 of 32 arrivals have come"),
+    ({"commits": False}, "handle = producer.acquire_and_advance()",
+     "mbarrier at smem+0x80 to end: 0 of 32 arrivals have come"),
+    ({"releases": False}, "handle = producer.acquire_and_advance()",
+     "mbarrier at smem+0x88 to end: 0 of 32 arrivals have come"),
     ({"arrivals": 64}, "handle = producer.acquire_and_advance()", "32 of 64 arrivals have come"),
 ])
 def test_a_forgotten_arrival_is_a_deadlock_that_says_which(run, wrong, line, phase):
@@ -229,7 +234,8 @@ def two_pipelines(out: cute.Tensor):
 
 REFUSED = [
     (lambda b: CooperativeGroup(THREADS, 0), "a CooperativeGroup has one agent or more, and this has 0"),
-    (lambda b: CooperativeGroup(Agent.ThreadBlock), "a CooperativeGroup of Agent.ThreadBlock is not part of this compiler"),
+    (lambda b: CooperativeGroup(Agent.ThreadBlock),
+     "a CooperativeGroup of Agent.ThreadBlock is not part of this compiler"),
     (lambda b: asynchronous(3), "barrier_storage points at shared memory for mbarriers, and got Python int"),
     (lambda b: asynchronous(b, producer_mask=Int32(1)), "a pipeline across the blocks of a cluster is not part"),
     (lambda b: pipeline.NamedBarrier(16, 64), "a block has barriers 0 to 15, and this is 16"),

@@ -37,7 +37,8 @@ def test_prints_what_upstream_prints():
 def test_kernels_print_every_memory_and_type(run, capfd):
     @cute.kernel
     def kernel(x: cute.Tensor, n: cutlass.Int32):
-        shared = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout((2, 3), stride=(3, 1)), 16)
+        shared = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout((2, 3), stride=(3, 1)),
+                                                               16)
         shared.store(x.load().to(cutlass.Float16))
         cute.print_tensor(shared)
         cute.print_tensor(x.load().to(cutlass.Float8E4M3FN))

@@ -181,7 +181,8 @@ def test_a_run_does_not_cross_what_a_swizzle_moves(run):
 
     @cute.kernel
     def kernel(a: cute.Tensor, out: cute.Tensor):
-        out.store(cute.make_tensor(a.iterator, cute.make_composed_layout(swizzle, 0, cute.make_layout(shape, stride=stride))).load())
+        out.store(cute.make_tensor(
+            a.iterator, cute.make_composed_layout(swizzle, 0, cute.make_layout(shape, stride=stride))).load())
 
     a, out = np.arange(32, dtype=np.float32), np.zeros(12, np.float32)
     run(kernel, a, out, threads=1)
@@ -189,12 +190,14 @@ def test_a_run_does_not_cross_what_a_swizzle_moves(run):
 
 
 ERRORS = [
-    (lambda x, t: x + t, "`+` of a TensorSSA and Tensor of Float32 (2,3):(3,1) has no meaning", "load it first: `t.load()`"),
+    (lambda x, t: x + t, "`+` of a TensorSSA and Tensor of Float32 (2,3):(3,1) has no meaning",
+     "load it first: `t.load()`"),
     (lambda x, t: x & 1, "`&` needs integers, and the elements are Float32", None),
     (lambda x, t: bool(x), "a TensorSSA of 6 elements is neither true nor false", None),
     (lambda x, t: [e for e in x], "a TensorSSA has no iteration", None),
     (lambda x, t: x[6], "the index 6 is outside the 6 elements; the value is (2,3)", "valid are 0 to 5"),
-    (lambda x, t: x + cute.full((2, 4), 0, cutlass.Int32), "the shapes (2,3) and (2,4) cannot be broadcast together: 3 meets 4",
+    (lambda x, t: x + cute.full((2, 4), 0, cutlass.Int32),
+     "the shapes (2,3) and (2,4) cannot be broadcast together: 3 meets 4",
      "modes are matched from the first, and one of two extents is 1"),
     (lambda x, t: x.reshape(5), "a value of 6 elements (2,3) has no shape 5", "give a shape of as many elements"),
     (lambda x, t: x.broadcast_to((4, 3)), "a value of shape (2,3) does not repeat to (4,3)", None),
@@ -202,13 +205,15 @@ ERRORS = [
     (lambda x, t: x.reduce(cute.ReductionOp.ADD, 0, (None, 1, 1)),
      "the reduction profile (_,1,1) does not fit the shape (2,3)", None),
     (lambda x, t: t.store(x.to(cutlass.Int32)), "a tensor of Float32 does not store Int32", "x.to(cutlass.Float32)"),
-    (lambda x, t: t.store(cute.full(5, 0, cutlass.Float32)), "a tensor of 6 elements (2,3) stores as many, and the value has 5 5",
-     "`x.broadcast_to(shape)` repeats elements"),
+    (lambda x, t: t.store(cute.full(5, 0, cutlass.Float32)),
+     "a tensor of 6 elements (2,3) stores as many, and the value has 5 5", "`x.broadcast_to(shape)` repeats elements"),
     (lambda x, t: t.store(1.0), "a tensor stores a TensorSSA, and this is Python float", None),
-    (lambda x, t: cute.where(x, x, x), "where chooses by a TensorSSA of Boolean, and this is of Float32", "compare: `x != 0`"),
-    (lambda x, t: cute.where(x > 0, x, x.to(cutlass.Int32)), "where chooses between values of one type, and got Float32 and Int32",
-     None),
-    (lambda x, t: cute.full((2, -1), 0, cutlass.Int32), "the shape of a TensorSSA is static and positive, and this is (2,-1)", None),
+    (lambda x, t: cute.where(x, x, x), "where chooses by a TensorSSA of Boolean, and this is of Float32",
+     "compare: `x != 0`"),
+    (lambda x, t: cute.where(x > 0, x, x.to(cutlass.Int32)),
+     "where chooses between values of one type, and got Float32 and Int32", None),
+    (lambda x, t: cute.full((2, -1), 0, cutlass.Int32),
+     "the shape of a TensorSSA is static and positive, and this is (2,-1)", None),
     (lambda x, t: x.to(int), "`.to()` takes a numeric type, and got <class 'int'>", None),
 ]
 

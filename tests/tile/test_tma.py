@@ -1,4 +1,5 @@
-"""TMA through cute.nvgpu.cpasync: NVIDIA's values and layouts, boxes against numpy, what is refused, deadlocks of wrong counts."""
+"""TMA through cute.nvgpu.cpasync: NVIDIA's values and layouts, boxes against numpy, what is refused,
+deadlocks of wrong counts."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,9 +81,10 @@ class Made:
                                                 cute.make_ordered_layout(tile, order=(1, 0) if major else (0, 1)))
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.integers(1, 40), st.integers(1, 12).map(lambda n: 4 * n), st.sampled_from([(8, 16), (16, 32), (5, 8), (3, 64)]),
-       st.integers(0, 3), st.booleans(), st.booleans())
+@settings(max_examples=8, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.integers(1, 40), st.integers(1, 12).map(lambda n: 4 * n),
+       st.sampled_from([(8, 16), (16, 32), (5, 8), (3, 64)]), st.integers(0, 3), st.booleans(), st.booleans())
 def test_every_tile_goes_there_and_back(rows, columns, tile, bits, is_dynamic, transposed):
     """Whatever part of the last tiles lies outside."""
     if 16 << bits < tile[1] * 4 and bits:
@@ -166,15 +168,19 @@ def make(tensor: cute.Tensor, call: Constexpr):
 
 
 def tiled(shape, stride=None, tile=None, op=LOAD, **more):
-    return lambda tensor: cpasync.make_tiled_tma_atom(op, tensor, cute.make_layout(shape, stride=stride), tile or shape, **more)
+    return lambda tensor: cpasync.make_tiled_tma_atom(op, tensor, cute.make_layout(shape, stride=stride), tile or shape,
+                                                      **more)
 
 
 GOOD = np.zeros((32, 64), np.float16)
 REFUSED = [
     (GOOD, tiled((8, 16), (1, 8)), "shared memory has mode 0 of the tile contiguous, and in the tensor"),
-    (GOOD, tiled((8, 4), (4, 1)), "a row of the box has 4 elements, 8 bytes, and TMA copies rows of a multiple of 16 bytes"),
-    (np.zeros((32, 60), np.float16), tiled((8, 16), (16, 1)), "has a stride of 120 bytes, and TMA knows multiples of 16"),
-    (GOOD, tiled((8, 16), (16, 1), (16, 16)), "a tile of (16,16) is copied into shared memory of (8,16): the extents differ"),
+    (GOOD, tiled((8, 4), (4, 1)),
+     "a row of the box has 4 elements, 8 bytes, and TMA copies rows of a multiple of 16 bytes"),
+    (np.zeros((32, 60), np.float16), tiled((8, 16), (16, 1)),
+     "has a stride of 120 bytes, and TMA knows multiples of 16"),
+    (GOOD, tiled((8, 16), (16, 1), (16, 16)),
+     "a tile of (16,16) is copied into shared memory of (8,16): the extents differ"),
     (GOOD, tiled((8, 16), (16, 1), op=cute.nvgpu.CopyUniversalOp()), "a TMA atom is made of a bulk tensor operation"),
     (GOOD, tiled((8, 16), (16, 1), num_multicast=2), "TMA to several blocks of a cluster"),
     (GOOD, tiled((8, 16), (16, 1), internal_type=Float32), "Float32 is not as wide as Float16"),
@@ -183,7 +189,8 @@ REFUSED = [
         cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 16), stride=(16, 1))), (8, 16)),
      "TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is S<3,3,3>"),
     (GOOD, lambda t: cpasync.prefetch_descriptor(3), "this takes a TMA atom, and got Python int"),
-    (GOOD, lambda t: cpasync.CopyReduceBulkTensorTileS2GOp, "CopyReduceBulkTensorTileS2GOp is not part of this compiler"),
+    (GOOD, lambda t: cpasync.CopyReduceBulkTensorTileS2GOp,
+     "CopyReduceBulkTensorTileS2GOp is not part of this compiler"),
 ]
 
 
@@ -224,7 +231,8 @@ def elected_copy(load, tiles, box, barrier):
 
 
 WRONG = [
-    (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0]), "needs the mbarrier that tells"),
+    (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0]),
+     "needs the mbarrier that tells"),
     (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1], parts(a, t, s)[0], tma_bar_ptr=b),
      "a copy by TMA needs as many elements in each mode"),
     (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[0], parts(a, t, s)[0], tma_bar_ptr=b),

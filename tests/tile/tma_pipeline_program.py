@@ -1,4 +1,5 @@
-"""A pipeline that TMA fills and one that TMA empties: a producer warp, four consumer warps, stages in a ring; a line a case."""
+"""A pipeline that TMA fills and one that TMA empties: a producer warp, four consumer warps, stages in a ring;
+a line a case."""
 import cutlass
 import cutlass.cute as cute
 import cutlass.pipeline as pipeline
@@ -67,7 +68,8 @@ def kernel(load: cute.CopyAtom, source: cute.Tensor, store: cute.CopyAtom, targe
 
 @cute.jit
 def host(source: cute.Tensor, target: cute.Tensor, stages: cutlass.Constexpr, tries: cutlass.Constexpr):
-    layout = staged.make_smem_layout(utils.LayoutEnum.from_tensor(source).mma_major_mode(), TILE, cutlass.Float16, stages)
+    layout = staged.make_smem_layout(utils.LayoutEnum.from_tensor(source).mma_major_mode(), TILE, cutlass.Float16,
+                                     stages)
     load, coords = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), source, layout, TILE)
     store, out_coords = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), target, layout, TILE)
     kernel(load, coords, store, out_coords, layout, stages, tries).launch(

@@ -5,7 +5,8 @@ import torch
 from cutlass.cute.nvgpu import cpasync
 from cutlass.cute.runtime import from_dlpack
 
-# shape of the tensor, tile, and what else: the order of shared memory's modes, stages, a swizzle, the tensor's own order
+# shape of the tensor, tile, and what else: the order of shared memory's modes, stages, a swizzle,
+# the tensor's own order
 CASES = [
     dict(shape=(120, 72), tile=(32, 16), dynamic=1), dict(shape=(120, 72), tile=(32, 32), swizzle=(2, 4, 3)),
     dict(shape=(4, 512), tile=(2, 512)), dict(shape=(2, 3, 8, 32), tile=(1, 2, 4, 16)),
