@@ -121,7 +121,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_comprehension(self, node: ast.comprehension):
         node = self.generic_visit(node)
-        node.ifs = [self._hook("filters", test, test) for test in node.ifs]       # whose place Python's own test has not
+        node.ifs = [self._hook("filters", test, test) for test in node.ifs]  # whose place Python's own test has not
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp):

@@ -59,8 +59,8 @@ def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
 
 PLAIN_LINES = 400
 _ARITHMETIC = set("add sub mul shl lshr ashr udiv sdiv urem srem sitofp uitofp fptosi fptoui".split())
-_WORDS = _ARITHMETIC | set("""and or xor fadd fsub fmul fdiv icmp fcmp select zext sext trunc phi load store getelementptr
-    call br ret label to align void contract nuw nsw exact disjoint nneg inbounds dbg true false null e x
+_WORDS = _ARITHMETIC | set("""and or xor fadd fsub fmul fdiv icmp fcmp select zext sext trunc phi load store
+    getelementptr call br ret label to align void contract nuw nsw exact disjoint nneg inbounds dbg true false null e x
     eq ne ugt uge ult ule sgt sge slt sle oeq ogt oge olt ole one ord uno ueq une
     i1 i8 i16 i32 i64 float double ptr addrspace""".split())
 _WORD = re.compile(r"(?<![%\w.])@?[A-Za-z_][\w.]*|[<{]")

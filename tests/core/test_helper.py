@@ -71,7 +71,8 @@ def unrolled(k, x):
 
 
 def logic(a, b):
-    return (a and b) + 10 * (b or a) + (100 if not a else 200) + (1000 if 0 < a < b < 9 else 0) + (max(a, b, 3) - min(a, 2))
+    return (a and b) + 10 * (b or a) + (100 if not a else 200) + (1000 if 0 < a < b < 9 else 0) + \
+        (max(a, b, 3) - min(a, 2))
 
 
 def nested(a, b):

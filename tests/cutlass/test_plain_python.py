@@ -1,4 +1,5 @@
-"""Layouts, shapes and coordinate tensors in plain Python: the same as inside a jit function, and every name is tried."""
+"""Layouts, shapes and coordinate tensors in plain Python: the same as inside a jit function,
+and every name is tried."""
 
 import re
 from pathlib import Path

@@ -52,20 +52,22 @@ def test_each_warning_is_given_once_a_place(tmp_path):
     assert done.returncode == 0, done.stderr
     told = [line.partition("program.py:")[2] for line in done.stderr.splitlines() if "program.py:" in line]
     assert sorted(told) == [
-        "11: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `for`: NVIDIA's compiler rejects "
-        "that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)",
-        "11: PortabilityWarning: `helper` is not decorated and counts by a dynamic value: NVIDIA's compiler rejects that "
-        "(PHASE_DYNAMIC_INDEX)",
-        "12: DSLWarning: TYPE_INT_LITERAL_OUT_OF_RANGE: 8589934592 does not fit in Int32 (-2147483648 to 2147483647) and "
-        "becomes 0",
+        "11: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `for`: NVIDIA's compiler "
+        "rejects that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)",
+        "11: PortabilityWarning: `helper` is not decorated and counts by a dynamic value: NVIDIA's compiler rejects "
+        "that (PHASE_DYNAMIC_INDEX)",
+        "12: DSLWarning: TYPE_INT_LITERAL_OUT_OF_RANGE: 8589934592 does not fit in Int32 (-2147483648 to 2147483647) "
+        "and becomes 0",
         "13: UserWarning: the author's",
-        "17: PortabilityWarning: a list is indexed by a dynamic Int32: NVIDIA's compiler rejects that (PHASE_DYNAMIC_INDEX)",
-        "23: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `while`: NVIDIA's compiler rejects "
-        "that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)",
-        "27: PortabilityWarning: `return` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)",
+        "17: PortabilityWarning: a list is indexed by a dynamic Int32: NVIDIA's compiler rejects that "
+        "(PHASE_DYNAMIC_INDEX)",
+        "23: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `while`: NVIDIA's compiler "
+        "rejects that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)",
+        "27: PortabilityWarning: `return` leaves a dynamic statement: NVIDIA's compiler rejects that "
+        "(UNSUP_EARLY_EXIT)",
         "28: DeprecationWarning: cutlass.range_dynamic is deprecated: `range` is dynamic already",
-        "28: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `for`: NVIDIA's compiler rejects "
-        "that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)"]
+        "28: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `for`: NVIDIA's compiler "
+        "rejects that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)"]
 
 
 def test_names_that_stay_in_a_loop_with_an_inner_break_give_no_warning(tmp_path):
@@ -129,7 +131,8 @@ main(cutlass.Int32(3))
 
 
 def told_by(program: str, folder: Path) -> list[str]:
-    """The portability warnings of a program, `line: text`, and the place of the error that --portable makes of the first."""
+    """The portability warnings of a program, `line: text`, and the place of the error that --portable
+    makes of the first."""
     file = folder / "program.py"
     file.write_text("import cutlass\nimport cutlass.cute as cute\nfrom cutlass import Float32, Int32\n" + program)
     root = Path(__file__).resolve().parents[2]
@@ -171,7 +174,8 @@ print(cute.size(tile))
 
 
 def test_elements_of_another_type(tmp_path):
-    """NVIDIA's compiler stores numbers of the same kind that are no wider, Booleans in integers, and Python's numbers."""
+    """NVIDIA's compiler stores numbers of the same kind that are no wider, Booleans in integers,
+    and Python's numbers."""
     assert told_by("""\
 @cute.jit
 def f(n: Int32, x: Float32):
