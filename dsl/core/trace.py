@@ -23,6 +23,7 @@ from dsl.core.depth import deep, endless
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
+from dsl.core.traced import Allocation, Kernel, Need, Traced
 from dsl.layout import LayoutError
 from dsl.span import Span, author_frame, here, is_ours, is_part
 
@@ -37,52 +38,6 @@ _RECORD_BYTES = 56
 _RAW_PARAMS = {"i1": ("int", 1), "i8": ("int", 1), "i16": ("int", 2), "i32": ("int", 4), "i64": ("int", 8),
                "f16": ("float", 2), "bf16": ("float", 2), "f32": ("float", 4), "f64": ("float", 8)}
 COOPERATIVE, PROGRAMMATIC = 1, 2       # bits of a launch record's flags
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """Shared memory handed out at `place`: up to `end_bytes` of the kernel's region."""
-
-    end_bytes: int
-    place: Span
-
-
-@dataclass(frozen=True)
-class Need:
-    """What the expression at `place` does, and the first GPU that has it: "sm_100a" is that family and later ones."""
-
-    arch: str
-    what: str
-    place: Span
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A compiled kernel's entry: its symbol, (kind, size in bytes) a parameter, shared memory it allocates itself.
-
-    `place` is its launch, which asks for the static `asked_bytes` of shared memory, or for what was allocated.
-    """
-
-    name: str
-    params: tuple[tuple[str, int], ...]
-    smem_bytes: int = 0
-    allocations: tuple[Allocation, ...] = ()
-    place: Span | None = None
-    asked_bytes: int | None = None
-    needs: tuple[Need, ...] = ()
-
-
-@dataclass(frozen=True)
-class Traced:
-    """What tracing leaves: text for the two modules, and how to fill the argument block."""
-
-    name: str
-    host_mlir: str
-    device_mlir: str                  # "" where no kernel is launched
-    kernels: tuple[Kernel, ...]
-    slots: str                        # one struct format letter an 8-byte slot, slot 0 (the handle) left out
-    result: object = None             # what the function returned, where that is static
-    failures: tuple = ()  # core.failure.Failure: the host function returns the number of the one it ended with
 
 
 @dataclass

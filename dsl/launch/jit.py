@@ -199,6 +199,7 @@ class JitFunction(_Function):
                 pass
         with self.known.watching(args, keywords) as noted:
             made = noted.made = CompiledFunction(self, args, keywords, compile.Options())
+        made.warn_of_result()
         return made.call_bound(made.bound)
 
     @functools.cached_property
@@ -365,6 +366,11 @@ class CompiledFunction:
         args, keywords = _gather(self.bound, list(values))
         return results.store(self.function.__name__, self.function.rewritten(*args, **keywords))
 
+    def warn_of_result(self) -> None:
+        """Warn where `-> Int32` promises Python a number that NVIDIA's compiler does not give."""
+        if self.function.function.__annotations__.get("return") is not None:
+            results.warn_of_numbers(self.function.__name__, self.compiled.traced.result)
+
     def call_bound(self, bound: inspect.BoundArguments):
         """Run with the very arguments it was compiled for."""
         return self._run(tuple(value for value, typed in zip(_spread(bound)[1], self.typed)
@@ -442,7 +448,9 @@ def compile_function(function: object, *args, options: compile.Options | None = 
     if not isinstance(function, JitFunction):
         raise DSLUserCodeError(f"{getattr(function, '__name__', type_name(function))} is no @cute.jit function",
                                fix="decorate it with @cute.jit", id="CALL_MISSING_JIT_DECORATOR")
-    return _compiled_class(options)(function, args, keywords, options or compile.Options())
+    made = _compiled_class(options)(function, args, keywords, options or compile.Options())
+    made.warn_of_result()
+    return made
 
 
 def _compiled_class(options: compile.Options | None) -> type[CompiledFunction]:

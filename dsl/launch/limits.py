@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dsl.core import mlir
 from dsl.core.dtypes import Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
-from dsl.core.trace import Allocation, Kernel, Traced
+from dsl.core.traced import Allocation, Kernel, Traced
 from dsl.core.value import type_name
 from dsl.lower import uniformity
 from dsl.span import Span

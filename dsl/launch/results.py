@@ -107,11 +107,14 @@ def store(function: str, returned: object) -> Result | object:
         address = mlir.gep(host.entry.arguments[0], mlir.i64, number)
         Pointer(slot.stored, address, AddressSpace.generic, trace.SLOT_BYTES).store(value)
         made.append(slot)
-    result = Result(returned, node, tuple(made))
-    if result.slots:
+    return Result(returned, node, tuple(made))
+
+
+def warn_of_numbers(function: str, result: object) -> None:
+    """Warn of a result that a call brings, where the author has said that there is one; once a place."""
+    if isinstance(result, Result) and result.slots:
         warn_not_portable(f"`{function}` returns what it computes to Python", fix="write it into a tensor",
                           does="gives back no number")
-    return result
 
 
 def _refuse_memory(function: str, node: tree.Node) -> None:
