@@ -15,7 +15,7 @@ REPROS = [repro.read(path) for path in sorted(ROOT.joinpath("repros").glob("*.py
 REJECTED = [one for one in REPROS if one.nvidia and one.nvidia.rejected]
 WITHOUT_ID = {"name 'x' is not defined": "SCOPE_UNBOUND_NAME"}
 # NVIDIA's compiles their functions; what it refuses is what Python does around them.
-IN_PYTHON = {"jit_function_returns_numbers_to_python", "layout_algebra_runs_in_plain_python"}
+IN_PYTHON = {"jit_function_returns_numbers_to_python"}
 
 RUN = """
 import json, runpy, sys, warnings
