@@ -6,7 +6,6 @@ the class runs with it as `self`, once.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import types
 from collections.abc import Callable, Sequence

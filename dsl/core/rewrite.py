@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections.abc import Callable
 
 from dsl.core.depth import deep
 from dsl.core.errors import DSLWarning, tell, warn_not_portable

@@ -12,7 +12,7 @@ from .check import access, order
 from .check.undefined import MOST_SITES, SITE_SHIFT
 from .coroutine import Thread
 from .emit.memory import space_of
-from .syntax import TYPE_BITS, Addr, Function, Imm, Instr, Module, Pair, Reg, Vec
+from .syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
 
 RACE, UNDEFINED = "race", "undefined"
 CHECKS = (RACE, UNDEFINED)

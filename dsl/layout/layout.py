@@ -10,10 +10,10 @@ from typing import Any
 from dsl.layout import coord as coords
 from dsl.layout import int_tuple
 from dsl.layout.coord import dice_tuple, slice_tuple
-from dsl.layout.int_tuple import (Coord, IntTuple, LayoutError, Mode, ScaledBasis, add, basis_value, divisor_of, equal,
+from dsl.layout.int_tuple import (Coord, IntTuple, LayoutError, Mode, ScaledBasis, add, divisor_of, equal,
                                   find, flatten_to_tuple, get_mode, group_tuple, is_congruent, is_constant, mul,
                                   prefix_product, product, quotient, remainder, shape_of, text, transform_leaf,
-                                  unflatten, wrap, zero_coord)
+                                  wrap, zero_coord)
 
 
 class Layout:

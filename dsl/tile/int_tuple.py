@@ -8,7 +8,7 @@ from dsl import layout as layouts
 from dsl.core.dtypes import Int16, Int32, Numeric, numeric
 from dsl.core.errors import DSLUserCodeValueError
 from dsl.layout import Layout, LayoutError
-from dsl.layout.int_tuple import flatten_to_tuple, get_mode, text
+from dsl.layout.int_tuple import flatten_to_tuple, text
 from dsl.tile.index import as_index
 
 

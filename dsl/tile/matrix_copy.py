@@ -12,7 +12,6 @@ from itertools import product as cross
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import mlir
 from dsl.core.dtypes import Int32, Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer

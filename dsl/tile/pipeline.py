@@ -13,7 +13,7 @@ from dsl.core.dtypes import Boolean, Int32
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import Pointer
 from dsl.core.value import operate
-from dsl.gpu import index, mbarrier, sync as gpu_sync, warp
+from dsl.gpu import index, warp
 from dsl.tile import sync
 from dsl.tile.sync import (Carried, CooperativeGroup, MbarrierArray, PipelineOp, PipelineState, TmaStoreFence, refuse,
                            when)

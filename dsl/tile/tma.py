@@ -17,7 +17,7 @@ from typing import Any
 from dsl import layout as lay
 from dsl.core import mlir, trace
 from dsl.core.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, TFloat32
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer, element_name
 from dsl.core.value import select, type_name
 from dsl.gpu import tma

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 
-from .. import context
 from ..builder import Builder
 
 SIGNATURES = {"emu_near": "void (ptr, i64)", "emu_begin_checks": "void (ptr)"}
