@@ -163,7 +163,8 @@ class Agent:
 
     def do_uv(self, header: dict, buffers: list) -> tuple[dict, list]:
         """Where uv is, or None."""
-        return {"kind": "reply", "uv": remote_env.find_uv(self.cache)}, []
+        broken: list[str] = []
+        return {"kind": "reply", "uv": remote_env.find_uv(self.cache, broken), "broken": broken}, []
 
     def do_job(self, header: dict, buffers: list) -> tuple[dict, list]:
         """Run a job in its environment, and pass on what the supervisor says."""
@@ -321,12 +322,15 @@ def doctor(cache: str, own: str, fix: bool, prune_s: float | None = None) -> dic
     processes = marked(runs) if runs else {}
     if fix:
         sweep(cache, own, 0.0)
+        remote_env.remove_broken_uv(cache)
     pruned = [] if prune_s is None else remote_env.prune(cache, prune_s)
     disk = os.statvfs(cache)
-    uv = remote_env.find_uv(cache)
+    broken: list[str] = []
+    uv = remote_env.find_uv(cache, broken)
     return {
         "python": sys.version.split()[0],
         "uv": uv,
+        "broken": broken,
         "uv_version": remote_env.uv_version(uv) if uv else None,
         "cache": cache,
         "free_bytes": disk.f_bavail * disk.f_frsize,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import findings, golden, history, hosts, judge, observed, replay, report
+from harness import findings, golden, history, hosts, judge, observed, replay, reply, report, schema, store
 from harness.repro import Case, Repro, is_repro, read, short
 from harness.result import Outcome
 from harness.session import UsageError
@@ -176,6 +176,36 @@ def _record(
     }, ""
 
 
+@dataclasses.dataclass(frozen=True)
+class Replayed:
+    """What a folder of results says of one case, and is not trusted."""
+
+    name: str = schema.must(schema.string(1000))
+    repro_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
+    device: reply.Device = schema.must(schema.fields(reply.Device))
+    date: str = schema.must(schema.string(40, r"\d{4}-\d\d-\d\dT[\d:.]+Z", "a time such as 2026-11-20T17:01:00Z"))
+    result: dict[str, Any] = schema.must(schema.table(lambda value, place: value, 100))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kernel:
+    name: str = schema.must(schema.string(reply.MOST_NAME))
+    arch: str = schema.must(schema.string(8, reply.ARCH, "an arch such as sm_90a"))
+    ptx_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """What a capsule that came back says of one case, and is not trusted either."""
+
+    repro: str = schema.must(schema.string(1000))
+    case: str = schema.must(schema.string(1000))
+    repro_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
+    arch: str = schema.must(schema.string(8, reply.ARCH, "an arch such as sm_90a"))
+    kernels: list[_Kernel] = schema.must(schema.many(schema.fields(_Kernel), 10_000))
+    versions: dict[str, str] = schema.must(schema.table(schema.string(100), 100))
+
+
 # --- results of a replay ---------------------------------------------------------------------------------------------
 
 
@@ -212,11 +242,14 @@ def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
         data = path.with_suffix(".bin").read_bytes() if path.with_suffix(".bin").exists() else b""
         if hashlib.sha256(data).hexdigest() != table["data_sha256"]:
             raise ValueError("its data file does not have the sha256 it names")
-        case = cases[table["name"]]
-        if case["repro_sha256"] != table["repro_sha256"]:
+        said = schema.fields(Replayed)(table, "")
+        case = cases[said.name]
+        schema.fields(Recorded)(case, "capsule")
+        if case["repro_sha256"] != said.repro_sha256:
             raise ValueError("it belongs to another capsule than the one in its folder")
-        return Result(case, dict(table["device"]), str(table["date"]), dict(table["result"]), data)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        device = {key: value for key, value in dataclasses.asdict(said.device).items() if value is not None}
+        return Result(case, device, said.date, said.result, data)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, schema.Misfit) as error:
         raise Refused(f"{short(path)} is no result of a replay, or a damaged one: {error}") from None
 
 
@@ -250,8 +283,8 @@ def _accept(
 ) -> tuple[str, str]:
     """`both`: a case's result, and that over other contents of new memory where it has one."""
     one = both[0]
-    path = root / one.case["repro"]
-    if not path.exists():
+    path = store.inside(root, one.case["repro"])
+    if path is None or not path.is_file():
         return "stale", f"stale: {one.case['repro']} is gone"
     repro = read(path.resolve())
     case = next((case for case in repro.cases() if case.name == one.case["case"]), None)

@@ -19,6 +19,7 @@ from harness import commands as record_commands
 from harness import findings
 from harness.repro import Case, Repro, ReproError, Value, label, read, short
 from harness.session import NoDevice, Session, UsageError, as_data
+from harness.terminal import say
 
 if TYPE_CHECKING:
     from harness.hosts import Host
@@ -98,16 +99,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except (ReproError, UsageError) as error:
-        print(error, file=sys.stderr)
+        say(error, file=sys.stderr)
         return NOT_RUN if isinstance(error, NoDevice) else USAGE
     except BrokenPipeError:  # whoever read the output has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILS
     except OSError as error:
-        print(f"repro: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        say(f"repro: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        print("interrupted: nothing is left running, no golden was written", file=sys.stderr)
+        say("interrupted: nothing is left running, no golden was written", file=sys.stderr)
         return 130
 
 
@@ -179,7 +180,7 @@ def _settings(arguments: argparse.Namespace) -> list[str]:
 
 
 def _note(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    say(text, file=sys.stderr)
 
 
 def _add_capsules(commands: argparse._SubParsersAction) -> None:
@@ -213,8 +214,8 @@ def _report(arguments: argparse.Namespace) -> int:
         found, damaged = page_records.collect(records, arguments.names), records.damaged()
     size = page.write(found, arguments.out)
     for line in damaged:
-        print(f"not read: {line}", file=sys.stderr)
-    print(f"wrote {arguments.out}: {len(found.claims)} claims x {len(found.columns)} columns, {size} bytes")
+        say(f"not read: {line}", file=sys.stderr)
+    say(f"wrote {arguments.out}: {len(found.claims)} claims x {len(found.columns)} columns, {size} bytes")
     return HOLDS
 
 
@@ -224,13 +225,13 @@ def _capsule(arguments: argparse.Namespace) -> int:
     cases = capsule.find(arguments.paths, arguments.keyword)
     if not cases:
         raise UsageError("no repro fits")
-    count = capsule.record(cases, arguments.out, arguments.arch, lambda line: print(line, flush=True))
+    count = capsule.record(cases, arguments.out, arguments.arch, lambda line: say(line))
     if not count:
-        print("nothing was recorded, and nothing written", file=sys.stderr)
+        say("nothing was recorded, and nothing written", file=sys.stderr)
         return FAILS
-    print(f"wrote {arguments.out}: {count} of {len(cases)} cases, {arguments.out.stat().st_size} bytes")
-    print("next, on a machine with a GPU:")
-    print(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name} -o out/")
+    say(f"wrote {arguments.out}: {count} of {len(cases)} cases, {arguments.out.stat().st_size} bytes")
+    say("next, on a machine with a GPU:")
+    say(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name} -o out/")
     return HOLDS
 
 
@@ -261,7 +262,7 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
         session.close()
     session.finish(interrupted=False)
     for error in session.errors:
-        print(error, file=sys.stderr)
+        say(error, file=sys.stderr)
     return max(worst, NOT_RUN) if session.errors else worst
 
 
@@ -269,19 +270,19 @@ def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespa
     from harness import report
 
     outcome = verdict.outcome
-    print(report.verdict(case, host, verdict))
+    say(report.verdict(case, host, verdict))
     for title, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if text:
-            print(f"--- {title} of the repro\n{report.capped(text).rstrip()}")
+            say(f"--- {title} of the repro\n{report.capped(text).rstrip()}")
     if arguments.full_trace and outcome.full_text:
-        print(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}")
+        say(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}")
     if arguments.ptx:
         for kernel in outcome.kernels:
-            print(f"--- PTX of {kernel['name']} ({kernel['arch']})\n{kernel['ptx'].rstrip()}")
+            say(f"--- PTX of {kernel['name']} ({kernel['arch']})\n{kernel['ptx'].rstrip()}")
     if arguments.sass:
         for kernel in outcome.kernels:
             text = kernel["sass"] or f"none: {outcome.detail.get('no_sass', {}).get('text', 'not asked for')}"
-            print(f"--- SASS of {kernel['name']} ({kernel['arch']})\n{text.rstrip()}")
+            say(f"--- SASS of {kernel['name']} ({kernel['arch']})\n{text.rstrip()}")
     sys.stdout.flush()
 
 
@@ -320,7 +321,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     session = Session(root, [arguments.host], False, _settings(arguments), _note)
     prune_s = None if arguments.prune is None else arguments.prune * 86400
     text, is_ready = doctor.report(session.hosts()[0], arguments.fix, prune_s)
-    print(text)
+    say(text)
     return HOLDS if is_ready else NOT_RUN
 
 
@@ -335,7 +336,7 @@ def _new(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{path} exists already; `repro run {path}` runs it")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(importlib.resources.files("harness").joinpath("first_repro.txt").read_text())
-    print(f"wrote {path}\n")
+    say(f"wrote {path}\n")
     status = _run(_parser().parse_args(["run", str(path), "--update-goldens"]))
-    print(f"\nnext: change {path} into your question, then `uv run repro run {path}`")
+    say(f"\nnext: change {path} into your question, then `uv run repro run {path}`")
     return status

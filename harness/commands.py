@@ -12,6 +12,7 @@ from typing import Any
 from harness import store
 from harness.repro import short
 from harness.session import UsageError
+from harness.terminal import say
 
 HOLDS, FAILS = 0, 1
 
@@ -180,7 +181,7 @@ def _root() -> Path:
 
 
 def _say(found: Any, text: str, arguments: argparse.Namespace) -> None:
-    print(json.dumps(found, indent=1) if arguments.json else text)
+    say(json.dumps(found, indent=1) if arguments.json else text)
 
 
 # --- goldens ---------------------------------------------------------------------------------------------------------
@@ -191,12 +192,12 @@ def _review(arguments: argparse.Namespace) -> int:
 
     found = pending.waiting(_root(), arguments.names)
     for one in found:
-        print(pending.show(one) + "\n")
+        say(pending.show(one) + "\n")
     if not found:
-        print("nothing waits")
+        say("nothing waits")
         return HOLDS
     stale = sum(bool(one.stale) for one in found)
-    print(f"{len(found)} wait" + (f", {stale} of them stale" if stale else "") + ": repro accept, repro reject")
+    say(f"{len(found)} wait" + (f", {stale} of them stale" if stale else "") + ": repro accept, repro reject")
     return FAILS
 
 
@@ -211,10 +212,10 @@ def _accept(arguments: argparse.Namespace) -> int:
     root, run, left = _root(), store.Run(), 0
     for one in _selected(root, arguments):
         try:
-            print(f"accepted {short(pending.accept(root, one, run, arguments.for_arch))}")
+            say(f"accepted {short(pending.accept(root, one, run, arguments.for_arch))}")
         except (UsageError, OSError) as error:
             left += 1
-            print(f"not accepted: {error}", file=sys.stderr)
+            say(f"not accepted: {error}", file=sys.stderr)
     return FAILS if left else HOLDS
 
 
@@ -222,10 +223,10 @@ def _accept_replay(arguments: argparse.Namespace) -> int:
     from harness import capsule
 
     def say(line: str) -> None:
-        print(line, flush=True)
+        say(line)
 
     found = capsule.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
-    print(", ".join(f"{len(names)} {status}" for status, names in found.items()))
+    say(", ".join(f"{len(names)} {status}" for status, names in found.items()))
     return HOLDS if found.keys() <= {"validated", "skipped"} else FAILS
 
 
@@ -243,7 +244,7 @@ def _reject(arguments: argparse.Namespace) -> int:
     root = _root()
     for one in _selected(root, arguments):
         pending.discard(root, one)
-        print(f"rejected {one.name}")
+        say(f"rejected {one.name}")
     return HOLDS
 
 
@@ -256,7 +257,7 @@ def _unused(arguments: argparse.Namespace) -> int:
     for path in found:
         if arguments.delete:
             path.unlink()
-        print(f"deleted {short(path)}" if arguments.delete else short(path))
+        say(f"deleted {short(path)}" if arguments.delete else short(path))
     return FAILS if found and not arguments.delete else HOLDS
 
 

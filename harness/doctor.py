@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from harness import hosts, package, releases, remote_env
+from harness import hosts, package, releases, remote_env, reply
 from harness.hosts import Host
-from harness.result import printable
 from harness.settings import Settings
 from harness.transport import LinkDown
 
@@ -30,16 +29,17 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
         transport.close()
     lines = [
         f"{host.name}: {transport.address.user}@{transport.address}, connected in {connect_s:.2f} s",
-        f"  Python of the agent  {printable(found['python'])}",
+        f"  Python of the agent  {found.python}",
         f"  uv                   {_uv(found)}",
+        *(f"                       {one}" for one in found.broken),
         f"  device               {_device(host.settings, facts, why)}",
         f"  runs in              {_place(host.settings)}",
-        f"  kept in              {printable(found['cache'])}: {len(found['environments'])} environments, "
-        f"{found['packages']} packages, {found['free_bytes'] / 1e9:.0f} GB free",
+        f"  kept in              {found.cache}: {len(found.environments)} environments, "
+        f"{found.packages} packages, {found.free_bytes / 1e9:.0f} GB free",
     ]
-    lines += _environments(found["environments"], found["pruned"])
+    lines += _environments(found.environments, found.pruned)
     lines.append(f"  left over            {_left(found, fix)}")
-    lines += [f"    process {pid}: {printable(line)[:100]}" for pid, line in found["left_processes"]]
+    lines += [f"    process {pid}: {line[:100]}" for pid, line in found.left_processes]
     return lines, _wrong(host, found, facts, why, fix)
 
 
@@ -47,17 +47,17 @@ def _here(prune_s: float | None) -> list[str]:
     """The environments that releases of NVIDIA's compiler have on this machine."""
     cache = str(releases.cache_folder())
     pruned = [] if prune_s is None else remote_env.prune(cache, prune_s)
-    kept = remote_env.environments(cache)
+    kept = [reply.read(reply.Environment, one) for one in remote_env.environments(cache)]
     if not (kept or pruned):
         return []
     return [f"  kept in              {cache}: {len(kept)} environments", *_environments(kept, pruned)]
 
 
-def _environments(kept: list[dict[str, Any]], pruned: list[str]) -> list[str]:
+def _environments(kept: list[reply.Environment], pruned: list[str]) -> list[str]:
     """When each was used last, and what it holds."""
     now = time.time()
-    days = {one["name"]: max(int((now - one["used"]) // 86400), 0) for one in kept}
-    lines = [f"    {one['name']}  used {days[one['name']]} days ago: {', '.join(one['requires'])}" for one in kept]
+    days = {one.name: max(int((now - one.used) // 86400), 0) for one in kept}
+    lines = [f"    {one.name}  used {days[one.name]} days ago: {', '.join(one.requires)}" for one in kept]
     lines += [f"    {name}  now removed" for name in pruned]
     if kept:
         most, after = remote_env.KEPT_ENVIRONMENTS, int(remote_env.KEEP_UNUSED_S // 86400)
@@ -75,8 +75,8 @@ def report(host: Host, fix: bool = False, prune_s: float | None = None) -> tuple
     return "\n".join([*lines, *(["", *wrong] if wrong else ["ready"])]), not wrong
 
 
-def _uv(found: dict[str, Any]) -> str:
-    return f"{printable(found['uv_version'])} ({printable(found['uv'])})" if found["uv"] else "none"
+def _uv(found: reply.Found) -> str:
+    return f"{found.uv_version} ({found.uv})" if found.uv else "none"
 
 
 def _device(settings: Settings, facts: dict[str, Any] | None, why: str) -> str:
@@ -93,16 +93,21 @@ def _place(settings: Settings) -> str:
     return "an environment of ours, made by uv when first needed"
 
 
-def _left(found: dict[str, Any], fix: bool) -> str:
-    runs, processes = len(found["left_runs"]), len(found["left_processes"])
+def _left(found: reply.Found, fix: bool) -> str:
+    runs, processes = len(found.left_runs), len(found.left_processes)
     if not runs:
         return "nothing"
     return f"{runs} runs and {processes} processes" + (", now removed" if fix else "")
 
 
-def _wrong(host: Host, found: dict[str, Any], facts: dict[str, Any] | None, why: str, fix: bool) -> list[str]:
+def _wrong(host: Host, found: reply.Found, facts: dict[str, Any] | None, why: str, fix: bool) -> list[str]:
     wrong, settings = [], host.settings
-    if not found["uv"] and not settings.python and not settings.bootstrap:
+    if not found.uv and not settings.python and found.broken:
+        wrong.append(
+            f"the uv there does not run\nfix: `repro doctor {host.name} --fix --bootstrap` removes one that was brought, "
+            "and brings this machine's; one of the host's own is mended or removed there"
+        )
+    elif not found.uv and not settings.python and not settings.bootstrap:
         wrong.append(
             "there is no uv\nfix: --gpu-bootstrap, or `bootstrap = true` in its settings, brings this machine's uv "
             "into the cache there"
@@ -110,14 +115,14 @@ def _wrong(host: Host, found: dict[str, Any], facts: dict[str, Any] | None, why:
     if settings.device == "cuda" and not facts:
         wrong.append(f'its settings say device = "cuda", and there is none: {why}')
     managed = not (settings.python or settings.workdir)
-    made = any(set(package.needs()) <= set(one["requires"]) for one in found["environments"])
-    if managed and not made and found["free_bytes"] < LITTLE_BYTES:
-        free = found["free_bytes"] / 1e9
+    made = any(set(package.needs()) <= set(one.requires) for one in found.environments)
+    if managed and not made and found.free_bytes < LITTLE_BYTES:
+        free = found.free_bytes / 1e9
         wrong.append(
-            f"{free:.0f} GB are free in {found['cache']}, and an environment with torch takes about "
+            f"{free:.0f} GB are free in {found.cache}, and an environment with torch takes about "
             f"{LITTLE_BYTES >> 30} GB while it is made\nfix: name a larger disk, as in --gpu-set "
             f"{host.name}.cache=/scratch/gpu-repro"
         )
-    if found["left_runs"] and not fix:
+    if found.left_runs and not fix:
         wrong.append(f"an earlier run left something\nfix: repro doctor {host.name} --fix")
     return wrong

@@ -16,9 +16,13 @@ Files are written whole or not at all: a temporary file, fsync, rename.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
+import math
+import re
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,12 +30,16 @@ from typing import Any
 
 import numpy as np
 
-from harness import findings, store
+from harness import findings, schema, store
 from harness.repro import Case, Repro, Rule, short
 from harness.result import DTYPES, RAW, Array, Outcome
 from harness.store import write_atomically
+from harness.terminal import printable
 
 INLINE_LIMIT_BYTES = 4096
+LIMIT_BYTES = 512 << 20  # of a golden, or of a file beside it
+_NPY_HEADER_BYTES = 1 << 14
+_SIDECAR = r"[0-9a-f]{1,64}\.npy"
 IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
 IDENTITY |= {finding: () for finding in findings.MEANINGS}
 
@@ -49,6 +57,24 @@ class Golden:
     outputs: dict[str, Array] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     validated: bool = False
+
+
+_SHORT = schema.optional(schema.string(300))
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What is read again of who made a golden."""
+
+    host: str | None = schema.must(_SHORT, None)
+    device: str | None = schema.must(_SHORT, None)
+    gpu: str | None = schema.must(_SHORT, None)
+    driver: str | None = schema.must(_SHORT, None)
+    arch: str | None = schema.must(_SHORT, None)
+    date: str | None = schema.must(_SHORT, None)
+    compiler: dict[str, Any] | None = schema.must(
+        schema.optional(schema.table(lambda value, place: value, 100)), None
+    )
 
 
 @dataclass(frozen=True)
@@ -79,36 +105,44 @@ def own_path(general: Path, arch: str) -> Path:
 
 def arch_of(made: dict[str, Any]) -> str:
     """The arch in a provenance or in a device's facts, without its suffix; '' of programs without kernels."""
-    arch = str(made.get("arch") or "")
-    return arch.rstrip("af") if arch.startswith("sm_") else ""
+    found = re.fullmatch(r"(sm_\d{2,3})[af]?", str(made.get("arch") or ""), re.ASCII)
+    return found[1] if found else ""
 
 
-def identity_of(outcome: Outcome) -> dict[str, str | None]:
+def identity_of(case: Case, outcome: Outcome) -> dict[str, str | None]:
     """What of an outcome a golden holds it to; empty for arrays."""
     found = {key: outcome.detail.get(key) for key in IDENTITY.get(outcome.kind, ())}
     if "line_text" in found:
-        found["line_text"] = line_text(outcome.detail)
+        found["line_text"] = line_text(case.repro, outcome.detail)
     return found
 
 
-def line_text(detail: dict[str, Any]) -> str | None:
-    """The author's line that an outcome points at, without its indentation."""
-    try:
-        lines = Path(detail["file"]).read_text().split("\n")
-        return lines[int(detail["line"]) - 1].strip()
-    except (KeyError, TypeError, ValueError, IndexError, OSError):
-        return None
+def line_text(repro: Repro, detail: dict[str, Any]) -> str | None:
+    """The author's line that an outcome points at, without its indentation; None outside of the repro's own text."""
+    lines, number = repro.text.split("\n"), detail.get("line") or 0
+    is_own = Path(detail.get("file") or "").name == repro.path.name  # a host may have it elsewhere
+    return printable(lines[number - 1].strip()) if is_own and 1 <= number <= len(lines) else None
 
 
 def read(path: Path) -> Golden | None:
     """The golden at `path`, or None where there is none. Raises CorruptGolden."""
     try:
-        data = path.read_bytes()
+        data = _bytes(path)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise CorruptGolden(_way_out(path, error.strerror or "unreadable")) from None
-    return parse(path, data, lambda name: (path.parent / name).read_bytes())
+    except (OSError, ValueError) as error:
+        raise CorruptGolden(_way_out(path, getattr(error, "strerror", None) or str(error))) from None
+    return parse(path, data, lambda name: _bytes(path.parent / name))
+
+
+def _bytes(path: Path) -> bytes:
+    """The bytes of an ordinary file of a size that a golden has. Raises OSError, ValueError."""
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError("it is no ordinary file")
+    if about.st_size > LIMIT_BYTES:
+        raise ValueError(f"it has {about.st_size} bytes, and a golden at most {LIMIT_BYTES}")
+    return path.read_bytes()
 
 
 def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
@@ -120,17 +154,22 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
             raise ValueError(f"unknown outcome {outcome!r}")
         described = {name: one for name, one in table.get("outputs", {}).items() if not _is_free(one["compare"])}
         outputs = {name: _read_output(one, sidecar) for name, one in described.items()}
-        identity = {key: table.get(key) for key in IDENTITY.get(outcome, ())}
-        return Golden(outcome, identity, outputs, dict(table["provenance"]), table["validated"] is True)
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, RecursionError) as error:
-        raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}")) from None
+        identity = {key: schema.optional(schema.string(4096))(table.get(key), key) for key in IDENTITY.get(outcome, ())}
+        made = dict(table["provenance"])
+        schema.fields(Provenance)(made, "provenance")
+        return Golden(outcome, identity, outputs, made, table["validated"] is True)
+    except schema.Misfit as error:
+        raise CorruptGolden(_way_out(path, str(error))) from None
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, RecursionError, OverflowError,
+            MemoryError) as error:
+        raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}"[:1000])) from None
 
 
 def answer(case: Case, pending: Pending | None = None, arch: str | None = None) -> str | None:
     """The hash of what a case's golden says (or will say, when `pending` is written); None without one."""
     try:
-        data = pending.text.encode() if pending else path_of(case, arch).read_bytes()
-    except OSError:
+        data = pending.text.encode() if pending else _bytes(path_of(case, arch))
+    except (OSError, ValueError):
         return None
     return store.answer_sha256(data)
 
@@ -149,16 +188,16 @@ def _is_free(rule: str) -> bool:
 
 
 def _read_output(table: dict[str, Any], sidecar: Callable[[str], bytes]) -> Array:
-    dtype, shape = DTYPES[table["dtype"]], tuple(table["shape"])
+    dtype, shape = DTYPES[table["dtype"]], tuple(schema.many(schema.integer(0, 1 << 40), 32)(table["shape"], "shape"))
     if "file" in table:
-        name = Path(table["file"]).name
+        name = schema.string(80, _SIDECAR, "the name of a .npy file beside it")(table["file"], "file")
         return Array(dtype, _read_sidecar(name, sidecar(name), table["sha256"], dtype.bits, shape))
     if dtype.kind in ("float", "other"):
         flat = [int(text, 16) for text in _flat(table["hex"])]
     else:
         flat = [int(value) % (1 << dtype.bits) for value in _flat(table["values"])]
     array = Array(dtype, np.array(flat, dtype=np.uint64).astype(RAW[dtype.bits]).reshape(shape))
-    if _readable(array) != table["values"]:
+    if math.prod(shape) != len(flat) or _readable(array) != table["values"]:
         raise ValueError("its values and its hex disagree")
     return array
 
@@ -166,15 +205,29 @@ def _read_output(table: dict[str, Any], sidecar: Callable[[str], bytes]) -> Arra
 def _read_sidecar(name: str, data: bytes, sha256: str, bits: int, shape: tuple[int, ...]) -> np.ndarray:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ValueError(f"{name} does not have the sha256 that the golden names")
-    raw = np.load(io.BytesIO(data), allow_pickle=False)
-    if raw.dtype != RAW[bits] or raw.shape != shape:
-        raise ValueError(f"{name} holds {raw.dtype} {raw.shape}")
+    if len(data) > math.prod(shape) * bits // 8 + _NPY_HEADER_BYTES:
+        raise ValueError(f"{name} holds more than its shape says")
+    raw = _load(data, RAW[bits], shape)
     return raw
+
+
+def _load(data: bytes, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """The array of a .npy file: its header is read first, for it says how much memory the rest takes."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f"a .npy file of version {version}")
+    said, in_columns, kind = readers[version](file)
+    if said != shape or kind != dtype:
+        raise ValueError(f"it holds {kind} {said}")
+    flat = np.frombuffer(data, dtype, offset=file.tell(), count=math.prod(shape))
+    return flat.reshape(shape, order="F" if in_columns else "C")
 
 
 def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bool) -> Pending:
     """The files of a golden for `outcome`."""
-    table: dict[str, Any] = {"outcome": outcome.kind, **identity_of(outcome)}
+    table: dict[str, Any] = {"outcome": outcome.kind, **identity_of(case, outcome)}
     sidecars: dict[str, bytes] = {}
     if outcome.kind == "outputs":
         rules = case.repro.compare
@@ -248,6 +301,8 @@ def write(pending: Pending) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     store.sweep(path.parent)
     for name, data in pending.sidecars.items():
+        if not re.fullmatch(_SIDECAR, name):
+            raise OSError(errno.EINVAL, "no name of a file beside a golden", name)
         write_atomically(path.parent / name, data)
     write_atomically(path, pending.text.encode())
     for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
@@ -260,7 +315,7 @@ def _referenced(directory: Path) -> set[Path]:
     for path in directory.glob("*.json"):
         try:
             outputs = json.loads(path.read_bytes()).get("outputs", {})
-            names |= {directory / one["file"] for one in outputs.values() if "file" in one}
+            names |= {directory / one["file"] for one in outputs.values() if re.fullmatch(_SIDECAR, one.get("file") or "")}
         except (ValueError, AttributeError, OSError):
             return set(directory.glob("*.npy"))
     return names

@@ -72,7 +72,7 @@ def run(
 
     def once(fill: int | None) -> Outcome:
         try:
-            outcome = result.from_reply(*transport.run(dataclasses.replace(job, fill=fill)))
+            outcome = result.from_reply(*transport.run(dataclasses.replace(job, fill=fill)), job.preds)
         except LinkDown as error:
             outcome = result.infra(str(error))
         outcome.compiler = name
@@ -275,7 +275,7 @@ def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> tuple[str, l
     """How the outcome differs from the golden, or '', and which elements do."""
     if known.outcome != outcome.kind:
         return f"the golden holds {known.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip(), []
-    identity = golden.identity_of(outcome)
+    identity = golden.identity_of(case, outcome)
     if outcome.compiler != report.compiler_of(known):
         identity = {key: identity[key] for key in identity if key in SHARED_IDENTITY}
     changed = [key for key in identity if identity[key] != known.identity.get(key)]

@@ -23,11 +23,11 @@ from urllib.parse import quote
 
 from harness import page_diff, store
 from harness.page_model import ATTENTION, STATES, Cell, Claim, Column, Output, Past, Report, Run
+from harness.terminal import printable
 
 SHOWN_ATTENTION = 10  # at once; the rest unfolds
 LISTED_ATTENTION = 300
 SHOWN_HISTORY = 40  # stretches of equal runs, the newest
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def render(report: Report) -> str:
@@ -77,9 +77,7 @@ def _quoted(text: str) -> str:
 
 def visible(text: str) -> str:
     """The text with every character that shows nothing or turns others round written as its escape."""
-    if text.isprintable():
-        return text
-    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return printable(text)
 
 
 def escape(text: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import store
+from harness import schema, store
 from harness.repro import Repro, ReproError, read, short
 from harness.session import UsageError
 
@@ -122,14 +122,29 @@ def _read(root: Path, path: Path) -> Waiting:
         missing = [key for key in keys if key not in table]
         if missing:
             raise ValueError(f"it has no {missing[0]}")
-    except (ValueError, KeyError, TypeError, OSError) as error:
+        _texts(table, "")
+    except (ValueError, KeyError, TypeError, OSError, RecursionError, schema.Misfit) as error:
         table = {"repro": golden.parent.name, "case": golden.stem, "sidecars": {}, "golden": ""}
         return Waiting(path, golden, table, None, f"it cannot be read: {error}")
     try:
-        repro = read(root / table["repro"])
+        repro = read(store.inside(root, table["repro"]) or root)
     except (OSError, ReproError):
         return Waiting(path, golden, table, None, "its repro is gone, or cannot be read")
     return Waiting(path, golden, table, repro, _stale(golden, table, repro))
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """What of a file that waits becomes a path or a file."""
+
+    repro: str = schema.must(schema.string(4096))
+    case: str = schema.must(schema.string(1000))
+    golden: str = schema.must(schema.string(1 << 30))
+    sidecars: dict[str, str] = schema.must(schema.table(schema.string(1 << 30), 10_000))
+    line: dict[str, Any] = schema.must(schema.table(lambda value, place: value, 1000))
+
+
+_texts = schema.fields(_Texts)
 
 
 def _stale(golden: Path, table: dict[str, Any], repro: Repro) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.terminal import printable
+
 if TYPE_CHECKING:
     from harness.hosts import Host
     from harness.judge import Verdict
@@ -91,7 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
         compilers, seed, sass = option.compiler or (), option.gpu_seed, option.gpu_sass
         session = Session(root, option.gpu_host or (), update, settings, note, compilers, seed, sass, option.gpu_check)
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(printable(str(error))) from None
     config.stash[_SESSION] = session
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Controller(session, config), "gpu-repro-controller")
@@ -106,7 +108,7 @@ def _notes(config: pytest.Config) -> Callable[[str], None]:
         if terminal is not None and capture is not None:
             with capture.global_and_fixture_disabled():
                 terminal.ensure_newline()
-                terminal.write_line(text)
+                terminal.write_line(printable(text))
 
     return note
 
@@ -206,7 +208,9 @@ class ReproFile(pytest.File):
     def repr_failure(self, excinfo: pytest.ExceptionInfo) -> Any:
         from harness.repro import ReproError
 
-        return str(excinfo.value) if isinstance(excinfo.value, ReproError) else super().repr_failure(excinfo)
+        if isinstance(excinfo.value, ReproError):
+            return printable(str(excinfo.value))
+        return super().repr_failure(excinfo)
 
 
 class HostCollector(pytest.Collector):
@@ -240,18 +244,20 @@ class ReproItem(pytest.Item):
         self.verdict = verdict
         self.user_properties += report.properties(self.host, verdict)
         if outcome.stdout:
-            self.add_report_section("call", "stdout of the repro", report.capped(outcome.stdout))
+            self.add_report_section("call", "stdout of the repro", printable(report.capped(outcome.stdout)))
         if outcome.stderr:
-            self.add_report_section("call", "stderr of the repro", report.capped(outcome.stderr))
+            self.add_report_section("call", "stderr of the repro", printable(report.capped(outcome.stderr)))
         if outcome.full_text and option.fulltrace:
-            self.add_report_section("call", "traceback with the frames inside the compiler", outcome.full_text)
+            self.add_report_section("call", "traceback with the frames inside the compiler", printable(outcome.full_text))
         if verdict.status == "skip":
-            pytest.skip(verdict.text)
+            pytest.skip(printable(verdict.text))
         if verdict.status != "pass":
             raise ClaimFailed(report.failure(self.case, self.host, verdict))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo, style: Any = None) -> Any:
-        return str(excinfo.value) if isinstance(excinfo.value, ClaimFailed) else super().repr_failure(excinfo, style)
+        if isinstance(excinfo.value, ClaimFailed):
+            return printable(str(excinfo.value))
+        return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, f"claim {self.nodeid}"
@@ -292,7 +298,7 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     option = config.option
-    return config.stash[_SESSION].describe_hosts() if option.gpu_host or option.compiler else None
+    return printable(config.stash[_SESSION].describe_hosts()) if option.gpu_host or option.compiler else None
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
@@ -300,7 +306,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
         return None
     if not any(isinstance(item, ReproItem) for item in items):
         return None
-    return config.stash[_SESSION].describe_hosts()
+    return printable(config.stash[_SESSION].describe_hosts())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -339,4 +345,4 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for title, lines, is_bad in config.stash[_SESSION].summary():
         terminalreporter.section(title, red=is_bad, yellow=not is_bad)
         for line in lines:
-            terminalreporter.line(line)
+            terminalreporter.line(printable(line))

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from harness.terminal import one_line
+
 REDRAW_S = 0.25
 PLAIN_S = 30.0
 _UNSEEN = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
@@ -113,7 +115,7 @@ class Live:
 
     def _line(self, slot: list[Any]) -> str:
         name, phase, since, _ = slot
-        return f"{self._clock() - since:6.0f} s  {name}" + (f"  {phase}" if phase else "")
+        return one_line(f"{self._clock() - since:6.0f} s  {name}" + (f"  {phase}" if phase else ""))
 
     def _size(self) -> tuple[int, int]:
         try:

@@ -12,25 +12,24 @@ import os
 import queue
 import secrets
 import shlex
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness import agent, package, supervisor
-from harness.result import printable
+from harness import agent, own_uv, package, reply, supervisor
 from harness.settings import Settings
+from harness.terminal import printable
 from harness.supervisor import BadFrame, pack_frame, read_frame
 from harness.transport import RESULT_LIMIT_BYTES, SLACK_S, WARM_S, Job, LinkDown
 
 if TYPE_CHECKING:
     from harness.ssh import Address
 
+T = TypeVar("T")
 PING_S = 5.0
 DEAD_S = 15.0  # without a word from the agent
 LEASE_S = 20.0  # after which the agent gives up on a process that is silent
@@ -39,6 +38,9 @@ CALL_S = 120.0
 ENVIRONMENT_S = 3600.0  # to fetch several gigabytes
 CLOSE_S = 10.0
 NOISE_BYTES = 64 << 10  # of what a shell's start-up files may print before the agent speaks
+MOST_WAITING = 4  # frames that came and were not asked for yet
+MOST_CALL_S = 6 * 3600.0  # for one call, however often the host says that it is at work
+SHOWN_NOTE = 500
 MAGIC = b"\0GPU-REPRO\n"
 SASS_TOOLS = ["nvidia-cuda-nvcc>=13.0", "nvidia-cuda-nvdisasm>=13.0"]  # in an environment that we make
 SENT = ("supervisor", "remote_env", "agent")  # in the order in which they need one another
@@ -95,7 +97,7 @@ class Link:
         except ssh.CannotConnect as error:
             raise LinkDown(str(error)) from None
         self.name = address.alias
-        self._answers: queue.Queue[tuple[dict[str, Any], list[bytes]] | str] = queue.Queue()
+        self._answers: queue.Queue[tuple[dict[str, Any], list[bytes]] | str] = queue.Queue(MOST_WAITING)
         self._sending = threading.Lock()
         self._closed = threading.Event()  # by this side
         self._ended = threading.Event()  # nothing more will come
@@ -122,18 +124,19 @@ class Link:
         self._ended.clear()
         threading.Thread(target=self._listen, daemon=True).start()
         threading.Thread(target=self._beat, daemon=True).start()
-        self.hello = self._answer(HELLO_S)[0]
-        if self.hello.get("protocol") != agent.PROTOCOL:
-            theirs = self.hello.get("protocol")
+        self.hello = understood(reply.Hello, self._answer(HELLO_S)[0])
+        self.packages, self.has_uv = set(self.hello.packages), False
+        if self.hello.protocol != agent.PROTOCOL:
+            theirs = self.hello.protocol
             raise LinkDown(f"the agent there speaks protocol {theirs}, and this machine {agent.PROTOCOL}")
 
     def _skip_noise(self) -> None:
         """Read up to the agent's first word, past what the shell's start-up files print."""
-        seen = b""
+        seen, end = b"", time.monotonic() + HELLO_S
         while MAGIC not in seen:
             data = self.channel.recv(1)
             seen += data
-            if not data or len(seen) > NOISE_BYTES:
+            if not data or len(seen) > NOISE_BYTES or time.monotonic() > end:
                 said = printable((seen + self._stderr()).decode("utf-8", "replace")).strip()[-1000:]
                 raise LinkDown(f"the agent could not be started there; the host said:\n{said or '(nothing)'}")
 
@@ -150,17 +153,25 @@ class Link:
         try:
             while frame := read_frame(self._read, RESULT_LIMIT_BYTES):
                 if frame[0].get("kind") != "pong":
-                    self._answers.put(frame)
+                    self._offer(frame)
             said = printable(self._stderr().decode("utf-8", "replace")).strip()
-            self._answers.put("the connection was lost" + (f"; the host said:\n{said}" if said else ""))
+            self._offer("the connection was lost" + (f"; the host said:\n{said}" if said else ""))
         except BadFrame as error:
-            self._answers.put(f"what came is no frame of the agent: {error}")
+            self._offer(f"what came is no frame of the agent: {printable(str(error))}")
         except TimeoutError:
-            self._answers.put(f"the connection was lost: nothing came for {DEAD_S:g} s")
+            self._offer(f"the connection was lost: nothing came for {DEAD_S:g} s")
         except (OSError, EOFError) as error:
-            self._answers.put(f"the connection was lost: {error}")
+            self._offer(f"the connection was lost: {error}")
         finally:
             self._ended.set()
+
+    def _offer(self, answer: tuple[dict[str, Any], list[bytes]] | str) -> None:
+        """Hand over what came; where nobody takes it nothing more is read, so that a flood stays with the host."""
+        while not self._closed.is_set():
+            try:
+                return self._answers.put(answer, timeout=0.5)
+            except queue.Full:
+                continue
 
     def _read(self, count: int) -> bytes:
         pieces = []
@@ -192,7 +203,7 @@ class Link:
         if isinstance(answer, str):
             raise LinkDown(answer)
         if answer[0].get("kind") == "down":
-            raise Declined(printable(str(answer[0].get("text"))))
+            raise Declined(understood(reply.Said, answer[0]).text)
         return answer
 
     def call(
@@ -208,15 +219,17 @@ class Link:
             self._send(header, buffers)
         except (OSError, EOFError) as error:
             raise LinkDown(f"the connection was lost: {error or 'nothing is taken'}") from None
-        while True:
+        end = time.monotonic() + MOST_CALL_S
+        while time.monotonic() < end:
             answer = self._answer(timeout_s)
             if answer[0].get("kind") == "note":
                 if note:
-                    note(f"{self.name}: {printable(str(answer[0].get('text')))[:500]}")
+                    note(f"{self.name}: {understood(reply.Said, answer[0]).text[:SHOWN_NOTE]}")
             elif answer[0].get("kind") == "started":
                 timeout_s = started_timeout_s
             else:
                 return answer
+        raise LinkDown(f"no answer within {MOST_CALL_S:g} s")
 
     def close(self) -> None:
         """End the agent, which kills what it started, and then the connection."""
@@ -234,6 +247,14 @@ class Link:
 
 class Declined(LinkDown):
     """The agent answered that the host cannot do it; the connection is sound."""
+
+
+def understood(cls: type[T], header: dict[str, Any]) -> T:
+    """What the agent's frame says. Raises LinkDown."""
+    try:
+        return reply.read(cls, header)
+    except reply.Misfit as error:
+        raise LinkDown(f"what the host answered is broken: {error}") from None
 
 
 class Remote:
@@ -259,29 +280,39 @@ class Remote:
     def device(self, probe: str, timeout_s: float) -> tuple[dict[str, Any] | None, str]:
         """What the probe says of the host's CUDA device, or None and why there is none. Raises LinkDown."""
         call = {"kind": "device", "probe": probe, "timeout_s": timeout_s, "variables": self.settings.variables}
-        answer = self._guard(lambda link: link.call(call, timeout_s=timeout_s + SLACK_S))[0]
-        facts = answer.get("facts")
+        probed = self._guard(lambda link: understood(reply.Probed, link.call(call, timeout_s=timeout_s + SLACK_S)[0]))
+        facts = probed.facts
         if facts is None:
-            return None, printable(str(answer.get("why")))
-        return {key: printable(str(value)) for key, value in facts.items()}, ""
+            return None, probed.why
+        if not (facts.arch and facts.driver):
+            raise LinkDown(f"what {self.address.alias} answered of its GPU is broken: it names no arch or no driver")
+        about = ("name", "arch", "driver", "uuid")
+        return {key: value for key in about if (value := getattr(facts, key))}, ""
 
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
         return self._guard(lambda link: self._run(link, job))
 
-    def doctor(self, fix: bool, prune_s: float | None = None) -> dict[str, Any]:
+    def doctor(self, fix: bool, prune_s: float | None = None) -> reply.Found:
         """What is on the host; with `fix`, what runs left there is removed; environments unused for `prune_s` are too.
 
-        Raises LinkDown.
+        With `fix` a uv of ours that does not run is removed and, where `bootstrap` is set, brought anew. Raises LinkDown.
         """
         call = {"kind": "doctor", "fix": fix, "prune_s": prune_s}
-        return self._guard(lambda link: link.call(call))[0]["found"]
+
+        def ask(link: Link) -> reply.Found:
+            if fix and self.settings.bootstrap:
+                link.call(call)
+                self._bring_uv(link)
+            return understood(reply.Found, link.call(call)[0].get("found"))
+
+        return self._guard(ask)
 
     def _run(self, link: Link, job: Job) -> tuple[dict[str, Any], list[bytes]]:
         ours = package.ours()
-        if ours.sha256 not in link.hello["packages"]:
+        if ours.sha256 not in link.packages:
             put = {"kind": "put", "what": "package", "sha256": ours.sha256}
             link.call(put, [ours.wheel], timeout_s=ENVIRONMENT_S)
-            link.hello["packages"].append(ours.sha256)
+            link.packages.add(ours.sha256)
         needs = (package.needs() if job.compiles else ["numpy"]) + list(job.needs)
         needs += SASS_TOOLS if job.sass and job.compiles and job.device == "cuda" else []
         environment = self.settings.environment(needs, job.requires_python)
@@ -294,21 +325,20 @@ class Remote:
 
     def _bring_uv(self, link: Link) -> None:
         """Give a host without uv this machine's, once."""
-        if "uv" not in link.hello:
-            link.hello["uv"] = link.call({"kind": "uv"})[0]["uv"]
-        if link.hello["uv"]:
+        if link.has_uv or understood(reply.Uv, link.call({"kind": "uv"})[0]).uv:
+            link.has_uv = True
             return
-        path = os.environ.get("UV") or shutil.which("uv")
-        if not path:
-            raise Declined("there is no uv there, and none on this machine's PATH to bring")
-        if link.hello["machine"] != os.uname().machine:
-            raise Declined(f"its processor is {link.hello['machine']}: this machine's uv does not run there")
-        data = Path(path).read_bytes()
+        if link.hello.machine != os.uname().machine:
+            raise Declined(f"its processor is {link.hello.machine}: this machine's uv does not run there")
+        try:
+            data = own_uv.program().read_bytes()
+        except own_uv.NoUv as error:
+            raise Declined(f"there is no uv there, and none on this machine to bring: {error}") from None
         if self.note:
             self.note(f"{self.address.alias}: bringing uv ({len(data) >> 20} MB)")
         put = {"kind": "put", "what": "uv", "sha256": hashlib.sha256(data).hexdigest()}
         link.call(put, [data], timeout_s=ENVIRONMENT_S)
-        link.hello["uv"] = "brought"
+        link.has_uv = True
 
     def _guard(self, ask: Callable[[Link], Any]) -> Any:
         """Ask, and close the link where it broke, so that the next call connects anew."""

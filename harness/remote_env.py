@@ -86,6 +86,9 @@ def keep_uv(cache: str, sha256: str, program: bytes) -> None:
         with open(part, "wb") as file:
             file.write(program)
         os.chmod(part, 0o755)
+        why = uv_trouble(part)
+        if why:
+            raise Refused("the uv that was brought %s" % why)
         os.rename(part, os.path.join(top, "uv"))
     finally:
         if os.path.exists(part):
@@ -97,17 +100,56 @@ def _check(sha256: str, data: bytes) -> None:
         raise Refused("what arrived is not what was sent: its hash differs")
 
 
-def find_uv(cache: str) -> str | None:
-    """The path of uv: the usual places, PATH, a login shell's PATH, what we brought."""
+def find_uv(cache: str, broken: list | None = None) -> str | None:
+    """The path of a uv that runs: the usual places, PATH, a login shell's PATH, what we brought.
+
+    `broken` takes a sentence about each that was met and does not run.
+    """
     home = os.path.expanduser("~")
-    for path in (home + "/.local/bin/uv", home + "/.cargo/bin/uv"):
-        if os.access(path, os.X_OK):
-            return path
-    found = shutil.which("uv") or _login_uv()
-    if found:
-        return found
-    brought = os.path.join(cache, "bin", "uv")
-    return brought if os.access(brought, os.X_OK) else None
+    places: list = [lambda: home + "/.local/bin/uv", lambda: home + "/.cargo/bin/uv", lambda: shutil.which("uv"),
+                    _login_uv, lambda: brought_uv(cache)]
+    for place in places:
+        path = place()
+        if path and os.access(path, os.X_OK):
+            why = uv_trouble(path)
+            if not why:
+                return path
+            if broken is not None:
+                broken.append("%s %s" % (path, why))
+    return None
+
+
+def brought_uv(cache: str) -> str:
+    """Where the uv is that we brought."""
+    return os.path.join(cache, "bin", "uv")
+
+
+def uv_trouble(path: str) -> str:
+    """What is wrong with a program that should be uv, or ''."""
+    if path not in _asked:
+        try:
+            done = subprocess.run(
+                [path, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                timeout=30,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return "does not run: %s" % (getattr(error, "strerror", None) or error)
+        said = done.stdout.decode("utf-8", "replace").strip()
+        if done.returncode != 0 or not said.startswith("uv "):
+            return "does not run: %s" % (said[-300:] or "exit status %d" % done.returncode)
+        if not path.endswith(".part.%d" % os.getpid()):
+            _asked[path] = said
+    return ""
+
+
+_asked: dict = {}  # path of a uv that runs -> what it said of its version
+
+
+def remove_broken_uv(cache: str) -> None:
+    """Take the uv away that we brought, where it does not run."""
+    path = brought_uv(cache)
+    if os.path.lexists(path) and uv_trouble(path):
+        os.unlink(path)
 
 
 def _login_uv() -> str | None:
@@ -124,11 +166,7 @@ def _login_uv() -> str | None:
 
 def uv_version(uv: str) -> str:
     """`0.13.8`, or what is wrong with it."""
-    try:
-        done = subprocess.run([uv, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return done.stdout.decode("utf-8", "replace").strip().replace("uv ", "", 1)
+    return uv_trouble(uv) or _asked[uv].replace("uv ", "", 1)
 
 
 def prepare(environment: dict, cache: str, package: str, note: Callable[[str], None]) -> Command:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from harness import findings
-from harness.repro import EMBEDDED, OUTCOMES
+from harness import findings, reply, store
+from harness.repro import EMBEDDED
+from harness.schema import Misfit
 
 RAW = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
@@ -133,109 +135,112 @@ class Outcome:
         return self.facts.get("device", {})
 
 
-class BadReply(Exception):
-    """A reply that does not hold what it must."""
-
-
 def infra(text: str) -> Outcome:
     """The case could not be run; nothing is known about the claim."""
     return Outcome("infra", text)
 
 
-def from_reply(header: dict[str, Any], buffers: list[bytes]) -> Outcome:
-    """The outcome of a supervisor's reply (see supervisor.py and runner.py for its keys)."""
-    if header.get("kind") == "busy":
-        return infra(printable(str(header.get("text"))))
+def from_reply(header: dict[str, Any], buffers: list[bytes], preds: Collection[str] = ()) -> Outcome:
+    """The outcome of a supervisor's frame. `preds`: outputs that a predicate must have answered for."""
     try:
-        outcome = _from_status(header) or _from_result(header["result"], buffers)
-        outcome.facts = outcome.facts or _clean((header.get("begun") or {}).get("facts") or {})
-        outcome.stdout, outcome.stderr = printable(header["stdout"]), printable(header["stderr"])
-        outcome.durations |= {k: float(v) for k, v in header["durations"].items()}
-    except (BadReply, KeyError, TypeError, ValueError, AttributeError) as error:
-        return infra(f"the reply of the runner is broken: {type(error).__name__}: {error}")
+        if header.get("kind") == "busy":
+            return infra(reply.read(reply.Said, header).text)
+        said = reply.read(reply.Reply, header)
+        outcome = _from_status(said) or _from_result(said.result, buffers, preds)
+    except Misfit as error:
+        return infra(f"the reply of the runner is broken: {error}")
+    begun = said.begun.facts if said.begun else None
+    outcome.facts = outcome.facts or (_facts(begun) if begun else {})
+    outcome.stdout, outcome.stderr = said.stdout, said.stderr
+    outcome.durations |= said.durations
     return outcome
 
 
-def _from_status(header: dict[str, Any]) -> Outcome | None:
-    status, fault = header["status"], author_frames(printable(header["fault"]))
-    if status.get("timeout"):
+def _from_status(said: reply.Reply) -> Outcome | None:
+    status, fault = said.status, author_frames(said.fault)
+    if status.timeout:
         where = f"\nit was here:\n{fault}" if fault else ""
-        return Outcome("timeout", f"the repro did not end within {header['timeout_s']:g} s and was killed{where}")
-    if "signal" in status:
-        text = f"the repro's process died of {status['signal']}" + (f"\n{fault}" if fault else "")
-        return Outcome("crash", text, detail={"signal": status["signal"]})
-    if header.get("broken"):
-        return infra(f"the runner's result cannot be read: {header['broken']}")
-    if header["result"] is None:
-        text = f"the repro's process ended with exit status {status.get('exit')} before run() returned"
+        return Outcome("timeout", f"the repro did not end within {said.timeout_s:g} s and was killed{where}")
+    if status.signal:
+        text = f"the repro's process died of {status.signal}" + (f"\n{fault}" if fault else "")
+        return Outcome("crash", text, detail={"signal": status.signal})
+    if said.broken:
+        return infra(f"the runner's result cannot be read: {said.broken}")
+    if said.result is None:
+        text = f"the repro's process ended with exit status {status.exit} before run() returned"
         return Outcome("error", text)
     return None
 
 
-def _from_result(result: dict[str, Any], buffers: list[bytes]) -> Outcome:
-    kind = findings.name(result["outcome"], result.get("kind"))
-    if kind not in (*OUTCOMES, "error", "infra"):
-        raise BadReply(f"unknown outcome {kind!r}")
-    outcome = Outcome(kind, printable(result.get("text") or ""), printable(result.get("full_text") or ""))
-    outcome.detail = {k: _clean(result[k]) for k in ("class", "id", "file", "line", "kind", "no_sass") if k in result}
-    outcome.facts = _clean(result.get("facts") or {})
-    if "seed" in result:
-        outcome.facts["seed"] = int(result["seed"])
-    outcome.versions = _clean(dict(result.get("versions") or {}))
-    outcome.durations = {k: float(v) for k, v in (result.get("durations") or {}).items()}
+def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[str]) -> Outcome:
+    kind = findings.name(result.outcome, result.kind)
+    outcome = Outcome(kind, result.text or "", result.full_text or "")
+    about = {"class": result.class_, "id": result.id, "file": result.file, "line": result.line, "kind": result.kind}
+    about["no_sass"] = result.no_sass and asdict(result.no_sass)
+    outcome.detail = {key: value for key, value in about.items() if value is not None}
+    outcome.facts = (_facts(result.facts) if result.facts else {}) | {"seed": result.seed}
+    outcome.versions, outcome.durations = result.versions, dict(result.durations)
     if kind == "outputs":
         data = iter(buffers)
-        outcome.outputs = _arrays(result["outputs"], data)
-        outcome.expected = _arrays(result["expected"], data)
-        outcome.preds = _arrays(result.get("preds") or [], data)
-        outcome.count, outcome.uncounted = int(result.get("count") or 1), int(result.get("uncounted") or 0)
-        for one in result.get("others") or []:
-            outcome.others.append(Other(int(one["count"]), _arrays(one["outputs"], data), _arrays(one["preds"], data)))
+        outcome.outputs = _arrays(result.outputs, data)
+        outcome.expected = _arrays(result.expected, data)
+        outcome.preds = _answers(result.preds, data, outcome.outputs, preds)
+        outcome.count, outcome.uncounted = result.count, result.uncounted
+        for one in result.others:
+            outputs = _arrays(one.outputs, data)
+            outcome.others.append(Other(one.count, outputs, _answers(one.preds, data, outputs, preds)))
         if next(data, None) is not None:
-            raise BadReply("there are more buffers than outputs")
+            raise Misfit("there are more buffers than outputs")
     return outcome
 
 
-def _arrays(described: list[dict[str, Any]], data: Iterator[bytes]) -> dict[str, Array]:
-    found = {}
-    for one in _clean(list(described)):
-        buffer = next(data, None)
-        if buffer is None:
-            raise BadReply("there are fewer buffers than outputs")
-        found[one["name"]] = _array(one, buffer)
+def _facts(facts: reply.Facts) -> dict[str, Any]:
+    """As the record has them; the hash of PTX is that of the PTX that came."""
+    found: dict[str, Any] = {"kernels": [_kernel(one) for one in facts.kernels], "compiler": facts.compiler}
+    if facts.device:
+        about = asdict(facts.device)
+        found["device"] = {key: about[key] for key in about if about[key] is not None or key not in ("uuid", "cuda")}
+    return found | ({"ptxas": facts.ptxas} if facts.ptxas else {})
+
+
+def _kernel(kernel: reply.Kernel) -> dict[str, Any]:
+    return asdict(kernel) | {"ptx_sha256": store.sha256(store.without_folders(kernel.ptx))}
+
+
+def _answers(
+    described: list[reply.Described], data: Iterator[bytes], outputs: dict[str, Array], preds: Collection[str]
+) -> dict[str, Array]:
+    """What predicates said: booleans, one or as many as the output has elements."""
+    found = _arrays(described, data)
+    for name, array in found.items():
+        if array.dtype.kind != "bool" or name not in outputs or array.shape not in ((), outputs[name].shape):
+            raise Misfit(f"the predicate of {name!r} must answer with booleans of its output's shape")
+    absent = sorted(set(preds) & outputs.keys() - found.keys())
+    if absent:
+        raise Misfit(f"the predicate of {absent[0]!r} did not answer")
     return found
 
 
-def _array(described: dict[str, Any], data: bytes) -> Array:
-    dtype = DTYPES.get(described["dtype"])
+def _arrays(described: list[reply.Described], data: Iterator[bytes]) -> dict[str, Array]:
+    found: dict[str, Array] = {}
+    for one in described:
+        buffer = next(data, None)
+        if buffer is None:
+            raise Misfit("there are fewer buffers than outputs")
+        if one.name in found:
+            raise Misfit(f"two outputs are called {one.name!r}")
+        found[one.name] = _array(one, buffer)
+    return found
+
+
+def _array(described: reply.Described, data: bytes) -> Array:
+    dtype, shape = DTYPES.get(described.dtype), tuple(described.shape)
     if dtype is None:
-        raise BadReply(
-            f"output {described['name']!r} has the dtype {described['dtype']!r}; known are {', '.join(DTYPES)}"
-        )
-    shape = tuple(int(n) for n in described["shape"])
-    raw = np.frombuffer(data, RAW[dtype.bits])
-    if any(n < 0 for n in shape) or raw.size != int(np.prod(shape, dtype=np.int64)):
-        raise BadReply(f"output {described['name']!r} has {raw.size} elements and the shape {shape}")
-    return Array(dtype, raw.reshape(shape))
-
-
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
-
-
-def printable(text: str) -> str:
-    """Text from a repro without escape sequences and control characters."""
-    return _ESCAPES.sub("", text)
-
-
-def _clean(value: Any) -> Any:
-    """JSON data with every text in it printable."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, dict):
-        return {printable(str(key)): _clean(one) for key, one in value.items()}
-    return [_clean(one) for one in value] if isinstance(value, list) else value
+        raise Misfit(f"output {described.name!r} has the dtype {described.dtype!r}; known are {', '.join(DTYPES)}")
+    if len(data) * 8 != math.prod(shape) * dtype.bits:
+        raise Misfit(f"output {described.name!r} has {len(data)} bytes, and {dtype.name} {shape} needs "
+                     f"{math.prod(shape) * dtype.bits // 8}")
+    return Array(dtype, np.frombuffer(data, RAW[dtype.bits]).reshape(shape))
 
 
 def author_frames(fault: str) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.result import printable
+from harness.terminal import printable
 
 if TYPE_CHECKING:
     from fabric import Connection

@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 LOCAL = ".repro"  # below the project's root: what is this checkout's own, and ignored by git
@@ -49,6 +49,18 @@ def relative(path: Path, root: Path) -> str:
         return path.relative_to(root).as_posix()
     except ValueError:
         return path.name
+
+
+def inside(root: Path, name: str) -> Path | None:
+    """The path of what a record calls so below the root; None where it leads out of it."""
+    parts = PurePosixPath(name).parts
+    if not parts or parts[0] == "/" or ".." in parts or "\0" in name:
+        return None
+    path = root.joinpath(*parts)
+    try:
+        return path if path.resolve().is_relative_to(root.resolve()) else None
+    except (OSError, RuntimeError):
+        return None
 
 
 def folder(case_path: Path, is_hardware: bool, root: Path) -> Path:

@@ -27,6 +27,7 @@ from typing import Any
 PROTOCOL = 1  # of the jobs and replies below
 MAGIC = b"RPR1"
 HEADER_LIMIT_BYTES = 32 << 20
+STRUCTURE_LIMIT_BYTES = 8 << 20  # of a header without its texts: what Python makes of it is some twenty times larger
 TEXT_LIMIT_BYTES = 256 << 10  # of stdout and of stderr that is kept; the rest is counted and dropped
 DUMP_SIGNAL = signal.SIGUSR2  # makes a repro write where it is
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -66,17 +67,30 @@ def read_frame(read: Callable[[int], bytes], limit_bytes: int) -> tuple[dict[str
     if length > HEADER_LIMIT_BYTES:
         raise BadFrame(f"a header of {length} bytes is over the limit of {HEADER_LIMIT_BYTES}")
     text = read(length)
+    if length > STRUCTURE_LIMIT_BYTES and _structure_bytes(text) > STRUCTURE_LIMIT_BYTES:
+        raise BadFrame(f"a header of more than {STRUCTURE_LIMIT_BYTES} bytes besides its texts is over the limit")
     try:
         header = json.loads(text)
-        sizes = [int(size) for size in header["buffers"]]
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise BadFrame(f"the header of a frame is broken ({error})") from None
-    if any(size < 0 for size in sizes) or sum(sizes) > limit_bytes:
-        raise BadFrame(f"{sum(sizes)} bytes of arrays are over the limit of {limit_bytes}")
+        sizes = header["buffers"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadFrame(f"the header of a frame is broken ({type(error).__name__})") from None
+    if not isinstance(header, dict) or not isinstance(sizes, list) or any(type(size) is not int for size in sizes):
+        raise BadFrame("the header of a frame is broken (it lists no buffers)")
+    if any(not 0 <= size <= limit_bytes for size in sizes) or sum(sizes) > limit_bytes:
+        raise BadFrame(f"the arrays are over the limit of {limit_bytes} bytes")
     buffers = [read(size) for size in sizes]
     if [len(buffer) for buffer in buffers] != sizes:
         raise BadFrame("the stream ended within a frame")
     return header, buffers
+
+
+def _structure_bytes(text: bytes) -> int:
+    """How many bytes of JSON stand outside of its texts, each of which counts for four."""
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    quotes = plain.count(b'"')
+    if 2 * quotes > STRUCTURE_LIMIT_BYTES:
+        return 2 * quotes
+    return 2 * quotes + sum(map(len, plain.split(b'"')[::2]))
 
 
 def read_exactly(fd: int) -> Callable[[int], bytes]:

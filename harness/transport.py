@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from harness.supervisor import BadFrame, read_frame, write_frame
+from harness.terminal import printable
 
 RESULT_LIMIT_BYTES = 64 << 20
 _START_S = 60.0  # for a supervisor to say that it is ready
@@ -87,10 +88,12 @@ class Local:
             process = self._start()
             write_frame(process.stdin.fileno(), asdict(job))
             warm_s = WARM_S if job.warm and not job.fresh else 0.0
-            while (reply := self._read(job.timeout_s + warm_s + SLACK_S, job.limit_bytes))[0]["kind"] == "note":
+            while True:
+                frame = self._read(job.timeout_s + warm_s + SLACK_S, job.limit_bytes)
+                if frame[0].get("kind") != "note":
+                    return frame
                 if self._note:
-                    self._note(f"local: {reply[0]['text']}")
-            return reply
+                    self._note(f"local: {printable(str(frame[0].get('text')))}")
         except (OSError, BadFrame, LinkDown) as error:
             said = self._said()
             self.close()
@@ -156,6 +159,6 @@ class Local:
         except subprocess.TimeoutExpired:
             code = None
         self._errors.seek(0)
-        text = self._errors.read()[-4000:].decode("utf-8", "replace").strip()
+        text = printable(self._errors.read()[-4000:].decode("utf-8", "replace")).strip()
         ended = f" (exit status {code})" if code is not None else ""
         return f"{ended}:\n{text}" if text else ended

@@ -6,7 +6,8 @@ from harness import codegen, judge, report
 from harness.compare import compare
 from harness.hosts import resolve
 from harness.repro import Rule
-from harness.result import DTYPES, Array, Outcome, author_frames, from_reply, printable
+from harness.result import DTYPES, Array, Outcome, author_frames, from_reply
+from harness.terminal import printable
 
 PTX = """.visible .entry kernel(
 \tld.global.f32 %f1, [%rd1];
@@ -114,7 +115,7 @@ def test_differences_name_the_lane():
 
 
 def test_text_of_a_repro_is_made_printable():
-    assert printable("a\x1b[31mred\x1b]0;title\x07\tb\r\n\x9bx") == "ared\tb\nx"
+    assert printable("a\x1b[31mred\x1b]0;title\x07\tb\r\n\x9bx") == r"a\x1b[31mred\x1b]0;title\x07" "\tb\n" r"\x9bx"
     fault = "Fatal Python error: Aborted\n\nThread 0x7f (most recent call first):\n"
     fault += '  File "/a/harness/runner.py", line 1 in x\n'
     assert author_frames(fault) == "Fatal Python error: Aborted\n\n(most recent call first):"

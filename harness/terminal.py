@@ -1,0 +1,46 @@
+"""Text from elsewhere (a host, a repro, a record, a file's name) as it is shown to a person: the only way to a terminal.
+
+What a terminal obeys or what a reader cannot see is spelt out, as Python's `repr` spells it: control characters,
+escape sequences, directions of writing, characters without width. Standard library only.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+_KEPT = "\n\t"
+_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # shown as nothing, though they count as letters or marks
+
+
+class _Spelling(dict):
+    """Code point -> how it is shown; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        plain = character in _KEPT or (character.isprintable() and character not in _BLANK)
+        self[code] = character if plain else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        return self[code]
+
+
+_SPELLING = _Spelling()
+
+
+def printable(text: str) -> str:
+    """The text with every character spelt out that a terminal obeys or that cannot be seen; lines stay lines."""
+    if text.isascii() and text.isprintable():
+        return text
+    return text.replace("\r\n", "\n").translate(_SPELLING)
+
+
+def one_line(text: str) -> str:
+    """The same for a name: a line's end is spelt out too."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def say(text: object = "", file: TextIO | None = None) -> None:
+    """Print text from anywhere, whatever the encoding of the terminal."""
+    file = file or sys.stdout
+    line = printable(str(text))
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    print(line.encode(encoding, "backslashreplace").decode(encoding), file=file, flush=True)

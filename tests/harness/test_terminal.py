@@ -1,0 +1,98 @@
+"""One way to a terminal: nothing that it obeys or that a reader cannot see passes, whatever door the text comes to."""
+
+import ast
+import re
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness.terminal import one_line, printable, say
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2Ja\u202eb\u200bc\u2066d\ufeffe\x9bf\ud800g\u2028h\u3164i\r"
+SPELT = r"\x1b]0;owned\x07\x1b[2Ja\u202eb\u200bc\u2066d\ufeffe\x9bf\ud800g\u2028h\u3164i\r"
+HERE = Path(harness.__file__).parent
+BESIDE_A_REPRO = {"replay.py", "runner.py", "supervisor.py", "agent.py", "remote_env.py"}  # print nothing of others'
+
+
+def test_no_character_that_a_terminal_obeys_or_nobody_sees():
+    """Over all of Unicode: what is left is visible, a space, a tab or a line's end; the rest is ASCII that names it."""
+    every = [chr(code) for code in range(sys.maxunicode + 1)]
+    shown = [printable(character) for character in every]
+    for character in (one for one, said in zip(every, shown, strict=True) if said == one):
+        assert character in "\n\t " or unicodedata.category(character)[0] not in "CZ", ascii(character)
+    spelt = {one: said for one, said in zip(every, shown, strict=True) if said != one}
+    assert {"\x1b", "\u202e", "\u200b", "\ufeff", "\u2028", "\x9b", "\r", "\ud800"} <= spelt.keys()
+    assert all(said.isascii() and said.startswith("\\") for said in spelt.values())
+    assert "".join(spelt.values()).encode().decode("unicode_escape") == "".join(spelt)
+
+
+def test_text_stays_text():
+    text = "claims hold:\n\tµ-kernel ≤ 3 ulp, 日本語, é, \\x1b as it is written\r\nend"
+    assert printable(text) == text.replace("\r\n", "\n") and printable(printable(HOSTILE)) == SPELT
+    assert one_line("a\nb\tc") == r"a\nb\tc"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
+def test_say_prints_to_any_terminal(tmp_path, encoding):
+    with open(tmp_path / "out", "w", encoding=encoding) as file:
+        say(f"µ ≤ {HOSTILE}", file)
+    shown = (tmp_path / "out").read_bytes().decode(encoding)
+    assert shown.endswith(SPELT + "\n") and not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
+
+
+def test_nothing_of_ours_prints_by_another_way():
+    """In the package only terminal.say prints, and what runs beside a repro, which shows nothing of anybody else's."""
+    found = []
+    for path in sorted(HERE.glob("*.py")):
+        if path.name in BESIDE_A_REPRO | {"terminal.py"}:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Name) and called.id == "print":
+                found.append(f"{path.name}:{node.lineno}")
+            if isinstance(called, ast.Attribute) and called.attr in ("write", "writelines"):
+                owner = ast.unparse(called.value)
+                if owner in ("sys.stdout", "sys.stderr"):
+                    found.append(f"{path.name}:{node.lineno}")
+    assert found == []
+
+
+HOSTILE_REPRO = '''
+# /// script
+# [tool.repro]
+# timeout = "\u202e\x1b[2J"
+# ///
+"""\u202eA claim.\x1b]0;owned\x07"""
+def run(): raise ValueError("\u202e\x1b[2J")
+'''
+
+
+def test_pytest_and_the_command_show_no_hostile_text(repros, pytester, monkeypatch, capsys):
+    """A claim, an exception, what is printed, an error of the file itself: at the doors of pytest and of `repro`."""
+    from harness import cli
+
+    body = f"""
+    import sys
+    def run():
+        print({HOSTILE.replace(chr(0xd800), "")!r}); print("\\u202e", file=sys.stderr)
+        raise ValueError("\\x1b[2J\\u202e{HOSTILE[1]}")
+    """
+    folder = repros(one=body)
+    text = (folder / "one.py").read_text().replace('"""It is so."""', '"""It \u202eis\x1b[2J so."""')
+    (folder / "one.py").write_text(text)
+    (folder / "two.py").write_text(HOSTILE_REPRO.lstrip())
+    shown = pytester.runpytest_subprocess("repros", "-rA", "--continue-on-collection-errors").stdout.str()
+    monkeypatch.chdir(pytester.path)
+    for name in ("one", "two"):
+        cli.main(["run", f"repros/{name}.py"])
+    for command in (["status"], ["history", "one"], ["review"]):
+        cli.main(command)
+    said = capsys.readouterr()
+    for text in (shown, said.out, said.err):
+        bad = re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", text)
+        assert not bad, bad
+        assert r"\u202e" in text
+    assert r"claim: It \u202eis\x1b[2J so." in said.out and r"ValueError: \x1b[2J\u202e" in shown
