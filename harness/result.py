@@ -214,10 +214,10 @@ def _answers(
     found = _arrays(described, data)
     for name, array in found.items():
         if array.dtype.kind != "bool" or name not in outputs or array.shape not in ((), outputs[name].shape):
-            raise Misfit(f"the predicate of {name!r} must answer with booleans of its output's shape")
+            raise Misfit(f"the predicate of {name[:60]!r} must answer with booleans of its output's shape")
     absent = sorted(set(preds) & outputs.keys() - found.keys())
     if absent:
-        raise Misfit(f"the predicate of {absent[0]!r} did not answer")
+        raise Misfit(f"the predicate of {absent[0][:60]!r} did not answer")
     return found
 
 
@@ -228,7 +228,7 @@ def _arrays(described: list[reply.Described], data: Iterator[bytes]) -> dict[str
         if buffer is None:
             raise Misfit("there are fewer buffers than outputs")
         if one.name in found:
-            raise Misfit(f"two outputs are called {one.name!r}")
+            raise Misfit(f"two outputs are called {one.name[:60]!r}")
         found[one.name] = _array(one, buffer)
     return found
 
@@ -236,9 +236,9 @@ def _arrays(described: list[reply.Described], data: Iterator[bytes]) -> dict[str
 def _array(described: reply.Described, data: bytes) -> Array:
     dtype, shape = DTYPES.get(described.dtype), tuple(described.shape)
     if dtype is None:
-        raise Misfit(f"output {described.name!r} has the dtype {described.dtype!r}; known are {', '.join(DTYPES)}")
+        raise Misfit(f"output {described.name[:60]!r} has the dtype {described.dtype!r}; known are {', '.join(DTYPES)}")
     if len(data) * 8 != math.prod(shape) * dtype.bits:
-        raise Misfit(f"output {described.name!r} has {len(data)} bytes, and {dtype.name} {shape} needs "
+        raise Misfit(f"output {described.name[:60]!r} has {len(data)} bytes, and {dtype.name} {shape} needs "
                      f"{math.prod(shape) * dtype.bits // 8}")
     return Array(dtype, np.frombuffer(data, RAW[dtype.bits]).reshape(shape))
 
