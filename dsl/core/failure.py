@@ -88,40 +88,45 @@ def _refuse_handlers(word: str, caught: bool) -> None:
                                fix="use an `if` statement in place of the `try`", id="UNSUP_EARLY_EXIT")
 
 
-def require(test: Numeric, kind: type[BaseException], message: str, number: Numeric | None = None) -> None:
-    """Go on only where `test` is true. `message` has {} where `number`, an integer, is to stand."""
+def require(test: Numeric, kind: type[BaseException], message: str, *numbers: Numeric) -> None:
+    """Go on only where `test` is true. `message` has {} where each of `numbers`, integers, is to stand.
+
+    A host function has room for one number.
+    """
     failing = operate("xor", Boolean(test), Boolean(True))
     made = mlir.op("scf.if", [], [Boolean(failing).ir()], regions=2)
     with mlir.inside(made.regions[0].blocks.append()):
-        _stop(kind, message, number)
+        _stop(kind, message, *numbers)
         mlir.op("scf.yield")
 
 
-def _stop(kind: type[BaseException], message: str, number: Numeric | None = None) -> None:
+def _stop(kind: type[BaseException], message: str, *numbers: Numeric) -> None:
     place = span.here()
     if trace.in_kernel():
         state = trace.kernel()
         state.module.declare("__assertfail", "llvm.func @__assertfail(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)")
         said = message if kind is AssertionError else f"{kind.__name__}: {message}".rstrip(": ")
         file, function = (text.generic_address(state.module, word) for word in (span.short(place.file), state.name))
-        words = text.generic_address(state.module, said) if number is None else _numbered(state.module, said, number)
+        words = _numbered(state.module, said, numbers)
         mlir.call("__assertfail", None, words, file, mlir.constant(place.line, mlir.i32), function,
                   mlir.constant(1, mlir.i64))
         return
     host = trace.host()
-    host.failures.append(Failure(kind, message, place, number is not None))
+    host.failures.append(Failure(kind, message, place, bool(numbers)))
     host.module.declare("longjmp", "llvm.func @longjmp(!llvm.ptr, i32)")
     target = mlir.load(mlir.gep(host.entry.arguments[0], mlir.i64, trace.jump_slot(host.slots)), mlir.ptr(), 8)
-    if number is not None:  # it leaves in the block's first slot, which nothing reads again
-        mlir.store(Int64(number).ir(), host.entry.arguments[0], 8)
+    if numbers:  # it leaves in the block's first slot, which nothing reads again
+        mlir.store(Int64(numbers[0]).ir(), host.entry.arguments[0], 8)
     mlir.call("longjmp", None, target, mlir.constant(len(host.failures), mlir.i32))
 
 
-def _numbered(module: mlir.Module, message: str, number: Numeric) -> mlir.Value:
-    """The address of `message` with the digits of `number` where {} stands."""
-    before, after = message.split("{}", 1)
-    module.declare(NUMBERED, f"llvm.func @{NUMBERED}(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)")
-    made = trace.entry_alloca(mlir.i8, len(message.encode()) + 22, 1)
-    mlir.call(NUMBERED, None, made, text.generic_address(module, before), Int64(number).ir(),
-              text.generic_address(module, after))
+def _numbered(module: mlir.Module, message: str, numbers: tuple[Numeric, ...]) -> mlir.Value:
+    """The address of `message` with the digits of each number where a {} stands."""
+    *pieces, last = message.split("{}", len(numbers)) if numbers else [message]
+    made, size_bytes = text.generic_address(module, last), len(last.encode()) + 1
+    for before, number in zip(reversed(pieces), reversed(numbers)):
+        module.declare(NUMBERED, f"llvm.func @{NUMBERED}(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)")
+        size_bytes += len(before.encode()) + 21              # of a number: 20 digits and a sign
+        after, made = made, trace.entry_alloca(mlir.i8, size_bytes, 1)
+        mlir.call(NUMBERED, None, made, text.generic_address(module, before), Int64(number).ir(), after)
     return made

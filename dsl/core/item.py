@@ -43,6 +43,9 @@ class _Items:
     def __getitem__(self, index: object) -> object:
         return item(self.items, index)
 
+    def __iter__(self):
+        return iter(self.items)
+
     def __setitem__(self, index: object, value: object) -> None:
         if is_dynamic(index) and not _is_key(index, self.items):
             _put(self.items, _position(self.items, index), value, True)

@@ -187,6 +187,11 @@ class Pointer:
     def __getitem__(self, offset) -> Numeric:
         return self._at(offset).load()
 
+    def __iter__(self):
+        """Not there: Python would ask for element after element for ever. Raises DSLUserCodeTypeError."""
+        raise DSLUserCodeTypeError("a pointer is not iterated: it does not know how many elements there are",
+                                   fix="loop over offsets: `for i in range(n): p[i]`")
+
     def __setitem__(self, offset, value) -> None:
         self._at(offset).store(value)
 

@@ -152,6 +152,9 @@ class ComposedLayout:
     def __len__(self) -> int:
         return len(self.outer)
 
+    def __iter__(self):  # noqa: ANN204
+        return (self[mode] for mode in range(len(self)))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposedLayout) and self.inner == other.inner and self.outer == other.outer \
             and equal(self.offset, other.offset)

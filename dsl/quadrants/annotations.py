@@ -225,8 +225,10 @@ class ArrayKind:
             return value.address(), value.element_type, shape, inner, True, None, None
         view = self._view(value)
         dtype = types.of(view.dtype)
-        inner = self.annotation.element_shape or ()
-        rank = len(view.shape) - len(inner)
+        rank = len(view.shape) - len(self.annotation.element_shape or ())
+        if rank < 0:
+            raise ValueError(self._wrong_rank(len(view.shape)))
+        inner = view.shape[rank:]
         whole = row_major(view.shape, view.strides)
         if not whole and (inner or not _is_transposed(view.shape, view.strides)):
             raise ValueError(f"Non contiguous numpy arrays or tensors are not supported: `{self.name}` has shape "
@@ -261,13 +263,20 @@ class ArrayKind:
             raise ValueError(f"Invalid value for argument {self.name} - required element type: {wanted.dtype}, but "
                              f"{dtype} is provided")
         if wanted.ndim is not None and wanted.ndim != rank:
-            raise ValueError(f"Invalid value for argument {self.name} - required ndim={wanted.ndim}, but {rank}d "
-                             "array is "
-                             "provided")
+            raise ValueError(self._wrong_rank(rank + len(inner)))
         if wanted.element_shape is not None and inner != wanted.element_shape:
             raise ValueError(f"Invalid value for argument {self.name} - required element shape: "
                              f"{wanted.element_shape}, but "
                              f"{inner} is provided")
+
+    def _wrong_rank(self, given: int) -> str:
+        """The message for an array of `given` dimensions, those of its elements among them."""
+        wanted = self.annotation
+        inner = len(wanted.element_shape or ())
+        ndim = "" if wanted.ndim is None else f"ndim={wanted.ndim}"
+        elements = f"elements of {inner} dimension{'s' * (inner != 1)}" if inner else ""
+        return (f"Invalid value for argument {self.name} - required {' and '.join(filter(None, (ndim, elements)))}, "
+                f"but a {given}d array is provided")
 
     def typed(self, value: object) -> ArrayType:
         _, dtype, shape, inner, whole, _, _ = self._described(value)

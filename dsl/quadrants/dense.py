@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import NoReturn
 
 from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.pointer import Pointer
 from dsl.core.value import operate
-from dsl.quadrants import runtime, dtypes as types
+from dsl.quadrants import bounds, runtime, dtypes as types
 from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.iterate import Domain
 from dsl.quadrants.lvalue import Element, value_of
@@ -48,6 +49,7 @@ class Indexed:
     strides: tuple | None = None             # in elements, where they are not row-major
     offset: tuple[int, ...] | None = None
     element_type: types.DataType
+    label = "array"
 
     def base(self) -> Pointer:
         raise NotImplementedError
@@ -55,6 +57,7 @@ class Indexed:
     def element(self, key: object) -> object:
         """The place of one element."""
         found = indices(key, len(self.shape))
+        bounds.check(found, self.shape, self.label, self.offset)
         if self.offset:
             found = tuple(operate("sub", part, Int32(start)) if isinstance(part, Numeric) else part - start
                           for part, start in zip(found, self.offset))
@@ -83,6 +86,26 @@ class Indexed:
             else:
                 flat = part if flat is None else operate("add", operate("mul", flat, Int64(self.shape[axis])), part)
         return flat
+
+    def __iter__(self):
+        """Not there: without this Python would ask for one element after the other for ever. Raises."""
+        self._refuse_iteration()
+
+    def __contains__(self, _value: object) -> bool:
+        self._refuse_iteration()
+
+    def __reversed__(self):
+        self._refuse_iteration()
+
+    def _refuse_iteration(self) -> NoReturn:
+        if not active():
+            raise TypeError(f"a {type(self).__name__} is not iterable: `x.to_numpy()` is")
+        raise QuadrantsTypeError.at(f"the elements of this {self.label} are not known while compiling: Python cannot "
+                                    "iterate over them", fix=f"loop over its indices: `for {self._names()} in x:`, "
+                                                             f"`x[{self._names()}]`")
+
+    def _names(self) -> str:
+        return ", ".join("ijklmnop"[:len(self.shape or (1,))]) or "None"
 
     def loop_domain(self) -> Domain:
         starts = self.offset or (0,) * len(self.shape)

@@ -157,7 +157,7 @@ def not_(value: object) -> object:
         return value.map(not_)
     if not isinstance(value, Numeric):
         return not value
-    return Boolean(operate("eq", value, 0))
+    return ops.logical_not(value)
 
 
 _COMPARISONS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
@@ -247,7 +247,7 @@ def print_(*values, sep: str = " ", end: str = "\n") -> None:
 def assert_(test: Callable, message: Callable, text: str) -> None:
     """`assert`: evaluated, and checked with debug=True only."""
     if not program().debug:
-        test()
+        hooks.truth(test())
         return
     from dsl.quadrants.printing import check
     check(test, message, text)

@@ -97,6 +97,11 @@ def ended() -> object:
     return returned_value(zero(program().returns[-1]))
 
 
+def loaded_parts(value: object) -> object:
+    """A returned value with its places read."""
+    return tuple(map(loaded_parts, value)) if isinstance(value, tuple) else copied(value)
+
+
 def loaded(value: object) -> object:
     """A value to be returned from inside a run-time statement."""
     if isinstance(value, tuple):
@@ -188,6 +193,7 @@ def iterated(value: object):
 def returned_value(value: object) -> object:
     """The value of a `return`."""
     returns = program().returns
+    value = loaded_parts(value)                          # an access that fails does so at this line
     if type(value) in (int, float):
         types.number(value)                              # a literal that no type holds is refused here
     return converted(value, returns[-1]) if returns else value

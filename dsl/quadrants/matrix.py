@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from dsl.core.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.value import operate
-from dsl.quadrants import dtypes as types, operators
+from dsl.quadrants import bounds, dtypes as types, operators
 from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Element, Lvalue, Storage, Variable, value_of
 from dsl.quadrants.task import active
@@ -64,6 +64,12 @@ class Matrix:
 
     def __iter__(self):
         return iter(self.parts())
+
+    def __bool__(self) -> bool:
+        """Python's own tests (`in`, `sorted`) cannot ask a matrix of a kernel. Raises QuadrantsTypeError there."""
+        if active():
+            raise QuadrantsTypeError.at("a test is a number, and this is a matrix", fix="x.any(), x.all()")
+        return True
 
     def like(self, entries: Sequence) -> Matrix:
         """A value of this shape."""
@@ -122,6 +128,7 @@ class Matrix:
             raise QuadrantsIndexError.at(f"a {'vector' if self.ndim == 1 else 'matrix'} takes {self.ndim} "
                                          f"ind{'ex' if self.ndim == 1 else 'ices'}, and got {len(keys)}")
         if not any(map(is_dynamic, keys)):
+            refuse_negative(keys)
             for part, extent in zip(keys, self._shape):
                 if not -extent <= part < extent:
                     raise QuadrantsIndexError.at(f"index {part} is out of bounds of an axis of {extent}")
@@ -129,6 +136,7 @@ class Matrix:
             for part, extent in zip(keys, self._shape):
                 flat = flat * extent + part % extent
             return self.entries[flat]
+        bounds.check(keys, self._shape, "vector" if self.ndim == 1 else "matrix")
         flat = types.number(keys[0])
         for part, extent in zip(keys[1:], self._shape[1:]):
             flat = operate("add", operate("mul", flat, Int32(extent)), types.number(part))
@@ -386,6 +394,14 @@ def _index(part: object) -> object:
                                         fix="convert it: `int(x)`")
         return Int32(part) if is_dynamic(part) else int(part.value)
     return operator.index(part)
+
+
+def refuse_negative(keys: Sequence) -> None:
+    """Raise QuadrantsSyntaxError for a negative index in a kernel, where -1 is no last element."""
+    for part in keys:
+        if active() and isinstance(part, int) and part < 0:
+            raise QuadrantsSyntaxError.at("Negative indices are not supported in Quadrants kernels.",
+                                          fix=f"count from the start: the last index is the extent - 1, not {part}")
 
 
 def _entries_like(matrix: Matrix, value: object) -> list:

@@ -10,6 +10,7 @@ from dsl.quadrants import runtime, dtypes as types
 from dsl.quadrants.dense import Dense, Indexed
 from dsl.quadrants.errors import QuadrantsRuntimeError
 from dsl.quadrants.field import _shaped
+from dsl.quadrants.matrix import refuse_negative
 from dsl.quadrants.task import program
 
 
@@ -61,6 +62,7 @@ class ArrayView(Indexed):
         return self.address
 
     def __getitem__(self, key: object) -> object:
+        refuse_negative(key if isinstance(key, tuple) else (key,))
         return self.element(key)
 
     __hash__ = object.__hash__
@@ -84,6 +86,8 @@ class ArrayType:
 
 def row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether `strides` (in elements) are those of an array without gaps whose last index is the fastest."""
+    if 0 in shape:
+        return True                                          # without elements
     step = 1
     for extent, stride in zip(reversed(shape), reversed(strides)):
         if extent > 1 and stride != step:

@@ -164,8 +164,35 @@ def abs(x):
 
 
 def logical_not(x):
-    """`not x` as u1."""
-    return _mapped(lambda value: Boolean(operate("eq", _number(value, "not"), 0)), x)
+    """`not x` as u1. Raises QuadrantsTypeError for floats."""
+    return _mapped(lambda value: Boolean(operate("eq", _integer(value, "logical_not"), 0)), x)
+
+
+def _integer(value: object, name: str) -> Numeric:
+    number = _number(value, name)
+    if number.is_float:
+        raise QuadrantsTypeError.at(f"'{name}' takes integral inputs only, however '{types.name_of(number)}' is "
+                                    "provided", fix="compare it: `x == 0`, `x != 0`")
+    return number
+
+
+def any_(values):
+    """`any(values)`: 1 where an entry of a vector, matrix or list is not zero."""
+    return _matrix_of(values).any()
+
+
+def all_(values):
+    """`all(values)`: 1 where no entry of a vector, matrix or list is zero."""
+    return _matrix_of(values).all()
+
+
+def _matrix_of(values: object) -> Matrix:
+    if isinstance(values, Matrix):
+        return values
+    if isinstance(values, (list, tuple)) and values:
+        return Matrix([types.number(value_of(value)) for value in values], shape=(len(values),))
+    raise QuadrantsTypeError.at(f"any and all take a vector or matrix, and got {types.name_of(value_of(values))}",
+                                fix="loop over the elements, and combine them with `or` or `and`")
 
 
 # --- two and three ---------------------------------------------------------------------------------------------------
@@ -240,7 +267,7 @@ def select(cond, x1, x2):
         if not _is_traced(test, a, b):
             return a if test else b
         core = types.promote(type(_number(a, "select")), type(_number(b, "select")))
-        return core_select(Boolean(_number(test, "select")), core(types.number(a)), core(types.number(b)))
+        return core_select(Boolean(_integer(test, "select")), core(types.number(a)), core(types.number(b)))
     return _mapped(one, cond, x1, x2)
 
 

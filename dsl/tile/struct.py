@@ -8,6 +8,7 @@ Source: CuTe DSL documentation, Struct; offsets as measured (tests/tile/upstream
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -340,6 +341,9 @@ class Range:
 
     def __getitem__(self, index: Any) -> Numeric:
         return self._at(index).load()
+
+    def __iter__(self) -> Iterator[Numeric]:
+        return (self[index] for index in range(self._range.size))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._at(index).store(value)

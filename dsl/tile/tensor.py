@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from dsl import layout as lay
 from dsl.core import mlir, trace
@@ -99,6 +99,11 @@ class Tensor:
             return slice_tensor(self, coord)
         at = element_iterator(self, coord)
         return at.load() if isinstance(at, Pointer) else at
+
+    def __iter__(self) -> NoReturn:
+        """Not there: Python would ask for element after element. Raises DSLUserCodeTypeError."""
+        raise DSLUserCodeTypeError("a tensor is not iterated by Python: how many elements it has may be known at run "
+                                   "time only", fix="loop over coordinates: `for i in range(cute.size(t)): t[i]`")
 
     def __setitem__(self, coord: Any, value: Any) -> None:
         self.pointer()

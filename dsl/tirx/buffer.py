@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NoReturn
 
 from dsl.core import mlir
 from dsl.core.dtypes import Int32, is_dynamic, numeric
@@ -88,6 +89,11 @@ class Buffer:
 
     def __getitem__(self, index: object) -> object:
         return self.load(*self._place(index))
+
+    def __iter__(self) -> NoReturn:
+        """Not there: Python would ask for element after element for ever. Raises DSLUserCodeTypeError."""
+        raise DSLUserCodeTypeError(f"`{self.name}` is a buffer, which Python does not iterate over",
+                                   fix=f"loop over its indices: `for i in T.serial(n): {self.name}[i]`")
 
     def __setitem__(self, index: object, value: object) -> None:
         self.store(value, *self._place(index))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.value import type_name
@@ -20,6 +21,9 @@ class IRModule:
 
     def __getitem__(self, name: object) -> PrimFunc:
         return self.functions[str(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
 
     def __setitem__(self, name: object, function: PrimFunc) -> None:
         self.functions[str(name)] = _prim_func(function)
@@ -83,6 +87,9 @@ class Executable:
 
     def __getitem__(self, name: str) -> _Entry:
         return self.entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
 
     def __call__(self, *arguments: object) -> None:
         name = "main" if "main" in self.entries else next(iter(self.entries))

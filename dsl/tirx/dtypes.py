@@ -50,6 +50,8 @@ class DType:
             return signature.current(f"T.{self}()").symbol(self)
         return cast(value, self)
 
+    __iter__ = None                      # `T.float32[n]` declares; nothing is iterated
+
     def __getitem__(self, shape: object) -> Declaration:
         return Declaration(self, shape if isinstance(shape, tuple) else (shape,))
 

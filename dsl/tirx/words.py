@@ -26,6 +26,8 @@ address_of = _word("address_of", "is called on a buffer's element")
 class _Let:
     """The annotation `x: T.let = value`: a name that cannot be assigned again. `T.let[T.int32]` converts the value."""
 
+    __iter__ = None                      # `T.let[dtype]` annotates; nothing is iterated
+
     def __getitem__(self, dtype: object) -> object:
         return LetOf(dtype)
 

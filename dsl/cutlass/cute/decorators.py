@@ -40,6 +40,8 @@ class _Compile:
     def __init__(self, options: str = ""):
         self._options = options
 
+    __iter__ = None                      # `cute.compile[options]` chooses; nothing is iterated
+
     @boundary.guarded
     def __getitem__(self, chosen) -> _Compile:
         chosen = chosen if isinstance(chosen, tuple) else (chosen,)
