@@ -23,8 +23,13 @@ class DSLUserCodeError(Exception):
         self.place = place or span.here()
         super().__init__(message)
 
+    @property
+    def heading(self) -> str:
+        """What stands behind the place: the diagnostic's name, or the class."""
+        return self.id or type(self).__name__
+
     def __str__(self) -> str:
-        return span.render(self.place, self.id or type(self).__name__, self.message, self.fix, self.also)
+        return span.render(self.place, self.heading, self.message, self.fix, self.also)
 
     @property
     def repro_outcome(self) -> dict:
@@ -55,6 +60,19 @@ class DSLUserCodeNameError(DSLUserCodeError, NameError):
 
 class DSLUserCodeRecursionError(DSLUserCodeError, RecursionError):
     """A function that calls itself, or a value that contains itself, without an end while compiling."""
+
+
+_GENERAL = (DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeRuntimeError, DSLUserCodeValueError,
+            DSLUserCodeLayoutError, DSLUserCodeNameError, DSLUserCodeRecursionError)
+_joined: dict[tuple[type, type], type] = {}
+
+
+def of_family(error: DSLUserCodeError, family: type[DSLUserCodeError]) -> type[DSLUserCodeError]:
+    """The class that `error` has in a surface's `family`: the family's and, where it names what is wrong, its own too."""
+    own = type(error)
+    if own in _GENERAL or issubclass(own, family):
+        return family
+    return _joined.setdefault((family, own), type(own.__name__, (family, own), {"__doc__": own.__doc__}))
 
 
 def at_author(error: LayoutError) -> DSLUserCodeLayoutError:

@@ -13,9 +13,10 @@ from dsl.launch import dlpack
 from dsl.launch.abi import ScalarType
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.dense import Dense
-from dsl.quadrants.errors import QuadrantsRuntimeTypeError, QuadrantsSyntaxError
+from dsl.quadrants.errors import QuadrantsRuntimeTypeError, QuadrantsSyntaxError, WrongType, WrongValue
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayType, Ndarray, row_major, span_of
+from dsl.quadrants.wording import an, described
 
 
 class Template:
@@ -70,7 +71,8 @@ class MatrixAnnotation:
             count *= extent
         flat = flat * count if len(flat) == 1 else flat
         if len(flat) != count:
-            raise QuadrantsSyntaxError.at(f"{count} numbers make this {self}, and {len(flat)} are given")
+            raise QuadrantsSyntaxError.at(f"a {self.described()} takes {count} numbers, got {len(flat)}",
+                                          f"give {count} numbers, or one for all")
         return Matrix(flat, self.dtype, shape=self.element_shape)
 
     def field(self, shape=None, **options):
@@ -80,6 +82,12 @@ class MatrixAnnotation:
     def ndarray(self, shape, **_options):
         from dsl.quadrants.ndarray import matrix_ndarray
         return matrix_ndarray(self.element_shape, self.dtype, shape)
+
+    def described(self) -> str:
+        """Its kind and extents in words: "vector of 3 f32"."""
+        kind = f"vector of {self.element_shape[0]}" if len(self.element_shape) == 1 else \
+            "{}x{} matrix of".format(*self.element_shape)
+        return f"{kind} {self.dtype}" if self.dtype else kind.removesuffix(" of")
 
     def __str__(self) -> str:
         return f"{'vector' if len(self.element_shape) == 1 else 'matrix'}{self.element_shape}"
@@ -103,16 +111,18 @@ class TemplateKind:
 
     def key(self, value: object) -> object:
         if isinstance(value, Ndarray):
-            raise QuadrantsRuntimeTypeError("a qd.ndarray is no template argument: its memory may change\n"
-                                            "fix: annotate the parameter qd.types.ndarray()")
+            raise QuadrantsRuntimeTypeError("a qd.ndarray is no template argument: its memory may change",
+                                            "annotate the parameter qd.types.ndarray()")
         if isinstance(value, float):
             return float, value.hex()
         if isinstance(value, tuple):
             return tuple, tuple(map(self.key, value))
         if isinstance(value, (list, dict)):
-            raise TypeError(f"cannot create weak reference to '{type(value).__name__}' object")
+            raise WrongType(f"a template argument is part of the code, and {described(value)} may change",
+                            "pass a tuple, or read it as a global of the kernel")
         if type(value).__module__ == "numpy" and getattr(value, "shape", ()) != ():
-            raise TypeError(f"unhashable type: 'numpy.{type(value).__name__}'")
+            raise WrongType(f"a template argument is part of the code, and {described(value)} may change",
+                            "annotate the parameter qd.types.ndarray()")
         if isinstance(value, Matrix):
             return Matrix, value.shape, tuple(map(self.key, value.entries))
         if isinstance(value, (int, str, bool, type(None))) or not isinstance(value, Dense):
@@ -161,12 +171,18 @@ class ScalarKind:
             number = _item(value)
             if isinstance(number, int):
                 if number < 0 and not self.dtype.core.signed and not self.is_bool:
-                    raise TypeError(f"argument {self.position} ({self.name}) is {self.dtype}, and {number} is negative")
+                    raise WrongType(f"`{self.name}` must be {an(self.dtype)}, got {number}, which is negative",
+                                    "annotate a signed type")
                 slots.append(bool(number) if self.is_bool else self.dtype.core.wrapped(int(number)))
                 return
-        raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}, type={type(value)}) cannot be "
-                                        "converted "
-                                        f"into required type {self.dtype}")
+        raise QuadrantsRuntimeTypeError(f"`{self.name}` must be {an(self.dtype)}, got {described(value)}", self._fix(value))
+
+    def _fix(self, value: object) -> str:
+        if isinstance(value, float):
+            return f"convert it: `int({value!r})`, or annotate a float type"
+        if isinstance(value, Dense) or hasattr(value, "shape"):
+            return "annotate the parameter qd.types.ndarray(), or pass one element"
+        return "pass a number"
 
 
 def _item(value: object) -> object:
@@ -174,7 +190,8 @@ def _item(value: object) -> object:
         return value.value
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()
-    return value.item() if hasattr(value, "item") and type(value).__module__ in ("numpy", "torch") else value
+    is_one = type(value).__module__ in ("numpy", "torch") and getattr(value, "shape", None) in ((), (1,))
+    return value.item() if is_one and hasattr(value, "item") else value
 
 
 class MatrixKind:
@@ -191,9 +208,14 @@ class MatrixKind:
         return _MatrixType(self.annotation.element_shape, self.scalar.type)
 
     def read(self, value: object, slots: list, storages: list) -> None:
+        is_several = isinstance(value, (Matrix, list, tuple)) or getattr(value, "shape", ()) not in ((), None)
+        if not is_several:
+            raise WrongType(f"`{self.name}` must be a {self.annotation.described()}, got {described(value)}",
+                            f"pass a {self.annotation.described()}")
         made = value if isinstance(value, Matrix) else Matrix(value)
         if made.shape != self.annotation.element_shape:
-            raise ValueError(f"`{self.name}` is a {self.annotation}, and got one of shape {made.shape}")
+            raise WrongValue(f"`{self.name}` must be a {self.annotation.described()}, got {described(made)}",
+                             f"pass a {self.annotation.described()}")
         for entry in made.entries:
             self.scalar.read(entry, slots, storages)
 
@@ -227,20 +249,22 @@ class ArrayKind:
         dtype = types.of(view.dtype)
         rank = len(view.shape) - len(self.annotation.element_shape or ())
         if rank < 0:
-            raise ValueError(self._wrong_rank(len(view.shape)))
+            raise self._wrong_rank(len(view.shape))
         inner = view.shape[rank:]
         whole = row_major(view.shape, view.strides)
         if not whole and (inner or not _is_transposed(view.shape, view.strides)):
-            raise ValueError(f"Non contiguous numpy arrays or tensors are not supported: `{self.name}` has shape "
-                             f"{view.shape} and strides {view.strides} (in elements)\nfix: pass a contiguous copy")
+            raise WrongValue(f"Non contiguous numpy arrays or tensors are not supported: `{self.name}` has shape "
+                             f"{view.shape} and strides {view.strides} (in elements)", "pass a contiguous copy: "
+                             "`numpy.ascontiguousarray(a)` or `a.contiguous()`")
         return view.address, dtype, view.shape[:rank], inner, whole, None if whole else view.strides, view
 
     def _view(self, value: object):
         if type(value).__module__ == "torch" and getattr(value, "requires_grad", False):
             value = value.detach()
         if not dlpack.is_tensor(value):
-            raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}) is an array, and got "
-                                            f"{type(value).__name__}")
+            raise QuadrantsRuntimeTypeError(f"`{self.name}` must be an array, got {described(value)}",
+                                            "pass a numpy array" if isinstance(value, (list, tuple)) else
+                                            "pass a qd.ndarray, a numpy array or a torch tensor")
         return dlpack.view(value)
 
     def key(self, value: object) -> object:
@@ -256,27 +280,25 @@ class ArrayKind:
     def check(self, dtype: types.DataType | None, rank: int, inner: tuple[int, ...]) -> None:
         wanted = self.annotation
         if dtype is None:
-            raise QuadrantsRuntimeTypeError(f"Argument {self.position} ({self.name}) has elements of a type that no "
-                                            "kernel "
-                                            "knows")
+            raise QuadrantsRuntimeTypeError(f"`{self.name}` has elements of a type that no kernel knows",
+                                            "convert it: `a.astype(numpy.float32)`")
         if wanted.dtype is not None and wanted.dtype is not dtype:
-            raise ValueError(f"Invalid value for argument {self.name} - required element type: {wanted.dtype}, but "
-                             f"{dtype} is provided")
+            raise WrongValue(f"`{self.name}` must have elements of type {wanted.dtype}, got {dtype}",
+                             f"convert it, or annotate the parameter qd.types.ndarray(dtype=qd.{dtype})")
         if wanted.ndim is not None and wanted.ndim != rank:
-            raise ValueError(self._wrong_rank(rank + len(inner)))
+            raise self._wrong_rank(rank + len(inner))
         if wanted.element_shape is not None and inner != wanted.element_shape:
-            raise ValueError(f"Invalid value for argument {self.name} - required element shape: "
-                             f"{wanted.element_shape}, but "
-                             f"{inner} is provided")
+            raise WrongValue(f"`{self.name}` must have elements of shape {wanted.element_shape} (required element "
+                             f"shape), got {inner}", "annotate the parameter with the vector or matrix type that it has")
 
-    def _wrong_rank(self, given: int) -> str:
-        """The message for an array of `given` dimensions, those of its elements among them."""
-        wanted = self.annotation
-        inner = len(wanted.element_shape or ())
+    def _wrong_rank(self, given: int) -> WrongValue:
+        """The error for an array of `given` dimensions, those of its elements among them."""
+        wanted, inner = self.annotation, len(self.annotation.element_shape or ())
         ndim = "" if wanted.ndim is None else f"ndim={wanted.ndim}"
         elements = f"elements of {inner} dimension{'s' * (inner != 1)}" if inner else ""
-        return (f"Invalid value for argument {self.name} - required {' and '.join(filter(None, (ndim, elements)))}, "
-                f"but a {given}d array is provided")
+        return WrongValue(f"`{self.name}` must have {' and '.join(filter(None, (ndim, elements)))}, got an array of "
+                          f"{given} dimension{'s' * (given != 1)}", "reshape it, or annotate the parameter "
+                          f"qd.types.ndarray(ndim={max(given - inner, 0)})")
 
     def typed(self, value: object) -> ArrayType:
         _, dtype, shape, inner, whole, _, _ = self._described(value)
@@ -326,4 +348,9 @@ def kind_of(name: str, position: int, annotation: object, where: str):
     dtype = types.of(annotation)
     if dtype is not None:
         return ScalarKind(name, position, dtype)
-    raise QuadrantsSyntaxError(f"Invalid type annotation (argument {position}) of {where}: {annotation!r}")
+    meant = {list: "pass a numpy array and annotate qd.types.ndarray()", str: "annotate qd.Template"}.get(annotation)
+    if getattr(annotation, "__module__", "") in ("numpy", "torch"):
+        meant = "annotate qd.types.ndarray()"
+    raise QuadrantsSyntaxError(f"Invalid type annotation (argument {position}) of {where}: {described(annotation)}",
+                               meant or "annotate an element type (qd.i32, float...), qd.types.ndarray(), "
+                               "qd.types.vector(n, dtype) or qd.Template")

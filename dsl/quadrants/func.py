@@ -11,10 +11,11 @@ from dsl.core.source import find_definition
 from dsl.quadrants import annotations, hooks, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.dense import Indexed
-from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.errors import CalledFromPython, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.function import Function
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.wording import an, described
 
 
 class Func(Function):
@@ -26,12 +27,13 @@ class Func(Function):
 
     def __call__(self, *arguments, **keywords):
         if not task.active():
-            raise AssertionError(f"@qd.func {self.__name__} is called from Python: only kernels and funcs call it")
+            raise CalledFromPython.at(f"`{self.__name__}` is a @qd.func, which only kernels and other funcs call",
+                                      "call it in a @qd.kernel", also=((self.place(), "it is defined here"),))
         if self.requires_top_level and not task.program().is_top:
             raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called "
-                                          "inside "
-                                          "a run-time statement")
-        bound = self._arguments(arguments, keywords, QuadrantsSyntaxError.at)
+                                          "inside a run-time statement", "move the call out of the `if`, `for` or "
+                                          "`while` around it", also=((self.place(), "it is defined here"),))
+        bound = self._arguments(arguments, keywords)
         return self._returned(self._run([self._argument(name, value) for name, value in bound.items()]))
 
     def _run(self, values: list) -> object:
@@ -51,14 +53,15 @@ class Func(Function):
         dtype = types.of(annotation) if annotation is not None else None
         if dtype is not None and not isinstance(value, Matrix):
             if types.number(value_of(value)) is None:
-                raise QuadrantsTypeError.at(f"`{self.__name__}` takes a {dtype} for `{name}`, and got "
-                                            f"{type(value).__name__}")
+                raise QuadrantsTypeError.at(f"`{name}` of `{self.__name__}` must be {an(dtype)}, got {described(value)}",
+                                            f"pass a number for `{name}`",
+                                            also=((self.parameter_place(name), "it is declared here"),))
             value = dtype(value_of(value))
         if isinstance(annotation, MatrixAnnotation):
             if isinstance(value, Matrix) and value.shape != annotation.element_shape:
-                raise QuadrantsSyntaxError.at(f"Argument {name} is expected to be a Matrix with n "
-                                              f"{annotation.element_shape[0]}, "
-                                              f"but got {value.n}")
+                raise QuadrantsSyntaxError.at(f"Argument {name} is expected to be a {annotation.described()}, got "
+                                              f"{described(value)}", f"pass a {annotation.described()}",
+                                              also=((self.parameter_place(name), "it is declared here"),))
             value = annotation(value)
         if name in self.read_only and not isinstance(value, Matrix) and types.number(value_of(value)) is not None:
             return types.dynamic(types.number(value_of(value)))
@@ -77,8 +80,8 @@ class Func(Function):
     def _returned(self, value: object) -> object:
         wanted = self.annotations.get("return")
         if value is None and wanted is not None:
-            raise QuadrantsSyntaxError.at("Function has a return type but does not have a return "
-                                          "statement", place=self.place())
+            raise QuadrantsSyntaxError.at("Function has a return type but does not have a return statement",
+                                          "return a value, or drop the annotation", self.parameter_place("return"))
         return hooks.converted(value, wanted)
 
 
@@ -100,7 +103,7 @@ class RealFunc(Func):
         for name, parameter in self.signature.parameters.items():
             if parameter.annotation is parameter.empty:
                 raise QuadrantsSyntaxError.at(f"`{name}` of real_func `{function.__name__}` must be type annotated",
-                                              place=self.place())
+                                              f"for example `{name}: qd.f32`", self.parameter_place(name))
 
     def _run(self, values: list) -> object:
         program = task.program()
@@ -111,8 +114,8 @@ class RealFunc(Func):
         finally:
             program.returns.pop()
         if value is not None and "return" not in self.annotations:
-            raise QuadrantsSyntaxError.at("A real_func whose return value must be annotated has no annotation, e.g. "
-                                          "def func() -> qd.f32", place=self.place())
+            raise QuadrantsSyntaxError.at("A real_func that returns a value must be annotated with its type",
+                                          f"for example `def {self.__name__}(...) -> qd.f32:`", self.place())
         return value
 
 

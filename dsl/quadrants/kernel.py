@@ -6,22 +6,27 @@ Arguments, fields and the kernel's scratch memory reach the compiled host functi
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import ctypes
 import inspect
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from dsl.core import mlir, rules, trace, tree
+from dsl.core.errors import DSLUserCodeError
 from dsl.launch import compile, session
 from dsl.quadrants import annotations, binder, errors, hooks, runtime, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
-from dsl.quadrants.function import Function
+from dsl.quadrants.function import argument_place, Function
 from dsl.quadrants.errors import (QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError,
                                   QuadrantsTypeError)
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayView
 from dsl.quadrants.staging import staged
+from dsl.quadrants.wording import an, described
+from dsl.span import Span
 
 
 class Specialised:
@@ -86,20 +91,25 @@ class Kernel(Function):
             self._check_parameter(name, parameter)
 
     def _check_parameter(self, name: str, parameter: inspect.Parameter) -> None:
-        def refuse(text: str) -> QuadrantsSyntaxError:
-            return QuadrantsSyntaxError.at(text, place=self.place())
-        if parameter.kind is parameter.VAR_KEYWORD:
-            raise refuse("Quadrants kernels do not support variable keyword parameters (i.e., **kwargs)")
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            raise refuse("Quadrants kernels do not support variable positional parameters (i.e., *args)")
-        if parameter.default is not parameter.empty:
-            raise refuse("Quadrants kernels do not support default values for arguments")
-        if parameter.annotation is parameter.empty and name != "self":
-            raise refuse("Quadrants kernels parameters must be type annotated")
+        for wrong, text, fix in (
+                (parameter.kind is parameter.VAR_KEYWORD, "Quadrants kernels do not support variable keyword parameters "
+                 "(i.e., **kwargs)", "name every parameter"),
+                (parameter.kind is parameter.VAR_POSITIONAL, "Quadrants kernels do not support variable positional "
+                 "parameters (i.e., *args)", "name every parameter"),
+                (parameter.default is not parameter.empty, "Quadrants kernels do not support default values for "
+                 "arguments", "drop the default, and pass the value at every call"),
+                (parameter.annotation is parameter.empty and name != "self", "Quadrants kernels parameters must be "
+                 "type annotated", f"for example `{name}: qd.i32`, `{name}: qd.types.ndarray()` or `{name}: "
+                 "qd.Template`")):
+            if wrong:
+                raise QuadrantsSyntaxError.at(text, fix, self.parameter_place(name))
 
     def __get__(self, instance, owner=None):
         if instance is not None and not hasattr(instance, "_data_oriented"):
-            raise QuadrantsSyntaxError(f"Please decorate class {type(instance).__name__} with @qd.data_oriented")
+            name = type(instance).__name__
+            raise QuadrantsSyntaxError.at(f"Please decorate class {name} with @qd.data_oriented",
+                                          f"write `@qd.data_oriented` above `class {name}:`",
+                                          also=((self.place(), "this kernel is a method of it"),))
         return super().__get__(instance, owner)
 
     @property
@@ -111,7 +121,8 @@ class Kernel(Function):
                 if name == "self" and position == 0 and name not in self.annotations:
                     found.append(annotations.TemplateKind())
                 else:
-                    found.append(annotations.kind_of(name, position, self.annotations.get(name), self.__name__))
+                    with self._placed(self.parameter_place(name)):
+                        found.append(annotations.kind_of(name, position, self.annotations.get(name), self.__name__))
             self._kinds = found
         return self._kinds
 
@@ -142,20 +153,40 @@ class Kernel(Function):
             self._specialised.clear()
             self._kinds, self._generation = None, runtime.Runtime.generation
         kinds = self.kinds
-        key = tuple([kind.key(value) for kind, value in zip(kinds, arguments)])
+        key = tuple(self._each("key", kinds, arguments))
         found = self._specialised.get(key)
         if found is None or not session.is_current(found.running):
             runtime.check()
             found = self._specialised[key] = self._specialise(arguments)
         slots: list = []
         storages: list = []
-        for kind, value in zip(kinds, arguments):
-            kind.read(value, slots, storages)
+        self._each("read", kinds, arguments, slots, storages)
         self._last = found
         return found.run(slots + found.hidden, storages)
 
     def _bound(self, arguments: tuple, keywords: dict) -> tuple:
-        return tuple(self._arguments(arguments, keywords, QuadrantsSyntaxError).values())
+        return tuple(self._arguments(arguments, keywords).values())
+
+    def _each(self, step: str, kinds: list, arguments: tuple, *more) -> list:
+        """`step` of every argument's kind. What is wrong with one is said at that argument of the call."""
+        made = []
+        try:
+            for kind, value in zip(kinds, arguments):
+                made.append(getattr(kind, step)(value, *more))
+        except DSLUserCodeError as error:
+            name = list(self.signature.parameters)[len(made)]
+            error.place = argument_place(error.place, len(made) - self.is_method, name)
+            error.also = ((self.parameter_place(name), f"`{name}` is declared here"),)
+            raise
+        return made
+
+    @contextlib.contextmanager
+    def _placed(self, place: Span) -> Iterator[None]:
+        try:
+            yield
+        except DSLUserCodeError as error:
+            error.place = place
+            raise
 
     # --- compiling ---
 
@@ -186,20 +217,21 @@ class Kernel(Function):
         if value is None:
             if wanted is not None and wanted is not type(None) and "return" in self.annotations:
                 raise QuadrantsSyntaxError.at("Kernel has a return type but does not have a return statement",
-                                              place=self.place())
+                                              "return a value, or drop the annotation", self.parameter_place("return"))
             program.results, program.shape = [], None
             return
         if wanted is None:
-            raise QuadrantsSyntaxError.at("A kernel with a return value must be annotated with a return type, e.g. "
-                                          "def func() -> qd.f32", place=self.place())
+            raise QuadrantsSyntaxError.at("A kernel with a return value must be annotated with a return type",
+                                          f"for example `def {self.__name__}(...) -> qd.f32:`", self.place(),
+                                          self._returns())
         wanted = wanted.__args__ if getattr(wanted, "__origin__", None) is tuple else wanted
         parts = [(value, wanted)]
         if isinstance(wanted, tuple):
             values = value if isinstance(value, tuple) else (value,)
             if len(values) != len(wanted):
                 raise QuadrantsCompilationError.at(f"the kernel returns {len(values)} values, and {len(wanted)} are "
-                                                   "annotated",
-                                                   place=self.place())
+                                                   "annotated", "annotate each: `-> (qd.i32, qd.f32)`",
+                                                   self.parameter_place("return"), self._returns())
             parts = list(zip(values, wanted))
         numbers, makers = [], []
         for part, annotation in parts:
@@ -221,22 +253,40 @@ class Kernel(Function):
             return made if isinstance(wanted, tuple) else made[0]
         program.shape = shape
 
+    def _returns(self) -> tuple[tuple[Span, str], ...]:
+        """Its `return`, as a further place of an error."""
+        nodes = [] if self._definition is None else ast.walk(self._definition)
+        found = next((node for node in nodes if isinstance(node, ast.Return) and node.value is not None), None)
+        return () if found is None else ((Span(self.function.__code__.co_filename, found.lineno, found.col_offset + 1,
+                                               found.end_lineno, found.end_col_offset + 1), "it is returned here"),)
+
     def _result(self, value: object, annotation: object) -> tuple[list, Callable]:
         value = hooks.copied(value)
+        place, also = self.parameter_place("return"), self._returns()
         if isinstance(annotation, MatrixAnnotation):
             if not isinstance(value, Matrix) or value.shape != annotation.element_shape:
-                raise QuadrantsTypeError.at(f"the kernel returns a {annotation}", place=self.place())
+                raise QuadrantsTypeError.at(f"the kernel must return a {annotation.described()}, got "
+                                            f"{described(value)}", "return what is annotated, or annotate what is "
+                                            "returned", place, also)
             dtype = annotation.dtype or types.Defaults.fp
             return [(dtype, types.number(value_of(entry))) for entry in value.entries], \
                 lambda numbers: _of_numpy(numbers, dtype, annotation.element_shape)
         dtype = types.of(annotation)
         if dtype is None:
-            raise QuadrantsSyntaxError.at(f"{annotation!r} is no type that a kernel can return", place=self.place())
+            raise QuadrantsSyntaxError.at(f"{described(annotation)} is no type that a kernel can return",
+                                          "annotate an element type, for example `-> qd.f32`, or a vector type", place)
         number = types.number(value)
         if number is None:
-            raise QuadrantsTypeError.at(f"the kernel returns a {dtype}, and this is {type(value).__name__}",
-                                        place=self.place())
+            raise QuadrantsTypeError.at(f"the kernel must return {an(dtype)}, got {described(value)}", _return_fix(value),
+                                        place, also)
         return [(dtype, number)], lambda numbers: numbers[0]
+
+
+def _return_fix(value: object) -> str:
+    if isinstance(value, Matrix):
+        return f"annotate its type: `-> qd.types.vector({value.n}, qd.f32)`" if value.ndim == 1 else \
+            f"annotate its type: `-> qd.types.matrix({value.n}, {value.m}, qd.f32)`"
+    return "annotate each: `-> (qd.i32, qd.i32)`" if isinstance(value, tuple) else "return a number"
 
 
 def _of_numpy(numbers: list, dtype: types.DataType, shape: tuple[int, ...]) -> Matrix:
