@@ -283,7 +283,7 @@ class ArrayKind:
             raise QuadrantsRuntimeTypeError(f"`{self.name}` has elements of a type that no kernel knows",
                                             "convert it: `a.astype(numpy.float32)`")
         if wanted.dtype is not None and wanted.dtype is not dtype:
-            raise WrongValue(f"`{self.name}` must have elements of type {wanted.dtype}, got {dtype}",
+            raise WrongValue(f"the element type of `{self.name}` must be {wanted.dtype}, got {dtype}",
                              f"convert it, or annotate the parameter qd.types.ndarray(dtype=qd.{dtype})")
         if wanted.ndim is not None and wanted.ndim != rank:
             raise self._wrong_rank(rank + len(inner))
