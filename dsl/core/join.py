@@ -401,7 +401,7 @@ class Join:
 
     def _leaf(self, name: Name, path: str, a: object, b: object, left, right):
         pairs = ((converted(left, key), converted(right, key)) for key in (left.type_key(), right.type_key()))
-        agreed = next((pair for pair in pairs if None not in pair), None)
+        agreed = next((pair for pair in pairs if not any(part is None for part in pair)), None)
         if agreed is None:
             raise self._unlike(name, path, a, b)
         values = []

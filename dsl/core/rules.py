@@ -17,7 +17,7 @@ class Rules:
     `number(value)`: a Python number as a Numeric, None where it is none. `promote(type, type)`: their common type.
     `operation(name, type, type)`: the type `a name b` is computed in. `floor_mod`: `%` follows the divisor's sign, also
     of floats. `modular_bool`: Booleans are numbers of one bit, whose sum wraps. `extends_by_source`: a signed number
-    keeps its sign in a wider unsigned type too.
+    keeps its sign in a wider unsigned type too. `check(name, a, b)` raises for operands that `a name b` must not have.
     """
 
     number: Callable | None = None
@@ -26,6 +26,7 @@ class Rules:
     floor_mod: bool = False
     modular_bool: bool = False
     extends_by_source: bool = False
+    check: Callable | None = None
 
 
 def wider(a: type, b: type) -> type:

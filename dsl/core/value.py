@@ -21,7 +21,7 @@ _FOLD = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv
          "xor": operator.xor, "lshift": operator.lshift, "rshift": operator.rshift, "pow": operator.pow,
          "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
          "ge": operator.ge, "min": min, "max": max}
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
           "xor": "^", "lshift": "<<", "rshift": ">>", "pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
           "gt": ">", "ge": ">="}
 _ARITHMETIC = {"add", "sub", "mul", "floordiv", "mod"}
@@ -49,12 +49,14 @@ def _must_compute(dtype: type[Numeric]) -> None:
 
 def operate(name: str, a: object, b: object):
     """`a name b`, or NotImplemented where a side is no number."""
+    if (check := rules.current().check) is not None:
+        check(name, a, b)
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
         return NotImplemented
     dtype = _operation_type(name, a, b)
     if name in _INTEGER_ONLY and not dtype.is_integer:
-        raise DSLUserCodeTypeError(f"`{_SIGNS[name]}` needs integers, and one side is {dtype}",
+        raise DSLUserCodeTypeError(f"`{SIGNS[name]}` needs integers, and one side is {dtype}",
                                    fix="convert it first, for example `Int32(x)`")
     # of integers: their common type comes first
     if name == "truediv" and dtype is Float32 and rules.current() is rules.CUTE:

@@ -21,7 +21,7 @@ def _chained(name: str, instruction: str, count: int, text: str) -> Callable:
         numbers = [numeric(operand) for operand in operands]
         kinds = {type(number) for number in numbers if number is not None}
         typed = {type(numeric(operand)) for operand in operands if isinstance(operand, Numeric)} or kinds
-        if len(operands) != count or None in numbers or len(typed) != 1 or not typed <= set(_TYPES):
+        if len(operands) != count or any(number is None for number in numbers) or len(typed) != 1 or not typed <= set(_TYPES):
             raise DSLUserCodeTypeError(f"{name} takes {count} integers of one type of 32 or 64 bits, and got "
                                        f"{', '.join(map(type_name, operands))}",
                                        fix="convert them, for example `Int32(x)`")

@@ -31,7 +31,7 @@ class RoundingMode(enum.Enum):
 def _operands(name: str, *operands: object, floats: bool = True) -> list[Numeric]:
     """The operands as numbers of one type. Raises DSLUserCodeTypeError for others."""
     numbers = [numeric(operand) for operand in operands]
-    if None in numbers:
+    if any(number is None for number in numbers):
         raise DSLUserCodeTypeError(f"{name} takes numbers, and got {', '.join(map(value.type_name, operands))}",
                                    fix="give numbers, or a TensorSSA: `x[i]`, or `x.load()` of a tensor in registers")
     types = [type(number) for number in numbers]

@@ -49,7 +49,7 @@ def _joined(operand: tuple, dtype: type[Numeric], whole: type[Numeric]) -> Numer
 
 
 def _two(operand: tuple) -> tuple:
-    if len(operand) != 2 or None in map(numeric, operand):
+    if len(operand) != 2 or any(numeric(part) is None for part in operand):
         raise DSLUserCodeTypeError(f"a packed operand is a tuple of two numbers, and this is {type_name(operand)}",
                                    fix="pass (a, b)")
     return operand

@@ -23,6 +23,12 @@ _LEFT_OVER = re.compile(r'^\s*(?:%[\w:]+(?:, %[\w:]+)* = )?"?((?:scf|arith|math|
 _LOOP_ANNOTATION = re.compile(r"^(\s*llvm\.br .*[{ ])llvm\.loop_annotation(?= = )", re.MULTILINE)
 
 
+# A register of the author's before anything is stored in it. Read from local memory that nobody writes, it stays what it
+# is: LLVM would give `undef` a value that fits, and no checker would see it.
+_UNSET = re.compile(r"^(\s*)(%[\w$.-]+) = llvm\.mlir\.undef : (\w+)(.*)$", re.MULTILINE)
+_READ_UNSET = "{ .local .align 8 .b64 %dsl_unset; ld.local.bBITS $0, [%dsl_unset]; }"
+
+
 class LoweringError(Exception):
     """A module that a stage refuses: the stage, and the text its tool gave. `fails`: what an author is told."""
 
@@ -46,6 +52,7 @@ def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:
 
     `debug_lines` keeps each op's location so that PTX gets `.loc` lines. Raises LoweringError naming what remains.
     """
+    mlir_text = _UNSET.sub(_read_unset, mlir_text)
     pipeline = *(name for name in _CONVERSIONS if _concerns(name, mlir_text)), *((_DEBUG_LINES,) if debug_lines else ())
     try:
         text = mlir.run_passes(mlir_text, f"builtin.module({','.join(pipeline)})", places=debug_lines)
@@ -55,3 +62,23 @@ def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:
     if left_over:
         raise LoweringError("MLIR passes", f"no conversion to the llvm dialect for {', '.join(left_over)}")
     return _LOOP_ANNOTATION.sub(r"\1loop_annotation", text)
+
+
+def _read_unset(match: re.Match) -> str:
+    """The ops that stand for an unset register of a scalar type."""
+    indent, name, type_, place = match.groups()
+    width = int(re.sub(r"\D", "", type_))
+    bits = max(width, 32)
+    stem = re.sub(r"\W", "", name)
+    asm = _READ_UNSET.replace("BITS", str(bits))
+    steps = [(f'llvm.inline_asm "{asm}", "={"l" if bits == 64 else "r"}" : () -> i{bits}', f"i{bits}")]
+    if width < 32:
+        steps.append((f"llvm.trunc {{}} : i{bits} to i{width}", f"i{width}"))
+    if steps[-1][1] != type_:
+        steps.append((f"llvm.bitcast {{}} : {steps[-1][1]} to {type_}", type_))
+    lines, before = [], ""
+    for number, (step, _) in enumerate(steps):
+        made = name if number == len(steps) - 1 else f"%unset_{stem}_{number}"
+        lines.append(f"{indent}{made} = {step.replace('{}', before)}{place}")
+        before = made
+    return "\n".join(lines)

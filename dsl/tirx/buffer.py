@@ -17,6 +17,7 @@ from dsl.tirx import dtypes, effects
 from dsl.tirx.divisor import is_multiple
 from dsl.tirx.dtypes import DType
 from dsl.tirx.lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
+from dsl.tirx.rules import check_literal
 from dsl.tirx.signature import row_major
 
 MOST_BYTES = 16                  # of one access
@@ -29,6 +30,7 @@ class Buffer:
     """
 
     __hash__ = None
+    is_no_operand = "take an element: `A[i]`"
     handle = None                # the parameter it is, where it is one
     array = None                 # the `__shared__` array it is, where it is one
 
@@ -178,9 +180,7 @@ class Buffer:
             return store_vector(made, self.at(offset.base), alignment_bytes)
         refuse("it stores one element in all trips")
         dtype = self._dtype if count == 1 else dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{lanes}")
-        if not isinstance(value, TensorSSA) and numeric(value) is None:
-            raise DSLUserCodeTypeError(f"`{self.name}` holds {self._dtype}, and this is {type_name(value)}",
-                                       id="STORE_TYPE", fix="store a number")
+        self.check_value(value)
         if dtypes.loses_fraction(value, dtype):
             warn(f"a float is stored as {dtype} and loses its fraction: write `T.{dtype}(...)` where that is meant",
                  "STORE_TRUNCATES")
@@ -189,6 +189,20 @@ class Buffer:
             self.at(offset).store(made)
         else:
             store_vector(made, self.at(offset), self._known_alignment(offset))
+
+    def check_value(self, value: object) -> None:
+        """Raise for what its elements cannot hold."""
+        if type(value) in (int, float):
+            check_literal(value, self._dtype.scalar)
+        if not isinstance(value, (TensorSSA, Ramp)) and numeric(value) is None:
+            fix = f"store an element: `{value.name}[i]`" if isinstance(value, Buffer) else "store a number"
+            raise DSLUserCodeTypeError(f"`{self.name}` holds {self._dtype}, and this is {type_name(value)}",
+                                       id="STORE_TYPE", fix=fix)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it has one dimension of one element, so that its name is assigned as a register's."""
+        return len(self.shape) == 1 and isinstance(self.shape[0], int) and self.shape[0] == 1
 
     def _all_lanes(self, offset: Ramp, count: int, stores: bool) -> int:
         """The alignment of an access of all trips of a T.vectorized."""
@@ -244,6 +258,16 @@ class Buffer:
 
     def _refuse_outside(self, indices: Sequence, lanes: int) -> None:
         self._checked(indices[-1], self.shape[-1], len(self.shape) - 1, lanes // self._dtype.lanes)
+
+
+def _refuse_operator(self: Buffer, *_operands: object):
+    raise DSLUserCodeTypeError(f"`{self.name}` is a {self.type_text}, and operators take numbers", id="OPERAND_TYPE",
+                               fix=f"take an element: `{self.name}[{', '.join('ijklmn'[:len(self.shape)])}]`")
+
+
+for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor rxor "
+              "lshift rlshift rshift rrshift neg pos abs invert eq ne lt le gt ge bool int float index").split():
+    setattr(Buffer, f"__{_name}__", _refuse_operator)
 
 
 def load_vector(pointer: Pointer, lanes: int, alignment_bytes: int) -> TensorSSA:

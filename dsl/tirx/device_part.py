@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from dsl.core import mlir, naming, trace, tree
 from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.join import Scratch
 from dsl.launch import limits
-from dsl.span import here
+from dsl.span import Span, here
 from dsl.tirx import ids, memory, signature
+from dsl.tirx.divisor import op_of
 
 
 @dataclass
@@ -43,27 +45,55 @@ class DevicePart(trace.KernelTrace):
         """The host values that are its parameters, in their order."""
         return [tree.RawValue(outside) for outside, _ in self.adopted]
 
-    def outside(self, extent: object) -> object:
-        """An extent that the kernel computed, computed in the host function."""
+    def outside(self, extent: object, place: Span) -> object:
+        """An extent of the launch, said at `place`, computed in the host function."""
         number = numeric(extent)
-        if number is None or not is_dynamic(number):
+        if number is None or not is_dynamic(number) or number.owner is self.host:
             return extent
-        return type(number)(self._computed(number.value))
+        return type(number)(_Outside(self.adopted, place).computed(number.value))
 
-    def _computed(self, value: mlir.Value) -> mlir.Value:
-        for outside, inside in self.adopted:
+
+class _Outside:
+    """Writes once more in the host function what computes values of a kernel. `known`: (of the host, in the kernel)."""
+
+    def __init__(self, known: list[tuple[mlir.Value, mlir.Value]], place: Span):
+        self.known, self.place = list(known), place
+
+    def computed(self, value: mlir.Value) -> mlir.Value:
+        """A value of the kernel as one of the host function. Raises DSLUserCodeError for what only a kernel has."""
+        for outside, inside in self.known:
             if value in (outside, inside):
                 return outside
-        op = value.owner
-        if not isinstance(op, mlir.ir.Operation) and hasattr(op, "operation"):
-            op = op.operation
-        if not hasattr(op, "name") or not op.name.startswith("arith."):
-            raise DSLUserCodeError("an extent of the launch is known before the kernel runs, and this is computed "
-                                   "from what the kernel loads", id="LAUNCH_EXTENT",
-                                   fix="compute it before T.device_entry()")
-        operands = [self._computed(operand) for operand in op.operands]
+        op = op_of(value)
+        if op is None or not op.name.startswith(("arith.", "scf.if")):
+            raise DSLUserCodeError("an extent of the launch must be known before the kernel runs, and this one is "
+                                   "computed from what only the kernel has: its ids or the memory that it loads",
+                                   place=self.place, id="LAUNCH_EXTENT",
+                                   fix="compute it from the parameters of the function")
+        made = self._branch(op) if op.name == "scf.if" else self._again(op)
+        self.known += zip(made.results, op.results)
+        return next(outside for outside, inside in self.known if inside == value)
+
+    def _again(self, op: mlir.Operation) -> mlir.Operation:
         attributes = {name: op.attributes[name] for name in op.attributes}
-        return mlir.op(op.name, [result.type for result in op.results], operands, attributes).results[0]
+        return mlir.op(op.name, [result.type for result in op.results], list(map(self.computed, op.operands)),
+                       attributes)
+
+    def _branch(self, op: mlir.Operation) -> mlir.Operation:
+        """An `scf.if` whose arms compute without loading."""
+        test, known = self.computed(op.operands[0]), len(self.known)
+        arms = []
+        for region in op.regions:
+            scratch = Scratch()
+            *_, end = (inner.operation for inner in region.blocks[0].operations)
+            with mlir.inside(scratch.block):
+                mlir.op("scf.yield", [], list(map(self.computed, end.operands)))
+            del self.known[known:]
+            arms.append(scratch)
+        made = mlir.op("scf.if", [result.type for result in op.results], [test], regions=2)
+        for place, scratch in enumerate(arms):
+            scratch.move_to(made, place)
+        return made
 
 
 _BOUNDS = {"tirx.launch_bounds_min_blocks_per_sm": "nvvm.minctasm",
@@ -94,8 +124,9 @@ def run(function: Callable, *arguments: object) -> None:
             if name in extents.attributes:
                 operation.attributes[attribute] = mlir.int_attr(int(extents.attributes[name]), mlir.i32)
         trace.finish(operation, made)
-    launch.grid, launch.block, launch.cluster = (tuple(map(made.outside, extents)) for extents in
-                                                 (launch.grid, launch.block, launch.cluster))
+    launch.grid, launch.block, launch.cluster = (
+        tuple(made.outside(extent, extents.place_of(extent, place)) for extent in axes)
+        for axes in (launch.grid, launch.block, launch.cluster))
     limits.check_launch(state.name, launch.grid, launch.block, launch.cluster)
     leaves = made.leaves()
     params = tuple(trace.param_of(leaf)[:2] for leaf in leaves)

@@ -15,6 +15,7 @@ from dsl.core.value import type_name
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx.lanes import active as lanes_active, as_vector
+from dsl.tirx.rules import check_literal
 
 _SCALARS = {"bool": Boolean, "bfloat16": dtypes.BFloat16, "float8_e4m3fn": dtypes.Float8E4M3FN,
             "float8_e5m2": dtypes.Float8E5M2, "float8_e4m3": dtypes.Float8E4M3, "float8_e8m0fnu": dtypes.Float8E8M0FNU,
@@ -30,6 +31,8 @@ LANES = (2, 4, 8, 16, 32, 64)
 
 class DType:
     """A data type: `lanes` numbers of `scalar`. Compares equal to its name."""
+
+    is_no_operand = "convert a number to it: `T.int32(x)`"
 
     def __init__(self, name: str, scalar: type[Numeric], lanes: int = 1):
         self.name, self.scalar, self.lanes = name, scalar, lanes
@@ -62,6 +65,10 @@ class DType:
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    @property
+    def type_text(self) -> str:
+        return f"the data type T.{self.name}"
 
     def __str__(self) -> str:
         return self.name
@@ -125,9 +132,12 @@ def cast(value: object, dtype: DType) -> object:
             raise DSLUserCodeTypeError(f"a vector of {value.size} lanes does not become {dtype}", id="TYPE_LANES",
                                        fix=f"a type of {value.size} lanes")
         return value if value.dtype is dtype.scalar else value.to(dtype.scalar)
+    if type(value) in (int, float):
+        check_literal(value, dtype.scalar)
     number = numeric(value)
     if number is None:
-        raise DSLUserCodeTypeError(f"{dtype} holds numbers, and got {type_name(value)}", id="TYPE_CAST")
+        raise DSLUserCodeTypeError(f"{dtype} holds numbers, and got {type_name(value)}", id="TYPE_CAST",
+                                   fix="give a number, or an element of a buffer: `A[i]`")
     scalar = number if type(number) is dtype.scalar else dtype.scalar(number)
     return scalar if dtype.lanes == 1 else TensorSSA(ssa.splat(scalar, dtype.lanes), dtype.lanes, dtype.scalar)
 

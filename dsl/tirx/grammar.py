@@ -21,6 +21,7 @@ from dsl.tile.ssa import TensorSSA
 from dsl.tirx import choice, device_part, loops, registers, words
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.lanes import Ramp, refuse
+from dsl.tirx.registers import Filling
 
 
 class Ended(Unbound):
@@ -51,6 +52,13 @@ def _scoped(body: Callable, outer: Callable[[tuple], tuple]) -> Callable:
     return scoped
 
 
+def _filling(unset: Filling, body: Callable, first: int) -> Callable:
+    """`body(...) -> state` of a statement that core makes; `first` arguments stand before its state."""
+    def filling(*arguments):
+        return unset.fill(body(*arguments[:first], *unset.clear(arguments[first:])))
+    return filling
+
+
 def _closed(after: tuple, names: tuple) -> tuple:
     """The state behind a statement: names that have no value still are those it bound first."""
     return tuple(Ended(name[0], Span(*name[1:6])) if type(value) is Unbound and not name[0].startswith("__dsl_")
@@ -63,8 +71,8 @@ class TirxHooks(Hooks):
 
     # --- registers ---
 
-    first, assign, declared, augmented = map(staticmethod, (registers.first, registers.assign, registers.declared,
-                                                            registers.augmented))
+    first, assign, declared, augmented, read, stored = map(staticmethod, (
+        registers.first, registers.assign, registers.declared, registers.augmented, registers.read, registers.stored))
 
     @staticmethod
     def parts(value: object, count: int) -> tuple:
@@ -91,8 +99,11 @@ class TirxHooks(Hooks):
             return then(*state) if test else orelse(*state)
         flag, state = choice.truth(test, "if"), _open(state)
         arms = [_scoped(arm, lambda arguments: arguments) for arm in (then, orelse)]
-        made = control.if_(flag, *arms, state, names) if is_dynamic(flag) else arms[0 if flag.value else 1](*state)
-        return _closed(made, names)
+        if not is_dynamic(flag):
+            return _closed(arms[0 if flag.value else 1](*state), names)
+        unset = Filling(state)
+        made = control.if_(flag, *(_filling(unset, arm, 0) for arm in arms), unset.fill(state), names)
+        return _closed(unset.clear(made), names)
 
     ifexp = staticmethod(choice.ifexp)
     if_then_else = staticmethod(choice.if_then_else)
@@ -116,7 +127,9 @@ class TirxHooks(Hooks):
              stop: Callable | None = None) -> tuple:
         scoped, state = _scoped(body, lambda arguments: arguments[1:]), _open(state)
         if isinstance(domain, Range):
-            after = control.for_(domain, scoped, state, names, control.UNUSED, stop)[:-1]
+            unset = Filling(state)
+            after = unset.clear(control.for_(domain, _filling(unset, scoped, 1), unset.fill(state), names,
+                                             control.UNUSED, stop)[:-1])
         else:
             after = domain.run(scoped, state, names, stop)
         return (*_closed(after, names), Ended("the loop variable", here()))
@@ -126,7 +139,11 @@ class TirxHooks(Hooks):
         def flag(*inner):
             value = test(*inner)
             return choice.truth(value, "while") if isinstance(value, Numeric) else Boolean(bool(value))
-        return _closed(control.while_(flag, _scoped(body, lambda arguments: arguments), _open(state), names), names)
+        state = _open(state)
+        unset = Filling(state)
+        scoped = _filling(unset, _scoped(body, lambda arguments: arguments), 0)
+        after = control.while_(lambda *inner: flag(*unset.clear(inner)), scoped, unset.fill(state), names)
+        return _closed(unset.clear(after), names)
 
 
 def _refuse_vector(test: object) -> None:

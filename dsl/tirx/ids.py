@@ -44,13 +44,18 @@ class Extents:
             grid = grid or whole
         return Launch(grid or cluster, self._block(), cluster, flags=COOPERATIVE * self.cooperative)
 
+    def place_of(self, extent: object, otherwise: Span) -> Span:
+        """Where an extent was said."""
+        return next((place for extents, place in self.said.values() if any(extent is one for one in extents)),
+                    otherwise)
+
     def _of(self, name: str) -> tuple | None:
         found = self.said.get(name)
         return None if found is None else (*found[0], *(1,) * (3 - len(found[0])))
 
     def _block(self) -> tuple:
         counts = [(name, found) for name in ("thread_id", "lane_id", "thread_id_in_wg")
-                  if (found := self._threads(name))]
+                  if (found := self._threads(name)) is not None]
         if not counts:
             raise NoBlock("nothing says how many threads a block has", id="LAUNCH_NO_BLOCK",
                           fix="tx = T.thread_id([128]), or T.warp_id([4]) and T.lane_id([32])")

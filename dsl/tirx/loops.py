@@ -89,15 +89,27 @@ def vectorized(start: object, stop: object = None, *, step: object = None,
 
 
 def axes(count: int, *extents: object, annotations: dict | None = None) -> list[Range]:
-    """The loops of T.grid: of each extent, or (start, stop)."""
+    """The loops of T.grid: of each extent, or (start, extent)."""
     made = []
     for extent in extents:
-        bounds = extent if isinstance(extent, (tuple, list)) else (extent,)
-        made.append(Range(*bounds))
+        if isinstance(extent, (tuple, list)):
+            if len(extent) != 2:
+                raise DSLUserCodeError(f"an extent of T.grid is a number or a pair (start, extent), got {len(extent)} "
+                                       "numbers", fix="for i, j in T.grid((1, 3), 2)", id="LOOP_BOUND")
+            start, extent = extent
+            made.append(Range(start, _end(start, extent)))
+        else:
+            made.append(Range(extent))
     if len(made) != count:
         raise DSLUserCodeError(f"T.grid has {len(made)} extent{'s' * (len(made) != 1)} for {count} "
                                f"variable{'s' * (count != 1)}", fix="for i, j in T.grid(m, n)", id="LOOP_TARGETS")
     return made
+
+
+def _end(start: object, extent: object) -> object:
+    if numeric(start) is None or numeric(extent) is None:
+        return extent                                                       # Range says what it is
+    return start + extent
 
 
 def axis(made: list[Range], place: int) -> Range:

@@ -15,7 +15,7 @@ from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes
 from dsl.tirx.effects import noted
 from dsl.tirx.lanes import as_vector
-from dsl.tirx.rules import promote
+from dsl.tirx.rules import GREATEST, promote
 
 __all__ = ["Broadcast", "Max", "Min", "Ramp", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "attr",
            "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "ceil", "ceildiv", "clz", "copysign",
@@ -34,7 +34,7 @@ __all__ = ["Broadcast", "Max", "Min", "Ramp", "abs", "acos", "acosh", "asin", "a
 def _together(name: str, *operands: object) -> list[Numeric]:
     """Numbers in their common dtype. Raises DSLUserCodeTypeError for what is none."""
     numbers = [numeric(operand) for operand in operands]
-    if None in numbers:
+    if any(number is None for number in numbers):
         raise DSLUserCodeTypeError(f"T.{name} takes numbers, and got {', '.join(map(type_name, operands))}",
                                    id="OPERAND_TYPE")
     dtype = type(numbers[0])
@@ -199,17 +199,13 @@ def clz(x: object) -> object:
 def max_value(dtype: object) -> Numeric:
     """The greatest value of a dtype."""
     found = dtypes.find(dtype)
-    return found.scalar(_GREATEST[found.name] if found.scalar.is_float else found.scalar.max)
+    return found.scalar(GREATEST[found.scalar] if found.scalar.is_float else found.scalar.max)
 
 
 def min_value(dtype: object) -> Numeric:
     """The least value of a dtype."""
     found = dtypes.find(dtype)
-    return found.scalar(-_GREATEST[found.name] if found.scalar.is_float else found.scalar.min)
-
-
-_GREATEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
-             "float64": 1.7976931348623157e308, "float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
+    return found.scalar(-GREATEST[found.scalar] if found.scalar.is_float else found.scalar.min)
 
 
 def infinity(dtype: object) -> Numeric:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dsl.core import mlir, trace
 from dsl.core.dtypes import Numeric, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.unbound import Unbound
 from dsl.core.value import operate, type_name
+from dsl.span import here
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, memory, signature
 from dsl.tirx.buffer import Buffer
@@ -17,6 +19,53 @@ from dsl.tirx.words import LetOf, let
 _MISSING = object()
 _OPERATORS = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod",
               "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift", "Pow": "pow"}
+
+
+class Unset(Unbound):
+    """A register that is declared and has no value yet: what reads it is an error."""
+
+    __slots__ = ("dtype", "place")
+
+    def __init__(self, name: str, dtype: DType):
+        super().__init__(name)
+        self.dtype, self.place = dtype, here()
+
+    def _raise(self):
+        raise DSLUserCodeError(f"`{self._name}` is read before anything is stored in it", id="REGISTER_UNSET",
+                               also=((self.place, "declared here, without a value"),),
+                               fix=f"give it one where it is declared: `{self._name}: T.{self.dtype} = 0`")
+
+    def filled(self) -> Numeric:
+        """What it holds where paths meet: the checker of undefined reads knows it (lower.passes)."""
+        if not trace.in_kernel():
+            self._raise()
+        made = mlir.Operation.create("llvm.mlir.undef", results=[self.dtype.scalar.carrier],
+                                     loc=mlir.location(self.place))
+        mlir.current_block().append(made)
+        return self.dtype.scalar(made.results[0])
+
+
+def read(value: object) -> object:
+    """A register where the author reads it. Raises DSLUserCodeError for one that holds nothing."""
+    return value._raise() if isinstance(value, Unset) else value
+
+
+class Filling:
+    """A dynamic statement's state: what is Unset holds a number on the way through core, and is Unset again behind it
+    where the statement has not assigned it."""
+
+    def __init__(self, state: tuple):
+        self.unset = {k: value for k, value in enumerate(state) if type(value) is Unset}
+        self.numbers = {k: value.filled() for k, value in self.unset.items()}
+
+    def fill(self, state: tuple) -> tuple:
+        """A state with numbers where it has Unset."""
+        return tuple(self.numbers[k] if value is self.unset.get(k, _MISSING) else value for k, value in enumerate(state))
+
+    def clear(self, state: tuple) -> tuple:
+        """A state with Unset where it has the numbers of `fill`."""
+        return tuple(self.unset[k] if k in self.numbers and isinstance(value, Numeric)
+                     and value.value is self.numbers[k].value else value for k, value in enumerate(state))
 
 
 class Meta:
@@ -43,6 +92,11 @@ def first(value: object, name: str) -> object:
 
 def assign(old: object, value: object, name: str) -> object:
     """What `name = value` binds where it is `old`: a register keeps its dtype."""
+    if isinstance(old, Unset):
+        old = old.dtype.scalar(0)
+    if isinstance(old, Buffer) and old.is_single and not isinstance(value, (Buffer, Meta)):
+        old[0] = value                          # its one element
+        return old
     if isinstance(old, Unbound) or not isinstance(old, (Numeric, TensorSSA)):
         return first(value, name)
     value = as_vector(value)
@@ -82,12 +136,19 @@ def declared(annotation: object, name: str, value: object = _MISSING) -> object:
         raise DSLUserCodeTypeError(f"`{name}` is declared as {type_name(annotation)}, which is no data type",
                                    fix=f"{name}: T.int32 = 0, or {name}: T.let = ...", id="DECLARATION")
     if value is _MISSING:
-        value = 0
+        return Unset(name, annotation) if annotation.lanes == 1 else dtypes.cast(0, annotation)
     if not isinstance(value, TensorSSA) and numeric(value) is None:
         raise DSLUserCodeTypeError(f"`{name}` is a register of {annotation}, and this is {type_name(value)}",
                                    id="ASSIGN_TYPE", fix="give it a number")
     _warn_of_fraction(value, annotation, name)
     return dtypes.cast(value, annotation)
+
+
+def stored(value: object, items: object) -> object:
+    """`value`, which `items[...] = value` stores. Raises where no element of a buffer holds it."""
+    if isinstance(items, Buffer):
+        items.check_value(value)
+    return value
 
 
 def augmented(operator: str, items: object, index: object, value: object) -> None:

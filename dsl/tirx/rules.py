@@ -6,9 +6,18 @@ integer; `//` and `%` round down and take integers; `/` takes floats.
 
 from __future__ import annotations
 
+import math
+import types
+
+from dsl.core import arith, dtypes
 from dsl.core.dtypes import Boolean, Float16, Numeric
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.rules import Rules, wider
+from dsl.core.value import SIGNS, type_name
+
+_COMPARISONS = frozenset(arith.COMPARE)
+GREATEST = {dtypes.Float16: 65504.0, dtypes.BFloat16: 3.3895313892515355e38, dtypes.Float32: 3.4028234663852886e38,
+            dtypes.Float64: 1.7976931348623157e308, dtypes.Float8E4M3FN: 448.0, dtypes.Float8E5M2: 57344.0}
 
 
 def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
@@ -33,4 +42,55 @@ def _operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
     return dtype
 
 
-TIRX = Rules(promote=promote, operation=_operation, floor_mod=True, extends_by_source=True)
+_FOREIGN = (str, bytes, type(None), list, tuple, dict, set, frozenset, type, types.FunctionType, types.ModuleType)
+
+
+def _check(name: str, a: object, b: object) -> None:
+    """Refuse what is no number, and a comparison with a literal that the other side's dtype does not hold."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, _FOREIGN) or hasattr(type(one), "is_no_operand"):
+            word = "compared with" if name in _COMPARISONS else f"an operand of `{SIGNS[name]}` with"
+            raise DSLUserCodeTypeError(f"{type_name(one)} cannot be {word} {type_name(other)}", id="OPERAND_TYPE",
+                                       fix=_instead(one))
+        if name in _COMPARISONS and type(one) is int and isinstance(other, Numeric) and type(other).is_integer:
+            check_literal(one, type(other))
+
+
+def _instead(value: object) -> str:
+    if hasattr(type(value), "is_no_operand"):
+        return type(value).is_no_operand
+    if value is None:
+        return "a number known at run time is never None: leave the test out"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return "compare with one number, or loop over its elements"
+    return "compare and compute with numbers"
+
+
+def check_literal(value: int | float, dtype: type[Numeric]) -> None:
+    """Raise DSLUserCodeValueError for a Python number outside the range of an integer dtype."""
+    if dtype is Boolean:
+        low, high = 0, 1
+    elif dtype.is_integer:
+        low, high = dtype.min, dtype.max
+    else:
+        low, high = -GREATEST.get(dtype, math.inf), GREATEST.get(dtype, math.inf)
+        if math.isinf(value):
+            return
+    if not low <= value <= high:                                  # NaN too
+        raise DSLUserCodeValueError(f"{value} is outside the range of {dtype}, {low} to {high}", id="LITERAL_RANGE",
+                                    fix=_wider(value, dtype))
+
+
+def _wider(value: int | float, dtype: type[Numeric]) -> str:
+    if dtype is Boolean:
+        return "write True or False, or compare: `x != 0`"
+    if dtype.is_float:
+        return "use a wider dtype, or `T.infinity(dtype)` where that is meant"
+    if value != value or math.isinf(value):
+        return "an integer has neither NaN nor infinity: store a number"
+    if value < 0 and not dtype.signed:
+        return f"use a signed dtype, or the value that it wraps to: {int(value) % (1 << dtype.width)}"
+    return "use a wider dtype, or a value in the range"
+
+
+TIRX = Rules(promote=promote, operation=_operation, floor_mod=True, extends_by_source=True, check=_check)

@@ -27,6 +27,7 @@ class Statements(Rewriter):
     """Rewrites a T.prim_func or T.inline function."""
 
     scopes: list[dict[str, str]] = []        # innermost last: the names bound so far, and what they are
+    unset: frozenset[str] = frozenset()      # names that are declared without a value
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         outer, self.scopes = self.scopes, [{arg.arg: REGISTER for arg in ast.walk(node.args)
@@ -116,6 +117,9 @@ class Statements(Rewriter):
             read = ast.Call(self._hook("bound", target).func, [self._thunk_of(held), ast.Constant(target.attr)], [])
             value = self._hook("assign", node.value, put_at(read, target), node.value, ast.Constant(target.attr))
             return ast.copy_location(ast.Assign([target], value), node)
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            items = put_at(self._load(target.value.id), target.value)
+            node = ast.copy_location(ast.Assign([target], self._hook("stored", node.value, node.value, items)), node)
         return node
 
     def _thunk_of(self, node: ast.expr) -> ast.Lambda:
@@ -134,6 +138,7 @@ class Statements(Rewriter):
             made = self._hook("first", value, value, ast.Constant(name))
         else:
             old = self._bound(name) if kind == MAYBE else ast.copy_location(self._load(name), target)
+            old.is_overwritten = True
             made = self._hook("assign", value, put_at(old, target), value, ast.Constant(name))
         return ast.copy_location(ast.Assign([target], made), node)
 
@@ -160,6 +165,8 @@ class Statements(Rewriter):
             self._error(node.target, f"`{name}` is defined already", "use another name", "SCOPE_REASSIGNED")
         self.scopes[-1][name] = FIXED if fixed else REGISTER
         values = [] if node.value is None else [node.value]
+        if not values:
+            self.unset |= {name}
         made = self._hook("declared", node, node.annotation, ast.Constant(name), *values)
         return ast.copy_location(ast.Assign([node.target], made), node)
 
@@ -248,6 +255,12 @@ class Statements(Rewriter):
             made.is_entry = True
             return made
         return node
+
+    def visit_Name(self, node: ast.Name):
+        made = super().visit_Name(node)
+        if node.id not in self.unset or not isinstance(node.ctx, ast.Load) or hasattr(node, "is_overwritten"):
+            return made
+        return self._hook("read", node, made)
 
     # --- expressions whose operands are not evaluated before it is known whether they are needed ---
 

@@ -159,10 +159,10 @@ k.py:6:9: PHASE_DYNAMIC_INDEX
 and Python needs an int
 fix: use it as it is (`T.int32(x)` converts), or take it as a T.constexpr of a T.jit function""",
     "A[tx] = A": """\
-k.py:6:5: STORE_TYPE
+k.py:6:13: STORE_TYPE
     A[tx] = A
-    ^^^^^ `A` holds float32, and this is buffer of float32 (64)
-fix: store a number""",
+            ^ `A` holds float32, and this is buffer of float32 (64)
+fix: store an element: `A[i]`""",
 }
 
 
