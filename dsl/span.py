@@ -173,6 +173,15 @@ def here() -> Span:
     return of_frame(frame)
 
 
+def callers() -> list[tuple[CodeType, int]]:
+    """The calls that led here, as code and byte offset, the innermost last."""
+    frame, calls = sys._getframe(1), []
+    while frame is not None:
+        calls.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return calls[::-1]
+
+
 def of_frame(frame: FrameType) -> Span:
     """The place `frame` is at, exact to the column where Python knows it."""
     return _position(frame.f_code, frame.f_lasti)

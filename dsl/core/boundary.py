@@ -87,7 +87,7 @@ _CALLS_SHOWN = 4
 
 def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
     """Where the function in whose lines the error is was called, and that one's caller, as far as they are compiled."""
-    frames = [(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error)]
+    frames = error.callers or [(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error)]
     while frames and not _is_authors(frames[-1][0]):
         frames.pop()
     if not frames or (at := of_code(*frames[-1])).file != error.place.file or at.line != error.place.line:

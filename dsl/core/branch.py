@@ -6,9 +6,9 @@ value. It is traced into a scratch region first, because the result types are kn
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from dsl.core import mlir, naming, trace
 from dsl.core.attempt import first_time
@@ -17,6 +17,7 @@ from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.exits import RETURNED, VALUE
 from dsl.core.heap import WHOLE, Change, Heap, is_plain, slots_of
 from dsl.core.join import Arm, Join, Same, Scratch, is_traced, leaf_of, opened, refuse_shape
+from dsl.core.state import Stack
 from dsl.core.unbound import Conflict, Name, Partial, Unbound
 from dsl.core.value import operate, type_name
 from dsl.span import here
@@ -172,17 +173,12 @@ def _is_plain_static(value: object) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-_inside: list[Inside] = []               # the trips being made, the innermost last
+_trips: Stack[Inside] = Stack()          # the trips being made
 
 
-@contextlib.contextmanager
-def inside(stops: tuple[str, ...]) -> Iterator[Inside]:
+def inside(stops: tuple[str, ...]) -> AbstractContextManager[Inside]:
     """While a trip is traced: what its guards say of the path that goes on."""
-    _inside.append(Inside(stops))
-    try:
-        yield _inside[-1]
-    finally:
-        _inside.pop()
+    return _trips.pushed(Inside(stops))
 
 
 def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: bool = False,
@@ -201,8 +197,8 @@ def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: boo
         return ends[-1]
     after = _branch(_none_of(dynamic), noted, lambda *unchanged: unchanged, state, Name.all(names),
                     ("this leaves before anything assigns `{}`",) * 2, is_last=is_last)
-    if _inside and called:
-        _inside[-1].note(called, ends[-1], after)
+    if _trips and called:
+        _trips.top().note(called, ends[-1], after)
     if len(dynamic) > 1:
         return after
     # Skipped because that flag is set, or left by setting it: it is set on every path, and nothing after it is reached.

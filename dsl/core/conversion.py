@@ -12,6 +12,7 @@ from dsl.core import arith, mlir, rules
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.formats import FORMATS
 from dsl.core.mlir import Value
+from dsl.core.state import in_kernel, this_thread
 
 _CVT = {"Float8E5M2": "e5m2x2", "Float8E4M3FN": "e4m3x2"}
 _NARROW = {"Float4E2M1FN": "e2m1x2", "Float6E2M3FN": "e2m3x2", "Float6E3M2FN": "e3m2x2"}
@@ -52,19 +53,18 @@ def convert_pairs(values: list[Value], source, target) -> list[Value] | None:
 
     Raises DSLUserCodeError in host functions; a kernel is refused where it is compiled for less than sm_100a.
     """
-    from dsl.core import trace
     narrow = next((dtype for dtype in (source, target) if dtype.__name__ in _NARROW), None)
     if narrow is None:
         return None
     if not (source.is_float and target.is_float):
         raise DSLUserCodeTypeError(f"Unsupported conversion of {source} to {target}: no instruction does it",
                                    fix="go by Float32: `x.to(cutlass.Float32)`")
-    if not trace.in_kernel():
+    if not in_kernel():
         raise DSLUserCodeTypeError(f"a host function does not convert from or to {narrow}",
                                    fix="convert in a kernel for sm_100a")
     if (source.__name__, target.__name__) == ("Float16", "Float4E2M1FN"):
         warn_not_portable("a Float16 becomes a Float4E2M1FN", fix="go by Float32")
-    trace.kernel().need("sm_100a", f"converts from or to {narrow}")
+    this_thread.functions[-1].need("sm_100a", f"converts from or to {narrow}")
     if len(values) % 2:
         return convert_pairs([*values, values[-1]], source, target)[:-1]
     if source is narrow:
@@ -98,21 +98,19 @@ def _element(vector: Value, index: int) -> Value:
 
 
 def _to_float8(value: Value, source, target) -> Value:
-    from dsl.core import trace
     cvt = _CVT[target.__name__]
-    if trace.in_kernel() and value.type == mlir.f16:
+    if in_kernel() and value.type == mlir.f16:
         pair = mlir.result("vector.from_elements", mlir.vector(mlir.f16, 2), value, mlir.constant(0.0, mlir.f16))
         return mlir.result("arith.trunci", mlir.i8, mlir.intrinsic(f"llvm.nvvm.f16x2.to.{cvt}.rn", mlir.i16, pair))
     number = arith.convert(value, mlir.f32, source.signed and source.__name__ != "Boolean", True)
-    if trace.in_kernel():
+    if in_kernel():
         packed = mlir.intrinsic(f"llvm.nvvm.ff.to.{cvt}.rn", mlir.i16, mlir.constant(0.0, mlir.f32), number)
         return mlir.result("arith.trunci", mlir.i8, packed)
     return _encode(number, FORMATS[target.__name__])
 
 
 def _from_float8(value: Value, source, target) -> Value:
-    from dsl.core import trace
-    if trace.in_kernel():
+    if in_kernel():
         packed = mlir.intrinsic(f"llvm.nvvm.{_CVT[source.__name__]}.to.f16x2.rn", mlir.vector(mlir.f16, 2),
                                 mlir.result("arith.extui", mlir.i16, value))
         half = _element(packed, 0)

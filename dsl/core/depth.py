@@ -4,6 +4,7 @@ and Python allows 1 000 in all."""
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,15 +17,26 @@ from dsl.core.errors import DSLUserCodeRecursionError
 FRAMES = 10_000
 
 
+_lock = threading.Lock()
+_open, _usual = 0, 0            # the limit is one for all threads: the first to need more raises it, the last puts it back
+
+
 @contextmanager
 def deep() -> Iterator[None]:
     """Allow `FRAMES` Python frames; also a decorator."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, FRAMES))
+    global _open, _usual
+    with _lock:
+        if not _open:
+            _usual = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_usual, FRAMES))
+        _open += 1
     try:
         yield
     finally:
-        sys.setrecursionlimit(before)
+        with _lock:
+            _open -= 1
+            if not _open:
+                sys.setrecursionlimit(_usual)
 
 
 def endless(error: RecursionError) -> DSLUserCodeRecursionError:

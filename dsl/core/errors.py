@@ -6,6 +6,7 @@ import warnings
 
 from dsl import span
 from dsl.core import rules
+from dsl.core.state import this_thread, when_accepted
 from dsl.layout import LayoutError
 from dsl.span import Span
 
@@ -14,11 +15,13 @@ class DSLUserCodeError(Exception):
     """The program cannot be compiled as written. `id` is the diagnostic's name where the field has one.
 
     `place` defaults to the expression the author's innermost frame is evaluating. `also`: other places that matter,
-    each with what is to be said there.
+    each with what is to be said there. `callers`: the calls that led to `place` (span.callers), where the error is
+    raised later than it was found.
     """
 
     def __init__(self, message: str, fix: str = "", id: str | None = None, place: Span | None = None,
-                 also: tuple[tuple[Span, str], ...] = ()):
+                 also: tuple[tuple[Span, str], ...] = (), callers: list | None = None):
+        self.callers = callers
         self.id, self.message, self.fix, self.also = id, message, fix, also
         self.place = place or span.here()
         super().__init__(message)
@@ -89,15 +92,16 @@ _warned: dict[str, dict] = {}  # for each file of the author what it has been wa
 
 
 def tell(text: str, category: type[Warning], place: Span, **module: str) -> None:
-    """Warn, once a place (in `module`). Raises the warning where the author made it an error."""
+    """Warn, once a place (in `module`), when what is being traced is sure to stay.
+
+    Raises the warning where the author made it an error.
+    """
+    when_accepted(lambda: _show(text, category, place, **module))
+
+
+def _show(text: str, category: type[Warning], place: Span, **module: str) -> None:
     warnings.warn_explicit(text, category, place.file, place.line, registry=_warned.setdefault(place.file, {}),
                            **module)
-
-
-def untell(text: str, category: type[Warning], file: str, line: int) -> bool:
-    """Forget a warning that nobody saw; whether it is one of this package, which comes again."""
-    known = _warned.get(file, {}).pop((text, category, line), None)
-    return known is not None or issubclass(category, (PortabilityWarning, DSLWarning))
 
 
 def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Span | None = None,
@@ -111,12 +115,16 @@ def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Sp
         return
     place = place or span.here()
     known = f" ({id})" if id else ""
-    try:
-        tell(f"{what}: NVIDIA's compiler {does}{known}", PortabilityWarning, place)
-    except PortabilityWarning:
-        said = f"{what}, which NVIDIA's compiler rejects" if does == "rejects that" else \
-            f"{what}: NVIDIA's compiler {does}"
-        raise DSLUserCodeError(said, id=id, fix=fix, place=place) from None
+    callers = span.callers() if this_thread.deferred else None
+
+    def show() -> None:
+        try:
+            _show(f"{what}: NVIDIA's compiler {does}{known}", PortabilityWarning, place)
+        except PortabilityWarning:
+            said = f"{what}, which NVIDIA's compiler rejects" if does == "rejects that" else \
+                f"{what}: NVIDIA's compiler {does}"
+            raise DSLUserCodeError(said, id=id, fix=fix, place=place, callers=callers) from None
+    when_accepted(show)
 
 
 class DSLWarning(UserWarning):

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 
 from dsl import span
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
+from dsl.core.state import this_thread
 
 
 PACKAGES = ("mlir", "torch_mlir")
@@ -147,51 +148,42 @@ def place_of(at: ir.Location) -> span.Span | None:
     return next((place for place, known in _locations.items() if known == at), None)
 
 
-_insertion: list[Block] = []
-
-
 @contextmanager
 def inside(block: Block) -> Iterator[Block]:
     """Ops made in this `with` are appended to `block`."""
-    _insertion.append(block)
+    blocks = this_thread.blocks
+    blocks.append(block)
     try:
         yield block
     finally:
-        _insertion.pop()
+        blocks.pop()
 
 
 def current_block() -> Block | None:
     """Where ops are appended now; None outside every function being traced."""
-    return _insertion[-1] if _insertion else None
-
-
-_functions: list[object] = [None]
+    blocks = this_thread.blocks
+    return blocks[-1] if blocks else None
 
 
 @contextmanager
 def function_of(owner: object) -> Iterator[None]:
     """Values made in this `with` belong to `owner`, the function being traced, and to no other."""
-    _functions.append(owner)
+    owners = this_thread.owners
+    owners.append(owner)
     try:
         yield
     finally:
-        _functions.pop()
+        owners.pop()
 
 
 def current_function() -> object:
     """What values made now belong to."""
-    return _functions[-1]
-
-
-def forget() -> None:
-    """No function is being traced: in a fork, whose other threads are gone."""
-    _insertion.clear()
-    _functions[:] = [None]
+    return this_thread.owners[-1]
 
 
 def check_owner(owner: object) -> None:
     """Raise DSLUserCodeError for a value of another function: its module may be gone."""
-    if owner is not _functions[-1]:
+    if owner is not current_function():
         raise DSLUserCodeError("a value is used where it does not exist: it was computed in another function, or in an "
                                "earlier call, and kept in an object or a closure",
                                fix="pass it to this function as an argument", id="VALUE_OF_ANOTHER_FUNCTION")
@@ -202,8 +194,9 @@ def owned(value: Value, owner: object) -> Value:
 
     Raises DSLUserCodeError for a value of a function that this one cannot reach.
     """
-    if owner is not _functions[-1]:
-        adopt = getattr(_functions[-1], "adopt", None)
+    function = current_function()
+    if owner is not function:
+        adopt = getattr(function, "adopt", None)
         if adopt is not None:
             return adopt(value, owner)
         check_owner(owner)
@@ -213,12 +206,13 @@ def owned(value: Value, owner: object) -> Value:
 def op(name: str, results: Sequence[Type] = (), operands: Sequence[Value] = (),
        attributes: dict | None = None, regions: int = 0) -> Operation:
     """Append op `name` to the current block, located at the author's expression."""
-    if not _insertion:
+    blocks = this_thread.blocks
+    if not blocks:
         raise DSLUserCodeRuntimeError("computes a traced value outside any @cute.jit or @cute.kernel function",
                                       fix="move it into a @cute.jit function", id="CALL_OUTSIDE_JIT")
     made = Operation.create(name, results=results, operands=operands, attributes=attributes, regions=regions,
                             loc=location())
-    _insertion[-1].append(made)
+    blocks[-1].append(made)
     return made
 
 

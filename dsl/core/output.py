@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import builtins
 
-from dsl.core.attempt import when_accepted
 from dsl.core.dtypes import is_dynamic
+from dsl.core.state import when_accepted
+
 
 def write(text: str) -> None:
     """Print `text`, once what prints it is sure to stay: a loop may be traced again."""

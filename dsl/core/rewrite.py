@@ -206,6 +206,16 @@ class Rewriter(Expressions):
         self.inner[node.name] = self._depth
         made = self.function(node)
         made.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        made.args = self._annotated(made.args, node.args)
+        made.returns = node.returns
+        return made
+
+    def _annotated(self, made: ast.arguments, arguments: ast.arguments) -> ast.arguments:
+        """`made` with the annotations of `arguments`: a decorator may read them."""
+        found = {each.arg: each for each in ast.walk(arguments) if isinstance(each, ast.arg)}
+        for each in ast.walk(made):
+            if isinstance(each, ast.arg) and each.arg in found:
+                each.annotation = found[each.arg].annotation
         return made
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:

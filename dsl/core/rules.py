@@ -5,9 +5,11 @@ The arithmetic itself is core's for every surface. Without rules in force it is 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+
+from dsl.core.state import Stack
 
 
 @dataclass(frozen=True)
@@ -40,19 +42,14 @@ def wider(a: type, b: type) -> type:
 
 
 CUTE = Rules()
-_current = [CUTE]
+_in_force: Stack[Rules] = Stack()
 
 
 def current() -> Rules:
-    """The rules in force."""
-    return _current[-1]
+    """The rules in force, in this thread."""
+    return _in_force.top(CUTE)
 
 
-@contextlib.contextmanager
-def using(rules: Rules) -> Iterator[None]:
+def using(rules: Rules) -> AbstractContextManager[Rules]:
     """Compute by `rules` in this `with`."""
-    _current.append(rules)
-    try:
-        yield
-    finally:
-        _current.pop()
+    return _in_force.pushed(rules)

@@ -11,18 +11,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
-import os
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dsl.core import mlir, tree
 from dsl.core.depth import deep, endless
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.pointer import Pointer
+from dsl.core.state import in_kernel, this_thread
 from dsl.core.traced import Allocation, Kernel, Need, Traced
 from dsl.layout import LayoutError
 from dsl.span import Span, author_frame, here, is_ours, is_part
@@ -44,6 +43,7 @@ COOPERATIVE, PROGRAMMATIC = 1, 2       # bits of a launch record's flags
 class KernelTrace:
     """A kernel being traced: the module it goes into and the shared memory allocated so far."""
 
+    is_kernel: ClassVar[bool] = True
     name: str
     module: mlir.Module
     smem_bytes: int = 0
@@ -68,6 +68,7 @@ class KernelTrace:
 class HostTrace:
     """A host function being traced, with the kernels it launches."""
 
+    is_kernel: ClassVar[bool] = False
     name: str
     module: mlir.Module = field(default_factory=mlir.Module)
     device: mlir.Module = field(default_factory=mlir.Module)
@@ -81,53 +82,26 @@ class HostTrace:
     loops: list[Loop] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
     ended: list[mlir.Block] = field(default_factory=list)              # blocks whose end is never reached
-
-
-class _Tracing(threading.local):
-    """The functions that this thread traces, the innermost last."""
-
-    def __init__(self):
-        self.stack: list[HostTrace | KernelTrace] = []
-
-
-_tracing = _Tracing()
-_one_at_a_time = [threading.RLock()]  # tracing and lowering: MLIR's context, and what is noted while tracing, are one
-
-
-@contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Wait until no other thread traces or lowers a function."""
-    with _one_at_a_time[0]:
-        yield
-
-
-def _forget_other_threads() -> None:
-    """In a fork nobody goes on with what another thread was tracing."""
-    if not _tracing.stack:
-        _one_at_a_time[0] = threading.RLock()
-        mlir.forget()
-
-
-os.register_at_fork(after_in_child=_forget_other_threads)
+    warned: set[tuple[str, str]] = field(default_factory=set)          # (file, variable) the author was warned of
 
 
 def active() -> bool:
     """Whether a function is being traced."""
-    return bool(_tracing.stack)
+    return bool(this_thread.functions)
 
 
 def kernel() -> KernelTrace:
     """The kernel being traced. Raises DSLUserCodeRuntimeError in host code."""
-    if not _tracing.stack or not isinstance(_tracing.stack[-1], KernelTrace):
-        where = "a @cute.jit host function" if _tracing.stack else "plain Python"
+    if not in_kernel():
+        where = "a @cute.jit host function" if this_thread.functions else "plain Python"
         raise DSLUserCodeRuntimeError(f"is only known inside a kernel, and this runs in {where}",
                                       fix="call it in a @cute.kernel function", id="CALL_OUTSIDE_KERNEL")
-    return _tracing.stack[-1]
+    return this_thread.functions[-1]
 
 
 def outermost() -> object:
     """What stands for the function that tracing began with."""
-    return _tracing.stack[0] if _tracing.stack else None
+    return this_thread.functions[0] if this_thread.functions else None
 
 
 def bury(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
@@ -135,27 +109,27 @@ def bury(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
 
     They use values of that function, and the author's objects may hold theirs, so they can only go together with it.
     """
-    _tracing.stack[0].buried.extend((entry, scratch) for scratch in scratches)
+    this_thread.functions[0].buried.extend((entry, scratch) for scratch in scratches)
 
 
 def loops() -> list[Loop]:
     """The loops of the function being traced, inner ones first."""
-    return _tracing.stack[-1].loops
+    return this_thread.functions[-1].loops
 
 
 def keep(scratch: mlir.Operation) -> None:
     """Hold a detached op for as long as the function being traced is."""
-    _tracing.stack[-1].scratches.append(scratch)
+    this_thread.functions[-1].scratches.append(scratch)
 
 
 def end_path() -> None:
     """What follows in the current block is never reached."""
-    _tracing.stack[-1].ended.append(mlir.current_block())
+    this_thread.functions[-1].ended.append(mlir.current_block())
 
 
 def ends(block: mlir.Block) -> bool:
     """Whether the end of `block` is never reached."""
-    return any(ended is block for ended in _tracing.stack[-1].ended)
+    return any(ended is block for ended in this_thread.functions[-1].ended)
 
 
 def jump_slot(slots: Sequence[str]) -> int:
@@ -166,10 +140,6 @@ def jump_slot(slots: Sequence[str]) -> int:
 def out_slot(slots: Sequence[str], index: int) -> int:
     """The number of the 8-byte slot for the `index`-th number that a host function returns."""
     return jump_slot(slots) + 1 + index
-
-
-def in_kernel() -> bool:
-    return bool(_tracing.stack) and isinstance(_tracing.stack[-1], KernelTrace)
 
 
 def in_entry() -> bool:
@@ -192,10 +162,10 @@ def host() -> HostTrace:
 
 def current() -> HostTrace | KernelTrace:
     """The function being traced. Raises DSLUserCodeRuntimeError in plain Python."""
-    if not _tracing.stack:
+    if not this_thread.functions:
         raise DSLUserCodeRuntimeError("works in a traced function only, and this runs in plain Python",
                                       fix="move it into a @cute.jit function, and call that", id="CALL_OUTSIDE_JIT")
-    return _tracing.stack[-1]
+    return this_thread.functions[-1]
 
 
 _failed: list[HostTrace | KernelTrace] = []
@@ -211,26 +181,26 @@ def never_free(states: Sequence[KernelTrace]) -> None:
 def tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
     """Trace into `state`. A function that fails is never freed: its half-made ops still use each other's values, and
     MLIR does not survive destroying them in any order."""
-    _tracing.stack.append(state)
+    this_thread.functions.append(state)
     try:
         with mlir.function_of(state):
             yield
     except BaseException:
-        _failed.extend(_tracing.stack)
+        _failed.extend(this_thread.functions)
         raise
     finally:
-        _tracing.stack.pop()
+        this_thread.functions.pop()
 
 
 @contextlib.contextmanager
 def within(state: HostTrace | KernelTrace, block: mlir.Block) -> Iterator[None]:
     """Go on in `block` of a function whose tracing has begun, in this `with`."""
-    _tracing.stack.append(state)
+    this_thread.functions.append(state)
     try:
         with mlir.function_of(state), mlir.inside(block):
             yield
     finally:
-        _tracing.stack.pop()
+        this_thread.functions.pop()
 
 
 def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: int = 0) -> mlir.Value:
@@ -248,7 +218,6 @@ def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: in
     return made.results[0]
 
 
-@alone()
 @deep()
 def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dict | None = None) -> Traced:
     """Trace `function`. An argument with `slot_formats` and `rebuild` is typed (launch.arguments);
@@ -459,4 +428,4 @@ def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.V
     return record
 
 
-TRACERS = (trace_host.__wrapped__.__wrapped__.__code__, launch.__code__)  # what calls the functions that are traced
+TRACERS = (trace_host.__wrapped__.__code__, launch.__code__)  # what calls the functions that are traced

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dsl.core.trace import SLOT_BYTES, Traced, alone, jump_slot, out_slot
+from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import cache, limits, options, session
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
 from dsl.launch.native_launch import NOTED_BYTES, Noted, Record, Run, Table
@@ -104,7 +104,6 @@ def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     return llvm, ptx, object_code(host_llvm, ("dsl_launch", *signals.symbols()))
 
 
-@alone()
 def compile(traced: Traced, options: Options = Options()) -> Compiled:
     """Compile both modules, or find them by their text. Raises lower's LoweringError and LoweringCrash."""
     arch = options.gpu_arch or os.environ.get("CUTE_DSL_ARCH")

@@ -17,6 +17,7 @@ from dsl.core import mlir, naming, trace
 from dsl.core.dtypes import Int8, Int32, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.state import Stack
 from dsl.core.tree import RawValue
 from dsl.core.value import operate, select
 from dsl.quadrants.errors import QuadrantsRuntimeError
@@ -239,29 +240,28 @@ def blocks_for(count: object, block_dim: int) -> object:
     return Int32(select(many < 1, Int64(1), many))
 
 
-_programs: list[Program] = []
+_open: Stack[Program] = Stack()
 
 
 def program() -> Program:
     """The kernel being traced. Raises QuadrantsRuntimeError in plain Python."""
-    if not _programs:
+    if not _open:
         raise QuadrantsRuntimeError("this works in a kernel or func only")
-    return _programs[-1]
+    return _open.top()
 
 
 def active() -> bool:
     """Whether a kernel is being traced."""
-    return bool(_programs)
+    return bool(_open)
 
 
 @contextlib.contextmanager
 def tracing(made: Program) -> Iterator[None]:
-    _programs.append(made)
-    try:
-        yield
-    except BaseException:
-        trace.never_free(made.tasks)
-        raise
-    finally:
-        made.inside.close()
-        _programs.pop()
+    with _open.pushed(made):
+        try:
+            yield
+        except BaseException:
+            trace.never_free(made.tasks)
+            raise
+        finally:
+            made.inside.close()

@@ -28,13 +28,12 @@ def truth(test: Numeric, word: str) -> Boolean:
 
 def _tried(*thunks: Callable) -> tuple[list[object], bool]:
     """What thunks give, and whether finding it does more than arithmetic. What they make is thrown away."""
-    with Attempt() as attempt:
-        scratch, before = Scratch(), effects.count()
+    with Attempt() as attempt, effects.watched() as watch:
+        scratch = Scratch()
         with mlir.inside(scratch.block):
-            found = [thunk() for thunk in thunks]
-        does = effects.count() != before
+            values = [thunk() for thunk in thunks]
         attempt.discard([scratch.holder])
-    return found, does
+    return values, watch.has_effects
 
 
 def if_then_else(test: object, then: Callable, orelse: Callable) -> object:

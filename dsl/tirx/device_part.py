@@ -107,7 +107,7 @@ def run(function: Callable, *arguments: object) -> None:
     unique = f"{state.name}_kernel" if not state.kernels else f"{state.name}_kernel_{len(state.kernels)}"
     operation, entry = state.device.function(unique, [], None, {"nvvm.kernel": mlir.unit_attr()})
     made = DevicePart(unique, state.device, entry=entry, host=state)
-    with trace.tracing(made), mlir.inside(entry), ids.Collecting() as extents:
+    with trace.tracing(made), mlir.inside(entry), ids.collecting() as extents:
         function(*arguments)
         launch = _launch(extents)
         mlir.op("llvm.return")

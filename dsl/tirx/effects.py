@@ -1,21 +1,31 @@
-"""How often a traced expression has done more than arithmetic: loaded, stored, met other threads."""
+"""Whether a traced expression does more than arithmetic: loads, stores, meets other threads."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
+from dsl.core.state import Stack
 from dsl.tirx import lanes
 
-_counts = [0]
+class Watch:
+    """What is traced in one `with watched()`: whether it `has_effects`."""
+
+    has_effects = False
+
+
+_watches: Stack[Watch] = Stack()
+
+
+def watched() -> AbstractContextManager[Watch]:
+    return _watches.pushed(Watch())
 
 
 def note() -> None:
-    _counts[0] += 1
-
-
-def count() -> int:
-    return _counts[0]
+    """What is being traced has an effect."""
+    for watch in _watches.items():
+        watch.has_effects = True
 
 
 def noted(function: Callable) -> Callable:

@@ -16,7 +16,7 @@ from dsl.tirx import grammar, wording
 from dsl.tirx.dtypes import DType, find
 from dsl.tirx.memory import match_buffer
 from dsl.tirx.rules import TIRX
-from dsl.tirx.signature import Describing, Handle, Signature
+from dsl.tirx.signature import Handle, Signature, describing
 from dsl.tirx.statements import Statements
 
 GRAMMAR = grammar.grammar(Statements)
@@ -95,7 +95,7 @@ class PrimFunc:
         self.function, self.attrs = function, {"global_symbol": function.__name__}
         annotations = _evaluated(function, names)
         self.signature = Signature(function.__name__)
-        with rules.using(TIRX), Describing(self.signature), of_the_author():
+        with rules.using(TIRX), describing(self.signature), of_the_author():
             self.traced = trace.trace_host(function.__name__, lambda: self._body(annotations, names, absent, optional),
                                            [])
             self.signature.finish()

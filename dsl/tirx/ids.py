@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.state import Stack
 from dsl.core.trace import COOPERATIVE, Launch
 from dsl.core.value import type_name
 from dsl.gpu.inline import register
@@ -93,18 +95,12 @@ def _differs_never(a: Sequence, b: Sequence) -> bool:
     return all(not (isinstance(x, int) and isinstance(y, int)) or x == y for x, y in zip(a, b))
 
 
-_open: list[Extents] = []
+_open: Stack[Extents] = Stack()
 
 
-class Collecting:
+def collecting() -> AbstractContextManager[Extents]:
     """While a kernel is traced: what its ids say."""
-
-    def __enter__(self) -> Extents:
-        _open.append(Extents())
-        return _open[-1]
-
-    def __exit__(self, *_error) -> None:
-        _open.pop()
+    return _open.pushed(Extents())
 
 
 def current(what: str) -> Extents:
@@ -112,7 +108,7 @@ def current(what: str) -> Extents:
     if not _open:
         raise DSLUserCodeError(f"T.{what} stands in the device part of a function", id="DEVICE_PART",
                                fix="write T.device_entry() before it")
-    return _open[-1]
+    return _open.top()
 
 
 def _said(name: str, extents: object, most: int = 3) -> tuple:

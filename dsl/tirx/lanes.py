@@ -17,6 +17,7 @@ from dsl.core.dtypes import Int32, Numeric, numeric
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.join import Scratch
 from dsl.core.pointer import Pointer
+from dsl.core.state import Stack
 from dsl.span import Span, here
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
@@ -50,7 +51,7 @@ class _Body:
                 raise NotLanes("it loads and stores the same memory at different places")
 
 
-_open: list[_Body] = []
+_open: Stack[_Body] = Stack()
 
 
 def active() -> bool:
@@ -129,11 +130,11 @@ def run(lanes: int, start: int, body: Callable, state: tuple) -> str | None:
         return "it stands in another"
     with Attempt() as attempt:
         scratch = Scratch()
-        _open.append(_Body())
+        _open.items().append(_Body())
         try:
             with mlir.inside(scratch.block):
                 after = body(Ramp(Int32(start), 1, lanes), *state)
-            _open[-1].check()
+            _open.top().check()
             _check_state(state, after)
             why = None
         except NotLanes as refusal:
@@ -143,14 +144,14 @@ def run(lanes: int, start: int, body: Callable, state: tuple) -> str | None:
         except (DSLUserCodeError, TypeError, AttributeError):
             why = "it does what is done one by one"
         finally:
-            _open.pop()
+            _open.items().pop()
         attempt.discard([scratch.holder])
     if why is None:
-        _open.append(_Body())
+        _open.items().append(_Body())
         try:
             body(Ramp(Int32(start), 1, lanes), *state)
         finally:
-            _open.pop()
+            _open.items().pop()
     return why
 
 
@@ -179,7 +180,7 @@ def access(pointer: Pointer, offset: Ramp, bytes_each: int, stores: bool) -> int
         raise unaligned(offset.lanes, wanted, wanted // bytes_each, here())
     if aligned is None:
         raise NotLanes(f"it is not known that its accesses lie on multiples of {wanted} bytes")
-    noted = _open[-1].stores if stores else _open[-1].loads
+    noted = _open.top().stores if stores else _open.top().loads
     noted.setdefault(divisor.root(pointer.address), set()).add(divisor.key(offset.base))
     return wanted
 
@@ -187,7 +188,7 @@ def access(pointer: Pointer, offset: Ramp, bytes_each: int, stores: bool) -> int
 def note(pointer: Pointer, offset: object) -> None:
     """Note a load that is the same in all trips."""
     if _open:
-        _open[-1].loads.setdefault(divisor.root(pointer.address), set()).add(("one", divisor.key(offset)))
+        _open.top().loads.setdefault(divisor.root(pointer.address), set()).add(("one", divisor.key(offset)))
 
 
 def unaligned(lanes: int, wanted_bytes: int, elements: int, place: Span) -> UnalignedVector:

@@ -7,12 +7,14 @@ them in that order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from dsl.core import mlir, trace
 from dsl.core.dtypes import Int8, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.state import Stack
 from dsl.launch import dlpack
 from dsl.launch.abi import Binding, PointerType, ScalarType, SymInt, TensorType
 from dsl.span import Span, here
@@ -153,31 +155,22 @@ def _argument(typed: ScalarType | PointerType) -> Numeric | Pointer:
     return trace.load_argument(typed, host.entry.arguments[0], host.slots)
 
 
-_open: list[Signature] = []
+_open: Stack[Signature] = Stack()
 
 
-class Describing:
+def describing(signature: Signature) -> AbstractContextManager[Signature]:
     """While a function is traced, `current()` is its signature."""
-
-    def __init__(self, signature: Signature):
-        self.signature = signature
-
-    def __enter__(self) -> Signature:
-        _open.append(self.signature)
-        return self.signature
-
-    def __exit__(self, *_error) -> None:
-        _open.pop()
+    return _open.pushed(signature)
 
 
 def unlaunchable(error: DSLUserCodeError) -> None:
     """Keep why the kernel being traced cannot be compiled, for who compiles it."""
-    _open[-1].unlaunchable = error
+    _open.top().unlaunchable = error
 
 
 def name_of(value: mlir.Value) -> str:
     """What readable CUDA calls an argument of the function being traced: `A_ptr`, `n`; "" for other host values."""
-    signature = _open[-1]
+    signature = _open.top()
     for name, kind in signature.parameters:
         if isinstance(kind, Handle) and kind.address == value:
             return f"{kind.buffer_name or name}_ptr"
@@ -187,7 +180,7 @@ def name_of(value: mlir.Value) -> str:
 
 def name_symbol(number: Numeric | None, name: str) -> None:
     """Call a symbol as the author does."""
-    for symbol in _open[-1].symbols if _open and number is not None else ():
+    for symbol in _open.top().symbols if _open and number is not None else ():
         if symbol.number is number:
             symbol.name = name
 
@@ -197,7 +190,7 @@ def current(what: str) -> Signature:
     if not _open or not trace.active() or trace.in_kernel():
         raise DSLUserCodeError(f"{what} belongs to the host part of a T.prim_func", id="HOST_PART",
                                fix="write it before T.device_entry()")
-    return _open[-1]
+    return _open.top()
 
 
 def row_major(shape: Sequence) -> list:

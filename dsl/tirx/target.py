@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.state import Stack
 
 KINDS = ("cuda", "llvm", "c")
-_open: list[Target] = []
+_open: Stack[Target] = Stack()
 
 
 class Target:
@@ -46,14 +47,14 @@ class Target:
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
         """The target of the innermost `with target:`."""
-        return _open[-1] if _open else None
+        return _open.top()
 
     def __enter__(self) -> Target:
-        _open.append(self)
+        _open.items().append(self)
         return self
 
     def __exit__(self, *_error: object) -> None:
-        _open.pop()
+        _open.items().pop()
 
     def __str__(self) -> str:
         return self.kind + (f" -arch={self.arch}" if self.arch else "")

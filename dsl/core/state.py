@@ -1,0 +1,67 @@
+"""Where tracing is: the one object that holds it, one a thread.
+
+A thread sees its own alone, so two threads may trace at once, and a fork goes on with that of the thread that forked:
+what other threads of its parent were tracing is not there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class TraceState(threading.local):
+    """What a thread traces. Each list is a stack, the innermost last."""
+
+    def __init__(self):
+        self.functions: list[Any] = []              # trace.HostTrace and KernelTrace: the functions being traced
+        self.blocks: list[Any] = []                 # where ops are appended
+        self.owners: list[object] = [None]          # the function that values made now belong to
+        self.deferred: list[list[Callable[[], None]]] = []     # what each open attempt does once it is accepted
+        self.stacks: dict[Stack, list] = {}         # what parts of the compiler and the surfaces stack
+
+
+class Stack(Generic[T]):
+    """A stack of one part of the compiler in the trace state of each thread: `_open: Stack[Signature] = Stack()`."""
+
+    def items(self) -> list[T]:
+        """Those of this thread, the innermost last."""
+        return this_thread.stacks.setdefault(self, [])
+
+    def __bool__(self) -> bool:
+        return bool(this_thread.stacks.get(self))
+
+    def top(self, default: T | None = None) -> T | None:
+        """The innermost, `default` where there is none."""
+        items = this_thread.stacks.get(self)
+        return items[-1] if items else default
+
+    @contextmanager
+    def pushed(self, item: T) -> Iterator[T]:
+        """`item` is the innermost in this `with`."""
+        items = self.items()
+        items.append(item)
+        try:
+            yield item
+        finally:
+            items.pop()
+
+
+this_thread = TraceState()
+
+
+def in_kernel() -> bool:
+    """Whether the innermost function being traced is a kernel."""
+    return bool(this_thread.functions) and this_thread.functions[-1].is_kernel
+
+
+def when_accepted(action: Callable[[], None]) -> None:
+    """Do `action` (show a text to the author) once what is being traced is sure to stay: at once outside attempts."""
+    if this_thread.deferred:
+        this_thread.deferred[-1].append(action)
+    else:
+        action()
