@@ -148,17 +148,15 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     try:
         _execute(file, source, spec, options.param)
         session.check()
-    except KeyboardInterrupt:
-        print("dsl: stopped", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as stop:
+        return _stopped(stop)
     except SystemExit as leaving:
         status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except BaseException as error:
         print(end="", flush=True)
         error = session.cause(error)
         if isinstance(error, KeyboardInterrupt):
-            print("dsl: stopped", file=sys.stderr)
-            return 130
+            return _stopped(error)
         print(_failure(error, options.full_traceback), file=sys.stderr)
         status = 1
     if options.prompt:
@@ -174,6 +172,12 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
             print(error, file=sys.stderr)
             status = status or 1
     return status
+
+
+def _stopped(error: KeyboardInterrupt) -> int:
+    """Say that Ctrl-C ended the program, and where the warps of its kernel were; the exit status."""
+    print(*getattr(error, "__notes__", ()), "dsl: stopped", sep="\n", file=sys.stderr)
+    return 130
 
 
 def _language(source: str) -> str | None:

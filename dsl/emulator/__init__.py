@@ -7,6 +7,7 @@ emulator.launch(program, "kernel", (1, 1, 1), (32, 1, 1), [pointer_bytes], memor
 
 from __future__ import annotations
 
+from .check.explain import SameValueRace
 from .launch import launch, resident_blocks
 from .memory import Memory
 from .objects import BadObject
@@ -15,5 +16,5 @@ from .program import Entry, Param, Program, load
 from .report import Fault
 from .syntax import PtxError, Unsupported
 
-__all__ = ["BadObject", "Entry", "Fault", "Memory", "Param", "Program", "PtxError", "Unsupported", "launch", "load",
+__all__ = ["BadObject", "Entry", "Fault", "Memory", "Param", "Program", "PtxError", "SameValueRace", "Unsupported", "launch", "load",
            "object_key", "resident_blocks"]  # fmt: skip

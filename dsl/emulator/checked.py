@@ -9,6 +9,7 @@ from __future__ import annotations
 from . import context, uniform
 from .analysis import reachable
 from .check import access, order
+from .check.guess import guesses
 from .check.undefined import MOST_SITES, SITE_SHIFT
 from .coroutine import Thread
 from .emit.memory import space_of
@@ -29,7 +30,7 @@ class Checked(Thread):
         self.checks = frozenset(checks)
         self.race_shift = access.unit_shift(functions)
         self.order_kinds = access.order_kinds(functions) if RACE in self.checks else 0
-        self.retried = _addresses_of_cas(functions)
+        self.guesses = guesses(functions)
         self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}
         self.mark_slots: dict[str, str] = {}
         self.loaded = "0"  # the bytes nobody wrote of the load being emitted
@@ -42,21 +43,32 @@ class Checked(Thread):
         kind = access.kind_of(instr) if kind is None else kind
         if kind is None or space in ("param", "const"):
             return
-        if instr.opcode == "ld" and instr.operands[1] in self.retried.get(self.frame.function.name, ()):
-            # the guess of a loop round cas, which compilers load plainly: cas tells if it was wrong
+        if id(instr) in self.guesses:
             kind |= access.STRONG
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
         if RACE in self.checks and space != "local":
             if self.order_kinds & access.MEMORY and kind & access.STRONG:
                 self._synchronise(instr, address, kind, pointer)
-            where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {size_bytes}, i32 {kind}"
+            said = self._silent_or(kind, instr, pointer) if instr.opcode == "st" and kind == access.WRITE else kind
+            where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {size_bytes}, i32 {said}"
             self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
         if UNDEFINED in self.checks:
             if not kind & access.WRITE or instr.opcode == "atom":
                 self._reads(instr, address, size_bytes, site)
             if kind & access.WRITE:
                 self._writes(instr, address, size_bytes, site)
+
+    def _silent_or(self, kind: int, instr: Instr, pointer: str) -> str:
+        """The kind of a plain store: SILENT too where memory holds its value already."""
+        bits = next(TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS)
+        source = instr.operands[1]
+        same = "true"
+        for i, item in enumerate(source.items if isinstance(source, Vec) else (source,)):
+            place = self.op(f"getelementptr i8, ptr {pointer}, i64 {i * max(bits, 8) // 8}")
+            alike = self.cmp("eq", self.get(place, f"i{bits}"), self.read(item, bits), f"i{bits}")
+            same = self.and_(same, alike, "i1")
+        return self.select(same, kind | access.SILENT, kind)
 
     def copied(self, instr: Instr, pointer: str, size_bytes: int) -> None:
         """`instr` writes bytes at a host pointer at some time until this thread waits for it (see `queue`)."""
@@ -231,13 +243,6 @@ class Checked(Thread):
         address = self.add(self.loaded_address, first, "i64")
         mark = self.or_(self.and_(address, (1 << SITE_SHIFT) - 1, "i64"), _signed(number << SITE_SHIFT), "i64")
         return self.select(self.cmp("eq", part, 0), 0, mark, "i64")
-
-
-def _addresses_of_cas(functions: list[Function]) -> dict[str, frozenset]:
-    """By function, the address operands of its cas instructions."""
-    return {f.name: frozenset(item.operands[1] for item in f.items
-                              if isinstance(item, Instr) and item.opcode == "atom" and "cas" in item.mods)
-            for f in functions}  # fmt: skip
 
 
 def _signed32(value: int) -> int:

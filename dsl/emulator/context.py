@@ -7,6 +7,7 @@ import ctypes
 MAX_THREADS = 1024
 MAX_WARPS = 32
 BARRIERS = 17
+ALL_THREADS = 2**32 - 1  # `stopped_thread` of code that runs for all threads of a block, region by region
 CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are the block's own
 
 # `status` of a launch: 0 while all is well.
@@ -92,6 +93,9 @@ class Context(ctypes.Structure):
         ("address", _u64),
         ("access_bytes", _u64),
         ("detail", _u64),
+        # where a block was that was stopped: the branch of a loop, site + 1 (0: no loop), and who ran
+        ("stopped_site", _u32),
+        ("stopped_thread", _u32),
         # the launch
         ("grid", _u32 * 3),
         ("block_dim", _u32 * 3),
@@ -142,6 +146,13 @@ class Context(ctypes.Structure):
         ("other_thread", _u32),
         ("other_site", _u32),
         ("other_kind", _u32),
+        ("site_lines", _u64),  # u32 a site: the same number for sites of one line of the author's
+        ("note_site", _u32),  # of two writes of one value that nothing orders: the site + 1; 0: there were none
+        ("note_thread", _u32),
+        ("note_other_thread", _u32),
+        ("note_address", _u64),
+        ("note_block", _u64),
+        ("note_other_block", _u64),
         ("undefined_site", _u32),  # where an undefined value was first passed on
         ("undefined_thread", _u32),
         ("undefined_mark", _u64),  # 0: nowhere

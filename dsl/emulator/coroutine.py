@@ -22,6 +22,8 @@ PRIVATE = frozenset({"param", "const", "local"})
 class Thread(Body):
     """The IR of one entry's threads. `seeded` ones give way before each access to memory that others see."""
 
+    in_regions = False  # whether code runs for all threads of a block, region by region
+
     def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded: bool = False):
         functions = reachable(module, entry)
         self.polls_by_function = {f.name: polls(f) for f in functions}

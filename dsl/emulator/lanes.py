@@ -38,6 +38,8 @@ class Span:
 class Lanes(Forms, Thread):
     """The IR of one entry that has a Plan."""
 
+    in_regions = True
+
     def __init__(self, module: Module, entry: Function, places: Places, place_of, plan: Plan):
         Thread.__init__(self, module, entry, places, place_of)
         Forms.__init__(self)

@@ -10,7 +10,7 @@ import random
 import threading
 import time
 
-from . import context, native, print_format, report, slots, workers
+from . import context, native, print_format, report, slots, whereabouts, workers
 from .check import explain
 from .check.attached import Checks
 from .memory import Allocation, Memory
@@ -153,7 +153,7 @@ class _Launch:
     # ** the run
 
     def run(self) -> None:
-        start = time.perf_counter()
+        self.began_s = start = time.perf_counter()
         try:
             first = self._add_slot()
             least = self.code.size * self.blocks * self.threads
@@ -163,6 +163,10 @@ class _Launch:
                 self._run_in_workers(first, at_once=least > workers.MANY or self.code.last_s > workers.LONG_S)
             self.prints.finish(self.shared.first_fault)
             self._raise_failure()
+        except BaseException as error:
+            if not isinstance(error, Exception) and (where := whereabouts.text(self)):
+                error.add_note(where)  # KeyboardInterrupt, or what another signal's handler raised
+            raise
         finally:
             if self.checks is not None:
                 self.checks.close()
@@ -186,6 +190,9 @@ class _Launch:
         if self.checks is not None and (slot := self.checks.passed_on()) is not None:
             self.slot = slot
             raise explain.fault_of(self)
+        if self.checks is not None and (slot := self.checks.noted()) is not None:
+            self.slot = slot
+            explain.warn_of_note(self)
 
     def _add_slot(self) -> slots.Slot:
         slot = slots.take()

@@ -72,6 +72,11 @@ class Code:
     last_s: float = 0.0  # of the last one
 
     @property
+    def meets(self) -> bool:
+        """Whether its threads are coroutines that a scheduler runs."""
+        return "meetings" in self.parts
+
+    @property
     def prints(self) -> bool:
         """Whether it calls the host, to print or for a failed assertion."""
         return "print" in self.uses

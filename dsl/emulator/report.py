@@ -211,7 +211,7 @@ def _deadlock(launch) -> Fault:
     for key, threads in groups.items():
         lines += _waiters(launch, key, threads, groups, exited)
     if exited:
-        lines.append(f"    exited: {_ranges(exited)}")
+        lines.append(f"    exited: {ranges(exited)}")
     text = "\n".join(lines)
     return Fault("deadlock", block, launch.thread_index(first), instr.text, instr.line, place, text)
 
@@ -233,7 +233,7 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
     place = launch.program.place_of(instr.loc)
     at = f" ({short(place.file)}:{place.line})" if place else ""
     lines = [
-        f"    {_ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
+        f"    {ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
     ]
     if key[0] == "mbarrier":
         return [*lines, *_phase(launch, *key[2:])]
@@ -274,7 +274,7 @@ def _missing(launch, key, threads, groups, exited) -> str:
         if key[2] == context.CLUSTER_BARRIER:
             came = {t for t in range(ctx.threads)
                     if ctx.arrived[key[2] * context.MAX_WARPS + t // 32] >> (t % 32) & 1}  # fmt: skip
-            return f"{_ranges(sorted(set(range(ctx.threads)) - came - set(exited)))} to arrive at the cluster's barrier"
+            return f"{ranges(sorted(set(range(ctx.threads)) - came - set(exited)))} to arrive at the cluster's barrier"
         present = {t for k, ts in groups.items() if k[0] == "barrier" and k[2] == key[2] for t in ts}
         if count:
             more = count - 32 * len({t // 32 for t in present})
@@ -286,11 +286,11 @@ def _missing(launch, key, threads, groups, exited) -> str:
         if shared:
             there = launch.code.sites[other[1]]
             same = "the same instruction with another mask" if other[1] == key[1] else f"`{there.text}`"
-            where.append(f"{_ranges(shared)} (at {same}, PTX line {there.line})")
-    return "; ".join(where) or _ranges(absent)
+            where.append(f"{ranges(shared)} (at {same}, PTX line {there.line})")
+    return "; ".join(where) or ranges(absent)
 
 
-def _ranges(threads: list[int]) -> str:
+def ranges(threads: list[int]) -> str:
     """Linear thread numbers as text: `warp 0 lanes 0-15` or `warps 1-3`."""
     by_warp: dict[int, list[int]] = defaultdict(list)
     for thread in threads:

@@ -41,6 +41,9 @@ L: and.b32 %r5, %r9, 1; mad.lo.u32 %r6, %r5, 512, %mine; mad.lo.u32 %r7, %r5, 51
   st.shared.u32 [%r6], %t; {fix} ld.shared.u32 %r8, [%r7];
   add.u32 %r9, %r9, 1; setp.lt.u32 %p, %r9, 4; @%p bra L;
 """
+CAS_LOOP = """
+L: add.u32 %r2, %r1, 1; atom.global.cas.b32 %r3, [%d1], %r1, %r2; setp.ne.u32 %p, %r3, %r1; mov.u32 %r1, %r3; @%p bra L;
+"""
 # name: (kernel with {fix}, what {fix} is in the right one, threads, blocks);
 # "|" parts the racy {fix} from the right one
 PAIRS = {
@@ -64,7 +67,12 @@ PAIRS = {
     "rows that a warp stored": ("""mad.lo.u32 %r6, %lane, 16, %s;
      stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r6], {{%t, %t, %t, %t}}; {fix} ld.shared.u32 %r1, [%next];""",
                                 "bar.warp.sync -1;", 32, 1),
-    "one place, the same value": ("{fix} st.global.u32 [%g], 5;", "|@%first", 32, 1),
+    "one place, two values": ("{fix} st.global.u32 [%g], %t;", "|@%first", 32, 1),
+    "one place, the same value from two lines": (
+        "@%first st.global.u32 [%g], 5;\n {fix} @!%first st.global.u32 [%g], 5;", "bar.sync 0; @%warp0 bra E;", 32, 1),
+    "a vector of which one part differs": ("st.global.v2.u32 [%g], {{7, {fix}}};", "%t|7", 32, 1),
+    "bytes of which one differs": ("{fix} cvt.u16.u32 %h, %r1; st.global.u8 [%g], %h;",
+                                   "shr.u32 %r1, %t, 4;|mov.u32 %r1, 3;", 32, 1),
     "a tree's step": (SUM, "bar.sync 0;", 64, 1),
     "two buffers": (BUFFERS, "|bar.sync 0;", 64, 1),
     "one buffer, one barrier": (
@@ -90,7 +98,10 @@ PAIRS = {
     "a vector over a neighbour's word": (
         "shr.u32 %r1, %t, 1; shl.b32 %r1, %r1, 3; add.u32 %r1, %r1, %s; and.b32 %r2, %t, 1; setp.eq.u32 %p, %r2, 0; "
         "st.shared.u32 [%mine], %t; {fix} @%p ld.shared.v2.u32 {{%r3, %r4}}, [%r1];", "bar.warp.sync -1;", 32, 1),
-    "blocks write one word": ("{fix} @%first st.global.u32 [%g], 1;", "|setp.ne.u32 %p, %b, 0; @%p ret;", 32, 2),
+    "blocks write one word": ("{fix} @%first st.global.u32 [%g], %b;", "|setp.ne.u32 %p, %b, 0; @%p ret;", 32, 2),
+    "the guess of a loop round cas, its address spelt otherwise": (
+        "add.u64 %d1, %g, 8; {fix} " + CAS_LOOP, "ld.global.u32 %r9, [%g+8]; ld.global.u32 %r1, [%g+8];|"
+        "mov.u64 %d2, %d1; ld.global.u32 %r9, [%d2]; mov.b32 %r1, %r9;", 64, 1),
     "blocks add to one word": ("{fix}", "ld.global.u32 %r1, [%g]; add.u32 %r1, %r1, 1; st.global.u32 [%g], %r1;|"
                                "red.global.add.u32 [%g], 1;", 1, 2),
     "atomics of a block's scope": ("red.relaxed.{fix}.global.add.u32 [%g], 1;", "cta|gpu", 1, 2),
@@ -208,6 +219,28 @@ def test_the_racy_one_of_a_pair_is_found(name):
 def test_a_kernel_is_not_stopped_where_nobody_asks(name):
     _, right, threads, blocks = texts(name)
     assert outcome(right, threads, blocks, checks=()) is None
+
+
+@pytest.mark.parametrize("body, threads, blocks", [
+    ("st.global.u32 [%g], 5;", 32, 1), ("@%lead st.shared.u32 [%s], 5;", 128, 1),
+    ("@%first st.global.u32 [%g], 1;", 32, 3), ("st.global.v4.u32 [%g], {1, 2, 3, 4};", 64, 1),
+    ("mov.u32 %r1, 9; cvt.u16.u32 %h, %r1; st.global.u8 [%g+1], %h;", 32, 1),
+    ("mov.u32 %r5, 0; L: st.global.u32 [%g], %r5; bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p, %r5, 3; @%p bra L;",
+     64, 1)])
+def test_the_same_value_from_one_line_is_a_note_and_no_race(body, threads, blocks):
+    ptx = HEAD + body + "\nE: ret;\n}\n"
+    for seed in (0, 1, 2):
+        with pytest.warns(emulator.SameValueRace, match=r"^RACE_SAME_VALUE: in `k` .* write the same value to "):
+            assert outcome(ptx, threads, blocks, seed) is None, (body, seed)
+
+
+def test_a_note_names_both_threads_and_the_place():
+    with pytest.warns(emulator.SameValueRace) as caught:
+        assert outcome(HEAD + "st.global.u32 [%g+4], 5;\nE: ret;\n}\n", 2, 1) is None
+    assert str(caught[0].message) == (
+        "RACE_SAME_VALUE: in `k` thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0) and thread (1, 0, 0) = warp 0, "
+        "lane 1 of block (0, 0, 0) write the same value to `x[1]`, and nothing orders them. PTX calls that a race; it "
+        "does no harm while the values are the same")
 
 
 def test_both_accesses_are_told_with_their_lines(tmp_path):

@@ -10,6 +10,7 @@ from ..syntax import TYPE_BITS, Function, Instr
 
 # The bits of a kind: it writes; it is strong; only for threads of its block; it happens at some time until its wait.
 WRITE, STRONG, CTA, ASYNC = 1, 2, 4, 8
+SILENT = 16  # a plain write of what is there already; no bit of what is kept
 READS = frozenset({"ld", "ldu", "ldmatrix"})
 WRITES = frozenset({"st", "stmatrix"})
 ATOMICS = frozenset({"atom", "red"})

@@ -24,6 +24,14 @@ class Checks:
         self.functions = native.runtime("checks")
         self.slots: list = []
         self._cells: dict[tuple, int] = {}
+        numbers: dict[object, int] = {}
+        lines = [numbers.setdefault(self._line(instr), len(numbers)) for instr in code.sites]
+        self._lines = (ctypes.c_uint32 * (len(lines) + 1))(*lines)
+
+    def _line(self, instr) -> object:
+        """The author's line of an instruction; where none is known the line of its PTX."""
+        place = self.launch.program.place_of(instr.loc)
+        return (place.file, place.line) if place else instr.line
 
     def attach(self, slot) -> None:
         """Once the slot is prepared."""
@@ -32,6 +40,7 @@ class Checks:
         ctx.race_shift, ctx.order_kinds = code.race_shift, code.order_kinds
         ctx.begin_checks, ctx.landed = self.functions["emu_begin_checks"], self.functions["emu_landed"]
         if self.race:
+            ctx.site_lines = ctypes.addressof(self._lines)
             ctx.labels = self._new(4 * threads)
             ctx.smem_cells = self._new((ctx.smem_bytes >> code.race_shift) * CELL_BYTES + CELL_BYTES)
             ctx.order_barrier = self.functions["emu_order_barrier"]
@@ -81,6 +90,10 @@ class Checks:
             x, y, _ = self.launch.grid
             ctx.block_index[:] = ctx.block % x, ctx.block // x % y, ctx.block // (x * y)
         return found
+
+    def noted(self):
+        """The slot whose block, the lowest one, wrote what another thread wrote too; None."""
+        return min((s for s in self.slots if s.ctx.note_site), key=lambda s: s.ctx.note_block, default=None)
 
     def close(self) -> None:
         """Give all of it back; no native code of the launch runs any more."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from ...span import short
 from .. import context, memory, report
 from ..syntax import TYPE_BITS, Instr
@@ -86,6 +88,23 @@ def _race(launch) -> report.Fault:
     lines.append(f"fix: {_race_fix(launch, place, there, same_block, same_thread)}")
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
     return report.Fault("race", block, thread, mine.text, mine.line, place, "\n".join(lines))
+
+
+class SameValueRace(UserWarning):
+    """Two threads write the same value to one place, from one line, and nothing orders them."""
+
+
+def warn_of_note(launch) -> None:
+    """Warn, at the author's line, of the writes of one value that `launch.slot` has noted."""
+    ctx = launch.ctx
+    instr = launch.code.sites[ctx.note_site - 1]
+    place = launch.program.place_of(instr.loc)
+    one, other = (_thread(launch, *who) for who in ((ctx.note_other_block, ctx.note_other_thread),
+                                                    (ctx.note_block, ctx.note_thread)))
+    text = (f"RACE_SAME_VALUE: in `{launch.entry_name}` {one} and {other} write the same value to "
+            f"{place_of(launch, ctx.note_address, _element_bytes(instr))}, and nothing orders them. "
+            "PTX calls that a race; it does no harm while the values are the same")
+    warnings.warn_explicit(text, SameValueRace, *((place.file, place.line) if place else (launch.entry_name, instr.line)))
 
 
 def _at(place, there, other: Instr) -> str:

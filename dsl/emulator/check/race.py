@@ -7,14 +7,15 @@ meetings; order.py says which labels a thread has seen the end of. An access lea
 it and that whatever races with them also races with it. So what is found does not depend on who happened to run first.
 
 PTX ISA, memory consistency model: two accesses that are both strong (atomics, volatile, relaxed, acquire, release) in
-a scope that has both threads are no race. Bytes of a cp.async are written at some time until its wait.
+a scope that has both threads are no race. Bytes of a cp.async are written at some time until its wait. Two plain
+writes of one value from one line of the author's are a race to PTX too; they are noted, and the launch goes on.
 """
 
 from __future__ import annotations
 
 from .. import context
 from ..builder import Builder
-from .access import ASYNC, CTA, STRONG, WRITE
+from .access import ASYNC, CTA, SILENT, STRONG, WRITE
 
 SIGNATURES = {
     "emu_race": "i32 (ptr, i32, i32, i64, i32, i32)",
@@ -176,9 +177,17 @@ def _touch() -> str:
         f.do(f"br i1 {f.and_(clash, open_, 'i1')}, label %{bad}, label %{fine}")
         f.start(bad)
         lane_of = f.op(f"call i32 @llvm.cttz.i32(i32 {unseen}, i1 false)")
+        its_thread = f.add(f.shl(its_warp, 5), lane_of)
+        its_site = f.cast("trunc", f.lshr(meta, SITE_SHIFT, "i64"), "i64", "i32")
+        plain = f.and_(f.cmp("eq", "%kind", WRITE), f.cmp("eq", its_kind, WRITE), "i1")
+        with f.if_(f.and_(plain, f.cmp("ne", "%silent", 0), "i1")):
+            with f.if_(f.cmp("eq", _line(f, its_site), _line(f, "%site"))):
+                _note(f, its_block, its_thread)
+                f.do(f"br label %{fine}")
+                f.start(f.fresh("dead"))
         f.store("other_block", its_block)
-        f.store("other_thread", f.add(f.shl(its_warp, 5), lane_of))
-        f.store("other_site", f.cast("trunc", f.lshr(meta, SITE_SHIFT, "i64"), "i64", "i32"))
+        f.store("other_thread", its_thread)
+        f.store("other_site", its_site)
         f.store("other_kind", its_kind)
         where = f"i32 {context.RACE}, i32 %site, i32 %tid, i64 %address, i64 %size"
         f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {f.cast('zext', '%kind', 'i32', 'i64')})")
@@ -212,8 +221,25 @@ def _touch() -> str:
         f.start(f.fresh("dead"))
     _append(f, count_slot, place, label, bit, alike, alike_mine, last)
     f.do("ret i32 1")
-    arguments = "i32 %tid, i32 %site, i32 %kind, i64 %address, i64 %size"
+    arguments = "i32 %tid, i32 %site, i32 %kind, i32 %silent, i64 %address, i64 %size"
     return f.function(f"define internal i32 @touch(ptr %ctx, ptr %cell, {arguments})")
+
+
+def _line(f: Builder, site: str) -> str:
+    """The number of the author's line that a site is of."""
+    lines = f.cast("inttoptr", f.load("site_lines"), "i64", "ptr")
+    return f.get(f.op(f"getelementptr i32, ptr {lines}, i32 {site}"))
+
+
+def _note(f: Builder, its_block: str, its_thread: str) -> None:
+    """Keep that two threads write one value from one line, the first time."""
+    with f.if_(f.cmp("eq", f.load("note_site"), 0)):
+        f.store("note_site", f.add("%site", 1))
+        f.store("note_thread", "%tid")
+        f.store("note_block", f.load("block"))
+        f.store("note_address", "%address")
+        f.store("note_other_thread", its_thread)
+        f.store("note_other_block", its_block)
 
 
 def _append(f: Builder, count_slot, place, label, bit, alike, alike_mine, last) -> None:
@@ -240,6 +266,7 @@ def _append(f: Builder, count_slot, place, label, bit, alike, alike_mine, last) 
 def _race() -> str:
     """An access of `size` bytes at `address`: 1, or 0 and a fault where it is part of a race."""
     f = Builder()
+    kind, silent = f.and_("%kind", ~SILENT & 31), f.and_("%kind", SILENT)
     first = f.op("call ptr @cell(ptr %ctx, i64 %address)")
     f.return_if(f.cmp("eq", first, "null", "ptr"), "i32 1")
     shift = f.load("race_shift")
@@ -256,8 +283,9 @@ def _race() -> str:
             block = f.lshr(f.and_(meta, PLACE_MASK, "i64"), 5, "i64")
             with f.if_(f.cmp("ne", block, f.load("block"), "i64")):
                 f.put(cell, 0)
+        kinds = f"i32 {kind}, i32 {silent}"
         at = f.add("%address", f.op(f"shl i64 {step}, {f.cast('zext', shift, 'i32', 'i64')}"), "i64")
-        well = f.op(f"call i32 @touch(ptr %ctx, ptr {cell}, i32 %tid, i32 %site, i32 %kind, i64 {at}, i64 {wide})")
+        well = f.op(f"call i32 @touch(ptr %ctx, ptr {cell}, i32 %tid, i32 %site, {kinds}, i64 {at}, i64 {wide})")
         f.return_if(f.cmp("eq", well, 0), "i32 0")
     f.do("ret i32 1")
     return f.function("define i32 @emu_race(ptr %ctx, i32 %tid, i32 %site, i64 %address, i32 %size, i32 %kind)")

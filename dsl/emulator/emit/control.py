@@ -15,13 +15,13 @@ def target(body, instr, name: str) -> str:
     if body.label_positions[name] > body.position:
         return label
     poll = body.fresh("poll")
-    body.pending.append((poll, label, body.polls.get(name)))
+    body.pending.append((poll, label, body.polls.get(name), instr))
     return poll
 
 
 def emit_polls(body) -> None:
     """The poll blocks of the branches just emitted; spin loops also let other threads run."""
-    for poll, label, wait in body.pending:
+    for poll, label, wait, instr in body.pending:
         body.start(poll)
         stop = body.op(f"load volatile i32, ptr {body.field('stop')}")
         stopped, on = body.fresh("stopped"), body.fresh("on")
@@ -32,6 +32,8 @@ def emit_polls(body) -> None:
         body.do(f"br i1 {body.cmp('eq', answer, 0)}, label %{on}, label %{ends}, !prof !2")
         body.start(ends)
         body.store("status", str(context.INTERRUPTED))
+        body.store("stopped_site", str(body.site(instr) + 1))
+        body.store("stopped_thread", str(context.ALL_THREADS) if body.in_regions else body.threads["linear"])
         body.branch("stop")
         body.start(on)
         if wait is not None and body.coroutine:
