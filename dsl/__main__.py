@@ -9,6 +9,7 @@ import itertools
 import linecache
 import os
 import re
+import signal
 import sys
 import traceback
 import types
@@ -24,6 +25,7 @@ examples:
   python -m dsl repros/shuffle_idx_width.py -p width=8
   python -m dsl --show ptx kernel.py                  and print the PTX of every kernel it launched
   python -m dsl --check all kernel.py                 look for races and reads of memory that nobody wrote
+  python -m dsl --timeout 10 kernel.py                stop a kernel that hangs, and see where its warps are
   python -m dsl - < kernel.py                         a program from standard input
   python -m dsl -m package.module                     a module of a package, as python -m runs it
   python -m dsl -i                                    a prompt that keeps the source of what is typed
@@ -103,6 +105,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="what the emulator looks for in every kernel: race (two threads touch one place, one "
                              "writes, and no barrier, fence or atomic orders them), undefined (a value that nobody "
                              "wrote decides something); race,undefined or all; default: none (also: DSL_CHECK=all)")
+    parser.add_argument("--timeout", metavar="SECONDS", type=float,
+                        help="stop the program after so many seconds and say where every warp is; exit status 124")
     parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE",
                         help="a parameter of the file's run() (may be repeated)")
     return parser
@@ -119,7 +123,7 @@ def _checks(text: str) -> str:
 
 
 def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
-    """Run the program; 0, or 1 where it failed, 2 for wrong usage, 130 after Ctrl-C."""
+    """Run the program; 0, or 1 where it failed, 2 for wrong usage, 124 after --timeout, 130 after Ctrl-C."""
     from dsl import alias
     from dsl.core.errors import DSLUserCodeError, PortabilityWarning
     from dsl.core.source import keep_executed_texts
@@ -143,6 +147,10 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     if options.no_cache:
         os.environ["DSL_CACHE"] = "0"
     session.look_for(options.check)
+    session.announce(lambda sentence: print(f"dsl: {sentence}", file=sys.stderr, flush=True))
+    if options.timeout:
+        signal.signal(signal.SIGALRM, _time_is_over)
+        signal.setitimer(signal.ITIMER_REAL, options.timeout)
     status = 0
     keep_executed_texts()
     try:
@@ -176,8 +184,17 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
 
 def _stopped(error: KeyboardInterrupt) -> int:
     """Say that Ctrl-C ended the program, and where the warps of its kernel were; the exit status."""
-    print(*getattr(error, "__notes__", ()), "dsl: stopped", sep="\n", file=sys.stderr)
-    return 130
+    said = f"dsl: stopped: {error}" if isinstance(error, TimeIsOver) else "dsl: stopped"
+    print(*getattr(error, "__notes__", ()), said, sep="\n", file=sys.stderr)
+    return 124 if isinstance(error, TimeIsOver) else 130
+
+
+class TimeIsOver(KeyboardInterrupt):
+    """The program ran longer than --timeout allows."""
+
+
+def _time_is_over(*_signal) -> None:
+    raise TimeIsOver("it ran longer than --timeout allows")
 
 
 def _language(source: str) -> str | None:

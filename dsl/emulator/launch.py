@@ -9,6 +9,7 @@ import math
 import random
 import threading
 import time
+from collections.abc import Callable
 
 from . import context, native, print_format, report, slots, whereabouts, workers
 from .check import explain
@@ -25,6 +26,7 @@ MAX_CLUSTER = 16  # blocks, on GPUs that are asked for more than the portable 8
 # An H100: multiprocessors, and threads, blocks and shared memory of each.
 SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
 MAX_KNOWN = 4096  # shapes of launches that are not checked again
+LONG_S = 10  # after which somebody may want to know that a launch still runs
 SHORT = 1 << 20  # PTX instructions in all: without loops at most a few milliseconds
 
 
@@ -44,13 +46,15 @@ def launch(
     write=None,
     seed: int = 0,
     checks: tuple[str, ...] = (),
+    announce: Callable[[str], None] | None = None,
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
     `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
     that it chooses, the same each time, and give way to one another before they touch shared or global memory.
     Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
-    what is looked for besides: "race", "undefined".
+    what is looked for besides: "race", "undefined". `announce(sentence)` is called once, from another thread, of a launch that
+    takes longer than LONG_S.
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
@@ -61,7 +65,7 @@ def launch(
             program.launched.add(shape)
     _Launch(
         program, entry_name, grid, block, cluster, params, memory, smem_bytes, write or _print, seed,
-        tuple(checks),
+        tuple(checks), announce,
     ).run()
 
 
@@ -113,7 +117,8 @@ _buffers: list[slots.Buffer] = []  # of parameters, for the next launches
 
 class _Launch:
     def __init__(self, program, entry_name, grid, block, cluster, params, memory, smem_bytes, write, seed,
-                 checks=()):
+                 checks=(), announce=None):
+        self.announce = announce
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block, self.cluster = grid, block, cluster
         self.blocks, self.threads = math.prod(grid), math.prod(block)
@@ -268,6 +273,9 @@ class _Launch:
             self._call_others()
         except MemoryError:  # for the slots: it goes on with the workers it has
             pass
+        if self.announce is not None and time.perf_counter() - self.began_s > LONG_S:
+            self.announce(f"`{self.entry_name}` has run for {LONG_S} s; Ctrl-C stops it and says where every warp is")
+            self.announce = None
         if self.mine is not None:
             self.mine.ctx.stop = context.ASKED
 

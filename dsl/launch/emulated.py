@@ -6,7 +6,7 @@ import ctypes
 import functools
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dsl.core.trace import COOPERATIVE
@@ -24,6 +24,7 @@ class Emulated:
     capsules_say_cuda = False                    # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
+        self.announce: Callable[[str], None] | None = None       # what gets a sentence of a kernel that runs for long
         self._undo_torch = None
         self._seed = self._launches = 0
         self.checks = checks_of(os.environ.get("DSL_CHECK", ""))
@@ -108,7 +109,8 @@ class Emulated:
         seed = self._seed * 1_000_003 + self._launches if self._seed else 0
         try:
             emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
-                            smem_bytes=launch.smem_bytes, cluster=launch.cluster, seed=seed, checks=self.checks)
+                            smem_bytes=launch.smem_bytes, cluster=launch.cluster, seed=seed, checks=self.checks,
+                            announce=self.announce)
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
         self._keep(program)

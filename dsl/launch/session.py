@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +78,11 @@ class Session:
         """Let threads run in an order that the seed chooses, where the device can; 0: as is fastest."""
         if hasattr(self.device, "schedule"):
             self.device.schedule(seed)
+
+    def announce(self, write: Callable[[str], None]) -> None:
+        """Let `write` get a sentence of each kernel that runs for long, where the device can tell."""
+        if hasattr(self.device, "announce"):
+            self.device.announce = write
 
     def look_for(self, checks: str) -> None:
         """What the device looks for in later launches, where it can: `race,undefined`, `all` or `none`.
