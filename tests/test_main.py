@@ -269,7 +269,9 @@ host(from_dlpack(np.zeros(4, np.int32)))
     assert running.poll() is None
     os.kill(running.pid, signal.SIGINT)
     _, errors = running.communicate(timeout=20)
-    assert (running.returncode, errors) == (130, "dsl: stopped\n")
+    assert running.returncode == 130 and errors.endswith("dsl: stopped\n") and "Traceback" not in errors
+    *where, _ = errors.splitlines()                      # none while it still compiles
+    assert not where or where[0].startswith("author.py:13:") and where[0].endswith(": STOPPED")
 
 
 def test_what_upstream_rejects_is_warned_of_or_refused(tmp_path, monkeypatch):
