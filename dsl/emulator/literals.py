@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from .syntax import FloatImm, Imm, PtxError
+from .syntax import FloatImm, Imm
 
 
 def integer(token: str) -> int:
@@ -27,13 +27,9 @@ def number(token: str) -> Imm | FloatImm:
     return Imm(integer(token.rstrip("U")))
 
 
-def negated(value: Imm | FloatImm) -> Imm | FloatImm:
-    """Minus a constant. Raises PtxError for anything else."""
-    if isinstance(value, FloatImm):
-        return FloatImm(value.bits ^ (1 << (value.width - 1)), value.width)
-    if isinstance(value, Imm):
-        return Imm(-value.value)
-    raise PtxError("a minus sign before something that is not a number")
+def negated(value: FloatImm) -> FloatImm:
+    """Minus a float constant."""
+    return FloatImm(value.bits ^ (1 << (value.width - 1)), value.width)
 
 
 def float_bits(value: FloatImm, width: int) -> int:

@@ -428,14 +428,24 @@ class _Parser:
             return Vec(tuple(items))
         if first == "!":
             return Not(self.simple_operand())
-        if first in "-+":
-            return literals.negated(self.simple_operand()) if first == "-" else self.simple_operand()
+        if first in "-+~":
+            return self.signed(first)
         if first.isdigit():
             return literals.number(token)
-        if first == "~":
-            inner = self.simple_operand()
-            return Imm(~inner.value)
         return self.named(token)
+
+    def signed(self, sign: str):
+        """The constant behind a sign. Raises PtxError for what is no constant."""
+        before = self.at
+        inner = self.simple_operand()
+        if sign == "+":
+            return inner
+        if isinstance(inner, Imm):
+            return Imm(~inner.value if sign == "~" else -inner.value)
+        if isinstance(inner, FloatImm) and sign == "-":
+            return literals.negated(inner)
+        self.at = before
+        raise self.error(f"expected {'an integer' if sign == '~' else 'a number'} after `{sign}`")
 
     def named(self, token: str):
         if token == "_":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 
 from dsl import emulator
@@ -75,6 +78,12 @@ ret; }
     (HEAD + ".visible .entry k() { .reg .q8 %r; }", "PTX line 4: expected a type, found `.q8`"),
     (HEAD + ".visible .entry k() { .reg .b32 %r; mov.u32 %r, %nope; ret; }",
      "PTX line 4: the register `%nope` is neither declared nor predefined: mov.u32 %r, %nope;"),
+    (HEAD + ".visible .entry k() { .reg .b32 %r; mov.u32 %r, ~foo; ret; }",
+     "PTX line 4: expected an integer after `~`, found `foo`"),
+    (HEAD + ".visible .entry k() { .reg .b32 %r; mov.u32 %r, ~1.5; ret; }",
+     "PTX line 4: expected an integer after `~`, found `1.5`"),
+    (HEAD + ".visible .entry k() { .reg .b32 %r; mov.u32 %r, -foo; ret; }",
+     "PTX line 4: expected a number after `-`, found `foo`"),
     (HEAD + ".visible .entry k() { bra", "PTX line 4: expected `a token`, found `end of text`"),
     (HEAD + ".reg .b32 %r;", "PTX line 4: expected a directive, found `.reg`"),
     (HEAD + ".global .u32 x = %tid.x;", "PTX line 4: expected a constant or an address before this, found `;`"),
@@ -102,3 +111,51 @@ def test_malformed_instructions_are_refused_not_run(instruction):
     text = HEAD + ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n"
     with pytest.raises((emulator.PtxError, emulator.Unsupported)):
         emulator.load(text + instruction + "\nret; }")
+
+
+# A kernel with most kinds of operands, and what authors put where it does not belong.
+WHOLE = """.version 8.0
+.target sm_90a
+.address_size 64
+.extern .shared .align 16 .b8 dyn[];
+.global .align 4 .b32 table[4] = {1, 2, 3, 4};
+.visible .entry k(.param .u64 x, .param .u32 n)
+.reqntid 32, 1, 1
+{
+  .reg .b16 %h<3>; .reg .b32 %t, %r<9>; .reg .f32 %f<4>; .reg .b64 %x, %d<4>; .reg .pred %p<3>;
+  .shared .align 16 .b8 smem[64];
+  ld.param.u64 %x, [x]; ld.param.u32 %r0, [n]; mov.u32 %t, %tid.x;
+  setp.lt.u32 %p1, %t, %r0; @!%p1 bra $L2;
+  mad.wide.u32 %d1, %t, 4, %x; ld.global.v2.u32 {%r1, %r2}, [%d1+8];
+  mov.b64 %d2, {%r1, %r2}; cvt.rn.f32.s32 %f1, %r1; fma.rn.f32 %f2, %f1, 0f3F800000, %f1;
+  atom.global.add.u32 %r3, [%d1], 1; shfl.sync.idx.b32 %r4|%p2, %r1, 0, 31, -1;
+  mov.u32 %r5, smem; st.shared.u32 [%r5+4], %r4; bar.sync 0;
+  selp.b32 %r6, %r4, 7, %p2; prmt.b32 %r7, %r6, %r4, 0x3210; lop3.b32 %r8, %r1, %r2, %r3, 0xe8;
+$L1: add.u32 %r6, %r6, -1; setp.ne.u32 %p1, %r6, 0;
+  @%p1 bra.uni $L2; bra $L1;
+$L2: { .reg .b32 %q; mov.u32 %q, table; }
+  ret;
+}
+"""
+STRANGE = """~foo ~ - + [ ] { } ! | ( ) 0f 0x % %r99 %nope foo $L9 @ @! .v4 .u8 .f64 _ -1 1.5 0dZZ "a" // /* \\ \0 é ; , <9>
+9999999999999999999999 -99999999999999999999 %tid.w %laneid dyn smem[4] table+4 table- !%p1 %r1|%p1 {%r1} [%d1+%r1] [5]
+[smem+4] [] 0b11 017 1u WARP_SZ %f1 .loc .file .reg .param .shared .align call .func""".split()
+
+
+def test_mutants_load_or_are_ptx_errors():
+    """A token removed, replaced or put in: what cannot be read is said so, and is no fault of the reader."""
+    chosen, tokens = random.Random(13), re.findall(r"\s+|[\w.$%]+|.", WHOLE)
+    refused = 0
+    for _ in range(1000):
+        mutant = list(tokens)
+        for _ in range(chosen.choice((1, 1, 1, 2))):
+            at, how = chosen.randrange(len(mutant)), chosen.randrange(4)
+            new = mutant[chosen.randrange(len(mutant))] if how == 3 else chosen.choice(STRANGE)
+            mutant[at:at + (how != 2)] = [] if how == 1 else [new]
+        try:
+            emulator.load("".join(mutant))
+        except (emulator.PtxError, emulator.Unsupported):
+            refused += 1
+        except Exception as error:
+            pytest.fail(f"{type(error).__name__}: {error}\n{''.join(mutant)}")
+    assert 300 < refused < 950
