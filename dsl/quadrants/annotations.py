@@ -345,6 +345,8 @@ def kind_of(name: str, position: int, annotation: object, where: str):
         return ArrayKind(name, position, annotation() if isinstance(annotation, type) else annotation)
     if isinstance(annotation, MatrixAnnotation):
         return MatrixKind(name, position, annotation)
+    if hasattr(type(annotation), "refuse"):
+        annotation.refuse()
     dtype = types.of(annotation)
     if dtype is not None:
         return ScalarKind(name, position, dtype)

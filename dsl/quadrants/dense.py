@@ -10,7 +10,8 @@ from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.pointer import Pointer
 from dsl.core.value import operate
 from dsl.quadrants import bounds, runtime, dtypes as types
-from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.errors import (OutOfRange, QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError, WrongType,
+                                  WrongValue)
 from dsl.quadrants.iterate import Domain
 from dsl.quadrants.lvalue import Element, value_of
 from dsl.quadrants.matrix import Matrix, in_memory
@@ -39,6 +40,11 @@ def indices(key: object, rank: int) -> tuple:
             raise QuadrantsTypeError.at(f"indices must be integers, however '{given}' is provided as index {position}",
                                         fix="convert it: `int(x)`")
     return tuple(parts)
+
+
+def _described(value: object) -> str:
+    from dsl.quadrants.wording import described
+    return described(value)
 
 
 class Indexed:
@@ -118,6 +124,7 @@ class Dense(Indexed):
     """A field or an array that Python holds."""
 
     label = "field"
+    unusable: tuple[str, str] | None = None     # why it cannot be used, and what to do
 
     def __init__(self, dtype: object, shape: tuple[int, ...] | None, element_shape: tuple[int, ...] = ()):
         found = types.of(dtype)
@@ -138,7 +145,7 @@ class Dense(Indexed):
         """Its memory, made on first use."""
         if self._memory is None:
             if self.shape is None:
-                raise runtime.QuadrantsRuntimeError("These field(s) are not placed: give it a shape=, or place it: "
+                raise runtime.QuadrantsRuntimeError("These field(s) are not placed", "give it a shape=, or place it: "
                                                     "qd.root.dense(qd.i, n).place(x)")
             self.check()
             self._memory = runtime.Memory(self.size_bytes, self.label)
@@ -146,9 +153,10 @@ class Dense(Indexed):
 
     def check(self) -> None:
         if self.generation != runtime.Runtime.generation:
-            raise runtime.QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called "
-                                                "after it "
-                                                "was made\nfix: make it again after qd.init()")
+            raise runtime.QuadrantsRuntimeError(f"this {self.label} is gone: qd.init() or qd.reset() was called after "
+                                                "it was made", "make it again after qd.init()")
+        if self.unusable is not None:
+            raise runtime.QuadrantsRuntimeError(*self.unusable)
 
     @property
     def count(self) -> int:
@@ -176,7 +184,8 @@ class Dense(Indexed):
         flat = 0
         for part, start, extent in zip(found, starts, self.shape):
             if not 0 <= part - start < extent:
-                raise IndexError(f"index {part} is out of bounds of an axis from {start} to {start + extent - 1}")
+                raise OutOfRange(f"index {part} is out of bounds of an axis from {start} to {start + extent - 1}",
+                                 "index within the shape" if part >= 0 else "count from the front: no index is negative")
             flat = flat * extent + part - start
         return flat * math.prod(self.element_shape) * self.element_type.bytes
 
@@ -215,43 +224,68 @@ class Dense(Indexed):
             for_(lambda: self.loop_domain().grouped(), body, (), (), 1, False)
             return
         if self.element_shape and isinstance(value, (Matrix, list, tuple)):
-            one = b"".join(runtime.pack(self.element_type, each) for each in Matrix(value).entries)
+            entries = Matrix(value).entries
+            if len(entries) != math.prod(self.element_shape):
+                raise WrongValue(f"the elements of this {self.label} have the shape {self.element_shape}, got "
+                                 f"{_described(Matrix(value))}", "give as many numbers, or one for all")
+            one = b"".join(runtime.pack(self.element_type, each) for each in entries)
             self.memory.write(0, one * math.prod(self.shape))
         else:
             self.memory.write(0, runtime.pack(self.element_type, value) * self.count)
 
-    def to_numpy(self, dtype=None):
-        """A copy as a numpy array; elements that are vectors or matrices are the last axes."""
+    def _dims(self, keep: bool) -> tuple[int, ...]:
+        """The axes of an element: with `keep` a vector is a matrix of one column, without a column is a vector."""
+        dims = (*self.element_shape, 1) if len(self.element_shape) == 1 else self.element_shape
+        return dims if keep or dims[-1:] != (1,) else dims[:-1]
+
+    def to_numpy(self, dtype=None, keep_dims: bool = False, *, copy: bool = True):
+        """A copy as a numpy array; elements that are vectors or matrices are the last axes, and a column is a vector
+        unless `keep_dims`. `dtype`: of the array. Without `copy` it is one too, as the standard allows."""
         import numpy
+        self._placed()
         made = numpy.empty(self.shape + self.element_shape, self.element_type.numpy_name)
         if made.size:
             self.memory.copy_out(made.ctypes.data, self.size_bytes)
+        made = made.reshape(self.shape + self._dims(keep_dims))
         return made if dtype is None else made.astype(types.of(dtype).numpy_name if types.of(dtype) else dtype)
 
     def from_numpy(self, array) -> None:
         """Take over the values of a numpy array of this shape."""
         import numpy
         array = numpy.asarray(array)
-        if self.shape is None:
-            self.memory
-        if array.shape != self.shape + self.element_shape:
-            raise ValueError(f"Source array has shape {array.shape}, and the destination "
-                             f"{self.shape + self.element_shape}")
+        self._placed()
+        shape = self.shape + self._dims(False)
+        if array.shape not in (shape, self.shape + self._dims(True)):
+            raise WrongValue(f"the array must have the shape of the {self.label}, {shape}, got {array.shape}",
+                             "reshape the array")
         array = numpy.ascontiguousarray(array, self.element_type.numpy_name)
         if array.size:
             self.memory.copy_in(array.ctypes.data, self.size_bytes)
 
-    def to_torch(self, device=None):
-        """A copy as a torch tensor."""
+    def _placed(self) -> None:
+        """Raise QuadrantsRuntimeError where it has no memory."""
+        if self.shape is None or self.unusable is not None:
+            self.memory
+
+    def to_torch(self, device=None, keep_dims: bool = False, *, copy: bool = True):
+        """A copy as a torch tensor, shaped as `to_numpy` shapes it."""
         import torch
-        made = torch.from_numpy(self.to_numpy())
+        made = torch.from_numpy(self.to_numpy(keep_dims=keep_dims))
         return made if device is None else made.to(device)
 
     def from_torch(self, tensor) -> None:
+        """Take over the values of a torch tensor of this shape."""
         self.from_numpy(tensor.detach().cpu().numpy())
 
     def copy_from(self, other: Dense) -> None:
-        self.from_numpy(other.to_numpy())
+        """Take over the values of a field or array of this shape."""
+        if not isinstance(other, Dense):
+            raise WrongType(f"a {self.label} is copied from a field or array, got {_described(other)}",
+                            "from_numpy takes numpy arrays, from_torch tensors")
+        if other.shape != self.shape or other.element_shape != self.element_shape:
+            raise WrongValue(f"the {other.label} must have the shape of the {self.label}, {self.shape}, got "
+                             f"{other.shape}", "copy between equal shapes")
+        self.from_numpy(other.to_numpy(keep_dims=True))
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dsl.quadrants import runtime
 from dsl.quadrants.dense import Dense
-from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError
+from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, WrongValue
 
 
 class Field(Dense):
@@ -24,6 +24,12 @@ class Field(Dense):
     @property
     def parent_shape(self):
         return self.shape
+
+
+    def give_back(self) -> None:
+        """It can no longer be used. Its memory lives as long as a compiled kernel that has it."""
+        self._memory = None
+        self.unusable = "this field is gone: its SNode tree has been destroyed", "make another field"
 
 
 class ScalarField(Field):
@@ -53,9 +59,10 @@ def matrix_field(element_shape: tuple[int, ...], dtype, shape=None, order=None, 
 
 def _made(kind: type, dtype, shape, element_shape: tuple, offset, needs_grad: bool) -> Field:
     if runtime.Runtime.config is None:
-        raise QuadrantsRuntimeError("fields are made after qd.init()")
+        raise QuadrantsRuntimeError("fields are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     if needs_grad:
-        raise QuadrantsRuntimeError("needs_grad is not supported: there is no automatic differentiation here")
+        raise QuadrantsRuntimeError("needs_grad is not supported: there is no automatic differentiation here",
+                                    "drop it, and write the derivative as a kernel of its own")
     made = kind(dtype, _shaped(shape), element_shape)
     if offset is not None:
         made.offset = _shaped(offset)
@@ -83,18 +90,19 @@ def axes(*numbers: int) -> Axes:
 class SNode:
     """A node of the tree that places fields. Every field is dense here, whatever layout the tree says."""
 
-    def __init__(self, extents: dict[int, int]):
-        self.extents = extents
+    def __init__(self, extents: dict[int, int], placed: list[Field] | None = None):
+        self.extents, self.placed = extents, placed                # `placed`: where a FieldsBuilder keeps its fields
 
     def dense(self, axes: Axes, dimensions) -> SNode:
         """`dimensions` cells along each of `axes` in every cell of this node."""
         sizes = list(map(int, dimensions)) if hasattr(dimensions, "__iter__") else [int(dimensions)] * len(axes)
         if len(sizes) != len(axes):
-            raise QuadrantsRuntimeError(f"axes and dimensions differ in number: {len(axes)} and {len(sizes)}")
+            raise QuadrantsRuntimeError(f"axes and dimensions must be of one number, got {len(axes)} and {len(sizes)}",
+                                        "give a number of cells for each axis")
         extents = dict(self.extents)
         for axis, size in zip(axes, sizes):
             extents[axis] = extents.get(axis, 1) * size
-        return SNode(extents)
+        return SNode(extents, self.placed)
 
     def place(self, *fields, offset=None) -> SNode:
         """Give fields their shape: the extents along the axes of this node."""
@@ -102,10 +110,14 @@ class SNode:
         for found in fields:
             for one in found if isinstance(found, (list, tuple)) else (found,):
                 if not isinstance(one, Field):
-                    raise ValueError(f"{one} cannot be placed")
+                    raise WrongValue(f"{one} cannot be placed", "place what qd.field(dtype) gives")
                 if one.shape is not None:
-                    raise RuntimeError("this field has been placed before")
+                    raise QuadrantsRuntimeError("this field has been placed before",
+                                                "place it once: qd.field(dtype) without shape=, then place(x)")
                 one.shape = shape
+                if self.placed is not None:
+                    self.placed.append(one)
+                    one.unusable = "this field's FieldsBuilder is not finalized", "call finalize() of it first"
                 if offset is not None:
                     one.offset = _shaped(offset)
         return self
@@ -118,8 +130,8 @@ class SNode:
         return tuple(self.extents[axis] for axis in sorted(self.extents))
 
     def _unsupported(self, *_arguments, **_options):
-        raise QuadrantsRuntimeError("sparse and bit-packed layouts are not supported: fields are dense here\n"
-                                    "fix: use dense(...)")
+        raise QuadrantsRuntimeError("sparse and bit-packed layouts are not supported: fields are dense here",
+                                    "use dense(...)")
 
     pointer = bitmasked = hash = dynamic = quant_array = _unsupported
 

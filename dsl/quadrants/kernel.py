@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dsl.core import mlir, rules, trace, tree
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import compile, session
-from dsl.quadrants import annotations, binder, errors, hooks, runtime, task, dtypes as types
+from dsl.quadrants import annotations, binder, errors, hooks, philox, runtime, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.function import argument_place, Function
 from dsl.quadrants.errors import (QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError,
@@ -205,6 +205,7 @@ class Kernel(Function):
                 program.open()
                 returned = self.rewritten(*values)
                 self._leave(program, returned)
+                philox.advance(program)
                 program.finish()
         with errors.at_boundary():
             compiled = compile.compile(trace.trace_host(trace.symbol(self.__name__), body, typed))

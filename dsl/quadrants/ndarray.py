@@ -41,7 +41,7 @@ def matrix_ndarray(element_shape: tuple[int, ...], dtype, shape) -> Ndarray:
 
 def _made(kind: type, dtype, shape, element_shape: tuple) -> Ndarray:
     if runtime.Runtime.config is None:
-        raise QuadrantsRuntimeError("arrays are made after qd.init()")
+        raise QuadrantsRuntimeError("arrays are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     return kind(dtype, _shaped(shape), element_shape)
 
 

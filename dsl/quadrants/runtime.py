@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dsl.launch import session
 from dsl.quadrants import dtypes as types
-from dsl.quadrants.errors import QuadrantsRuntimeError
+from dsl.quadrants.errors import QuadrantsRuntimeError, UnknownOption
 
 
 class Arch:
@@ -22,7 +22,7 @@ class Arch:
 
 
 x64, arm64, cuda, amdgpu, metal, vulkan = map(Arch, ("x64", "arm64", "cuda", "amdgpu", "metal", "vulkan"))
-cpu = x64
+cpu = x86_64 = x64
 gpu = [cuda]
 python = Arch("python")
 
@@ -66,6 +66,7 @@ class Runtime:
 
     config: Config | None = None
     generation = 0
+    random = None                          # of dsl.quadrants.philox
     roots: list = []                       # fields that were placed or shaped in this generation
 
 
@@ -75,7 +76,10 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
     known = {name: value for name, value in options.items() if hasattr(Config, name)}
     for name in options:
         if name not in known and name not in _IGNORED:
-            raise KeyError(f"Unrecognized keyword argument(s) for qd.init: {name}")
+            from dsl.quadrants.wording import alike
+            meant = alike(name, [*vars(Config), *_IGNORED])
+            raise UnknownOption(f"Unrecognized keyword argument(s) for qd.init: {name}",
+                                f"did you mean `{meant}`?" if meant else "drop it: docs/quadrants.md lists the options")
     reset()
     config = Config(chosen, types.of(default_ip or types.i32), types.of(default_fp or types.f32), **known)
     Runtime.config = config
@@ -104,8 +108,8 @@ def sync() -> None:
 def check() -> Config:
     """The configuration. Raises QuadrantsRuntimeError before qd.init."""
     if Runtime.config is None:
-        raise QuadrantsRuntimeError("qd.init() has not been called, or qd.reset() has been since\n"
-                                    "fix: call qd.init(arch=qd.cpu) first")
+        raise QuadrantsRuntimeError("qd.init() has not been called, or qd.reset() has been since",
+                                    "call qd.init(arch=qd.cpu) first")
     return Runtime.config
 
 

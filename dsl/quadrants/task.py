@@ -134,6 +134,7 @@ class Program:
     debug: bool = False
     unrolling_limit: int = 32
     most_blocks: int = MOST_BLOCKS
+    random_numbers: dict[int, object] = field(default_factory=dict)   # by task: how many each thread took
     results: list = field(default_factory=list)           # (dtype, offset in bytes) of what the kernel returns
     shape: Callable | None = None                         # what makes Python's value of them
     hidden: list[Callable[[], int]] = field(default_factory=list)     # for each hidden slot: its number at a call
@@ -246,7 +247,7 @@ _open: Stack[Program] = Stack()
 def program() -> Program:
     """The kernel being traced. Raises QuadrantsRuntimeError in plain Python."""
     if not _open:
-        raise QuadrantsRuntimeError("this works in a kernel or func only")
+        raise QuadrantsRuntimeError("this works in a kernel or func only", "call it in a @qd.kernel")
     return _open.top()
 
 

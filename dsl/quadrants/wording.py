@@ -52,10 +52,13 @@ def an(name: object) -> str:
 
 def alike(name: str, names: Iterable[str]) -> str:
     """The one of `names` that an author who wrote `name` may have meant, or ""."""
-    names = [each for each in names if not each.startswith("_") and each != name]
-    lower = {each.lower(): each for each in reversed(names)}
-    found = difflib.get_close_matches(name.lower(), lower, 1, 0.65)
-    return lower[found[0]] if found else ""
+    spelled: dict[str, list[str]] = {}
+    for each in names:
+        if not each.startswith("_") and each != name:
+            spelled.setdefault(each.lower(), []).append(each)
+    found = difflib.get_close_matches(name.lower(), spelled, 1, 0.65)
+    same_case = [each for each in spelled[found[0]] if each[0].isupper() == name[0].isupper()] if found else []
+    return (same_case or spelled[found[0]])[0] if found else ""
 
 
 def of_python(error: Exception) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import pytest
 import dsl.quadrants as qd
 from dsl.core.unsupported import UnsupportedName
 from dsl.launch import session
+from dsl.launch.limits import DivergentCollective
 from dsl.quadrants.errors import QuadrantsCompilationError
 
 
@@ -69,12 +70,12 @@ def test_a_meeting_that_not_all_get_to_is_refused(kernel, wrong, right):
     with pytest.raises(QuadrantsCompilationError, match="waits for all 128 threads of the block") as raised:
         kernel(wrong)
     assert "\nfix: " in str(raised.value) and str(raised.value).count("test_simt.py") == 2
+    assert isinstance(raised.value, DivergentCollective) and raised.value.id == "DIVERGENT_COLLECTIVE"
     kernel(right)
 
 
 def test_what_is_not_there_is_refused_by_name():
-    with pytest.raises(UnsupportedName,
-                       match=r"quadrants.simt.block.sync_all_nonzero is not part of this compiler yet"):
-        qd.simt.block.sync_all_nonzero
-    with pytest.raises(UnsupportedName, match=r"quadrants.simt.subgroup is not part"):
-        qd.simt.subgroup
+    with pytest.raises(UnsupportedName, match=r"quadrants.simt.block.sync_all_nonzero is not part of this compiler"):
+        qd.simt.block.sync_all_nonzero(1)
+    with pytest.raises(UnsupportedName, match=r"quadrants.simt.subgroup.elect is not part"):
+        qd.simt.subgroup.elect()

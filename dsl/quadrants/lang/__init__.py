@@ -1,3 +1,21 @@
-"""`quadrants.lang`: the few of upstream's inner names that programs use."""
+"""`quadrants.lang`: the names of quadrants, and the few of upstream's inner modules that programs use."""
 
-from dsl.quadrants.lang import exception, impl, misc, util  # noqa: F401
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from dsl.quadrants import simt
+from dsl.quadrants.lang import exception, impl, misc, util
+from dsl.quadrants.refused import inner
+
+__getattr__ = inner("lang")
+for _name in ("any_array", "expr", "field", "kernel_impl", "matrix", "matrix_ops", "ops", "snode", "stream", "struct"):
+    _made = ModuleType(f"{__name__}.{_name}", f"`quadrants.lang.{_name}`: the names of quadrants.")
+    _made.__spec__ = ModuleSpec(_made.__name__, None)
+    _made.__getattr__ = inner(f"lang.{_name}")
+    globals()[_name] = sys.modules[_made.__name__] = _made
+for _name in ("", ".block", ".grid", ".subgroup", ".warp"):
+    if f"dsl.quadrants.simt{_name}" in sys.modules:
+        sys.modules[f"{__name__}.simt{_name}"] = sys.modules[f"dsl.quadrants.simt{_name}"]
+for _module in (impl, misc, util):
+    _module.__getattr__ = inner(_module.__name__.removeprefix("dsl.quadrants."))

@@ -1,5 +1,7 @@
 """`quadrants.lang.misc`: which architectures there are."""
 
+from dsl.quadrants.extension import is_extension_enabled, is_extension_supported
+from dsl.quadrants.hints import loop_unique
 from dsl.quadrants.runtime import Arch, cpu
 
 

@@ -1,8 +1,28 @@
-"""`quadrants.lang.util`: which packages there are."""
+"""`quadrants.lang.util`: which packages there are, and element types under numpy's and torch's names."""
 
 import importlib.util
+
+from dsl.quadrants import dtypes
+from dsl.quadrants.dtypes import of as cook_dtype, of as to_quadrants_type
 
 
 def has_pytorch() -> bool:
     """Whether torch can be imported."""
     return importlib.util.find_spec("torch") is not None
+
+
+def has_clangpp() -> bool:
+    """Whether functions written in C++ can be called: they cannot."""
+    return False
+
+
+def to_numpy_type(dtype) -> type:
+    """The numpy type of an element type."""
+    import numpy
+    return numpy.dtype(dtypes.of(dtype).numpy_name).type
+
+
+def to_pytorch_type(dtype):
+    """The torch type of an element type."""
+    import torch
+    return torch.bool if dtypes.of(dtype) is dtypes.u1 else getattr(torch, dtypes.of(dtype).numpy_name)

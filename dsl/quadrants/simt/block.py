@@ -2,8 +2,8 @@
 outermost scope."""
 
 from dsl.core.dtypes import Int32
-from dsl.core.unsupported import refuser
 from dsl.gpu import index, sync as gpu_sync
+from dsl.quadrants.refused import refuser
 from dsl.quadrants.task import program
 
 
@@ -25,4 +25,10 @@ def thread_idx() -> Int32:
     return index.thread_idx()[0]
 
 
-__getattr__ = refuser("quadrants.simt.block", "docs/quadrants.md says what is")
+def global_thread_idx() -> Int32:
+    """The number of this thread in the grid. Raises as `sync`."""
+    program()
+    return index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
+
+
+__getattr__ = refuser("simt.block", globals())

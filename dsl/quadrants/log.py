@@ -1,0 +1,24 @@
+"""The levels of the real package's log. Nothing is logged here: a level is kept, and says what would be."""
+
+from __future__ import annotations
+
+from dsl.quadrants.errors import WrongValue
+
+TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
+_level = [INFO]
+
+
+def set_logging_level(level: str) -> None:
+    """Log this and what is worse. Raises WrongValue for what is no level."""
+    _level[:] = [_checked(level)]
+
+
+def is_logging_effective(level: str) -> bool:
+    """Whether what has this level is logged."""
+    return LEVELS.index(_checked(level)) >= LEVELS.index(_level[0])
+
+
+def _checked(level: str) -> str:
+    if level not in LEVELS:
+        raise WrongValue(f"a logging level must be one of {', '.join(LEVELS)}, got {level!r}", 'for example "info"')
+    return level

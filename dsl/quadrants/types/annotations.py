@@ -1,0 +1,7 @@
+"""`qd.types.annotations`."""
+
+from dsl.quadrants.annotations import Template
+from dsl.quadrants.refused import refuser
+
+template = Template
+__getattr__ = refuser("types.annotations", globals())

@@ -1,0 +1,6 @@
+"""`qd.types.utils`: what kind an element type is."""
+
+from dsl.quadrants.dtypes import is_integral, is_real, is_signed
+from dsl.quadrants.refused import refuser
+
+__getattr__ = refuser("types.utils", globals())
