@@ -157,8 +157,10 @@ def at_boundary() -> Iterator[None]:
     """Errors of what is traced in this `with` leave it as Quadrants' own, at the author's place."""
     try:
         yield
-    except Diagnostic:
+    except (QuadrantsCompilationError, QuadrantsRuntimeError):
         raise
+    except Diagnostic as error:
+        raise _kind_of(error)(error.message, error.fix, error.id, error.place, error.also) from None
     except DSLUserCodeError as error:
         raise _of_core(error) from None
     except Exception as error:
