@@ -57,8 +57,10 @@ class Binding:
     def mismatch(self, error: type[Exception], part: str, expected: object, got: object) -> Exception:
         """The error of argument part `part` ("shape[0]", or "" for the argument itself)."""
         what = f"{self.name}.{part}" if part else self.name
-        return error(f"Mismatched {what} on argument #{self.position} when calling: `{self.call}`, "
+        made = error(f"Mismatched {what} on argument #{self.position} when calling: `{self.call}`, "
                      f"expected to be {expected}, got {got}")
+        made.part = part.partition("[")[0]
+        return made
 
     def bind(self, leaf: SymInt, value: int, part: str) -> None:
         """Take `value` for a symbol. Raises ValueError where it is no multiple, too wide, or not as before."""

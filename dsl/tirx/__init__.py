@@ -4,12 +4,13 @@ from dsl.tirx import error, ir, runtime, target, testing, tirx
 from dsl.tirx import script
 from dsl.tirx.build import Executable, IRModule, build, compile
 from dsl.tirx.runtime import cpu, cuda, device
+from dsl.tirx.unsupported import module_getattr
 
 __version__ = "0.26.0"
 __all__ = ["Executable", "IRModule", "build", "compile", "cpu", "cuda", "device", "error", "ir", "runtime", "script",
            "target", "testing", "tirx"]
 
 
-def __getattr__(name: str):
-    raise AttributeError(f"module 'tvm' has no attribute {name!r} here: this compiler has the subset for T.prim_func "
-                         "kernels (docs/tirx.md lists it)")
+_UPSTREAM = frozenset("arith contrib driver exec ffi instrument relax rpc s_tir support te topi base backend "
+                      "DataType Object get_global_func register_global_func nd".split())
+__getattr__ = module_getattr("tvm", globals(), _UPSTREAM)

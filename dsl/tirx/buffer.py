@@ -17,8 +17,8 @@ from dsl.tirx import dtypes, effects
 from dsl.tirx.divisor import is_multiple
 from dsl.tirx.dtypes import DType
 from dsl.tirx.lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
-from dsl.tirx.rules import check_literal
-from dsl.tirx.signature import row_major
+from dsl.tirx.rules import check_literal, instead_of
+from dsl.tirx.signature import row_major, touched_by_host
 
 MOST_BYTES = 16                  # of one access
 
@@ -82,7 +82,8 @@ class Buffer:
         return f"buffer of {self._dtype} {self._shape_text()}"
 
     def _shape_text(self) -> str:
-        return "(" + ", ".join("?" if is_dynamic(extent) else str(extent) for extent in self.shape) + ")"
+        texts = ["?" if is_dynamic(extent) else str(extent) for extent in self.shape]
+        return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
     def __repr__(self) -> str:
         return f"{self.name}: Buffer({self._shape_text()}, {str(self._dtype)!r})"
@@ -105,8 +106,10 @@ class Buffer:
         index = index if isinstance(index, tuple) else (index,)
         if len(index) != len(self.shape):
             plural = "s" * (len(self.shape) != 1)
-            raise DSLUserCodeError(f"`{self.name}` has {len(self.shape)} dimension{plural}, and this indexes "
-                                   f"{len(index)}", id="INDEX_RANK", fix=f"its shape is {self._shape_text()}")
+            places = ", ".join("ijklmn"[:len(self.shape)])
+            raise DSLUserCodeError(f"`{self.name}` has {len(self.shape)} dimension{plural}, got {len(index)} "
+                                   f"ind{'ex' if len(index) == 1 else 'ices'}", id="INDEX_RANK",
+                                   fix=f"write `{self.name}[{places}]`: its shape is {self._shape_text()}")
         count, places = 1, []
         for mode, (one, extent) in enumerate(zip(index, self.shape)):
             if isinstance(one, slice):
@@ -131,8 +134,9 @@ class Buffer:
             return index
         number = numeric(index)
         if number is None or not number.is_integer:
-            raise DSLUserCodeTypeError(f"an index is an integer, and this is {type_name(index)}", id="INDEX_TYPE",
-                                       fix="convert it: `T.int32(x)`")
+            fix = "convert it: `T.int32(x)`" if number is not None else instead_of(index) if isinstance(index, Buffer) \
+                else f"index with integers: `{self.name}[i]`"
+            raise DSLUserCodeTypeError(f"an index must be an integer, got {type_name(index)}", id="INDEX_TYPE", fix=fix)
         if is_dynamic(number):
             return Int32(number) if number.width < 32 else number
         known = int(number.value)
@@ -162,6 +166,7 @@ class Buffer:
     def load(self, offset: object, count: int = 1) -> object:
         """The element at `offset`, or a vector of `count` of them."""
         effects.note()
+        touched_by_host(self)
         lanes = self._dtype.lanes * count
         if isinstance(offset, Ramp):
             alignment_bytes = self._all_lanes(offset, count, stores=False)
@@ -173,6 +178,7 @@ class Buffer:
 
     def store(self, value: object, offset: object, count: int = 1) -> None:
         effects.note()
+        touched_by_host(self)
         lanes = self._dtype.lanes * count
         if isinstance(offset, Ramp):
             alignment_bytes = self._all_lanes(offset, count, stores=True)
@@ -196,7 +202,7 @@ class Buffer:
             check_literal(value, self._dtype.scalar)
         if not isinstance(value, (TensorSSA, Ramp)) and numeric(value) is None:
             fix = f"store an element: `{value.name}[i]`" if isinstance(value, Buffer) else "store a number"
-            raise DSLUserCodeTypeError(f"`{self.name}` holds {self._dtype}, and this is {type_name(value)}",
+            raise DSLUserCodeTypeError(f"an element of `{self.name}` is {self._dtype}, got {type_name(value)}",
                                        id="STORE_TYPE", fix=fix)
 
     @property
@@ -222,6 +228,9 @@ class Buffer:
 
     def ptr_to(self, indices: Sequence) -> Pointer:
         """The address of an element."""
+        if not isinstance(indices, (list, tuple)):
+            raise DSLUserCodeTypeError(f"ptr_to takes a list of indices, got {type_name(indices)}", id="INDEX_TYPE",
+                                       fix=f"{self.name}.ptr_to([i])")
         return self.at(self._place(tuple(indices))[0])
 
     def access_ptr(self, access_mask: object = "rw", ptr_type: object = None, content_lanes: int = 1,
@@ -268,6 +277,14 @@ def _refuse_operator(self: Buffer, *_operands: object):
 for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor rxor "
               "lshift rlshift rshift rrshift neg pos abs invert eq ne lt le gt ge bool int float index").split():
     setattr(Buffer, f"__{_name}__", _refuse_operator)
+
+
+def _refuse_iteration(self: Buffer, *_operands: object):
+    raise DSLUserCodeTypeError(f"the buffer `{self.name}` is not iterated", id="BUFFER_ITERATED",
+                               fix=f"loop over its places: `for i in T.serial({self.name}.shape[0])`, and index it")
+
+
+Buffer.__iter__ = Buffer.__contains__ = _refuse_iteration
 
 
 def load_vector(pointer: Pointer, lanes: int, alignment_bytes: int) -> TensorSSA:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import (DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError,
+                             DSLUserCodeValueError)
 from dsl.core.value import type_name
 from dsl.launch import compile as code
+from dsl.launch.device import DeviceError
 from dsl.tirx.function import JitFunction, PrimFunc
+from dsl.tirx.runtime import Tensor
 from dsl.tirx.target import Target
 
 
@@ -39,7 +43,7 @@ def _prim_func(function: object) -> PrimFunc:
         raise DSLUserCodeTypeError(f"`{function.__name__}` is a T.jit function, which has constants to be given first",
                                    fix=f"{function.__name__}.specialize(...)", id="COMPILE_JIT")
     if not isinstance(function, PrimFunc):
-        raise DSLUserCodeTypeError(f"a module holds T.prim_func functions, and this is {type_name(function)}",
+        raise DSLUserCodeTypeError(f"a module holds T.prim_func functions, got {type_name(function)}",
                                    fix='tvm.IRModule({"main": f})', id="COMPILE_TYPE")
     return function
 
@@ -50,7 +54,7 @@ def compile(mod: object, target: object = None, *, relax_pipeline: object = "def
     if isinstance(mod, (PrimFunc, JitFunction)):
         mod = IRModule.from_expr(_prim_func(mod))
     if not isinstance(mod, IRModule):
-        raise DSLUserCodeTypeError(f"tvm.compile takes a T.prim_func or an IRModule, and this is {type_name(mod)}",
+        raise DSLUserCodeTypeError(f"tvm.compile takes a T.prim_func or an IRModule, got {type_name(mod)}",
                                    fix='tvm.compile(tvm.IRModule({"main": f}), target="cuda")', id="COMPILE_TYPE")
     chosen = Target.current() if target is None else Target.of(target)
     return Executable({name: _Entry(function, chosen) for name, function in mod.functions.items()})
@@ -70,13 +74,52 @@ class _Entry:
         if kernels and target is not None and target.kind != "cuda":
             raise DSLUserCodeError(f"`{function.__name__}` has a device part, and the target is {target.kind}",
                                    fix='tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})', id="COMPILE_TARGET")
+        self.has_kernels = bool(kernels)
         self.options = code.Options(gpu_arch=target.arch if target is not None and kernels else None)
         self.compiled = code.compile(function.traced, self.options)
 
     def __call__(self, *arguments: object) -> None:
         """Run it. Raises TypeError or ValueError for arguments of other types, shapes or alignment."""
         slots, binding = self.function.signature.bind(arguments)
-        self.compiled.call(slots, binding.storages)
+        if self.has_kernels:
+            self._check_devices(arguments)
+        try:
+            self.compiled.call(slots, binding.storages)
+        except DeviceError as error:
+            if error.name == "CUDA_ERROR_INVALID_VALUE" and (found := _EXTENTS.search(str(error))):
+                raise LaunchRefused(error, found, self.function) from error
+            raise
+
+    def _check_devices(self, arguments: tuple) -> None:
+        for (name, _), argument in zip(self.function.signature.parameters, arguments):
+            if isinstance(argument, Tensor) and argument.device.kind != "cuda":
+                raise DSLUserCodeValueError(f"`{name}` is a tensor on {argument.device.kind}, and the kernel reads memory "
+                                            "of the GPU", id="CALL_DEVICE", fix="tvm.runtime.tensor(x, device=tvm.cuda(0))")
+
+
+_EXTENTS = re.compile(r"(grid|block|cluster)=(\([^)]*\)) is outside (\([^)]*\)) to (\([^)]*\))")
+
+
+class LaunchRefused(DSLUserCodeRuntimeError):
+    """A launch whose extents, known when it is called, no GPU has."""
+
+    def __init__(self, error: DeviceError, found: re.Match, function: PrimFunc):
+        what, extents, least, most = found.groups()
+        place = function.traced.kernels[0].place
+        super().__init__(f"the {what} of `{function.__name__}` must be {least} to {most}, got {extents}",
+                         id="LAUNCH_EXTENT_OUT_OF_RANGE", also=((place, "the kernel"),) if place is not None else (),
+                         fix="pass numbers that give such extents, or do not call it")
+        self.refused = error
+
+    @property
+    def repro_outcome(self) -> dict:
+        return {**getattr(self.refused, "repro_outcome", {}), "text": str(self)}
+
+
+class NoFunction(DSLUserCodeError, AttributeError, KeyError):
+    """A name that no function of an Executable has."""
+
+    __str__ = DSLUserCodeError.__str__
 
 
 class Executable:
@@ -86,12 +129,18 @@ class Executable:
         self.entries = entries
 
     def __getitem__(self, name: str) -> _Entry:
+        if name not in self.entries:
+            raise NoFunction(f"no function is called {name!r}", id="NO_FUNCTION",
+                             fix=f"one of {', '.join(map(repr, self.entries))}")
         return self.entries[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
 
-    def __call__(self, *arguments: object) -> None:
+    def __call__(self, *arguments: object, **keywords: object) -> None:
+        if keywords:
+            raise DSLUserCodeTypeError(f"a compiled function takes arguments by their place, got `{min(keywords)}=`",
+                                       id="CALL_ARGUMENTS", fix="pass them in the order of the parameters")
         name = "main" if "main" in self.entries else next(iter(self.entries))
         self.entries[name](*arguments)
 

@@ -16,6 +16,7 @@ from dsl.tirx.buffer import Buffer, load_vector
 from dsl.tirx.choice import if_then_else
 from dsl.tirx.effects import noted
 from dsl.tirx.unsupported import module_getattr as _refuser
+from dsl.tirx.upstream_names import CUDA as _UPSTREAM
 
 BARRIERS, WARPGROUP = 16, 128           # named barriers of a block; threads of a warpgroup
 
@@ -45,9 +46,10 @@ def check_barrier(number: object) -> None:
     """Raise for a named barrier that no block has."""
     known = numeric(number)
     if known is None or not known.is_integer:
-        raise DSLUserCodeTypeError(f"a barrier is called by a number, and this is {type_name(number)}", id="BARRIER_ID")
+        raise DSLUserCodeTypeError(f"barrier id must be an integer, got {type_name(number)}", id="BARRIER_ID",
+                                   fix=f"a number from 0 to {BARRIERS - 1}")
     if not is_dynamic(known) and not 0 <= int(known.value) < BARRIERS:
-        raise DSLUserCodeValueError(f"a block has barriers 0 to {BARRIERS - 1}, and this is {int(known.value)}",
+        raise DSLUserCodeValueError(f"barrier id must be 0-{BARRIERS - 1}, got {int(known.value)}",
                                     id="BARRIER_ID", fix=f"a number from 0 to {BARRIERS - 1}")
 
 
@@ -106,15 +108,18 @@ def reduce_min_sync_u32(mask: object, value: object) -> Uint32:
     return warp.warp_redux_sync(Uint32(numeric(value)), "umin", Uint32(numeric(mask)))
 
 
-def _shuffles(kind: str) -> Callable:
-    @noted
+def _shuffles(kind: str, name: str) -> Callable:
     def shuffle(mask: object, var: object, lane: object, width: object = 32) -> object:
         return operations.shuffle(kind, mask, var, lane, width)
     shuffle.__doc__ = f"`var` of another lane.  PTX ISA: shfl.sync.{kind}."
-    return shuffle
+    shuffle.__name__ = shuffle.__qualname__ = name
+    return noted(shuffle)
 
 
-__shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync = map(_shuffles, ("idx", "up", "down", "bfly"))
+__shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync = map(
+    _shuffles, ("idx", "up", "down", "bfly"), ("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"))
+_shfl_sync, _shfl_up_sync, _shfl_down_sync, _shfl_xor_sync = (
+    __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync)
 
 
 @noted
@@ -132,18 +137,18 @@ _IDENTITY = {"sum": lambda dtype: 0, "max": lambda dtype: -float("inf") if dtype
 
 def _combiner(op: str) -> Callable:
     if op not in _COMBINE:
-        raise DSLUserCodeValueError(f"a reduction is by one of {', '.join(_COMBINE)}, and this is {op!r}",
-                                    id="REDUCE_OP")
+        raise DSLUserCodeValueError(f"the operation of a reduction must be sum, max or min, got {op!r}",
+                                    id="REDUCE_OP", fix='"sum", "max" or "min"')
     return _COMBINE[op]
 
 
 @noted
 def warp_reduce(value: object, op: str, width: int = 32) -> Numeric:
     """`op` ("sum", "max", "min") over each segment of `width` lanes, by a butterfly of shuffles; every lane has it."""
-    combine, number = _combiner(op), numeric(value)
+    combine, number = _combiner(op), _number(f"warp_{op}", value)
     if not isinstance(width, int) or width not in (2, 4, 8, 16, 32):
-        raise DSLUserCodeValueError(f"the width of a reduction is 2, 4, 8, 16 or 32, and this is {width!r}",
-                                    id="REDUCE_WIDTH")
+        raise DSLUserCodeValueError(f"the width of a reduction must be 2, 4, 8, 16 or 32, got {width!r}",
+                                    id="REDUCE_WIDTH", fix="width=32, all lanes of the warp")
     dtype = type(number)
     offset = width // 2
     while offset:
@@ -156,10 +161,11 @@ def warp_reduce(value: object, op: str, width: int = 32) -> Numeric:
 def cta_reduce(value: object, op: str, num_warps: int, scratch: object) -> Numeric:
     """`op` over the `num_warps` warps of the block, through as many elements at `scratch`; every thread has it."""
     if not isinstance(num_warps, int) or not 1 <= num_warps <= 32:
-        raise DSLUserCodeValueError(f"a block has 1 to 32 warps, and this says {num_warps!r}", id="REDUCE_WARPS")
-    combine, number = _combiner(op), numeric(value)
+        raise DSLUserCodeValueError(f"a block has 1 to 32 warps, got {num_warps!r}", id="REDUCE_WARPS",
+                                    fix="the threads of the block divided by 32")
+    combine, number = _combiner(op), _number(f"cta_{op}", value)
     dtype = type(number)
-    place = (scratch.data if isinstance(scratch, Buffer) else scratch).recast(dtype)
+    place = _pointer(f"cta_{op}", scratch).recast(dtype)
     number = warp_reduce(number, op)
     thread = thread_rank()
     own_warp, lane = thread >> 5, thread & 31
@@ -174,6 +180,14 @@ def cta_reduce(value: object, op: str, num_warps: int, scratch: object) -> Numer
         offset //= 2
     sync.sync_threads()
     return total
+
+
+def _number(name: str, value: object) -> Numeric:
+    number = numeric(value)
+    if number is None:
+        raise DSLUserCodeTypeError(f"T.cuda.{name} takes a number, got {type_name(value)}", id="OPERAND_TYPE",
+                                   fix="give a number, or an element of a buffer: `A[i]`")
+    return number
 
 
 def _store_where(test: Numeric, pointer: Pointer, value: Numeric) -> None:
@@ -194,7 +208,7 @@ def _pointer(name: str, place: object) -> Pointer:
     if isinstance(place, Buffer):
         return place.data
     if not isinstance(place, Pointer):
-        raise DSLUserCodeTypeError(f"T.cuda.{name} takes an address, and this is {type_name(place)}", id="POINTER_TYPE",
+        raise DSLUserCodeTypeError(f"T.cuda.{name} takes an address, got {type_name(place)}", id="POINTER_TYPE",
                                    fix="A.ptr_to([i])")
     return place
 
@@ -202,13 +216,14 @@ def _pointer(name: str, place: object) -> Pointer:
 @noted
 def atomic_add(res_addr: object, value: object) -> Numeric:
     """Add to memory at once; the old value."""
-    return atomic.update("add", _pointer("atomic_add", res_addr), value)
+    return atomic.update("add", _pointer("atomic_add", res_addr), _number("atomic_add", value))
 
 
 @noted
 def atomic_cas(ptr: object, old_val: object, new_val: object) -> Numeric:
     """Replace what is in memory where it is `old_val`; the old value."""
-    return atomic.compare_and_swap(_pointer("atomic_cas", ptr), old_val, new_val)
+    return atomic.compare_and_swap(_pointer("atomic_cas", ptr), _number("atomic_cas", old_val),
+                                   _number("atomic_cas", new_val))
 
 
 @noted
@@ -276,7 +291,8 @@ def fdividef(x: object, y: object) -> Float32:
 def printf(fmt: str, *args: object) -> None:
     """C's printf."""
     if not isinstance(fmt, str):
-        raise DSLUserCodeTypeError(f"the format of printf is text, and this is {type_name(fmt)}", id="PRINTF_FORMAT")
+        raise DSLUserCodeTypeError(f"the format of printf must be text, got {type_name(fmt)}", id="PRINTF_FORMAT",
+                                   fix='T.cuda.printf("%d\\n", x)')
     debug.printf(fmt, *args, end="", braces=False)
 
 
@@ -285,8 +301,9 @@ def trap_when_assert_failed(cond: object) -> None:
     """End the kernel with a trap where `cond` does not hold."""
     number = numeric(cond)
     if number is None:
-        raise DSLUserCodeTypeError(f"this tests a bool, and got {type_name(cond)}", id="ASSERT_TYPE")
+        raise DSLUserCodeTypeError(f"the condition must be a bool, got {type_name(cond)}", id="ASSERT_TYPE",
+                                   fix="compare: `x > 0`")
     require(Boolean(number), AssertionError, "trap_when_assert_failed")
 
 
-__getattr__ = _refuser("T.cuda")
+__getattr__ = _refuser("T.cuda", globals(), _UPSTREAM)

@@ -102,6 +102,7 @@ _BOUNDS = {"tirx.launch_bounds_min_blocks_per_sm": "nvvm.minctasm",
 
 def run(function: Callable, *arguments: object) -> None:
     """Trace `function` as a kernel of the current host function, and launch it there."""
+    signature.check_untouched()
     state = trace.host()
     place = here()
     unique = f"{state.name}_kernel" if not state.kernels else f"{state.name}_kernel_{len(state.kernels)}"
@@ -127,11 +128,29 @@ def run(function: Callable, *arguments: object) -> None:
     launch.grid, launch.block, launch.cluster = (
         tuple(made.outside(extent, extents.place_of(extent, place)) for extent in axes)
         for axes in (launch.grid, launch.block, launch.cluster))
-    limits.check_launch(state.name, launch.grid, launch.block, launch.cluster)
+    _check_limits(state.name, launch, extents)
     leaves = made.leaves()
     params = tuple(trace.param_of(leaf)[:2] for leaf in leaves)
     kernel = trace.Kernel(unique, params, made.smem_bytes, tuple(made.allocations), place)
     trace.emit_launch(state, kernel, launch, [_extent(extent) for extent in launch.block], leaves)
+
+
+_SAID_BY = {"grid": ("cta_id", "cluster_id"), "block": ("thread_id", "warp_id", "warpgroup_id", "lane_id"),
+            "cluster": ("cta_id_in_cluster",)}
+
+
+def _check_limits(name: str, launch: trace.Launch, extents: ids.Extents) -> None:
+    """Raise, at the id that says it, for an extent that no GPU launches."""
+    one = (1, 1, 1)
+    for what, said in _SAID_BY.items():
+        axes = {"grid": one, "block": one, "cluster": one, what: getattr(launch, what)}
+        if what == "cluster":
+            axes["grid"] = launch.grid
+        try:
+            limits.check_launch(name, axes["grid"], axes["block"], axes["cluster"])
+        except DSLUserCodeError as error:
+            error.place = next((extents.said[each][1] for each in said if each in extents.said), error.place)
+            raise
 
 
 def _launch(extents: ids.Extents) -> trace.Launch:

@@ -107,8 +107,11 @@ def find(name: object) -> DType:
     if found is None and (match := re.fullmatch(r"(\w+?)x(\d+)", str(name))) and match[1] in _SCALARS:
         found = DTYPES[str(name)] = DType(str(name), _SCALARS[match[1]], int(match[2]))
     if found is None:
-        raise DSLUserCodeValueError(f"{name!r} is no data type here",
-                                    fix='for example "float32", "int8" or "float32x4"')
+        from dsl.tirx.python_errors import alike
+        meant = alike(name, EXPORTED) if isinstance(name, str) else ""
+        spelt = name.__name__ if isinstance(name, type) else repr(name)
+        raise DSLUserCodeValueError(f"{spelt} is no data type", id="DATA_TYPE", fix=f'did you mean "{meant}"?' if meant
+                                    else 'a name such as "float32", "int8" or "float32x4"')
     return found
 
 
@@ -136,7 +139,7 @@ def cast(value: object, dtype: DType) -> object:
         check_literal(value, dtype.scalar)
     number = numeric(value)
     if number is None:
-        raise DSLUserCodeTypeError(f"{dtype} holds numbers, and got {type_name(value)}", id="TYPE_CAST",
+        raise DSLUserCodeTypeError(f"{dtype} holds numbers, got {type_name(value)}", id="TYPE_CAST",
                                    fix="give a number, or an element of a buffer: `A[i]`")
     scalar = number if type(number) is dtype.scalar else dtype.scalar(number)
     return scalar if dtype.lanes == 1 else TensorSSA(ssa.splat(scalar, dtype.lanes), dtype.lanes, dtype.scalar)

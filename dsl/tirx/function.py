@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from dsl.core import rewrite, rules, trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.value import type_name
-from dsl.span import Span, is_between, of_traceback
-from dsl.tirx import grammar, wording
+from dsl.tirx import grammar
+from dsl.tirx.parameters import at_parameter as _at_parameter, bad_annotation as _bad_annotation
+from dsl.tirx.parameters import check_parameters as _check_parameters, parameter_place
 from dsl.tirx.dtypes import DType, find
 from dsl.tirx.memory import match_buffer
+from dsl.tirx.python_errors import of_the_author
 from dsl.tirx.rules import TIRX
 from dsl.tirx.signature import Handle, Signature, describing
 from dsl.tirx.statements import Statements
@@ -72,15 +73,13 @@ def _evaluated(function: types.FunctionType, names: dict[str, object]) -> dict[s
                 value = eval(value, function.__globals__, {**known, **names})       # the author's own expression
             except NameError as error:
                 raise DSLUserCodeError(f"the annotation of `{name}` uses `{error.name}`, which is not defined",
-                                       place=_definition(function), id="ANNOTATION",
+                                       place=parameter_place(function, name), id="ANNOTATION",
                                        fix="define it before, or take it as `T.constexpr` of a T.jit "
                                            "function") from None
         found[name] = value
     return found
 
 
-def _definition(function: types.FunctionType) -> Span:
-    return Span(function.__code__.co_filename, function.__code__.co_firstlineno)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -102,29 +101,31 @@ class PrimFunc:
 
     def _body(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> None:
         values = {}
+        _check_parameters(self.function, names)
         for name in inspect.signature(self.function).parameters:
-            values[name] = names[name] if name in names else None if name in absent else \
-                self._parameter(name, annotations.get(name), optional)
+            with _at_parameter(self.function, name):
+                values[name] = names[name] if name in names else None if name in absent else \
+                    self._parameter(name, annotations.get(name), optional)
         rewrite.rewrite(self.function, GRAMMAR)(**values)
 
     def _parameter(self, name: str, annotation: object, optional: bool) -> object:
         if isinstance(annotation, OptionalType):
             if not optional:
                 raise DSLUserCodeError(f"`{name}` is T.Optional, which is only supported by @T.jit", id="ANNOTATION",
-                                       place=_definition(self.function), fix="@T.jit, and .specialize()")
+                                       place=parameter_place(self.function, name), fix="@T.jit, and .specialize()")
             annotation = annotation.inner
         if isinstance(annotation, BufferType):
             made = self.signature.handle(name)
-            return match_buffer(made, annotation.shape, annotation.dtype, **annotation.options)
+            matched = match_buffer(made, annotation.shape, annotation.dtype, **annotation.options)
+            made.matched = parameter_place(self.function, name)
+            return matched
         if isinstance(annotation, HandleType) or annotation is HandleType:
             return self.signature.handle(name)
         if isinstance(annotation, DType) and annotation.lanes == 1:
             return self.signature.number(name, annotation)
         if isinstance(annotation, str):
             return self.signature.number(name, find(annotation))
-        raise DSLUserCodeTypeError(f"`{name}` of `{self.function.__name__}` has no type that a parameter can have",
-                                   place=_definition(self.function), id="ANNOTATION",
-                                   fix=f'{name}: T.Buffer((256,), "float32"), T.handle or T.int32')
+        raise _bad_annotation(self.function, name, annotation)
 
     @property
     def params(self) -> list[Parameter]:
@@ -154,24 +155,6 @@ class Parameter:
         return self.name
 
 
-@contextlib.contextmanager
-def of_the_author() -> Iterator[None]:
-    """What Python raises at an expression of the author's becomes an error that shows it."""
-    try:
-        yield
-    except DSLUserCodeError as error:
-        wording.translate(error)
-        raise
-    except (TypeError, AttributeError, NameError, ValueError, IndexError, KeyError) as error:
-        last = error.__traceback__
-        while last.tb_next is not None:
-            last = last.tb_next
-        if is_between(last.tb_frame.f_code):
-            raise
-        raise DSLUserCodeError(f"{type(error).__name__}: {error}", id="PYTHON",
-                               place=of_traceback(error.__traceback__)) from error
-
-
 def prim_func(function: Callable | None = None, **_options: object) -> object:
     """Trace `function` by its annotations. Raises DSLUserCodeError (tvm.error.DiagnosticError) for what is no T."""
     if function is None:
@@ -181,8 +164,8 @@ def prim_func(function: Callable | None = None, **_options: object) -> object:
 
 
 def _require_function(function: object, name: str) -> None:
-    if not isinstance(function, types.FunctionType):
-        raise DSLUserCodeTypeError(f"{name} decorates a function, and this is {type_name(function)}", id="DECORATOR",
+    if not isinstance(function, types.FunctionType) or inspect.iscoroutinefunction(function):
+        raise DSLUserCodeTypeError(f"{name} decorates a function, got {'an async function' if inspect.iscoroutinefunction(function) else type_name(function)}", id="DECORATOR",
                                    fix=f"put @{name} directly over the `def`")
 
 
@@ -212,16 +195,18 @@ class JitFunction:
         """The function with these constants. Raises TypeError where one is missing or unexpected."""
         unexpected = sorted(values.keys() - self.constants.keys() - self.optional)
         if unexpected:
-            raise TypeError(f"{self.__name__}.specialize() got unexpected arguments: {', '.join(unexpected)}")
+            raise DSLUserCodeTypeError(f"{self.__name__}.specialize() got unexpected arguments: {', '.join(unexpected)}",
+                                       id="SPECIALIZE", fix=f"its constants: {', '.join(self.constants) or 'none'}")
         absent = frozenset(values.keys() & self.optional)
         for name in absent:
             if values[name] is not None:
-                raise TypeError(f"{self.__name__}.specialize(): optional parameters only accept None, and `{name}` is "
-                                f"{values[name]!r}")
+                raise DSLUserCodeTypeError(f"{self.__name__}.specialize(): optional parameters only accept None, got "
+                                           f"{values[name]!r} for `{name}`", id="SPECIALIZE", fix=f"{name}=None")
         constants = {name: values.get(name, default) for name, default in self.constants.items()}
         missing = [name for name, value in constants.items() if value is inspect.Parameter.empty]
         if missing:
-            raise TypeError(f"{self.__name__}.specialize() is missing constants: {', '.join(missing)}")
+            raise DSLUserCodeTypeError(f"{self.__name__}.specialize() is missing constants: {', '.join(missing)}",
+                                       id="SPECIALIZE", fix=f"{self.__name__}.specialize({missing[0]}=...)")
         key = (tuple(constants.items()), absent)
         if key not in self.made:
             self.made[key] = PrimFunc(self.function, constants, absent, optional=True)

@@ -24,6 +24,9 @@ from dsl.tirx.lanes import Ramp, refuse
 from dsl.tirx.registers import Filling
 
 
+LOOP_VARIABLE = "the loop variable"
+
+
 class Ended(Unbound):
     """A name that a branch or loop has bound, behind it."""
 
@@ -34,6 +37,10 @@ class Ended(Unbound):
         self._place = place
 
     def _raise(self):
+        if self._name == LOOP_VARIABLE:
+            raise DSLUserCodeError("the loop variable ends with its loop", id="SCOPE_UNBOUND_NAME",
+                                   also=((self._place, "the loop"),),
+                                   fix="keep it in a register that is declared before the loop: `last = i`")
         raise DSLUserCodeError(f"`{self._name}` is not defined here: what a branch or loop binds first ends with it",
                                id="SCOPE_UNBOUND_NAME", also=((self._place, "it begins here"),),
                                fix=f"declare it before: `{self._name}: T.int32 = 0`")
@@ -80,7 +87,7 @@ class TirxHooks(Hooks):
         made = tuple(value) if isinstance(value, (tuple, list)) else ()
         if len(made) != count:
             what = f"{len(made)} values" if made else type_name(value)
-            raise DSLUserCodeTypeError(f"{count} names are assigned, and this is {what}", id="ASSIGN_COUNT",
+            raise DSLUserCodeTypeError(f"{count} names are assigned, got {what}", id="ASSIGN_COUNT",
                                        fix="as many names as extents: `bx, by = T.cta_id([2, 3])`")
         return made
 
@@ -112,7 +119,7 @@ class TirxHooks(Hooks):
     @staticmethod
     def address_of(buffer: object, index: object):
         if not isinstance(buffer, Buffer):
-            raise DSLUserCodeTypeError(f"T.address_of takes an element of a buffer, and got one of {type_name(buffer)}",
+            raise DSLUserCodeTypeError(f"T.address_of takes an element of a buffer, got one of {type_name(buffer)}",
                                        fix="T.address_of(A[i])", id="ADDRESS_OF")
         return buffer.ptr_to(index if isinstance(index, tuple) else (index,))
 
@@ -132,7 +139,7 @@ class TirxHooks(Hooks):
                                              control.UNUSED, stop)[:-1])
         else:
             after = domain.run(scoped, state, names, stop)
-        return (*_closed(after, names), Ended("the loop variable", here()))
+        return (*_closed(after, names), Ended(LOOP_VARIABLE, here()))
 
     @staticmethod
     def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:

@@ -115,13 +115,13 @@ def _said(name: str, extents: object, most: int = 3) -> tuple:
     """Note the extents of an id. Raises DSLUserCodeError for extents that are none, or other than said before."""
     values = tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     if not 1 <= len(values) <= most:
-        raise DSLUserCodeError(f"T.{name} takes {'one extent' if most == 1 else f'1 to {most} extents'}, and got "
+        raise DSLUserCodeError(f"T.{name} takes {'one extent' if most == 1 else f'1 to {most} extents'}, got "
                                f"{len(values)}", fix=f"T.{name}([4])", id="LAUNCH_EXTENT")
     made = []
     for value in values:
         number = numeric(value)
         if number is None or not number.is_integer:
-            raise DSLUserCodeTypeError(f"an extent of T.{name} is an integer, and this is {type_name(value)}",
+            raise DSLUserCodeTypeError(f"an extent of T.{name} must be an integer, got {type_name(value)}",
                                        fix=f"T.{name}([4])", id="LAUNCH_EXTENT")
         made.append(number if is_dynamic(number) else int(number.value))
     said = current(name).said
@@ -170,7 +170,7 @@ def lane_id(extents: object) -> Numeric:
     """The thread's lane in its warp; the extent is 32."""
     made = _said("lane_id", extents, 1)
     if made != (WARP,):
-        raise DSLUserCodeError(f"a warp has 32 lanes, and this says {made[0]}", fix="T.lane_id([32])",
+        raise DSLUserCodeError(f"a warp has 32 lanes, got {made[0]}", fix="T.lane_id([32])",
                                id="LAUNCH_EXTENT")
     return linear() & 31
 
@@ -212,7 +212,8 @@ _BOUND = {f"{what}Idx.{axis}": (name, place) for what, name in (("block", "cta_i
 def bound(thread: str, extent: object) -> Numeric:
     """The place on one axis by CUDA's name: `bound("threadIdx.x", 128)`."""
     if thread not in _BOUND:
-        raise DSLUserCodeError(f"{thread!r} is no axis of a launch", fix=f"one of {', '.join(_BOUND)}",
+        raise DSLUserCodeError(f"{thread!r} is no axis of a launch" if thread else "the axis is missing",
+                               fix=f"thread= one of {', '.join(_BOUND)}",
                                id="LAUNCH_AXIS")
     name, place = _BOUND[thread]
     said = current(name).said

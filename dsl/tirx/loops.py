@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dsl.core.control import Range
 from dsl.core.dtypes import Int32, is_dynamic, numeric
@@ -11,11 +11,29 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.loop import unrolled
 from dsl.core.value import type_name
 from dsl.tirx import ids, lanes
+from dsl.tirx.rules import instead_of
 
 
 def python_range(*bounds: object) -> Range:
     """`range(...)`, a loop at run time."""
+    if not 1 <= len(bounds) <= 3:
+        raise DSLUserCodeTypeError(f"range takes 1 to 3 bounds, got {len(bounds)}", id="LOOP_BOUND",
+                                   fix="range(stop), range(start, stop) or range(start, stop, step)")
+    _check("range", bounds)
     return Range(*bounds)
+
+
+def _check(name: str, bounds: Sequence[object]) -> None:
+    """Raise DSLUserCodeTypeError for a bound that is no integer, DSLUserCodeError for a step of 0, the third."""
+    for bound in bounds:
+        number = numeric(bound)
+        if number is None or not number.is_integer:
+            fix = instead_of(bound) if number is None else "convert it: `T.int32(x)`" if is_dynamic(number) else \
+                f"write an integer: `{name}(4)`"
+            raise DSLUserCodeTypeError(f"a bound of {name} must be an integer, got {type_name(bound)}", fix=fix,
+                                       id="LOOP_BOUND")
+    if len(bounds) == 3 and not is_dynamic(numeric(bounds[2])) and numeric(bounds[2]).value == 0:
+        raise DSLUserCodeError("a loop step of 0 never ends", fix="use a step other than 0", id="LOOP_STEP")
 
 
 def serial(start: object, stop: object = None, *, step: object = 1, unroll: bool | int | None = None,
@@ -23,9 +41,10 @@ def serial(start: object, stop: object = None, *, step: object = 1, unroll: bool
     """`T.serial(stop)`, `T.serial(start, stop)`: `unroll` True wholly, False never, or so many trips at once."""
     start, stop = (0, start) if stop is None else (start, stop)
     if unroll is not None and not isinstance(unroll, int):
-        raise DSLUserCodeTypeError(f"unroll is True, False or a number of trips, and this is {type_name(unroll)}",
+        raise DSLUserCodeTypeError(f"unroll must be True, False or a number of trips, got {type_name(unroll)}",
                                    fix="unroll=4", id="LOOP_UNROLL")
     full = unroll is True
+    _check("T.serial", (start, stop, 1 if step is None else step))
     return Range(start, stop, 1 if step is None else step, unroll=-1 if unroll is None or full else int(unroll) or 1,
                  unroll_full=full)
 
@@ -61,18 +80,13 @@ class Vectorized(Unrolled):
 def _static(name: str, start: object, stop: object, step: object, lonely: str) -> range:
     start, stop = (0, start) if stop is None else (start, stop)
     made = []
+    _check(f"T.{name}", (start, stop, 1 if step is None else step))
     for bound in (start, stop, 1 if step is None else step):
         number = numeric(bound)
-        if number is None or not number.is_integer:
-            raise DSLUserCodeTypeError(f"a bound of T.{name} is an integer, and this is {type_name(bound)}",
-                                       fix=f"T.{name}(4)", id="LOOP_BOUND")
         if is_dynamic(number):
-            raise DSLUserCodeTypeError(f"T.{name} needs bounds known while compiling, and this is known at run time "
-                                       "only",
+            raise DSLUserCodeTypeError(f"T.{name} needs bounds known while compiling, got one known at run time only",
                                        fix=lonely, id="LOOP_BOUND_DYNAMIC")
         made.append(int(number.value))
-    if made[2] == 0:
-        raise DSLUserCodeError("a loop step of 0 never ends", fix="use a step other than 0", id="LOOP_STEP")
     return builtins.range(*made)
 
 
@@ -96,20 +110,16 @@ def axes(count: int, *extents: object, annotations: dict | None = None) -> list[
             if len(extent) != 2:
                 raise DSLUserCodeError(f"an extent of T.grid is a number or a pair (start, extent), got {len(extent)} "
                                        "numbers", fix="for i, j in T.grid((1, 3), 2)", id="LOOP_BOUND")
+            _check("T.grid", extent)
             start, extent = extent
-            made.append(Range(start, _end(start, extent)))
+            made.append(Range(start, start + extent))
         else:
+            _check("T.grid", (extent,))
             made.append(Range(extent))
     if len(made) != count:
         raise DSLUserCodeError(f"T.grid has {len(made)} extent{'s' * (len(made) != 1)} for {count} "
                                f"variable{'s' * (count != 1)}", fix="for i, j in T.grid(m, n)", id="LOOP_TARGETS")
     return made
-
-
-def _end(start: object, extent: object) -> object:
-    if numeric(start) is None or numeric(extent) is None:
-        return extent                                                       # Range says what it is
-    return start + extent
 
 
 def axis(made: list[Range], place: int) -> Range:

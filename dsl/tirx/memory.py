@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dsl.core import mlir, trace
 from dsl.core.dtypes import is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.core.value import type_name
 from dsl.span import here
@@ -28,8 +28,11 @@ def match_buffer(param: object, shape: object = None, dtype: object = "float32",
                  layout: object = "default") -> Buffer:
     """The tensor that a T.handle parameter brings; extents may be T.int32() symbols, which it then gives."""
     if not isinstance(param, Handle):
-        raise DSLUserCodeTypeError(f"match_buffer binds a T.handle parameter, and this is {type_name(param)}",
+        raise DSLUserCodeTypeError(f"match_buffer binds a parameter that is a T.handle, got {type_name(param)}",
                                    fix="def f(a: T.handle): A = T.match_buffer(a, ...)", id="MATCH_BUFFER")
+    if shape is None:
+        raise DSLUserCodeTypeError("match_buffer lacks the shape of the tensor", id="MATCH_BUFFER",
+                                   fix='T.match_buffer(a, (64,), "float32"); an extent may be `n = T.int32()`')
     signature = current("T.match_buffer")
     _refuse_layout(layout)
     dtype, shape = dtypes.find(dtype), _extents(shape)
@@ -48,8 +51,11 @@ def _extents(shape: object) -> tuple:
     for extent in shape:
         number = numeric(extent)
         if number is None or not number.is_integer:
-            raise DSLUserCodeTypeError(f"an extent is an integer, and this is {type_name(extent)}", id="SHAPE",
+            raise DSLUserCodeTypeError(f"an extent must be an integer, got {type_name(extent)}", id="SHAPE",
                                        fix="a shape is a tuple of integers: (4, 8)")
+        if not is_dynamic(number) and number.value < 0:
+            raise DSLUserCodeValueError(f"an extent must not be negative, got {number.value}", id="SHAPE",
+                                        fix="a shape is a tuple of positive integers: (4, 8)")
     return tuple(extent if is_dynamic(numeric(extent)) else int(numeric(extent).value) for extent in shape)
 
 
@@ -120,7 +126,7 @@ def decl_buffer(shape: object, dtype: object = "float32", data: object = None, s
     if isinstance(data, Buffer):
         data = data.data
     if not isinstance(data, Pointer):
-        raise DSLUserCodeTypeError(f"`data` is a pointer, and this is {type_name(data)}", fix="data=A.data",
+        raise DSLUserCodeTypeError(f"`data` must be an address, got {type_name(data)}", fix="data=A.data",
                                    id="DECL_BUFFER")
     dtype = dtypes.find(dtype)
     if byte_offset is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dsl.core import arith
+from dsl.core import arith, trace
 from dsl.core.dtypes import Numeric, Uint32, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.value import operate, type_name
@@ -15,7 +15,7 @@ from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes
 from dsl.tirx.effects import noted
 from dsl.tirx.lanes import as_vector
-from dsl.tirx.rules import GREATEST, promote
+from dsl.tirx.rules import GREATEST, check_divisor, instead_of, promote
 
 __all__ = ["Broadcast", "Max", "Min", "Ramp", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "attr",
            "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "ceil", "ceildiv", "clz", "copysign",
@@ -35,8 +35,9 @@ def _together(name: str, *operands: object) -> list[Numeric]:
     """Numbers in their common dtype. Raises DSLUserCodeTypeError for what is none."""
     numbers = [numeric(operand) for operand in operands]
     if any(number is None for number in numbers):
-        raise DSLUserCodeTypeError(f"T.{name} takes numbers, and got {', '.join(map(type_name, operands))}",
-                                   id="OPERAND_TYPE")
+        wrong = next(operand for operand, number in zip(operands, numbers) if number is None)
+        raise DSLUserCodeTypeError(f"T.{name} takes numbers, got {type_name(wrong)}", id="OPERAND_TYPE",
+                                   fix=instead_of(wrong))
     dtype = type(numbers[0])
     for number in numbers[1:]:
         dtype = promote(dtype, type(number))
@@ -65,19 +66,29 @@ def ssa_lane(vector: TensorSSA, k: int) -> Numeric:
 
 
 def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
-    def operation(*operands: object) -> object:
+    def compute(*operands: object) -> object:
         def one(*numbers: object) -> object:
             made = _together(name, *numbers)
             if not made[0].is_float:
-                raise DSLUserCodeTypeError(f"T.{name} takes floats, and got {type_name(made[0])}", id="OPERAND_TYPE",
+                raise DSLUserCodeTypeError(f"T.{name} takes floats, got {type_name(made[0])}", id="OPERAND_TYPE",
                                            fix="convert it: `T.float32(x)`")
+            if not trace.active():
+                raise DSLUserCodeError(f"T.{name} is called outside a T function", id="CALL_OUTSIDE",
+                                       fix=f"call it in a T.prim_func; math.{name} computes in Python")
             return function(*made)
         return _elementwise(one, *operands)
+    if name in _OF_TWO:
+        def operation(x1: object, x2: object) -> object:
+            return compute(x1, x2)
+    else:
+        def operation(x: object) -> object:
+            return compute(x)
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = document or f"`{name}` of floats, of vectors lane by lane."
     return operation
 
 
+_OF_TWO = ("atan2", "copysign", "fmod", "hypot", "ldexp")
 (acos, acosh, asin, asinh, atan, atanh, atan2, ceil, copysign, cos, cosh, erf, exp, exp2, floor, fmod, log, log10,
  log1p,
  log2, sin, sinh, sqrt, tan, tanh, trunc, isfinite, isinf, isnan, rsqrt) = (
@@ -132,7 +143,7 @@ Max, Min = max, min
 def _integers(name: str, *operands: object) -> list[Numeric]:
     made = _together(name, *operands)
     if not made[0].is_integer:
-        raise DSLUserCodeTypeError(f"T.{name} takes integers, and got {type_name(made[0])}", id="OPERAND_TYPE",
+        raise DSLUserCodeTypeError(f"T.{name} takes integers, got {type_name(made[0])}", id="OPERAND_TYPE",
                                    fix="convert it: `T.int32(x)`")
     return made
 
@@ -157,6 +168,7 @@ def _truncated(name: str, part: int) -> Callable:
         def one(x: object, y: object) -> object:
             x, y = _integers(name, x, y)
             static = None if is_dynamic(y) else y.value
+            check_divisor(name, y)
             if not is_dynamic(x) and static:
                 quotient = int(math.copysign(1, x.value) * math.copysign(1, static)) * (
                     builtins_abs(x.value) // builtins_abs(static))
@@ -258,9 +270,11 @@ def static_assert(condition: object, message: str = "") -> None:
     """Raises DSLUserCodeError where a condition known while compiling does not hold."""
     number = numeric(condition)
     if number is None or is_dynamic(number):
-        raise DSLUserCodeTypeError("T.static_assert tests what is known while compiling", id="STATIC_ASSERT")
+        raise DSLUserCodeTypeError("T.static_assert tests what is known while compiling", id="STATIC_ASSERT",
+                                   fix="test it at run time: `T.cuda.trap_when_assert_failed(x > 0)`, or `assert`")
     if not number.value:
-        raise DSLUserCodeError(message or "does not hold", id="STATIC_ASSERT")
+        raise DSLUserCodeError(message or "this does not hold", id="STATIC_ASSERT",
+                               fix="give what the assertion asks for")
 
 
 def func_attr(attributes: dict) -> None:
@@ -296,6 +310,9 @@ def _segment(width: object) -> int:
 
 def shuffle(kind: str, mask: object, value: object, operand: object, width: object = 32) -> object:
     """`value` of another lane.  PTX ISA: shfl.sync. CUDA C++ Programming Guide: Warp Shuffle Functions."""
+    if numeric(value) is None:
+        raise DSLUserCodeTypeError(f"a shuffle moves a number, got {type_name(value)}", id="OPERAND_TYPE",
+                                   fix=instead_of(value))
     clamp = _segment(width) | (0 if kind == "up" else 31)
     return warp.shuffle_sync_op(value, operand, Uint32(numeric(mask)), clamp, kind)
 

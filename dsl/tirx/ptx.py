@@ -14,6 +14,7 @@ from dsl.tirx.choice import not_
 from dsl.tirx.cuda import check_barrier
 from dsl.tirx.effects import noted
 from dsl.tirx.unsupported import module_getattr as _refuser
+from dsl.tirx.upstream_names import PTX as _UPSTREAM, PTX_GROUPS as _GROUPS
 
 
 @noted
@@ -48,7 +49,8 @@ class _Group(type):
     """Instructions of one name; other forms of them are refused by name."""
 
     def __getattr__(cls, name: str) -> object:
-        return _refuser(f"T.ptx.{cls.__name__}")(name)
+        own = {each: value for each, value in vars(cls).items() if not each.startswith("_")}
+        return _refuser(f"T.ptx.{cls.__name__}", own, _GROUPS)(name)
 
 
 class bar(metaclass=_Group):
@@ -120,8 +122,8 @@ fence = _Fence()
 def setmaxnreg(inc: bool, reg_count: int) -> None:
     """More or fewer registers a thread of the warpgroup.  PTX ISA: setmaxnreg."""
     if not isinstance(reg_count, int) or reg_count % 8 or not 24 <= reg_count <= 256:
-        raise DSLUserCodeError(f"a thread has 24 to 256 registers in steps of 8, and this says {reg_count!r}",
-                               id="SETMAXNREG")
+        raise DSLUserCodeError(f"a thread has 24 to 256 registers in steps of 8, got {reg_count!r}",
+                               id="SETMAXNREG", fix="a multiple of 8: 96, 104, ...")
     _text(f"setmaxnreg.{'inc' if inc else 'dec'}.sync.aligned.u32 {reg_count};", None, "")
 
 
@@ -132,7 +134,7 @@ def _barrier(place: object) -> Pointer:
     if isinstance(place, Buffer):
         place = place.data
     if not isinstance(place, Pointer):
-        raise DSLUserCodeTypeError(f"an mbarrier lies at an address, and this is {type_name(place)}", id="POINTER_TYPE",
+        raise DSLUserCodeTypeError(f"an mbarrier lies at an address, got {type_name(place)}", id="POINTER_TYPE",
                                    fix="bar.ptr_to([0])")
     return place
 
@@ -175,4 +177,4 @@ class mbarrier(metaclass=_Group):
         return gpu_mbarrier.try_wait(_barrier(bar), Int32(numeric(phase)))
 
 
-__getattr__ = _refuser("T.ptx")
+__getattr__ = _refuser("T.ptx", globals(), _UPSTREAM)

@@ -103,7 +103,7 @@ def assign(old: object, value: object, name: str) -> object:
     if isinstance(value, TensorSSA) and not isinstance(old, TensorSSA):
         refuse("a register is carried from trip to trip")
     if not isinstance(value, TensorSSA) and numeric(value) is None:
-        raise DSLUserCodeTypeError(f"`{name}` is a register of {dtypes.of(old)}, and this is {type_name(value)}",
+        raise DSLUserCodeTypeError(f"`{name}` is a register of {dtypes.of(old)}, got {type_name(value)}",
                                    id="ASSIGN_TYPE", fix="use another name")
     dtype = dtypes.of(old)
     _warn_of_fraction(value, dtype, name)
@@ -138,7 +138,7 @@ def declared(annotation: object, name: str, value: object = _MISSING) -> object:
     if value is _MISSING:
         return Unset(name, annotation) if annotation.lanes == 1 else dtypes.cast(0, annotation)
     if not isinstance(value, TensorSSA) and numeric(value) is None:
-        raise DSLUserCodeTypeError(f"`{name}` is a register of {annotation}, and this is {type_name(value)}",
+        raise DSLUserCodeTypeError(f"`{name}` is a register of {annotation}, got {type_name(value)}",
                                    id="ASSIGN_TYPE", fix="give it a number")
     _warn_of_fraction(value, annotation, name)
     return dtypes.cast(value, annotation)

@@ -10,8 +10,8 @@ import math
 import types
 
 from dsl.core import arith, dtypes
-from dsl.core.dtypes import Boolean, Float16, Numeric
-from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.dtypes import Boolean, Float16, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.rules import Rules, wider
 from dsl.core.value import SIGNS, type_name
 
@@ -35,7 +35,7 @@ def _operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
                                        "`T.float32(a) / b` is a float")
     if name in ("floordiv", "mod") and dtype.is_float:
         sign, instead = ("//", "T.floor(a / b)") if name == "floordiv" else ("%", "T.fmod(a, b)")
-        raise DSLUserCodeTypeError(f"`{sign}` takes integers, and one side is {dtype}", fix=instead,
+        raise DSLUserCodeTypeError(f"`{sign}` takes integers, got {dtype}", fix=instead,
                                    id="FLOAT_DIVISION")
     if name == "pow":
         raise DSLUserCodeTypeError("`**` is no operator of T", fix="T.pow(a, b)", id="NO_POWER")
@@ -51,12 +51,19 @@ def _check(name: str, a: object, b: object) -> None:
         if isinstance(one, _FOREIGN) or hasattr(type(one), "is_no_operand"):
             word = "compared with" if name in _COMPARISONS else f"an operand of `{SIGNS[name]}` with"
             raise DSLUserCodeTypeError(f"{type_name(one)} cannot be {word} {type_name(other)}", id="OPERAND_TYPE",
-                                       fix=_instead(one))
+                                       fix=instead_of(one))
+        if other is b and name in ("floordiv", "mod"):
+            number = numeric(b)
+            if number is not None and numeric(a) is not None and numeric(a).is_integer:
+                check_divisor(name, number)
         if name in _COMPARISONS and type(one) is int and isinstance(other, Numeric) and type(other).is_integer:
             check_literal(one, type(other))
 
 
-def _instead(value: object) -> str:
+def instead_of(value: object) -> str:
+    """What to write in the place of an operand that is no number."""
+    if hasattr(value, "shape") and hasattr(value, "vload"):
+        return f"take an element: `{value.name}[{', '.join('ijklmn'[:len(value.shape)])}]`"
     if hasattr(type(value), "is_no_operand"):
         return type(value).is_no_operand
     if value is None:
@@ -64,6 +71,17 @@ def _instead(value: object) -> str:
     if isinstance(value, (list, tuple, set, frozenset)):
         return "compare with one number, or loop over its elements"
     return "compare and compute with numbers"
+
+
+def check_divisor(name: str, divisor: Numeric) -> None:
+    """Raise DSLUserCodeError for an integer division by a zero that is known while compiling."""
+    if type(divisor).is_integer and not is_dynamic(divisor) and divisor.value == 0:
+        raise DSLUserCodeZeroDivisionError("an integer is divided by zero", id="DIVISION_BY_ZERO",
+                                           fix="divide by something else: the divisor is known while compiling")
+
+
+class DSLUserCodeZeroDivisionError(DSLUserCodeError, ZeroDivisionError):
+    """A division by a zero that is known while compiling."""
 
 
 def check_literal(value: int | float, dtype: type[Numeric]) -> None:

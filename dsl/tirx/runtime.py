@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.value import type_name
 from dsl.launch import dlpack, session
 from dsl.tirx import dtypes
+from dsl.tirx.unsupported import module_getattr
 
 ALIGNMENT_BYTES = 128
 
@@ -57,13 +58,19 @@ def cpu(index: int = 0) -> Device:
 def device(kind: str, index: int = 0) -> Device:
     """A device by name: "cuda", "cpu", "cuda:0"."""
     kind, _, number = kind.partition(":")
-    return Device({"gpu": "cuda", "llvm": "cpu"}.get(kind, kind), int(number) if number else index)
+    known = {"gpu": "cuda", "llvm": "cpu", "cuda": "cuda", "cpu": "cpu"}
+    if kind not in known:
+        raise DSLUserCodeValueError(f"no device is called {kind!r} here", fix='"cuda" or "cpu"', id="DEVICE")
+    return Device(known[kind], int(number) if number else index)
 
 
 class Tensor:
     """Memory with a shape and dtype. `numpy()` copies it to the host; kernels take it as it is."""
 
     def __init__(self, shape: tuple[int, ...], dtype: dtypes.DType, where: Device):
+        if not where.exist:
+            raise DSLUserCodeValueError(f"there is one device of {where.kind}, got number {where.index}", id="DEVICE",
+                                        fix=f"tvm.{where.kind}(0)")
         self.shape, self.dtype, self.device = shape, str(dtype), where
         self._dtype, self._numpy_dtype = dtype, _numpy_dtype(dtype)
         self.nbytes = math.prod(shape) * dtype.bytes
@@ -142,9 +149,13 @@ def tensor(source: object, device: Device | None = None, mem_scope: str | None =
     where = device if device is not None else cpu()
     if isinstance(source, Tensor):
         return source.copyto(where)
-    array = np.asarray(source)
+    try:
+        array = np.asarray(source)
+    except ValueError:
+        raise DSLUserCodeValueError("the rows of a tensor must have one length", id="TENSOR_SHAPE",
+                                    fix="give each row as many numbers") from None
     if array.dtype.kind not in "biuf":
-        raise DSLUserCodeTypeError(f"a tensor holds numbers, and this is {type_name(source)} of {array.dtype}",
+        raise DSLUserCodeTypeError(f"a tensor holds numbers, got {type_name(source)} of {array.dtype}",
                                    id="TENSOR_TYPE", fix="an array of a numeric dtype")
     return Tensor(array.shape, dtypes.find(str(array.dtype)), where).copyfrom(array)
 
@@ -153,7 +164,12 @@ def empty(shape: object, dtype: object = "float32", device: Device | None = None
           mem_scope: str | None = None) -> Tensor:
     """A tensor whose content is to be written; it is 0 here."""
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if not all(isinstance(extent, (int, np.integer)) and extent >= 0 for extent in shape):
+        raise DSLUserCodeTypeError(f"a shape is a tuple of integers, got {shape}", id="TENSOR_SHAPE",
+                                   fix="tvm.runtime.empty((4, 8), \"float32\")")
     return Tensor(tuple(map(int, shape)), dtypes.find(dtype), device if device is not None else cpu())
 
 
 NDArray = Tensor
+
+__getattr__ = module_getattr("tvm.runtime", globals(), frozenset("Module load_module Executable disco vm".split()))

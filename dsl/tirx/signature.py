@@ -11,13 +11,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from dsl.core import mlir, trace
-from dsl.core.dtypes import Int8, Int32, Int64, Numeric, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.pointer import AddressSpace, Pointer, element_bytes
 from dsl.core.state import Stack
 from dsl.launch import dlpack
 from dsl.launch.abi import Binding, PointerType, ScalarType, SymInt, TensorType
 from dsl.span import Span, here
+from dsl.tirx import wording
 from dsl.tirx.dtypes import DType
 
 ALIGNMENT_BYTES = 16        # of every tensor: what vector accesses need
@@ -47,6 +48,15 @@ class Handle:
     buffer_name: str = ""              # of the tensor it is matched as
 
 
+def _refuse_handle(self: Handle, *_operands: object):
+    raise DSLUserCodeTypeError(f"`{self.name}` is a T.handle, which has no elements before it is matched",
+                               id="HANDLE_UNMATCHED",
+                               fix=f'A = T.match_buffer({self.name}, (64,), "float32"), before T.device_entry()')
+
+
+Handle.__getitem__ = Handle.__setitem__ = Handle.__iter__ = Handle.__len__ = _refuse_handle
+
+
 @dataclass(eq=False)
 class Signature:
     """The parameters of one function, and what fills each slot: a Handle, a Symbol or (position, ScalarType)."""
@@ -57,6 +67,7 @@ class Signature:
     symbols: list[Symbol] = field(default_factory=list)
     numbers: dict[str, Numeric] = field(default_factory=dict)
     unlaunchable: DSLUserCodeError | None = None         # why its kernel cannot be compiled
+    touched: tuple[str, Span] | None = None              # the tensor that the host part loads or stores, and where
 
     # --- while tracing ---
 
@@ -79,7 +90,7 @@ class Signature:
     def symbol(self, dtype: DType) -> Numeric:
         """A number that the shape of a tensor will say."""
         if dtype.scalar not in (Int32, Int64) or dtype.lanes != 1:
-            raise DSLUserCodeTypeError(f"an extent is int32 or int64, and this is {dtype}", fix="T.int32()",
+            raise DSLUserCodeTypeError(f"an extent must be int32 or int64, got {dtype}", fix="T.int32()",
                                        id="SYMBOL_TYPE")
         made = Symbol(SymInt(dtype.scalar.width), _argument(ScalarType(dtype.scalar)), here())
         self.symbols.append(made)
@@ -119,12 +130,17 @@ class Signature:
         spelt = ", ".join(f"{name}: {_type_text(kind)}" for name, kind in self.parameters)
         binding = Binding(f"{self.name}({spelt})")
         if len(arguments) != len(self.parameters):
-            raise TypeError(f"Mismatched number of arguments when calling: `{binding.call}`, "
-                            f"expected {len(self.parameters)}, got {len(arguments)}")
+            names = ", ".join(name for name, _ in self.parameters)
+            raise DSLUserCodeTypeError(f"Mismatched number of arguments when calling: `{binding.call}`, "
+                                       f"expected {len(self.parameters)}, got {len(arguments)}", id="CALL_ARGUMENTS",
+                                       fix=f"pass, in this order: {names}" if names else "pass nothing")
         values: dict[int, object] = {}
         for position, ((name, kind), argument) in enumerate(zip(self.parameters, arguments)):
             binding.position, binding.name = position, name
-            values[position] = self._read(kind, argument, binding)
+            try:
+                values[position] = self._read(kind, argument, binding)
+            except (TypeError, ValueError) as error:
+                raise refusal(error, kind, argument) from None
         filled = []
         for source in self.sources:
             if isinstance(source, Symbol):
@@ -135,6 +151,7 @@ class Signature:
 
     def _read(self, kind: Handle | ScalarType, argument: object, binding: Binding) -> object:
         if isinstance(kind, ScalarType):
+            _check_number(kind, argument, binding)
             return kind.read(argument, binding)[0]
         if kind.type is None:                               # never matched: nothing reads it
             return 0
@@ -143,6 +160,43 @@ class Signature:
             raise TypeError(f"Mismatched type on argument #{binding.position} when calling: `{binding.call}`, "
                             f"expected Tensor, got {type(argument).__name__}")
         return kind.type.read(argument, binding)[0]
+
+
+def _check_number(kind: ScalarType, argument: object, binding: Binding) -> None:
+    """Raise for a Python number that the dtype of a parameter does not hold."""
+    if not kind.dtype.is_integer or kind.dtype is Boolean:
+        return
+    if isinstance(argument, float):
+        raise binding.mismatch(TypeError, "", str(kind), "float")
+    if isinstance(argument, int) and not kind.dtype.min <= argument <= kind.dtype.max:
+        raise binding.mismatch(ValueError, "", f"an {kind}" if str(kind)[0] == "i" else f"a {kind}", argument)
+
+
+def refusal(error: Exception, kind: Handle | ScalarType, argument: object) -> DSLUserCodeError:
+    """The error of an argument at the author's call, with what to pass in its place."""
+    if isinstance(error, DSLUserCodeError):
+        return error
+    made = DSLUserCodeTypeError if isinstance(error, TypeError) else DSLUserCodeValueError
+    also = ((kind.matched, "its type"),) if isinstance(kind, Handle) and kind.matched is not None else ()
+    return made(wording.translated(str(error)), fix=_fix(getattr(error, "part", ""), kind, argument), also=also,
+                id="CALL_ARGUMENT")
+
+
+def _fix(part: str, kind: Handle | ScalarType, argument: object) -> str:
+    if isinstance(kind, ScalarType):
+        return f"pass {'an integer' if kind.dtype.is_integer else 'a number'} that {kind} holds"
+    dtype = wording.translated(kind.type.dtype.__name__)
+    if part == "dtype":
+        return f'convert it: `x.astype("{dtype}")`'
+    if part == "strides":
+        return "copy it: `np.ascontiguousarray(x)`"
+    if part == "data":
+        return "copy it: what is allocated anew is aligned"
+    if part in ("shape", "ndim"):
+        extents = ", ".join("?" if isinstance(leaf, SymInt) else str(leaf) for leaf in kind.type.shape)
+        same = "; extents of one name are the same in all tensors" if "?" in extents else ""
+        return f"pass a tensor of shape ({extents}{',' * (len(kind.type.shape) == 1)}){same}"
+    return f'pass a tensor: `tvm.runtime.tensor(np.array(x, "{dtype}"), device=tvm.cuda(0))`'
 
 
 def _type_text(kind: Handle | ScalarType) -> str:
@@ -161,6 +215,20 @@ _open: Stack[Signature] = Stack()
 def describing(signature: Signature) -> AbstractContextManager[Signature]:
     """While a function is traced, `current()` is its signature."""
     return _open.pushed(signature)
+
+
+def touched_by_host(buffer: object) -> None:
+    """Note the place where the host part first loads or stores an element of a tensor."""
+    if _open and _open[-1].touched is None and buffer.handle is not None and not trace.in_kernel():
+        _open[-1].touched = buffer.name, here()
+
+
+def check_untouched() -> None:
+    """Raise where the host part has used memory of the GPU: it has a device part."""
+    if _open and _open[-1].touched is not None:
+        name, place = _open[-1].touched
+        raise DSLUserCodeError(f"`{name}` is memory of the GPU, which the host part does not reach", place=place,
+                               id="HOST_PART", fix="load and store behind T.device_entry()")
 
 
 def unlaunchable(error: DSLUserCodeError) -> None:

@@ -207,9 +207,9 @@ class Statements(Rewriter):
             return self._grid(node)
         if self.grammar.hook_of(self.grammar.ranges, callee) is None:
             self._error(node.iter, "a `for` loops over range, T.serial, T.unroll, T.vectorized, T.parallel, T.grid or "
-                        "T.thread_binding", "for i in T.serial(n)", "LOOP_KIND")
+                        "T.thread_binding", "loop over places and index: `for i in T.serial(n): ... A[i]`", "LOOP_KIND")
         if not isinstance(node.target, ast.Name):
-            self._error(node.target, "this loop has one variable", "for i in ..., or T.grid for several",
+            self._error(node.target, "this loop has one variable", "`for i in ...`; T.grid takes several",
                         "LOOP_TARGETS")
         body, _ = self._scoped(node.body, {node.target.id: LOOP})
         orelse, _ = self._scoped(node.orelse)
@@ -241,7 +241,7 @@ class Statements(Rewriter):
     def _prepare_Return(self, node: ast.Return):
         allowed = node.value is None or isinstance(node.value, ast.Constant) and node.value.value in (None, 0)
         if not allowed:
-            self._error(node, "a kernel returns nothing", "store the value, and `return 0` to leave early",
+            self._error(node, "a T function returns nothing", "store the value; `return 0` leaves early",
                         "RETURN_VALUE")
         return ast.copy_location(ast.Return(None), node)
 
@@ -266,7 +266,10 @@ class Statements(Rewriter):
 
     def visit_Call(self, node: ast.Call):
         callee = self._callee(node)
-        if callee is words.if_then_else and len(node.args) >= 3:
+        if callee is words.if_then_else and (len(node.args) != 3 or node.keywords):
+            self._error(node, f"T.if_then_else takes 3 arguments, got {len(node.args) + len(node.keywords)}",
+                        "T.if_then_else(condition, value, other_value)", "CHOICE_ARGUMENTS")
+        if callee is words.if_then_else:
             return self._hook("if_then_else", node, self.visit(node.args[0]), *map(self._thunk, node.args[1:3]))
         if callee is words.address_of and node.args and isinstance(node.args[0], ast.Subscript):
             place = node.args[0]

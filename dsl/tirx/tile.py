@@ -2,4 +2,11 @@
 
 from dsl.tirx.unsupported import module_getattr as _refuser
 
-__getattr__ = _refuser("tile")
+class _Everything:
+    """Upstream's names: all of them."""
+
+    def __contains__(self, _name: object) -> bool:
+        return True
+
+
+__getattr__ = _refuser("tile", {}, _Everything())

@@ -37,9 +37,14 @@ def translated(text: str) -> str:
     return text
 
 
+_BY_ID = {"CALL_OUTSIDE_KERNEL": ("belongs to the device part of a T.prim_func", "write it behind T.device_entry()"),
+          "CALL_OUTSIDE_JIT": ("is computed outside a T function", "move it into a T.prim_func")}
+
+
 def translate(error: DSLUserCodeError) -> None:
     """Say `error` in TIRx's words, once."""
     if not getattr(error, "is_translated", False):
         error.is_translated = True
+        error.message, error.fix = _BY_ID.get(error.id, (error.message, error.fix))
         error.message, error.fix = translated(error.message), translated(error.fix)
         error.also = tuple((place, translated(text)) for place, text in error.also)

@@ -20,7 +20,7 @@ serial, parallel, unroll, vectorized, grid, thread_binding = (
     _word(name, "is the iterable of a `for` statement")
     for name in ("serial", "parallel", "unroll", "vectorized", "grid", "thread_binding"))
 if_then_else = _word("if_then_else", "is called")
-address_of = _word("address_of", "is called on a buffer's element")
+address_of = _word("address_of", "takes an element of a buffer, `T.address_of(A[i])`,")
 
 
 class _Let:

@@ -11,6 +11,7 @@ from dsl.tirx.memory import alloc_buffer, alloc_local, alloc_shared, decl_buffer
 from dsl.tirx.operations import *          # noqa: F403
 from dsl.tirx.registers import Meta as meta_var
 from dsl.tirx.unsupported import module_getattr as _refuser
+from dsl.tirx.upstream_names import T as _UPSTREAM
 from dsl.tirx.words import (address_of, device_entry, grid, if_then_else, let, parallel, serial, thread_binding,
                             thread_return, unroll, vectorized)
 
@@ -24,4 +25,4 @@ def cast(value: object, dtype: object) -> object:
 
 
 Cast = lambda dtype, value: cast(value, dtype)          # noqa: E731
-__getattr__ = _refuser("T")
+__getattr__ = _refuser("T", globals(), _UPSTREAM)
