@@ -39,6 +39,7 @@ class Cell:
     passes: int
     fails: int
     ticks: str
+    other_code: str | None = None
 
 
 @dataclass(frozen=True)

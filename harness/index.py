@@ -10,7 +10,7 @@
 no suffix a or f; "any" for programs without kernels), compiler (as it was asked for: "embedded", "nvidia",
 "nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale, regressed, contradicted,
 predicted, flaky, failing, unknown), last_validated (date of the newest pass on hardware, or None), last, last_good,
-first_bad (ids of records or None), passes, fails, ticks ("ppfp": the newest verdicts, oldest first).
+first_bad, other_code (ids of records or None; the last: a newer one with other PTX), passes, fails, ticks ("ppfp": the newest verdicts, oldest first).
 `combine(cells)` gives the state of a group of cells: of a claim over its cases and hosts.
 
 `Record`: the columns of a cell, and id, date, verdict (pass | fail | contradicted | infra | skip), verdict_reason,
@@ -38,7 +38,7 @@ from typing import Any
 from harness import store
 from harness.cells import CELL, Cell, NoRecord, Record, as_table, column, combine, facts, line_is_hardware, provenance
 from harness.cells import row as row_of
-from harness.states import Event, Now, Summary, state, summarise
+from harness.states import STALE, Event, Now, Summary, newer_code, state, summarise
 
 __all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]
 
@@ -104,7 +104,7 @@ class Index:
         rows = [(*row[:7], _summary(row[7])) for row in self._read(sql)]
         sources = self._sources(rows)
         drivers = _newest(rows, lambda row: row[4], lambda event: event.facts.get("driver"))
-        kernels = _newest(rows, lambda row: row[:4], lambda event: event.facts.get("kernels"))
+        kernels = _newest(rows, lambda row: row[:4], _compiled)
         rivals: dict[tuple, list[tuple[str, Event]]] = {}
         for row in rows:
             if row[7].last:
@@ -115,15 +115,17 @@ class Index:
     def _cell(self, row: tuple, sources: dict, drivers: dict, kernels: dict, rivals: dict) -> Cell:
         claim, case, arch, compiler, host, hardware, title, summary = row
         repro, golden = sources[claim, case, arch]
-        now = Now(repro is not None, repro, golden, drivers.get(host), kernels.get(row[:4]))
+        now = Now(repro is not None, repro, golden, drivers.get(host), *kernels.get(row[:4], ()))
         others = [event for name, event in rivals.get(row[:4], ()) if name != host]
         found, reason = state(summary, now, others)
         good = summary.last_good
+        other = newer_code(summary.last, now) if found == STALE and summary.last else ""
         return Cell(
             claim=claim, case=case, title=title, arch=arch, compiler=compiler, host=host, hardware=bool(hardware),
             state=found, reason=reason, last_validated=good.date if good and good.hardware else None,
             last=_id(summary.last), last_good=_id(good), first_bad=_id(summary.first_bad),
             passes=summary.passes, fails=summary.fails, ticks=summary.ticks,
+            other_code=other or None,
         )  # fmt: skip
 
     def records(
@@ -446,6 +448,12 @@ def _newest(rows: list[tuple], group: Any, value: Any) -> dict[Any, Any]:
         if said is not None and (group(row) not in found or found[group(row)][0] < (last.date, last.id)):
             found[group(row)] = ((last.date, last.id), said)
     return {key: said for key, (_, said) in found.items()}
+
+
+def _compiled(event: Event) -> tuple[Any, str] | None:
+    """The kernels of an event and its id, where it knows them."""
+    kernels = event.facts.get("kernels")
+    return None if kernels is None else (kernels, event.id)
 
 
 def _id(event: Event | None) -> str | None:

@@ -147,7 +147,6 @@ class Status:
     timeout: bool = must(boolean, False)
     signal: str | None = must(optional(string(20, r"SIG[A-Z0-9+]+|\d+", "the name of a signal")), None)
     exit: int | None = must(optional(integer(-(1 << 31), 1 << 31)), None)
-    outside: bool = must(boolean, False)  # the signal came from neither the repro nor the supervisor
     why: str = must(_PROSE, "")  # what the system says of it
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from harness import findings, reply, store
 from harness.repro import EMBEDDED
 from harness.schema import Misfit
+from harness.supervisor import FAILED
 
 RAW = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
@@ -28,6 +29,19 @@ class Dtype:
     mantissa: int = 0
     infinite: bool = True  # the top exponent is infinity and NaN; otherwise only its all-ones mantissa is NaN
 
+
+FROM_OUTSIDE = {  # signals that a program does not get by its own doing
+    "SIGKILL": "a person, a job scheduler, or the kernel for want of memory (`dmesg` says)",
+    "SIGTERM": "a person, a job scheduler or a shutdown",
+    "SIGHUP": "the session that it ran in ended",
+    "SIGINT": "a person or a job scheduler",
+    "SIGSTOP": "it was stopped, and stood still until its time was over",
+    "SIGXCPU": "it reached a limit on CPU time (`ulimit -t`)",
+    "SIGXFSZ": "it reached a limit on the size of files (`ulimit -f`)",
+    "SIGPWR": "the power fails",
+}
+_AGAIN = "run it again; where memory is short, with fewer cases at once (pytest -n)"
+SHOWN_STDERR = 2000
 
 DTYPES = {
     dtype.name: dtype
@@ -161,6 +175,8 @@ def _from_status(said: reply.Reply) -> Outcome | None:
     if status.timeout:
         where = f"\nit was here:\n{fault}" if fault else ""
         return Outcome("timeout", f"the repro did not end within {said.timeout_s:g} s and was killed{where}")
+    if status.signal in FROM_OUTSIDE or status.exit == FAILED:
+        return infra(_stopped(status, said.stderr))
     if status.signal:
         text = f"the repro's process died of {status.signal}" + (f"\n{fault}" if fault else "")
         return Outcome("crash", text, detail={"signal": status.signal})
@@ -170,6 +186,14 @@ def _from_status(said: reply.Reply) -> Outcome | None:
         text = f"the repro's process ended with exit status {status.exit} before run() returned"
         return Outcome("error", text)
     return None
+
+
+def _stopped(status: reply.Status, stderr: str) -> str:
+    """What to say of a process that something else than the repro ended."""
+    if status.exit == FAILED:
+        return f"the runner failed before it could say what came of the repro:\n{stderr.strip()[-SHOWN_STDERR:]}"
+    why = status.why or FROM_OUTSIDE[status.signal]
+    return f"the repro's process was ended by {status.signal}, which came from outside: {why}\nfix: {_AGAIN}"
 
 
 def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[str]) -> Outcome:

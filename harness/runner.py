@@ -30,13 +30,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from harness import repeat, supervisor
+from harness import environment, repeat, supervisor
 
 _OWN_FOLDERS = tuple(
     os.path.dirname(os.path.abspath(spec.origin)) + os.sep
     for spec in (importlib.util.find_spec("harness"), importlib.util.find_spec("dsl"))
     if spec and spec.origin
 )
+KEPT_TEXT = 256 << 10  # characters of what an error says
 _RAW_VIEWS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -151,7 +152,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     except Unavailable as error:
         header |= {"outcome": "infra", "text": str(error)}
     except BaseException as error:
-        header |= _outcome_of(error if session is None else session.cause(error))
+        header |= _outcome_of(error if session is None else session.cause(error), job)
     if header["outcome"] != "outputs":
         buffers.clear()
     header["seed"] = job["seed"]
@@ -280,14 +281,17 @@ def _a(value: Any) -> str:
     return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
 
 
-def _outcome_of(error: BaseException) -> dict[str, Any]:
+def _outcome_of(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
     """What an exception that left the repro means."""
+    why = environment.trouble(error, job["path"], job["needs"])
+    if why:
+        return {"outcome": "infra", "text": why, "full_text": _traceback(error, True)[-KEPT_TEXT:]}
     outcome = getattr(error, "repro_outcome", None)
     if isinstance(outcome, dict):
-        return dict(outcome)
+        return dict(outcome) | {"text": str(outcome.get("text") or "")[:KEPT_TEXT]}
     if isinstance(error, SystemExit):
         return {"outcome": "error", "text": f"the repro called sys.exit({error.code!r})\n" + _traceback(error, False)}
-    text, full_text = _traceback(error, False), _traceback(error, True)
+    text, full_text = _traceback(error, False)[-KEPT_TEXT:], _traceback(error, True)[-KEPT_TEXT:]
     frames = traceback.extract_tb(error.__traceback__)
     if frames and os.sep + "dsl" + os.sep in frames[-1].filename and _is_ours(frames[-1].filename):
         text += "(raised inside the compiler: --full-trace shows where)\n"
@@ -316,12 +320,16 @@ def _is_ours(filename: str) -> bool:
 
 def main() -> NoReturn:
     """In a new interpreter: read the job from the first file descriptor named, and run it."""
-    job_fd, result_fd, fault_fd = map(int, sys.argv[1:4])
-    frame = supervisor.read_frame(supervisor.read_exactly(job_fd), limit_bytes=0)
-    os.close(job_fd)
-    for fd in (result_fd, fault_fd):
-        os.set_inheritable(fd, False)
-    run_job(frame[0], result_fd, fault_fd)
+    try:
+        job_fd, result_fd, fault_fd = map(int, sys.argv[1:4])
+        frame = supervisor.read_frame(supervisor.read_exactly(job_fd), limit_bytes=0)
+        os.close(job_fd)
+        for fd in (result_fd, fault_fd):
+            os.set_inheritable(fd, False)
+        run_job(frame[0], result_fd, fault_fd)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(supervisor.FAILED)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ class Now:
     golden_sha256: str | None = None
     driver: str | None = None
     kernels: Mapping[str, str] | None = None  # name -> sha256 of the PTX, of the newest record by this compiler
+    newest: str = "?"  # the id of that record
 
 
 def summarise(events: Iterable[Event]) -> Summary:
@@ -140,12 +141,18 @@ def out_of_date(good: Event, now: Now) -> str:
         return "the repro changed"
     if now.golden_sha256 and facts.get("golden_sha256") not in (None, now.golden_sha256):
         return "the golden changed"
-    kernels = facts.get("kernels")
-    if now.kernels is not None and kernels is not None and dict(now.kernels) != dict(kernels):
+    if newer_code(good, now):
         return "the compiler makes other PTX"
     if good.hardware and now.driver and facts.get("driver") not in (None, now.driver):
         return f"the driver changed from {facts['driver']} to {now.driver}"
     return ""
+
+
+def newer_code(good: Event, now: Now) -> str:
+    """The record that has other PTX than a pass, or ''."""
+    kernels = good.facts.get("kernels")
+    known = now.kernels is not None and kernels is not None
+    return now.newest if known and dict(now.kernels) != dict(kernels) else ""
 
 
 def differing(good: Mapping[str, Any], bad: Mapping[str, Any]) -> list[str]:

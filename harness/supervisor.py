@@ -29,6 +29,7 @@ MAGIC = b"RPR1"
 HEADER_LIMIT_BYTES = 32 << 20
 STRUCTURE_LIMIT_BYTES = 8 << 20  # of a header without its texts: what Python makes of it is some twenty times larger
 TEXT_LIMIT_BYTES = 256 << 10  # of stdout and of stderr that is kept; the rest is counted and dropped
+FAILED = 70  # the exit status of a runner that failed itself
 DUMP_SIGNAL = signal.SIGUSR2  # makes a repro write where it is
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -153,6 +154,15 @@ def kill_descendants(patience_s: float = 5.0) -> None:
             pass
 
 
+def _killed_for_memory() -> int:
+    """How many processes this system has killed for memory so far."""
+    try:
+        with open("/proc/vmstat") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("oom_kill ")), 0)
+    except (OSError, ValueError):
+        return 0
+
+
 def _reap_any() -> bool:
     try:
         return os.waitpid(-1, os.WNOHANG)[0] != 0
@@ -221,7 +231,10 @@ class Supervisor:
             except (gpu_lock.Busy, OSError) as error:
                 write_frame(self.replies_fd, {"kind": "busy", "text": str(error)})
                 continue
-            header, buffers = self.run(job, runner.run_job)
+            try:
+                header, buffers = self.run(job, runner.run_job)
+            except OSError as error:  # no more processes, files or memory
+                header, buffers = {"kind": "busy", "text": f"no process could be started: {error}", "durations": {}}, []
             if self.gpu_fd >= 0:
                 os.close(self.gpu_fd)
             header["durations"]["warm_s"] = round(warm_s, 4)
@@ -245,6 +258,7 @@ class Supervisor:
         """Run one job in a child, and reply with its result frame, what it printed and how it ended."""
         pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(4)]
         started = time.monotonic()
+        killed_before = _killed_for_memory()
         pid = os.fork()
         if pid == 0:
             self._become_child(job, [write for _, write in pipes], body)
@@ -254,6 +268,8 @@ class Supervisor:
         limits = (TEXT_LIMIT_BYTES, TEXT_LIMIT_BYTES, 2 * limit, TEXT_LIMIT_BYTES)
         streams = [_Stream(read, size) for (read, _), size in zip(pipes, limits, strict=True)]
         status = self._watch(pid, streams, started + job["timeout_s"])
+        if status.get("signal") == "SIGKILL" and _killed_for_memory() > killed_before:
+            status["why"] = "the system ran out of memory, and killed it"
         kill_descendants()
         for stream in streams:
             stream.drain()
@@ -284,7 +300,7 @@ class Supervisor:
             import traceback
 
             os.write(2, traceback.format_exc().encode())
-            os._exit(70)
+            os._exit(FAILED)
         os._exit(0)
 
     def _exec_fresh(self, job: dict[str, Any], result_fd: int, fault_fd: int) -> None:
@@ -336,6 +352,12 @@ class Supervisor:
 
     def _stop(self, pid: int, streams: list[_Stream]) -> dict[str, Any]:
         """Ask a child whose time is over where it is, then let it be killed."""
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                if file.read().rpartition(b") ")[2][:1] == b"T":
+                    return {"signal": "SIGSTOP"}
+        except OSError:
+            pass
         try:
             os.kill(pid, DUMP_SIGNAL)
         except ProcessLookupError:

@@ -10,6 +10,7 @@ from typing import Any
 from harness import states
 
 WIDTH = 110
+SHOWN_DIFFS = 5
 GLYPHS = {
     states.VALIDATED: "V",
     states.PREDICTED: "p",
@@ -61,6 +62,8 @@ def status(found: dict[str, Any], limit: int) -> str:
     ]
     if rows:
         lines += ["", *table([("state", "claim", "arch", "compiler", "host", "why"), *rows[:limit]])]
+    other = [f"    repro diff {c['last']} {c['other_code']}" for c in found["attention"] if c["other_code"]]
+    lines += ["", "what is other in the PTX", *other[:SHOWN_DIFFS]] if other else []
     if len(rows) > limit:
         lines.append(f"    ... and {len(rows) - limit} more: --all")
     if found["damaged"]:

@@ -146,11 +146,11 @@ def _state(array) -> dict:
 
 def _refusal(error: BaseException | None) -> dict:
     """What NVIDIA's compiler says of a program, a diagnostic or another exception of its own; or what was raised."""
-    from dsl.launch import nvidia_hook, session
+    from dsl.launch import nvidia_errors, nvidia_hook, session
     seen = error
     while seen is not None:                          # `pytest.warns` fails before what it was left by
         cause = session.current().cause(seen)
-        outcome = nvidia_hook._rejection(cause)
+        outcome = nvidia_errors.rejection(cause)
         if outcome:
             return {"refused": outcome["id"] or outcome["class"], "error": _line(outcome["text"], 0)}
         frames = [frame.filename for frame in traceback.extract_tb(cause.__traceback__)]
@@ -211,7 +211,7 @@ def take_nvidias_names() -> None:
 def _start_nvidia():
     """Begin the one session of this process, which is returned: what a test starts and stops is it."""
     from dsl import alias
-    from dsl.launch import nvidia_hook, session
+    from dsl.launch import nvidia_errors, nvidia_hook, session
     running = nvidia_hook.start("emulator")
     session.start = alias.install = lambda *_, **__: running
     session.stop = alias.uninstall = lambda: None

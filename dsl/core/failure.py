@@ -8,6 +8,7 @@ path's values.  CUDA C++ Programming Guide: Assertion.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -106,7 +107,8 @@ def _stop(kind: type[BaseException], message: str, *numbers: Numeric) -> None:
         state = trace.kernel()
         state.module.declare("__assertfail", "llvm.func @__assertfail(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)")
         said = message if kind is AssertionError else f"{kind.__name__}: {message}".rstrip(": ")
-        file, function = (text.generic_address(state.module, word) for word in (span.short(place.file), state.name))
+        name = os.path.basename(place.file)  # a folder's name would make other PTX wherever the file lies
+        file, function = (text.generic_address(state.module, word) for word in (name, state.name))
         words = _numbered(state.module, said, numbers)
         mlir.call("__assertfail", None, words, file, mlir.constant(place.line, mlir.i32), function,
                   mlir.constant(1, mlir.i64))

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.span import Span, is_installed_file, is_library_file, is_our_file, is_part, source_lines, short
+from dsl.span import Span, is_installed_file, is_library_file, is_our_file, is_part, source_lines
 
 
 def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
@@ -302,7 +302,7 @@ def _kept(source: str | bytes, file: str, frame: types.FrameType) -> str:
     """`source` in linecache; returns the name it has there."""
     text = source.decode() if isinstance(source, bytes) else source
     if file == "<string>":
-        file = f"<text at {short(frame.f_code.co_filename)}:{frame.f_lineno}>"
+        file = f"<text at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}>"  # the same in any folder
     return file if os.path.exists(file) else keep_text(text, file)
 
 

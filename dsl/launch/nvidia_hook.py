@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from dsl.launch import device as devices
-from dsl.launch import nvidia_tensors, session, torch_cuda
+from dsl.launch import nvidia_errors, nvidia_tensors, session, torch_cuda
 from dsl.launch.device import DeviceError
 from dsl.launch.nvidia_launch import LaunchConfig, launch_of
 
@@ -41,7 +41,6 @@ FLAGS = ("-O1", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-shared", "-fPIC")
 # A fat binary starts with this number, a u16, the size of its header (u16) and that of the rest (u64).
 FAT_BINARY = 0xBA55ED50
 SUCCESS, INVALID_CONFIGURATION, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 9, 500, 719, 801        # cudaError
-RAISED_FOR_FFI = "CUDA error"
 KEPT_UNTIL_4_4 = ("CUTE_DSL_KEEP_PTX", "CUTE_DSL_KEEP_CUBIN")       # later releases read CUTE_DSL_KEEP
 
 
@@ -189,9 +188,6 @@ def _one_stream() -> None:
 
 # ** the session
 
-_CUDA_ERRORS = ("DSLCudaRuntimeError", "DSLRuntimeError")  # until 4.7 an error of CUDA is any of the DSL's
-
-
 @dataclass
 class NvidiaKernel(session.KernelRecord):
     """A kernel that NVIDIA's compiler made; it shows its PTX and its machine code."""
@@ -221,6 +217,7 @@ class NvidiaSession(session.Session):
     folder: Path = Path()
     modules: dict[str, Module] = field(default_factory=dict)        # by the hash of the cubin
     failure: BaseException | None = None
+    told: BaseException | None = None            # the failure that the last error through TVM FFI was about
     broken: BaseException | None = None
     undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
@@ -248,18 +245,22 @@ class NvidiaSession(session.Session):
         """What is behind an exception that left the program: what a launch raised, or the error as NVIDIA means it."""
         if self.broken is not None:
             return self.broken
-        is_cuda = type(error).__name__ in _CUDA_ERRORS or str(error).startswith(RAISED_FOR_FFI)
-        if self.failure is not None and is_cuda:
-            return self.failure
-        outcome = _rejection(error)
+        report = nvidia_errors.report_of(error)
+        if report is None and nvidia_errors.is_cuda(error):
+            report = self.failure
+        if report is not None:
+            return report
+        outcome = nvidia_errors.rejection(error)
         if outcome is not None:
             error.repro_outcome = outcome
         return error
 
     def check(self) -> None:
-        """Raises what broke the run and the program did not let through."""
+        """Raises what broke the run and the program did not let through, and a failure that no exception told."""
         if self.broken is not None:
             raise self.broken
+        if self.failure is not None and self.failure is not self.told:
+            raise self.failure
 
     def note(self, ptx: str, cubin: bytes) -> None:
         """Write down a compiled module."""
@@ -292,19 +293,6 @@ class NvidiaSession(session.Session):
         return next((module for module in reversed(self.modules.values()) if module.cubin in data), None)
 
 
-def _rejection(error: BaseException) -> dict | None:
-    """What a harness records of an error of NVIDIA's compiler about the program, or None for any other."""
-    common = sys.modules.get("cutlass.base_dsl.common")
-    base = getattr(common, "DSLBaseError", None)
-    if base is None or not isinstance(error, base) or type(error).__name__ == "DSLCudaRuntimeError":
-        return None
-    text = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip()
-    place = re.search(r"-->\s*(.+):(\d+)", text)
-    file, line = (place[1], int(place[2])) if place else (None, None)
-    return {"outcome": "rejected", "class": type(error).__name__, "id": getattr(error, "code", None),
-            "file": file, "line": line, "text": text}
-
-
 def _columns_from_1(ptx: str) -> str:
     """PTX whose places count columns from 1, as DWARF and our own do; this compiler counts from 0."""
     return _COLUMN.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", ptx)
@@ -325,6 +313,7 @@ def start(kind: str | None = None) -> NvidiaSession:
     session.begin(run)
     warnings.filterwarnings("ignore", "Cache is disabled as user wants", UserWarning)      # that is we
     run.undo.enter_context(_notes_what_compiles(run))
+    run.undo.enter_context(nvidia_errors.with_reports(run))
     if device.kind == "emulator":
         run.undo.enter_context(nvidia_tensors.on_device(device))
         _Runtime(run).use()
@@ -464,7 +453,9 @@ class _Runtime:
         if "tvm_ffi" not in sys.modules:
             return SUCCESS
         ffi = importlib.import_module("tvm_ffi").LIB
-        ffi.TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", f"{RAISED_FOR_FFI} {code}".encode())
+        self.run.told = self.run.failure
+        text = f"{nvidia_errors.RAISED_FOR_FFI} {code}\n{self.run.told or ''}".rstrip().replace("\0", "")
+        ffi.TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", text.encode())
         return SUCCESS
 
     def missing(self, function: bytes) -> int:

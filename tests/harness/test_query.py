@@ -282,3 +282,19 @@ def test_from_a_kernel_to_the_lanes_and_the_ptx_that_changed(root, said):
     path.write_text(good)
     assert main(["run", "repros/mine.py", "-p", "n=40"]) == 0
     assert "1 predicted" in said("status", "mine::n=40")[1]
+
+
+def test_status_and_diff_agree_on_what_is_stale(said, put):
+    """A claim is stale by its PTX where, and only where, `repro diff` of the two records that it names shows other PTX."""
+    ptx = {"same": PTX, "other": PTX.replace("r1, 1", "r1, 2"), "elsewhere": '.file 1 "/x/one.py"\n' + PTX}
+    for day, (name, text) in enumerate((("shfl_width", "same"), ("zfill", "other"), ("vote", "same")), 1):
+        put(name, "pass", day)
+        put(name, "pass", day + 3, hardware=True, ptx=ptx[text])
+    found = {cell["claim"]: cell for cell in data(said, "status")["attention"]}
+    assert list(found) == ["repros/zfill.py"] and found["repros/zfill.py"]["state"] == "stale"
+    cell = found["repros/zfill.py"]
+    text = said("status")[1]
+    assert f"what is other in the PTX\n    repro diff {cell['last']} {cell['other_code']}\n" in text + "\n"
+    differs = data(said, "diff", cell["last"], cell["other_code"])
+    assert "ptx.k" in [row["field"] for row in differs["fields"]]
+    assert "-add.s32 %r2, %r1, 1;\n+add.s32 %r2, %r1, 2;" in differs["texts"][0]["diff"]

@@ -1,0 +1,73 @@
+"""Errors of NVIDIA's compiler: what they say about a program, and what the device reported behind one of CUDA's.
+
+A program that catches such an error reads the report in it, as it does under our own compiler.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+CUDA_ERRORS = ("DSLCudaRuntimeError", "DSLRuntimeError")   # until 4.7 an error of CUDA is any of the DSL's
+RAISED_FOR_FFI = "CUDA error"
+
+
+def rejection(error: BaseException) -> dict | None:
+    """What a harness records of an error of NVIDIA's compiler about the program, or None for any other."""
+    base = getattr(_common(), "DSLBaseError", None)
+    if base is None or not isinstance(error, base) or type(error).__name__ == "DSLCudaRuntimeError":
+        return None
+    text = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip()
+    place = re.search(r"-->\s*(.+):(\d+)", text)
+    file, line = (place[1], int(place[2])) if place else (None, None)
+    return {"outcome": "rejected", "class": type(error).__name__, "id": getattr(error, "code", None),
+            "file": file, "line": line, "text": text}
+
+
+def _common() -> Any:
+    return sys.modules.get("cutlass.base_dsl.common")
+
+
+def is_cuda(error: BaseException) -> bool:
+    """Whether a program sees an error of CUDA in it."""
+    return type(error).__name__ in CUDA_ERRORS or str(error).startswith(RAISED_FOR_FFI)
+
+
+def report_of(error: BaseException) -> BaseException | None:
+    """What the device reported, of an error that `with_reports` saw made."""
+    return getattr(error, "device_report", None)
+
+
+@contextlib.contextmanager
+def with_reports(run: Any) -> Iterator[None]:
+    """Let an error of CUDA end with the report of the failure that it is about, `run.failure`, which is told then."""
+    kind = next((found for name in CUDA_ERRORS if (found := getattr(_common(), name, None))), None)
+    if kind is None:
+        yield
+        return
+    make, words = kind.__init__, kind.__str__
+    own = {name: kind.__dict__[name] for name in ("__init__", "__str__") if name in kind.__dict__}
+
+    @functools.wraps(make)
+    def made(self, *args, **kwargs):
+        make(self, *args, **kwargs)
+        self.device_report, run.failure = run.failure, None
+
+    @functools.wraps(words)
+    def told(self):
+        report = report_of(self)
+        return words(self) if report is None else f"{words(self).rstrip()}\n{report}"
+
+    kind.__init__, kind.__str__ = made, told
+    try:
+        yield
+    finally:
+        for name in ("__init__", "__str__"):
+            if name in own:
+                setattr(kind, name, own[name])
+            else:
+                delattr(kind, name)

@@ -1,0 +1,118 @@
+"""What is wrong with the machine is never a verdict: a table of failures, in a fork, a new interpreter and over SSH."""
+
+import os
+import subprocess
+import textwrap
+
+import pytest
+
+from harness import judge
+from harness.hosts import resolve
+
+FAILURES = {  # name: (the repro's body, the first words of what is said, a part of the fix)
+    "a package": ("import no_such_package\ndef run(): ...", "the module no_such_package is not installed where the repro",
+                  "name its package under `dependencies` in the block, or correct `import no_such_package`"),
+    "a package, late": ("def run():\n    import no_such_package.deep", "the module no_such_package is not installed", "uv add"),
+    "a package, by name": ("import importlib\ndef run(): importlib.import_module('no_such_package')",
+                           "the module no_such_package is not installed", "uv add"),
+    "killed": ("import os\ndef run(): os.kill(os.getpid(), 9)", "the repro's process was ended by SIGKILL, which came from",
+               "run it again"),
+    "terminated": ("import os, signal\ndef run():\n    os.kill(os.getpid(), signal.SIGTERM)",
+                   "the repro's process was ended by SIGTERM", "run it again"),
+    "no memory": ("def run(): return bytearray(1 << 60)", "there is too little memory: MemoryError", "run fewer cases"),
+    "no address space": ("import resource\ndef run():\n    import numpy as np\n"
+                         "    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n    np.ones(1 << 40)",
+                         "there is too little memory: ", "run fewer cases"),
+    "no files": ("import os, resource\ndef run():\n    resource.setrlimit(resource.RLIMIT_NOFILE, (30, 30))\n"
+                 "    return [os.open('/dev/null', 0) for _ in range(50)]", "too many files are open: OSError", "ulimit -n"),
+    "CPU time": ("import resource\ndef run():\n    resource.setrlimit(resource.RLIMIT_CPU, (1, 9))\n    while True: pass",
+                 "the repro's process was ended by SIGXCPU", "run it again"),
+    "a full disk": ("def run():\n    with open({small!r} + '/file', 'wb') as file:\n        file.write(b'x' * (1 << 22))",
+                    "the disk is full: OSError: [Errno 28] No space left on device", "free some space"),
+    "a read-only disk": ("def run(): open('/proc/self/new', 'w')" if os.getuid() else "def run(): open({fixed!r} + '/new', 'w')",
+                         "the disk is read-only: OSError: [Errno 30]", "let this user write there"),
+    "no temporary folder": ("import tempfile\ntempfile.tempdir = None\nimport os\n"
+                            "def run():\n    tempfile._candidate_tempdir_list = lambda: ['/no/such']\n"
+                            "    tempfile.mkdtemp()", "there is no temporary folder that can be written", "TMPDIR"),
+    "no driver": ("import ctypes\ndef run(): ctypes.CDLL('libcuda-no-such.so.1')",
+                  "a library cannot be loaded: OSError: libcuda-no-such.so.1: cannot open shared object file", "install"),
+    "torch's driver": ("def run(): raise_it()\n\nexec(compile(\"def raise_it(): raise RuntimeError('Found no NVIDIA driver "
+                       "on your system.')\", 'torch/cuda.py', 'exec'))",
+                       "the CUDA driver is missing, or does not work: RuntimeError: Found no NVIDIA", "nvidia-smi"),
+    "the device": ("class DeviceError(Exception): name = 'CUDA_ERROR_NO_DEVICE'\nexec(compile(\"def launch(): raise "
+                   "DeviceError('no')\", 'dsl/device.py', 'exec'))\ndef run(): launch()",
+                   "the device cannot be used: DeviceError: no", "nvidia-smi"),
+    "behind a library's": ("import os\nexec(compile('''def compile_it():\n  try: os.open({small!r} + '/file', "
+                           "os.O_RDWR | os.O_CREAT); os.posix_fallocate(os.open({small!r} + '/f', 66), 0, 1 << 22)\n  "
+                           "except OSError as e: raise RuntimeError('compile failed') from e''', 'lib.py', 'exec'))\n"
+                           "def run(): compile_it()", "the disk is full: OSError: [Errno 28]", "free some space"),
+    "Ctrl-C": ("import os, signal\ndef run():\n    os.kill(os.getpid(), signal.SIGINT)\n    while True: pass",
+               "KeyboardInterrupt: \nthe repro's process was interrupted from outside", "run it again"),
+}  # fmt: skip
+EVERYWHERE = ("a package", "killed", "no memory", "a full disk", "no temporary folder", "no driver")
+CLAIMS = {  # errors of the program itself, whatever their class
+    "raises MNFE": "def run(): raise ModuleNotFoundError('no kernel module', name='no_such_package')",
+    "raises OSError": "import errno\ndef run(): raise OSError(errno.ENOSPC, 'the ring buffer is full')",
+    "raises MemoryError": "def run(): raise MemoryError('smem')",
+    "raises again": "def run():\n    try: import no_such_package\n    except ImportError: raise RuntimeError('no') from None",
+    "a submodule": "def run(): import numpy.no_such_module",
+    "a missing name": "def run(): from numpy import no_such_name",
+    "a missing file": "def run(): open('/no/such/file')",
+    "exits": "import os\ndef run(): os._exit(3)",
+    "segfaults": "import ctypes\ndef run(): ctypes.string_at(0)",
+    "aborts": "import os\ndef run(): os.abort()",
+}  # fmt: skip
+
+
+@pytest.fixture
+def disks(tmp_path):
+    """A small disk and one that cannot be written."""
+    paths = {"small": tmp_path / "small", "fixed": tmp_path / "fixed"}
+    options = {"small": "size=64k", "fixed": "size=64k,ro"}
+    for name, path in paths.items():
+        path.mkdir()
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options[name], "tmpfs", path], capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")
+    yield {name: str(path) for name, path in paths.items()}
+    for path in paths.values():
+        subprocess.run(["umount", "-l", path], check=True)
+
+
+def body_of(text: str, disks: dict) -> str:
+    for name, path in disks.items():
+        text = text.replace(f"{{{name}!r}}", repr(path))
+    return textwrap.dedent(text)
+
+
+@pytest.mark.parametrize("place", ["fork", "fresh", "ssh"])
+def test_a_machine_is_no_verdict(write, tmp_path, disks, on_host, place):
+    """Each failure of the table is infra with what to do, and each error of the program itself stays the program's."""
+    embedded = resolve("embedded")
+    transport = None if place == "ssh" else embedded.connect()
+    far = on_host("p1") if place == "ssh" else None
+
+    def run(text: str):
+        (case,) = write(body_of(text, disks), "timeout = 20").cases()
+        if far:
+            far.host, outcome = far.session.run(case, far.host, None, False)
+            return far.host, case, outcome
+        return embedded, case, judge.run(transport, case, embedded, fresh=place == "fresh")
+
+    try:
+        for name, (text, said, fix) in FAILURES.items():
+            if place != "fork" and name not in EVERYWHERE:
+                continue
+            for path in disks["small"],:
+                subprocess.run(f"rm -f {path}/*", shell=True, check=True)
+            host, case, outcome = run(text)
+            assert outcome.kind == "infra" and outcome.text.startswith(said), (name, outcome.kind, outcome.text)
+            assert fix in outcome.text and "Traceback" not in outcome.text, (name, outcome.text)
+            verdict = judge.judge(case, host, outcome, tmp_path, update=True)
+            assert (verdict.status, verdict.record["verdict"], verdict.pending) == ("infra", "infra", None), name
+        for name, text in CLAIMS.items() if place == "fork" else ():
+            kind = run(text)[2].kind
+            assert kind == ("crash" if name in ("segfaults", "aborts") else "error"), (name, kind)
+    finally:
+        if transport:
+            transport.close()
