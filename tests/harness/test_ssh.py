@@ -101,7 +101,7 @@ def test_the_agent_on_an_old_python(on_host, write, monkeypatch):
     monkeypatch.setattr(remote, "BOOT", f"exec {old} -I -u -c {shlex.quote(remote._READ)}")
     host = on_host()
     assert host.run(write(ARRAY)).kind == "outputs"
-    assert host.session.transport(host.host).doctor(fix=False)["python"].startswith(("3.8.", "3.9."))
+    assert host.session.transport(host.host).doctor(fix=False).python.startswith(("3.8.", "3.9."))
 
 
 @pytest.mark.parametrize("shell", ["tcsh", "fish", "zsh", "dash"])
