@@ -219,14 +219,14 @@ def describing(signature: Signature) -> AbstractContextManager[Signature]:
 
 def touched_by_host(buffer: object) -> None:
     """Note the place where the host part first loads or stores an element of a tensor."""
-    if _open and _open[-1].touched is None and buffer.handle is not None and not trace.in_kernel():
-        _open[-1].touched = buffer.name, here()
+    if _open and _open.top().touched is None and buffer.handle is not None and not trace.in_kernel():
+        _open.top().touched = buffer.name, here()
 
 
 def check_untouched() -> None:
     """Raise where the host part has used memory of the GPU: it has a device part."""
-    if _open and _open[-1].touched is not None:
-        name, place = _open[-1].touched
+    if _open and _open.top().touched is not None:
+        name, place = _open.top().touched
         raise DSLUserCodeError(f"`{name}` is memory of the GPU, which the host part does not reach", place=place,
                                id="HOST_PART", fix="load and store behind T.device_entry()")
 
