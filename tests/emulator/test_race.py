@@ -26,6 +26,14 @@ HEAD = """.version 8.0
   mul.wide.u32 %d0, %t, 4; add.u64 %gt, %g, %d0; mul.wide.u32 %d0, %r0, 4; add.u64 %gn, %g, %d0;
   setp.eq.u32 %first, %t, 0; setp.eq.u32 %warp0, %w, 0; setp.eq.u32 %lead, %lane, 0;
 """
+EXCHANGE = """
+.func (.param .b32 result) exchange(.param .b64 at, .param .b32 expected, .param .b32 wanted)
+{
+  .reg .b32 %r<4>; .reg .b64 %d;
+  ld.param.u64 %d, [at]; ld.param.u32 %r1, [expected]; ld.param.u32 %r2, [wanted];
+  atom.cas.b32 %r3, [%d], %r1, %r2; st.param.b32 [result], %r3; ret;
+}
+"""
 PUBLISH = "@%first st.global.u32 [%g], 7; {release}"
 WAIT = "L: {acquire} setp.eq.u32 %p, %r2, 0; @%p bra L; {after} ld.global.u32 %r3, [%g];"
 FLAG = f"setp.ne.u32 %q, %b, 0; @%q bra C; {PUBLISH} ret; C: {WAIT}"
@@ -102,6 +110,12 @@ PAIRS = {
     "the guess of a loop round cas, its address spelt otherwise": (
         "add.u64 %d1, %g, 8; {fix} " + CAS_LOOP, "ld.global.u32 %r9, [%g+8]; ld.global.u32 %r1, [%g+8];|"
         "mov.u64 %d2, %d1; ld.global.u32 %r9, [%d2]; mov.b32 %r1, %r9;", 64, 1),
+    "the guess of a loop round cas in a function": (
+        "add.u64 %d1, %g, 8; mov.u64 %d2, %d1; {fix} " + CAS_LOOP.replace(
+            "atom.global.cas.b32 %r3, [%d1], %r1, %r2",
+            "{{ .param .b64 p0; st.param.b64 [p0], %d2; .param .b32 p1; st.param.b32 [p1], %r1; .param .b32 p2; "
+            "st.param.b32 [p2], %r2; .param .b32 q; call.uni (q), exchange, (p0, p1, p2); ld.param.b32 %r3, [q]; }}"),
+        "ld.global.u32 %r9, [%g+8]; ld.global.u32 %r1, [%g+8];|ld.global.u32 %r1, [%g+8];", 64, 1),
     "blocks add to one word": ("{fix}", "ld.global.u32 %r1, [%g]; add.u32 %r1, %r1, 1; st.global.u32 [%g], %r1;|"
                                "red.global.add.u32 [%g], 1;", 1, 2),
     "atomics of a block's scope": ("red.relaxed.{fix}.global.add.u32 [%g], 1;", "cta|gpu", 1, 2),
@@ -179,7 +193,7 @@ def texts(name: str) -> tuple[str, str, int, int]:
         parts = {name: row.split("|")[which] for name, row in zip(names, rows)}
         if "|" not in rows[0] and len(rows) == 1 and which == 0:
             parts["fix"] = ""
-        found.append(HEAD + body.format(**parts) + "\nE: ret;\n}\n")
+        found.append(HEAD + body.format(**parts) + "\nE: ret;\n}\n" + EXCHANGE)
     return (*found, threads, blocks)
 
 
