@@ -321,7 +321,8 @@ def ptx_of(steps) -> str:
             opcode, *strong = what.split(".")
             text = f"{opcode}{'.volatile' if strong else ''}.shared.{'add.' if opcode == 'red' else ''}{WIDTHS[width]}"
             operands = f"{REGISTER[width]}, [%r2]" if opcode == "ld" else f"[%r2], {REGISTER[width]}"
-            lines.append(f"mad.lo.u32 %r2, %t, {stride}, {offset}; and.b32 %r2, %r2, 7; mad.lo.u32 %r2, %r2, {width}, "
+            own = f"cvt.u{max(8 * width, 16)}.u32 {REGISTER[width]}, %t; " if opcode == "st" else ""   # a value of its own
+            lines.append(f"{own}mad.lo.u32 %r2, %t, {stride}, {offset}; and.b32 %r2, %r2, 7; mad.lo.u32 %r2, %r2, {width}, "
                          f"%s; sub.u32 %r4, %t, {first}; setp.lt.u32 %p, %r4, {count};\n @%p {text} {operands};")
     return HEAD + "\n".join(lines) + "\nret;\n}\n"
 
