@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from harness import store
+from harness import lines, store
+from harness.schema import Misfit
 from harness.states import combined
 
 UNTOLD = ("crash", "timeout", "error")  # what was compiled until then is not known
@@ -165,6 +166,10 @@ def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[A
     """A line as the table has it. Raises KeyError, TypeError, ValueError, AttributeError for one that is no record."""
     if line is None:
         raise ValueError("no object")
+    try:
+        lines.check(line, "")
+    except Misfit as error:
+        raise ValueError(str(error)) from None
     place = column(line)
     about = (str(line.get(key) or "") for key in ("reason", "date", "digest", "title"))
     reason, date, digest, title = about

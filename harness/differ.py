@@ -139,20 +139,20 @@ def _run(group: str, a: Record, b: Record) -> dict[str, str]:
     if group == "packages":
         pinned = [f"{n}=={old[n]}" for n in ("numpy", "torch") if old.get(n) != new.get(n) and n in old]
         options = "".join(f" --with {shlex.quote(one.split('+')[0])}" for one in pinned)
-        python = f" --python {old['python']}" if old.get("python") != new.get("python") and "python" in old else ""
+        python = f" --python {shlex.quote(str(old['python']))}" if old.get("python") != new.get("python") and "python" in old else ""
         command = b.rerun.replace("uv run", f"uv run{python}{options}", 1)
         if not options and not python:
             command = f"git log --oneline -- uv.lock    # check the lock of {a.date[:10]} out, then: {b.rerun}"
         return {"command": command, "tells": tells}
     if group == "repro":
         name = Path(a.claim).name
-        show = f'git show "$(git log -1 --format=%h --before={a.date[:19]}Z -- {shlex.quote(a.claim)})":./{a.claim}'
+        show = f'git show "$(git log -1 --format=%h --before={a.date[:19]}Z -- {shlex.quote(a.claim)})":{shlex.quote("./" + a.claim)}'
         run = b.rerun.replace(shlex.quote(b.claim), f"/tmp/{shlex.quote(name)}", 1)
         return {"command": f"{show} > /tmp/{shlex.quote(name)} && {run}", "tells": tells}
     if group == "compiler":
         if old.get("compiler") == "nvidia" and b.compiler.startswith("nvidia"):
             version = old.get("compiler_version")
-            command = b.rerun.replace(f"--compiler {b.compiler}", f"--compiler nvidia=={version}", 1)
+            command = b.rerun.replace(f"--compiler {b.compiler}", f"--compiler {shlex.quote(f'nvidia=={version}')}", 1)
             return {"command": command, "tells": tells}
         before = f'"$(git log -1 --format=%h --before={a.date[:19]}Z)"'
         return {"command": f"git worktree add /tmp/before {before} && cd /tmp/before && {b.rerun}", "tells": tells}

@@ -24,12 +24,14 @@ ptx() and sass() (kernel -> text, without those that were not kept), rerun (the 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import secrets
 import sqlite3
+import stat
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -397,6 +399,8 @@ class Index:
             if path not in seen:
                 try:
                     about = os.stat(self.root / path)
+                    if not stat.S_ISREG(about.st_mode):
+                        raise OSError(errno.EINVAL, "no ordinary file")
                     stamp = (about.st_size, about.st_mtime_ns)
                     if path in known and known[path][:2] == stamp:
                         seen[path] = known[path][2]

@@ -153,7 +153,7 @@ def diff(found: dict[str, Any]) -> str:
         lines += ["", "outputs", *table([(o["output"], _shown(o["a"]), _shown(o["b"])) for o in found["outputs"]])]
     for one in found["differences"]:
         lines += ["", f"{one['letter']}: {one['message']}"]
-        lines += table([("index", "where", "expected", "got"), *((str(r[0]), *r[1:]) for r in one["first"][:16])])
+        lines += table([("index", "where", "expected", "got"), *(tuple(map(str, r)) for r in one["first"][:16])])
     for text in found["texts"]:
         lines += ["", f"--- {text['kind'].upper()} of {text['kernel']}", text["diff"] or text["note"]]
     lines += ["", f"cause: {found['cause']}"]
