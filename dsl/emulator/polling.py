@@ -1,13 +1,15 @@
 """Loops that may wait for another thread: such a thread must give way, and where nobody else moves it waits for ever.
 
 A loop polls where it contains what is made for that (volatile, relaxed and acquire loads, cas, exch, test_wait and
-try_wait, nanosleep), or where whether it goes on is decided by memory alone: by a load or an atomic in the loop whose
-address does not change from round to round, and by nothing that the loop counts. Loops of the second kind give way
-after PATIENCE rounds only: most of them end by themselves.
+try_wait, nanosleep), where whether it goes on is decided by memory alone: by a load or an atomic in the loop whose
+address does not change from round to round, and by nothing that the loop counts; or where an atomic, whatever else,
+has a part in that decision. Loops of the second and third kind give way after PATIENCE rounds only: most of them end
+by themselves. One of the third kind may end by what it counts, so that waiting there is never a deadlock.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .analysis import back_edges, names
@@ -37,6 +39,8 @@ def polls(function: Function) -> dict[str, Poll]:
         idle = not any(map(_changes_memory, items))
         made = next(filter(_is_made_for_it, items), None)
         instr = made or _decided_by_memory(function, start, end, items)
+        if instr is None and any(item.opcode == "atom" for item in items):
+            instr, idle = _decided_by_an_atomic(function, start, end, items), False
         if instr is not None and (name not in found or made is not None):
             found[name] = Poll(instr, made is not None, idle)
     return found
@@ -65,10 +69,49 @@ def _reads_shared(item: Instr) -> bool:
 
 def _decided_by_memory(function: Function, start: int, end: int, items: list[Instr]) -> Instr | None:
     """The read that alone decides whether the loop goes on, None where there is none."""
+    writers = _writers(items)
+    reads = (_only_read(guard, writers) for guard in _exits(function, start, end, items))
+    return next((read for read in reads if read is not None), None)
+
+
+def _decided_by_an_atomic(function: Function, start: int, end: int, items: list[Instr]) -> Instr | None:
+    """An atomic that has a part in whether the loop goes on: by its value, or by a branch around what decides."""
+    writers = _writers(items)
+    guards = list(_exits(function, start, end, items))
+    deciding = _behind(guards, writers)
+    if any(len(writers.get(name, ())) > 1 for item in deciding for name in _written(item)):
+        guards += [item.guard for item in items if item.opcode == "bra" and item.guard is not None]
+        deciding = _behind(guards, writers)
+    return next((item for item in deciding if item.opcode == "atom"), None)
+
+
+def _behind(guards: list, writers: dict[str, list[Instr]]) -> list[Instr]:
+    """The instructions of a loop that the values of `guards` come from."""
+    known: set[str] = set()
+    found: list[Instr] = []
+    waiting = [name for guard in guards for name in names(guard)]
+    while waiting:
+        name = waiting.pop()
+        if name in known:
+            continue
+        known.add(name)
+        for item in writers.get(name, ()):
+            found.append(item)
+            waiting += [each for operand in (item.guard, *item.operands[1:]) for each in names(operand)]
+    return found
+
+
+def _writers(items: list[Instr]) -> dict[str, list[Instr]]:
+    """The instructions of a loop that write each register."""
     writers: dict[str, list[Instr]] = {}
     for item in items:
         for name in _written(item):
             writers.setdefault(name, []).append(item)
+    return writers
+
+
+def _exits(function: Function, start: int, end: int, items: list[Instr]) -> Iterator:
+    """The guards of the branches that decide whether a loop goes on."""
     inside = {getattr(each, "name", None) for each in function.items[start : end + 1] if not isinstance(each, Instr)}
     head = getattr(function.items[start], "name", None)
     leaves = False
@@ -81,10 +124,7 @@ def _decided_by_memory(function: Function, start: int, end: int, items: list[Ins
             continue
         target = getattr(item.operands[0], "name", None) if item.operands else None
         if leaves or item.opcode != "bra" or target not in inside or target == head:
-            read = _only_read(item.guard, writers)
-            if read is not None:
-                return read
-    return None
+            yield item.guard
 
 
 def _only_read(guard, writers: dict[str, list[Instr]]) -> Instr | None:

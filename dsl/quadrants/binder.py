@@ -12,7 +12,8 @@ from typing import Any
 
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.annotations import ArrayKind, ScalarKind, TemplateKind
-from dsl.quadrants.ndarray import ArrayType, ScalarNdarray
+from dsl.quadrants.captured import CapturedArray, Frozen, Same
+from dsl.quadrants.ndarray import ArrayType, MatrixNdarray, ScalarNdarray
 from dsl.quadrants.runtime import Runtime
 
 
@@ -34,10 +35,12 @@ class _Source:
         self.lines.append(f"if {test}: return None")
 
 
-def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[int], device: Any) -> Callable | None:
+def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[object],
+         device: Any) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; None for a kernel it cannot be made for.
 
-    `arguments` are those the kernel was compiled for, `hidden` the numbers of its further slots.
+    `arguments` are those the kernel was compiled for, `hidden` what brings its further slots: a number, or what is
+    captured.
     Arrays of the host go the careful way to a GPU, which copies them.
     """
     storages, apart = getattr(device, "wants_storages", True), device.kind == "cuda"
@@ -57,11 +60,35 @@ def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[
             _array(source, value, like, type_, kind.name, storages, apart)
         else:
             return None
-    slots = "".join(f"{slot}, " for slot in [*source.slots, *map(str, hidden)])
+    for part in hidden:
+        if isinstance(part, int):
+            source.slots.append(str(part))
+        elif isinstance(part, CapturedArray):
+            _captured(source, part)
+        elif isinstance(part, Frozen):
+            source.lines += ["try:", f"    if {part.way.code(f'a{part.way.position}', source.object)} is not "
+                                     f"{source.object(part.value)}: return None", "except Exception:", "    return None"]
+        elif isinstance(part, Same):
+            source.refuse_if(f"{source.object(part.slots)}([{', '.join(parameters)}]) is None")
+        else:
+            source.slots.append(f"*{source.object(part.slots)}([{', '.join(parameters)}])")
+    slots = "".join(f"{slot}, " for slot in source.slots)
     regions = "".join(f"{storage}, " for storage in source.storages)
     body = "\n    ".join([*source.lines, f"return ({slots}), ({regions})"])
     exec(compile(f"def bind({', '.join(parameters)}):\n    {body}\n", "<dsl binder>", "exec"), source.names)
     return source.names["bind"]
+
+
+def _captured(source: _Source, part: CapturedArray) -> None:
+    """An array that the arguments lead to."""
+    name, way, type_ = f"h{len(source.lines)}", part.way, part.type
+    source.lines += ["try:", f"    {name} = {way.code(f'a{way.position}', source.object)}",
+                     f"    {name}s = {name}.shape", "except Exception:", "    return None"]
+    kind = MatrixNdarray if type_.element_shape else ScalarNdarray
+    source.refuse_if(f"type({name}) is not {source.object(kind)} or {name}._memory is None or "
+                     f"{name}.element_type is not {source.object(type_.dtype)} or len({name}s) != {type_.rank} or "
+                     f"{name}.element_shape != {type_.element_shape} or {name}.generation != {Runtime.generation}")
+    source.slots += [f"{name}._memory.address", *(f"{name}s[{axis}]" for axis in range(type_.rank))]
 
 
 def _constant(source: _Source, value: str, known: object) -> None:

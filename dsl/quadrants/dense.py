@@ -172,6 +172,7 @@ class Dense(Indexed):
         return memory.address
 
     def base(self) -> Pointer:
+        """Its address, the same at every call."""
         if self.shape is None:
             self.memory
         return program().pointer(self, self.element_type.core, self.address)

@@ -334,6 +334,15 @@ class QuadrantsRewriter(Rewriter):
         made = self.generic_visit(node)
         return self._at(node, "item", made.value, made.slice)
 
+    def visit_Attribute(self, node: ast.Attribute):
+        root = node.value
+        while isinstance(root, (ast.Attribute, ast.Subscript)):
+            root = root.value
+        made = self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not isinstance(root, ast.Name) or root.id not in self.parameters:
+            return made
+        return self._at(node, "attribute", made.value, ast.Constant(node.attr))
+
     def visit_Slice(self, node: ast.Slice):
         made = self.generic_visit(node)
         parts = [part or ast.Constant(None) for part in (made.lower, made.upper, made.step)]

@@ -14,7 +14,7 @@ from dsl.core.errors import tell
 from dsl.core.unbound import UNUSED
 from dsl.core.value import operate
 from dsl.gpu import index
-from dsl.quadrants import errors, dtypes as types
+from dsl.quadrants import captured, errors, dtypes as types
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.iterate import Domain, domain_of, StaticIterable
 from dsl.quadrants.lvalue import Lvalue, Variable, value_of
@@ -134,7 +134,7 @@ def set_item(container: object, key: object, value: object) -> None:
 
 
 def set_attribute(owner: object, name: str, value: object) -> None:
-    place = getattr(owner, name)
+    place = attribute(owner, name)
     if not isinstance(place, (Lvalue, Matrix)):
         raise QuadrantsSyntaxError.at(f"`{name}` is known while compiling and cannot be assigned in a kernel")
     place.store(value)
@@ -161,7 +161,12 @@ def augment_item(operator: str, container: object, key: object, value: object) -
 
 
 def augment_attribute(operator: str, owner: object, name: str, value: object) -> None:
-    augment(operator, getattr(owner, name), value, name)
+    augment(operator, attribute(owner, name), value, name)
+
+
+def attribute(owner: object, name: str) -> object:
+    """`owner.name`, where the owner comes from a parameter."""
+    return captured.reached(owner, getattr(owner, name), ".", name)
 
 
 def _static_key(key: object) -> object:
@@ -175,7 +180,8 @@ def _static_key(key: object) -> object:
 def item(container: object, key: object) -> object:
     """`container[key]`: an element's place for fields, arrays and matrices, Python's own for others."""
     if isinstance(container, (list, tuple, dict, str, range)):
-        return container[_static_key(key)]
+        found = _static_key(key)
+        return captured.reached(container, container[found], "[", found)
     if isinstance(container, (Numeric, Lvalue)):
         raise QuadrantsTypeError.at("a number has no elements")
     return container[key]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import ctypes
+import functools
 import inspect
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dsl.core import mlir, rules, trace, tree
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import compile, session
-from dsl.quadrants import annotations, binder, errors, hooks, philox, runtime, task, dtypes as types
+from dsl.quadrants import (annotations, binder, captured, errors, hooks, philox, runtime, task,
+                           dtypes as types)
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.function import argument_place, Function
 from dsl.quadrants.errors import (QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError,
@@ -40,10 +42,24 @@ class Specialised:
         if program.scratch_bytes:
             self.scratch = runtime.Memory(program.scratch_bytes, f"variables of {program.name}")
             program.scratch_at = self.scratch.address
-        self.hidden = [read() for read in program.hidden]       # fields keep their place until qd.init
+        self.hidden = [part.read() if isinstance(part, task.Fixed) else part for part in program.hidden]
         self.held = [source for source, _ in program.sources.values()]      # and live as long
         self.read_results = _reader(self.scratch, program.results) if program.results else None
-        self.bind = binder.make(kinds, arguments, self.hidden, self.running.device)
+        self.kinds, self.bind = kinds, binder.make(kinds, arguments, self.hidden, self.running.device)
+
+    def hidden_slots(self, arguments: Sequence) -> list | None:
+        """The further slots of a call; None where what its arguments lead to is of another type than was compiled."""
+        found: list = []
+        for part in self.hidden:
+            slots = [part] if isinstance(part, int) else part.slots(arguments)
+            if slots is None:
+                return None
+            found += slots
+        changed = [part for part in self.hidden if isinstance(part, captured.Frozen) and part.has_changed]
+        if changed:
+            self.hidden = [part for part in self.hidden if part not in changed or not part.is_settled]
+            self.bind = binder.make(self.kinds, arguments, self.hidden, self.running.device)
+        return found
 
     def run(self, slots: Sequence, storages: Sequence) -> object:
         """Launch the tasks; what the kernel returns. `slots` are all of them."""
@@ -82,7 +98,7 @@ class Kernel(Function):
 
     def __init__(self, function: Callable):
         super().__init__(function)
-        self._specialised: dict[tuple, Specialised] = {}
+        self._specialised: dict[tuple, list[Specialised]] = {}
         self._generation = -1
         self._kinds: list | None = None
         self._last: Specialised | None = None
@@ -154,15 +170,24 @@ class Kernel(Function):
             self._kinds, self._generation = None, runtime.Runtime.generation
         kinds = self.kinds
         key = tuple(self._each("key", kinds, arguments))
-        found = self._specialised.get(key)
-        if found is None or not session.is_current(found.running):
-            runtime.check()
-            found = self._specialised[key] = self._specialise(arguments)
+        found, hidden = self._fitting(key, arguments)
         slots: list = []
         storages: list = []
         self._each("read", kinds, arguments, slots, storages)
         self._last = found
-        return found.run(slots + found.hidden, storages)
+        return found.run(slots + hidden, storages)
+
+    def _fitting(self, key: tuple, arguments: Sequence) -> tuple[Specialised, list]:
+        """The specialisation for a call, compiled where there is none yet, and its further slots."""
+        known = self._specialised.setdefault(key, [])
+        known[:] = [each for each in known if session.is_current(each.running)]
+        for found in known:
+            hidden = found.hidden_slots(arguments)
+            if hidden is not None:
+                return found, hidden
+        runtime.check()
+        known.append(self._specialise(arguments))
+        return known[-1], known[-1].hidden_slots(arguments)
 
     def _bound(self, arguments: tuple, keywords: dict) -> tuple:
         return tuple(self._arguments(arguments, keywords).values())
@@ -203,6 +228,7 @@ class Kernel(Function):
                 program.names.update(_named(name, value))
             with task.tracing(program), rules.using(types.RULES):
                 program.open()
+                captured.begin(program, list(self.signature.parameters), self.kinds, arguments)
                 returned = self.rewritten(*values)
                 self._leave(program, returned)
                 philox.advance(program)
@@ -301,7 +327,13 @@ def kernel(function: Callable | None = None, **_options) -> Kernel:
     return kernel if function is None else Kernel(function)
 
 
-def data_oriented(cls: type) -> type:
-    """A class whose methods may be kernels: attributes that are numbers are known while compiling."""
-    cls._data_oriented = True
+def data_oriented(cls: type | None = None, *, stable_members: bool = False, template_primitives: bool = True):
+    """A class whose methods may be kernels: attributes that are numbers are known while compiling.
+
+    With `template_primitives=False` they are run-time values, read at every call. `stable_members` promises that arrays
+    are not replaced, which nothing here needs.
+    """
+    if cls is None:
+        return functools.partial(data_oriented, stable_members=stable_members, template_primitives=template_primitives)
+    cls._data_oriented, cls._template_primitives = True, bool(template_primitives)
     return cls

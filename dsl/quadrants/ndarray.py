@@ -8,7 +8,7 @@ from dsl.core.dtypes import Int32, Int64
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.quadrants import runtime, dtypes as types
 from dsl.quadrants.dense import Dense, Indexed
-from dsl.quadrants.errors import QuadrantsRuntimeError
+from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError
 from dsl.quadrants.field import _shaped
 from dsl.quadrants.matrix import refuse_negative
 from dsl.quadrants.task import program
@@ -18,6 +18,11 @@ class Ndarray(Dense):
     """An array on the device."""
 
     label = "ndarray"
+
+    def base(self) -> Pointer:
+        raise QuadrantsCompilationError.at(
+            "a kernel uses this ndarray without being given it: it may be another one, or gone, at the next call",
+            fix="pass it as an argument annotated qd.types.ndarray(), or as a member of a @qd.data_oriented object")
 
 
 class ScalarNdarray(Ndarray):

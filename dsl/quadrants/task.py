@@ -10,7 +10,7 @@ of the tasks that use them. A serial task without effects is left out.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import mlir, naming, trace
@@ -22,6 +22,13 @@ from dsl.core.tree import RawValue
 from dsl.core.value import operate, select
 from dsl.quadrants.errors import QuadrantsRuntimeError
 from dsl.span import here
+
+class Fixed:
+    """One hidden slot that all calls have alike: the address of a field, or of scratch memory."""
+
+    def __init__(self, read: Callable[[], int]):
+        self.read = read
+
 
 BLOCK_DIM = 128              # threads of a block. Quadrants user guide, Loop Configuration
 MOST_BLOCKS = 1 << 10        # of a loop whose number of iterations the host does not know
@@ -137,7 +144,10 @@ class Program:
     random_numbers: dict[int, object] = field(default_factory=dict)   # by task: how many each thread took
     results: list = field(default_factory=list)           # (dtype, offset in bytes) of what the kernel returns
     shape: Callable | None = None                         # what makes Python's value of them
-    hidden: list[Callable[[], int]] = field(default_factory=list)     # for each hidden slot: its number at a call
+    hidden: list = field(default_factory=list)     # what brings the hidden slots, in order (captured)
+    ways: dict[int, tuple] = field(default_factory=dict)       # by id: an object that is reached, and its Way
+    parameters: Sequence[str] = ()
+    brought: dict = field(default_factory=dict)               # by Way: the traced value that every call brings
     scratch_bytes: int = 0
     scratch: Pointer | None = None
     sources: dict[int, tuple[object, Pointer]] = field(default_factory=dict)
@@ -167,7 +177,7 @@ class Program:
 
     def _hidden(self, dtype: type[Numeric], address: Callable[[], int]) -> Pointer:
         with trace.within(self.host, self.host.entry):
-            self.hidden.append(address)
+            self.hidden.append(Fixed(address))
             self.host.slots.append("P")
             at = mlir.gep(self.host.entry.arguments[0], mlir.i8, trace.SLOT_BYTES * len(self.host.slots))
             return Pointer(dtype, mlir.load(at, mlir.ptr(1), 8), AddressSpace.gmem)

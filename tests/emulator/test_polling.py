@@ -82,6 +82,41 @@ def test_an_exit_in_the_middle_counts():
     assert found["L"].instr.text == "ld.global.u32 %r2, [%g];" and not found["L"].idle
 
 
+COUNTING = {
+    "it counts rounds": "mov.u32 %r2, 0; L: atom.global.add.u32 %r1, [%g], 0; add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, "
+                        "2000000000; setp.ne.u32 %q, %r1, 7; and.pred %q, %q, %p; @%q bra L;",
+    "two exits": "mov.u32 %r2, 0; L: atom.global.max.s32 %r1, [%g], 0; setp.eq.s32 %p, %r1, 7; @%p bra E; add.u32 %r2, "
+                 "%r2, 1; setp.lt.u32 %q, %r2, 2000000000; @%q bra L;",
+    "it goes on to the next place": "mov.u64 %d1, %g; mov.u32 %r2, 0; L: atom.global.or.b32 %r1, [%d1], 0; setp.eq.u32 "
+                                    "%p, %r1, 7; selp.u64 %d2, 0, 0, %p; add.u64 %d1, %d1, %d2; selp.u32 %r3, 1, 0, %p; "
+                                    "add.u32 %r2, %r2, %r3; setp.lt.u32 %q, %r2, 3; @%q bra L;",
+    "a branch counts": "mov.u32 %r2, 0; L: atom.global.add.u32 %r1, [%g], 0; mov.u32 %r4, %r2; setp.ne.u32 %p, %r1, 7; "
+                       "@%p bra S; add.u32 %r4, %r2, 1; S: mov.u32 %r2, %r4; setp.lt.u32 %q, %r2, 3; @%q bra L;",
+    "a predicate counts": "mov.u32 %r2, 0; L: atom.global.xor.b32 %r1, [%g], 0; setp.eq.u32 %p, %r1, 7; @%p add.u32 %r2, "
+                          "%r2, 1; setp.lt.u32 %q, %r2, 3; @%q bra L;",
+    "it takes the least": "mov.u32 %r2, -1; L: atom.global.min.u32 %r1, [%g], 900; max.u32 %r2, %r2, %r1; atom.global.and."
+                          "b32 %r3, [%g], %r2; setp.ne.u32 %q, %r3, 7; @%q bra L;",
+}
+
+
+@pytest.mark.parametrize("wait", COUNTING)
+def test_an_atomic_that_helps_to_decide_is_a_wait(wait, monkeypatch):
+    """Whatever else the loop counts: the block that sets the word runs, on one thread of the host as on several."""
+    body = "setp.eq.u32 %p, %b, 1; @%p bra W; " + COUNTING[wait] + " bra E; W: st.global.u32 [%g], 7;"
+    found = _polls(body)
+    assert not found["L"].at_once and found["L"].instr.opcode == "atom"
+    for workers in ("1", "2"):
+        monkeypatch.setenv("GPU_REPRO_WORKERS", workers)
+        assert launch(body, 2, 1)[0] == 7
+
+
+def test_an_atomic_that_decides_nothing_is_no_wait():
+    bucket = ("mov.u32 %r2, 0; L: atom.global.add.u32 %r1, [%g], 1; setp.gt.u32 %p, %r1, 9; @%p bra S; st.global.u32 "
+              "[%g+8], %r2; S: add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 20; @%q bra L;")
+    assert not _polls(bucket)
+    assert launch(bucket, 1, 1)[0] == 20
+
+
 def _polls(body: str) -> dict:
     return polls(parse(HEAD + body + "\nE: ret;\n}\n").functions["k"])
 

@@ -1,0 +1,192 @@
+"""What a kernel reaches through an object it is given, found anew at every call.
+
+An array, and a number of a class with `template_primitives=False`, is found at a call by the way that the kernel's
+text takes from its argument: `self.a`, `s.inner.b`, `self.tables["x"]`. So a member may be replaced between calls; one
+of another element type or rank makes another specialisation. Other numbers and fields are part of the code, as
+upstream.
+Source: Quadrants user guide, Compound types (Reassigning ndarray members; Runtime primitives).
+"""
+
+from __future__ import annotations
+
+import types as python_types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dsl.core import trace
+from dsl.core.dtypes import Numeric
+from dsl.core.errors import tell
+from dsl.launch.abi import ScalarType
+from dsl.quadrants import dtypes as types
+from dsl.quadrants.annotations import TemplateKind
+from dsl.quadrants.field import Field
+from dsl.quadrants.lvalue import Lvalue
+from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.ndarray import ArrayType, Ndarray
+from dsl.quadrants.task import active, Program, program
+from dsl.span import here
+
+_PLAIN = (Numeric, Lvalue, Matrix, str, type, python_types.ModuleType, python_types.FunctionType)
+
+
+@dataclass(frozen=True)
+class Way:
+    """The steps from an argument of the kernel to an object: `.name` and `[key]`."""
+
+    position: int
+    steps: tuple[tuple[str, object], ...] = ()
+    is_lifted: bool = False                  # through a class whose numbers are read at every call
+
+    def find(self, arguments: Sequence) -> object:
+        """What stands at its end now. Raises what Python raises where a step is not there."""
+        value = arguments[self.position]
+        for kind, key in self.steps:
+            value = getattr(value, key) if kind == "." else value[key]
+        return value
+
+    def code(self, argument: str, name_of: Callable[[object], str]) -> str:
+        """Python's expression for it; `name_of` gives objects a name."""
+        return argument + "".join(f".{key}" if kind == "." else f"[{name_of(key)}]" for kind, key in self.steps)
+
+
+class CapturedArray:
+    """The slots of an array at the end of a way."""
+
+    def __init__(self, way: Way, value: Ndarray):
+        self.way, self.type = way, ArrayType(value.element_type, len(value.shape), value.element_shape, True)
+
+    def slots(self, arguments: Sequence) -> list | None:
+        """Those of this call; None where there is no array of this element type and rank now."""
+        value, type_ = self.way.find(arguments), self.type
+        if not isinstance(value, Ndarray) or value.element_type is not type_.dtype or \
+                len(value.shape) != type_.rank or value.element_shape != type_.element_shape:
+            return None
+        return [value.address(), *value.shape]
+
+
+class CapturedNumber:
+    """The slot of a number at the end of a way."""
+
+    def __init__(self, way: Way, value: object):
+        self.way, self.dtype = way, types.Defaults.fp if isinstance(value, float) else types.Defaults.ip
+        self.type = ScalarType(self.dtype.core)
+
+    def slots(self, arguments: Sequence) -> list:
+        """That of this call. Raises TypeError for a float where the first one was an integer."""
+        value, core = self.way.find(arguments), self.dtype.core
+        if core.is_float:
+            return [core.constant_of(float(value))]
+        if not isinstance(value, int):
+            raise TypeError(f"`{self.way.steps[-1][1]}` is {value!r}, and was an integer when the kernel was compiled: "
+                            f"{self.dtype} would truncate it\nfix: keep it an integer, or begin with a float")
+        return [core.wrapped(int(value))]
+
+
+class Same:
+    """No slot: two ways lead to one object, or the code does not fit."""
+
+    def __init__(self, first: Way, second: Way):
+        self.first, self.second = first, second
+
+    def slots(self, arguments: Sequence) -> list | None:
+        return [] if self.first.find(arguments) is self.second.find(arguments) else None
+
+
+class Frozen:
+    """No slot: a number or field that the code was compiled with, as upstream. A call that brings another one is told so.
+
+    A number that has changed once is looked at no longer: it `is_settled`. `has_changed` is for who looks by `value`.
+    """
+
+    def __init__(self, way: Way, value: object, names: Sequence[str]):
+        self.way, self.first, self.value, self.place, self.names = way, value, value, here(), names
+        self.has_changed = False
+
+    def slots(self, arguments: Sequence) -> list | None:
+        """Nothing; None where there is an array now, which the code does not fit."""
+        self.has_changed = False
+        try:
+            now = self.way.find(arguments)
+        except (AttributeError, LookupError):            # it is needed no more
+            return []
+        if isinstance(now, Ndarray):
+            return None
+        if now is self.value or self.is_settled:
+            return []
+        if type(now) is not type(self.first) or now != self.first:
+            self._say(now)
+        self.value, self.has_changed = now if isinstance(now, Field) else _SETTLED, True
+        return []
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether calls need not look at it any more."""
+        return self.value is _SETTLED
+
+    def _say(self, now: object) -> None:
+        name = self.way.code(self.names[self.way.position], repr)
+        if isinstance(self.first, Field):
+            tell(f"`{name}` is another object than when this kernel was compiled: the kernel goes on with the first "
+                 "field. Pass it as a qd.template() argument, or fill the first one with copy_from", UserWarning,
+                 self.place)
+        else:
+            tell(f"`{name}` was {self.first!r} when this kernel was compiled, and is {now!r} now: the kernel goes on "
+                 f"with {self.first!r}. Pass it as an argument, or decorate the class with "
+                 "@qd.data_oriented(template_primitives=False)", UserWarning, self.place)
+
+
+_SETTLED = object()
+_WATCHED = (int, float, str, Field)
+_MOST_WATCHED = 64                          # a call looks at each of them
+
+
+def begin(made: Program, names: Sequence[str], kinds: Sequence[object], arguments: Sequence[object]) -> None:
+    """Note the objects that a kernel is given as template arguments; `names` are those of all its parameters."""
+    made.parameters = names
+    for position, (kind, value) in enumerate(zip(kinds, arguments)):
+        if isinstance(kind, TemplateKind):
+            _note(made, value, Way(position, (), _lifts(value)))
+
+
+def _lifts(value: object) -> bool:
+    return getattr(type(value), "_template_primitives", True) is False
+
+
+def _note(made: Program, value: object, way: Way) -> None:
+    known = made.ways.get(id(value))
+    if known is None:
+        made.ways[id(value)] = value, way
+    elif known[1] != way and isinstance(known[1], Way):
+        made.hidden.append(Same(known[1], way))
+
+
+def reached(owner: object, value: object, kind: str, key: object) -> object:
+    """`value`, which is `owner.key` or `owner[key]`; what every call reads anew is a run-time value."""
+    if not active():
+        return value
+    made = program()
+    known = made.ways.get(id(owner))
+    if known is None:
+        return value
+    way = known[1]
+    way = Way(way.position, (*way.steps, (kind, key)), way.is_lifted or _lifts(value))
+    if isinstance(value, Ndarray):
+        return _brought(made, way, lambda: CapturedArray(way, value))
+    if isinstance(value, (int, float)) and way.is_lifted and type(value) in (int, float, bool):
+        return _brought(made, way, lambda: CapturedNumber(way, value))
+    if isinstance(value, _WATCHED) and way not in made.brought and len(made.brought) < _MOST_WATCHED:
+        made.brought[way] = value
+        made.hidden.append(Frozen(way, value, made.parameters))
+    if not isinstance(value, _PLAIN) and (isinstance(value, (list, tuple, dict)) or hasattr(value, "__dict__")):
+        _note(made, value, way)
+    return value
+
+
+def _brought(made: Program, way: Way, make: Callable) -> object:
+    """The traced value at the end of a way: one for the whole kernel."""
+    if way not in made.brought:
+        captured = make()
+        made.hidden.append(captured)
+        with trace.within(made.host, made.host.entry):
+            made.brought[way] = trace.load_argument(captured.type, made.host.entry.arguments[0], made.host.slots)
+    return made.brought[way]
