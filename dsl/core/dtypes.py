@@ -138,6 +138,9 @@ class Numeric(metaclass=NumericMeta):
             self.value, self.owner = value, mlir.current_function()
         elif isinstance(value, Numeric):
             self.value, self.owner = value.convert_value(type(self)), mlir.current_function()
+            if (known := getattr(value, "known_divisor", 0)) and type(self).is_integer and \
+                    type(self).width == type(value).width:
+                self.known_divisor = known
         elif isinstance(value, (bool, int, float)):
             self.value = self.wrap(value)
         elif hasattr(value, "__index__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
@@ -195,7 +198,7 @@ class Numeric(metaclass=NumericMeta):
 
     @property
     def divisibility(self) -> int:
-        """A number this is known to be a multiple of; arithmetic does not keep it."""
+        """A number this is known to be a multiple of: of what `assume` says of it, and of sums and products of such."""
         return getattr(self, "known_divisor", 1)
 
     def with_divisibility(self, divisor: int) -> Numeric:

@@ -120,7 +120,7 @@ class Pointer:
             return self.moved_bits(number, sign)
         size_bytes = element_bytes(self.dtype)
         if is_dynamic(number):
-            known = math.gcd(self.alignment_bytes, size_bytes)
+            known = math.gcd(self.alignment_bytes, number.divisibility * size_bytes)
             index = Int64(number) if self._is_wide else Int32(number)
             index = -index if sign < 0 else index
             moved = mlir.gep(self.address, self.dtype.storage_type(), index.ir())

@@ -6,6 +6,7 @@ measured of NVIDIA's compiler.  docs/types.md.
 
 from __future__ import annotations
 
+import math
 import operator
 import types
 
@@ -70,7 +71,27 @@ def operate(name: str, a: object, b: object):
     _must_compute(dtype)
     if name in arith.COMPARE:
         return Boolean(arith.compare(name, a.ir(), b.ir(), dtype.signed))
-    return dtype(_emit(name, dtype, a, b))
+    result = dtype(_emit(name, dtype, a, b))
+    if name in _DIVISOR and dtype.is_integer and (hasattr(a, "known_divisor") or hasattr(b, "known_divisor")):
+        result.known_divisor = max(_DIVISOR[name](a, b), 1)
+    return result
+
+
+def _divisor(a: Numeric) -> int:
+    """What a number is known to be a multiple of; 0 of the static 0."""
+    return a.divisibility if is_dynamic(a) else abs(a.value)
+
+
+def _divisor_of_quotient(a: Numeric, b: Numeric) -> int:
+    known = _divisor(a)
+    return 1 if is_dynamic(b) or not b.value or known % b.value else known // abs(b.value)
+
+
+# What a result is a multiple of, where one side is known to be a multiple of something; other operators forget it.
+_DIVISOR = {"add": lambda a, b: math.gcd(_divisor(a), _divisor(b)),
+            "sub": lambda a, b: math.gcd(_divisor(a), _divisor(b)),
+            "mul": lambda a, b: _divisor(a) * _divisor(b), "floordiv": _divisor_of_quotient,
+            "mod": lambda a, b: 1 if is_dynamic(b) else math.gcd(_divisor(a), b.value)}
 
 
 def truncated_divmod(a: object, b: object) -> tuple[Numeric, Numeric]:

@@ -39,8 +39,7 @@ class SymInt:
 
     def rebuild(self, value: mlir.Value) -> Numeric:
         """The value while tracing, with what is known of its divisors."""
-        number = self.dtype(value)
-        return number if self.divisibility == 1 else number.with_divisibility(self.divisibility)
+        return self.dtype(value).with_divisibility(self.divisibility)
 
 
 @dataclass

@@ -144,7 +144,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def text(x: Any) -> str:
-    """An int tuple as CuTe prints it: `(4,(2,?))`, a dynamic leaf being `?` or `?{div=8}`."""
+    """An int tuple as CuTe prints it: `(4,(2,?))`, a dynamic leaf being `?`, `?{div=8}` or, of 64 bits, `?{i64}`."""
     if isinstance(x, tuple):
         return "(" + ",".join(map(text, x)) + ")"
     if x is None:
@@ -153,7 +153,8 @@ def text(x: Any) -> str:
         return str(x)
     if isinstance(x, NO_INTEGERS):
         return repr(x)
-    return "?" if divisor_of(x) == 1 else f"?{{div={divisor_of(x)}}}"
+    known = " ".join(["i64"] * (getattr(x, "width", 32) == 64) + [f"div={divisor_of(x)}"] * (divisor_of(x) > 1))
+    return f"?{{{known}}}" if known else "?"
 
 
 # what is neither an integer nor a dynamic value
@@ -329,7 +330,7 @@ class Hole:
     divisor: int
 
     def fill(self, leaf: Any) -> Any:
-        return leaf if self.divisor == 1 else leaf.with_divisibility(self.divisor)
+        return leaf.with_divisibility(self.divisor)
 
 
 def split_dynamic(x: Any) -> tuple[tuple, Any]:

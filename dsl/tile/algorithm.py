@@ -1,39 +1,44 @@
 """Copies of whole tensors: one atom call for every vector of the first mode, unrolled over the other modes.
 
-A tensor of shape (V, rest...) or ((V, rest...), rest...) is copied vector by vector; the vector's elements must be
-contiguous on both sides. With `pred`, a tensor of Boolean, a false predicate zero-fills where the atom does (cp.async:
-source size 0) and leaves the destination alone otherwise (a branch). The predicate of a vector is that of its first
-element in a pred shaped like the tensors; for the shape ((V, rest_v), rest...) pred has the shape (rest_v, rest...).
+A tensor of shape (V, rest...) or ((V, rest_v), rest...) is copied vector by vector; the vector's elements must be
+contiguous on both sides. The tensors agree in rank, in the size of the first mode and in that of all others together:
+(4,) and 4 do, (4, 2, 2) and ((4, 1), 4, 1) too. Copies without an atom number the elements colexicographically.
+With `pred`, a tensor of Boolean, a false predicate zero-fills where the atom does (cp.async:
+source size 0) and leaves the destination alone otherwise (a branch). Its shape: `predicate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product as cross
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.control import if_
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.control import Range, for_, if_
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.dtypes import Numeric
 from dsl.core.value import select
 from dsl.layout import ComposedLayout, Layout, LayoutError
-from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text, wrap
+from dsl.layout.coord import idx2crd
+from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
 from dsl.tile.bulk import BulkAtom, copy_runs
 from dsl.tile.matrix_copy import MatrixOp, copy_matrices
+from dsl.tile.modes import group_modes
+from dsl.tile.predicate import Predicates, condition, vectors_and_rest
 from dsl.tile.swizzled import kept_together
-from dsl.tile.tensor import Tensor, element_iterator, recast_tensor, require_boolean, static_size
+from dsl.tile.tensor import Tensor, element_iterator, recast_tensor, static_size
 from dsl.tile.tma import TmaAtom, copy_boxes
 from dsl.tile.vector import load_vector, store_vector
 
 _MAX_VECTOR_BYTES = 16
 
 
-def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None, **of_tma: Any) -> None:
+def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None, unroll_factor: int | None = None,
+         **of_tma: Any) -> None:
     """Copy `src` to `dst` with as many calls of the atom as it has vectors. See the module for shapes and `pred`.
 
-    Raises DSLUserCodeError where the shapes differ or are dynamic, a vector is not contiguous or not aligned, or `pred`
+    With `unroll_factor` a loop at run time, unrolled that often, goes over what is not the first mode. Raises
+    DSLUserCodeError where the shapes differ or are dynamic, a vector is not contiguous or not aligned, or `pred`
     does not fit.
     """
     if isinstance(atom, (TmaAtom, BulkAtom)):
@@ -49,24 +54,60 @@ def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None
         _copy_matrices(atom, src, dst, pred)
         return
     _check_pair(src, dst, "copy")
+    _check_vectors(src, dst)
     for side, tensor in (("source", src), ("destination", dst)):
         _check_type(atom, side, tensor)
         _check_vector(atom, side, tensor)
-    predicates = None if pred is None else _Predicates(require_boolean(pred), src.shape)
-    for coord in _vector_coords(src.shape, atom.count):
-        start, end = element_iterator(src, coord), element_iterator(dst, coord)
-        if predicates is None:
-            atom.op.move(start, end, atom.count)
-        else:
-            _move_if(atom, predicates.at(coord, atom.count), start, end)
+    _over_rest(unroll_factor, lay.size(vectors_and_rest(src), [1]), _vector_copy(atom, src, dst, pred))
+
+
+def _vector_copy(atom: CopyAtom, src: Tensor, dst: Tensor, pred: Tensor | None) -> Callable[[Any], None]:
+    """What copies the vectors at an index of the rest."""
+    copied, (src, dst) = src.shape, map(vectors_and_rest, (src, dst))
+    predicates = None if pred is None else Predicates(pred, src.shape, copied)
+    if predicates is not None and isinstance(atom.op, CopyG2SOp):
+        predicates.tell_of_bits()
+
+    def at(rest: Any) -> None:
+        for first in range(0, lay.size(src.shape[0]), atom.count):
+            start, end = element_iterator(src, (first, rest)), element_iterator(dst, (first, rest))
+            if predicates is None:
+                atom.op.move(start, end, atom.count)
+            else:
+                _move_if(atom, predicates.at((first, rest), isinstance(atom.op, CopyG2SOp)), start, end)
+    return at
+
+
+def _over_rest(unroll_factor: int | None, count: Any, at: Callable[[Any], None]) -> None:
+    if unroll_factor is None:
+        for rest in range(count):
+            at(rest)
+        return
+    if type(unroll_factor) is not int or unroll_factor < 1:
+        raise DSLUserCodeValueError(f"unroll_factor must be a positive integer, got {unroll_factor!r}",
+                                    fix="unroll_factor=2, for example")
+    _loop(count, at, unroll_factor)
+
+
+def _loop(count: Any, at: Callable[[Any], None], unroll: int = -1) -> None:
+    """`at(i)` for i from 0 to `count`, at run time."""
+
+    def trip(i: Any) -> tuple:
+        at(i)
+        return ()
+
+    for_(Range(count, unroll=unroll), trip, (), ())
 
 
 def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None) -> None:
-    """One atom's copy of tensors of one mode, (V) or ((V, rest_v)). See `copy`."""
+    """One atom's copy of tensors of one mode, (V) or ((V, rest_v)). See `copy`; `pred` may have any shape of its size.
+    """
     for side, tensor in (("source", src), ("destination", dst)):
         if isinstance(tensor, Tensor) and isinstance(tensor.shape, tuple) and len(tensor.shape) > 2:
             raise DSLUserCodeError(f"copy_atom_call copies one fragment (V), and the {side} is {text(tensor.shape)}",
                                    fix="cute.copy(atom, src, dst) copies all of them")
+    if isinstance(pred, Tensor) and lay.rank(src) == 1 and lay.rank(pred) > 1:
+        pred = group_modes(pred, 0)
     copy(atom, src, dst, pred=pred)
 
 
@@ -103,28 +144,44 @@ def _when(condition: Numeric, action: Any) -> None:
     if_(condition, then, tuple, (), ())
 
 
-def _vector_coords(shape: Any, count: int) -> Iterator[Any]:
-    """Where the vectors start: one index a mode, the first counting in steps of `count`."""
-    if not isinstance(shape, tuple):
-        yield from range(0, shape, count)
-        return
-    extents = [lay.size(mode) for mode in shape]
-    for rest in cross(*(range(extent) for extent in reversed(extents[1:]))):
-        for first in range(0, extents[0], count):
-            yield (first, *reversed(rest))
-
-
 # --- what a copy requires -------------------------------------------------------------------------------------------
 
 
-def _check_pair(src: Any, dst: Any, what: str) -> None:
+def _check_pair(src: Any, dst: Any, what: str, is_static: bool = True) -> None:
     for side, tensor in (("source", src), ("destination", dst)):
         _require_tensor(side, tensor, what)
-        static_size(tensor, what)
-    sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (src, dst)]
-    if sizes[0] != sizes[1]:
-        raise DSLUserCodeError(f"{what} needs as many elements in each mode, and the source is {text(src.shape)}, the "
+        if is_static:
+            static_size(tensor, what)
+
+
+def _check_vectors(src: Tensor, dst: Tensor) -> None:
+    """Whether both have as many elements in the first mode, and in the others together."""
+    sizes = [[lay.size(mode) for mode in vectors_and_rest(tensor).shape] for tensor in (src, dst)]
+    if lay.rank(src) != lay.rank(dst) or sizes[0] != sizes[1]:
+        raise _different("copy", src, dst)
+
+
+def _check_modes(src: Tensor, dst: Tensor, what: str) -> None:
+    """Whether both have as many elements in each mode."""
+    sizes = [[lay.size(mode) for mode in wrap(tensor.shape)] for tensor in (src, dst)]
+    if len(sizes[0]) != len(sizes[1]) or not all(map(_may_agree, *sizes)):
+        raise _different(what, src, dst)
+
+
+def _check_sizes(src: Tensor, dst: Tensor, what: str) -> None:
+    """Whether both have as many elements."""
+    if lay.size(src) != lay.size(dst):
+        raise DSLUserCodeError(f"{what} needs as many elements on both sides, and the source is {text(src.shape)}, the "
                                f"destination {text(dst.shape)}", fix="tile both with the same tiler")
+
+
+def _may_agree(a: Any, b: Any) -> bool:
+    return not (isinstance(a, int) and isinstance(b, int)) or a == b
+
+
+def _different(what: str, src: Tensor, dst: Tensor) -> DSLUserCodeError:
+    return DSLUserCodeError(f"{what} needs as many elements in each mode, and the source is {text(src.shape)}, the "
+                            f"destination {text(dst.shape)}", fix="tile both with the same tiler")
 
 
 def _require_tensor(side: str, tensor: Any, what: str) -> None:
@@ -191,36 +248,26 @@ def _keeps_vectors(layout: ComposedLayout, count: int) -> bool:
     return isinstance(layout.inner, lay.Swizzle) and (count == 1 or (1 << layout.inner.base) % count == 0)
 
 
-class _Predicates:
-    """The predicates of a copy: which element of `pred` decides the vector at a coordinate."""
-
-    def __init__(self, pred: Tensor, shape: Any) -> None:
-        self.pred, self.profiled = pred, isinstance(shape, tuple) and isinstance(shape[0], tuple) and len(shape[0]) > 1
-        wanted = (_unwrapped(shape[0][1:]), *shape[1:]) if self.profiled else shape
-        if [lay.size(m) for m in wrap(wanted)] != [lay.size(m) for m in wrap(pred.shape)]:
-            raise DSLUserCodeError(f"pred has a shape like {text(wanted)} for a copy of {text(shape)}, and this is "
-                                   f"{text(pred.shape)}",
-                                   fix=f"cute.make_rmem_tensor({text(wanted)}, cutlass.Boolean)")
-
-    def at(self, coord: Any, count: int) -> Numeric:
-        if self.profiled:
-            coord = (coord[0] // count, *coord[1:])
-        return element_iterator(self.pred, coord).load()
-
-
-def _unwrapped(modes: tuple) -> Any:
-    return modes[0] if len(modes) == 1 else modes
-
-
 # --- copies without an atom -----------------------------------------------------------------------------------------
 
 
 def basic_copy(src: Tensor, dst: Tensor) -> None:
-    """Copy the bits of each element: float 1.0 becomes the int 0x3f800000. Raises for elements of different widths."""
-    _check_pair(src, dst, "basic_copy")
-    src = _bits_for(dst, src, "basic_copy")
-    for i in range(static_size(src, "basic_copy")):
+    """Copy the bits of each element: float 1.0 becomes the int 0x3f800000. A loop at run time where a shape is dynamic.
+
+    Raises for elements of different widths.
+    """
+    _check_pair(src, dst, "basic_copy", is_static=False)
+    _check_modes(src, dst, "basic_copy")
+    src, count = _bits_for(dst, src, "basic_copy"), lay.size(src)
+
+    def one(i: Any) -> None:
         element_iterator(dst, i).store(element_iterator(src, i).load())
+
+    if not isinstance(count, int):
+        _loop(count, one)
+        return
+    for i in range(static_size(src, "basic_copy")):
+        one(i)
 
 
 def _bits_for(dst: Tensor, src: Tensor, name: str) -> Tensor:
@@ -233,17 +280,18 @@ def _bits_for(dst: Tensor, src: Tensor, name: str) -> Tensor:
 
 
 def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
-    """Copy the bits of the elements whose predicate is true; the others stay as they are."""
+    """Copy the bits of the elements whose predicate, a number, is not zero; the others stay as they are."""
     _check_pair(src, dst, "basic_copy_if")
+    _check_sizes(src, dst, "basic_copy_if")
     src = _bits_for(dst, src, "basic_copy_if")
-    require_boolean(pred)
+    _require_tensor("predicate", pred, "basic_copy_if")
     if lay.size(pred) != lay.size(src):
         raise DSLUserCodeError(f"basic_copy_if needs a predicate an element: pred is {text(pred.shape)}, the tensors "
                                f"{text(src.shape)}", fix="cute.make_fragment_like(dst, cutlass.Boolean)")
 
     def one(i: int) -> None:
         start, end = element_iterator(src, i), element_iterator(dst, i)
-        _when(element_iterator(pred, i).load(), lambda: end.store(start.load()))
+        _when(condition(element_iterator(pred, i).load()), lambda: end.store(start.load()))
 
     for i in range(static_size(src, "basic_copy_if")):
         one(i)
@@ -252,6 +300,7 @@ def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
 def autovec_copy(src: Tensor, dst: Tensor) -> None:
     """Copy with the widest vectors, up to 16 bytes, that are contiguous and aligned on both sides."""
     _check_pair(src, dst, "autovec_copy")
+    _check_sizes(src, dst, "autovec_copy")
     src = _bits_for(dst, src, "autovec_copy")
     vector, rest = _common_vectors(src, dst)
     for coord in range(lay.size(rest)):
@@ -280,4 +329,11 @@ def _common_vectors(src: Tensor, dst: Tensor) -> tuple[int, Layout]:
 
 
 def _starts_aligned(layout: Layout, starts: Layout, vector: int) -> bool:
-    return lay.is_static(layout) and all(layout(starts(i)) % vector == 0 for i in range(lay.size(starts)))
+    """Whether every vector starts at a multiple of its size, by what is known of dynamic strides."""
+    known = [divisor_of(stride) for stride in flatten_to_tuple(layout.stride)]
+    for i in range(lay.size(starts)):
+        coord = flatten_to_tuple(idx2crd(starts(i), layout.shape))
+        offsets = (index * divisor for index, divisor in zip(coord, known))
+        if any(offset % vector for offset in offsets) and (not lay.is_static(layout) or layout(starts(i)) % vector):
+            return False
+    return True

@@ -351,14 +351,3 @@ def recast_tensor(src: Tensor, dtype: type[Numeric]) -> Tensor:
                                    f"{type_name(dtype)}", fix="recast_tensor(t, cutlass.Int32), for example")
     layout = lay.recast_layout(dtype.storage_width, src.element_type.storage_width, src.layout)
     return Tensor(src.pointer().recast(dtype), layout)
-
-
-def require_boolean(pred: Any) -> Tensor:
-    """`pred` as a predicate. Raises DSLUserCodeTypeError for anything but a tensor of Boolean."""
-    if not isinstance(pred, Tensor):
-        raise DSLUserCodeTypeError(f"pred is a tensor of Boolean, and this is a {type(pred).__name__}",
-                                   fix="pred = cute.make_fragment_like(dst, cutlass.Boolean); pred.fill(condition)")
-    if pred.element_type is not Boolean:
-        raise DSLUserCodeTypeError(f"pred is a tensor of Boolean, and this is a tensor of {pred.element_type}",
-                                   fix="make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it")
-    return pred

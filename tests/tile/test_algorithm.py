@@ -161,9 +161,9 @@ def scalar_pred(a: cute.Tensor, n: cutlass.Int32):
 
 
 @cute.kernel
-def integer_pred(a: cute.Tensor):
+def float_pred(a: cute.Tensor):
     tile = smem_tile(4)
-    cute.copy(atom_of(128), cute.make_tensor(a.iterator, 4), tile, pred=cute.make_fragment_like(tile, cutlass.Int32))
+    cute.copy(atom_of(128), cute.make_tensor(a.iterator, 4), tile, pred=cute.make_fragment_like(tile, cutlass.Float32))
 
 
 @cute.kernel
@@ -209,7 +209,7 @@ ALIGNMENT_FIX = ("assumed_align=8 where the tensor is made, byte_alignment=8 whe
      "tile both with the same tiler"),
     (scalar_pred, "pred is a tensor of Boolean, and this is a Boolean",
      "pred = cute.make_fragment_like(dst, cutlass.Boolean); pred.fill(condition)"),
-    (integer_pred, "pred is a tensor of Boolean, and this is a tensor of Int32",
+    (float_pred, "pred is a tensor of Boolean, and this is a tensor of Float32",
      "make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it"),
     (partition_pred, "pred has a shape like (1,2) for a copy of ((4,1),2), and this is ((4,1),2)",
      "cute.make_rmem_tensor((1,2), cutlass.Boolean)"),
