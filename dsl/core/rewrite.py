@@ -15,6 +15,7 @@ import ast
 import inspect
 import types
 
+from dsl.core import nonlocals
 from dsl.core.depth import deep
 from dsl.core.errors import DSLWarning, tell, warn_not_portable
 from dsl.core.flow import Analysis, Flow
@@ -194,17 +195,15 @@ class Rewriter(Expressions):
         for child in ast.walk(node):
             if isinstance(child, (ast.Yield, ast.YieldFrom, ast.Await)):
                 self._error(child, "a generator cannot be compiled", "return a tuple", "UNSUP_YIELD")
-            if isinstance(child, (ast.Global, ast.Nonlocal)):
-                word = type(child).__name__
-                self._error(child, f"`{word.lower()}` cannot be compiled: a kernel cannot rebind outside names",
-                            "return the value and assign it outside", f"UNSUP_{word.upper()}")
             if not self.grammar.by_value and isinstance(child, ast.Name) and child.id == "_" and \
                     isinstance(child.ctx, ast.Load):
                 self._error(child, "`_` is write-only here", "give the value a name", "UNSUP_READ_UNDERSCORE")
+        if found := nonlocals.refused(node, self._is_dynamic):
+            self._error(*found)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.inner[node.name] = self._depth
-        made = self.function(node)
+        made = node if nonlocals.stays(node) else self.function(node)
         made.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         made.args = self._annotated(made.args, node.args)
         made.returns = node.returns

@@ -339,7 +339,7 @@ class Launch:
     """Where and how a kernel runs: extents in blocks and threads, bytes of dynamic shared memory, the stream.
 
     `flags`: COOPERATIVE (all blocks run at once) and PROGRAMMATIC (it may start before the kernel ahead of it has
-    ended).
+    ended). What bounds a kernel's registers: blocks that a multiprocessor holds, and the greatest block.
     """
 
     grid: object
@@ -348,6 +348,19 @@ class Launch:
     smem: object = None
     stream: object = 0
     flags: int = 0
+    min_blocks: int = 0
+    max_threads: tuple[int, int, int] | None = None
+
+    def bounds(self, block: list[Numeric]) -> dict[str, mlir.ir.Attribute]:
+        """The attributes of a kernel that tell ptxas how many registers a thread may have."""
+        found = {}
+        if self.max_threads is not None:
+            found["nvvm.maxntid"] = mlir.i32_array_attr(self.max_threads)
+        elif not any(is_dynamic(extent) for extent in block):
+            found["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
+        if self.min_blocks:
+            found["nvvm.minctasm"] = mlir.int_attr(self.min_blocks, mlir.i32)
+        return found
 
 
 def launch(name: str, function: Callable, arguments: Sequence, config: Launch,
@@ -361,7 +374,7 @@ def launch(name: str, function: Callable, arguments: Sequence, config: Launch,
     state = host()
     leaves, node = tree.flatten(tuple(arguments), promote=False)
     block = triple(config.block, "block")
-    made = _trace_kernel(state, name, function, arguments, leaves, node, block, names)
+    made = _trace_kernel(state, name, function, arguments, leaves, node, config.bounds(block), names)
     emit_launch(state, dataclasses.replace(made, asked_bytes=asked(made.smem_bytes)), config, block, leaves)
 
 
@@ -383,12 +396,10 @@ def emit_launch(state: HostTrace, made: Kernel, config: Launch, block: list[Nume
 
 
 def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Sequence, leaves: list, node: tree.Node,
-                  block: list[Numeric], names: Sequence[str] = ()) -> Kernel:
+                  bounds: dict, names: Sequence[str] = ()) -> Kernel:
     params = [param_of(leaf) for leaf in leaves]
     unique = f"kernel_{symbol(name)}_{len(state.kernels)}"
-    attributes = {"nvvm.kernel": mlir.unit_attr()}
-    if not any(is_dynamic(extent) for extent in block):
-        attributes["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
+    attributes = {"nvvm.kernel": mlir.unit_attr(), **bounds}
     in_memory = [str(index) for index, (kind, _, _) in enumerate(params) if kind == "bytes"]
     if in_memory:
         attributes["dsl.memory"] = mlir.string_attr(",".join(in_memory))

@@ -8,7 +8,7 @@ from types import NoneType
 
 from dsl.core import conversion, mlir, text, trace
 from dsl.core.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, numeric
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_not_portable
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn, warn_not_portable
 from dsl.core.formats import FORMATS
 from dsl.core.output import Formatted
 from dsl.core.pointer import Pointer, element_name
@@ -77,7 +77,10 @@ def _ends_in_percent(form: str) -> bool:
 def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
     """The C format of an f-string. Raises DSLUserCodeTypeError for values beside it,
     and for formats that are not C's."""
-    if more:
+    if more and any("{}" in part for part in form.parts if isinstance(part, str)):
+        warn("printf prints `{{}}` of an f-string as braces, and not the values behind it: write the values in the "
+             "f-string, or the format in a variable", "PRINTF_VALUES_UNUSED")
+    elif more:
         raise DSLUserCodeTypeError(f"an f-string has its values in it, and {len(more)} more "
                                    f"stand{'s' * (len(more) == 1)} beside it",
                                    fix="write them all in the f-string, or all behind a plain string")

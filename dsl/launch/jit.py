@@ -19,7 +19,8 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCo
 from dsl.core.rewrite import Grammar
 from dsl.core.unsupported import UnsupportedName
 from dsl.core.value import type_name
-from dsl.launch import abi, arguments, binder, compile, containers, known_calls, limits, results, session
+from dsl.launch import (abi, arguments, binder, compile, containers, known_calls, launch_keywords, limits, results,
+                        session)
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -274,34 +275,36 @@ class Call:
 
     @boundary.guarded
     def launch(self, *positional, grid=(1, 1, 1), block=(1, 1, 1), cluster=None, smem=None, stream=None,
-               cooperative=False, use_pdl=False, **unsupported) -> None:
+               cooperative=False, use_pdl=False, min_blocks_per_mp=0, max_number_threads=(0, 0, 0), async_deps=None,
+               **others) -> None:
         """Run the kernel on `grid` blocks of `block` threads (one, unless given),
         with `smem` bytes of dynamic shared memory.
 
         `smem` defaults to what the kernel's SmemAllocators allocated. `cooperative`: all blocks run at once. `use_pdl`:
         the kernel may start before the one ahead of it in the stream has ended (programmatic dependent launch).
+        `min_blocks_per_mp` and `max_number_threads` bound its registers. `others`: launch_keywords.
         """
-        if unsupported:
-            raise DSLUserCodeError(f"the launch of `{self.kernel.__name__}` has no parameter `{min(unsupported)}` here",
-                                   id="CALL_UNEXPECTED_KWARG",
-                                   fix="launch(grid=, block=, cluster=, smem=, stream=, cooperative=, use_pdl=)")
+        name = self.kernel.__name__
+        launch_keywords.check_others(name, others)
         if positional:
-            raise DSLUserCodeTypeError(f"the launch of `{self.kernel.__name__}` takes its arguments by name",
+            raise DSLUserCodeTypeError(f"the launch of `{name}` takes its arguments by name",
                                        fix="launch(grid=(x, y, z), block=(x, y, z))", id="CALL_EXTRA_ARG")
         if not trace.active():
-            raise DSLUserCodeRuntimeError(f"kernel `{self.kernel.__name__}` is launched from plain Python",
+            raise DSLUserCodeRuntimeError(f"kernel `{name}` is launched from plain Python",
                                           fix="launch it in the @cute.jit function that called it",
                                           id="LAUNCH_OUTSIDE_JIT")
         state = trace.host()
-        names = [name for name, value in zip(_spread(self.bound)[0], self.values) if not isinstance(value, Static)]
+        names = [n for n, value in zip(_spread(self.bound)[0], self.values) if not isinstance(value, Static)]
         if self.pending in state.pending:
             state.pending.remove(self.pending)
         cluster = (1, 1, 1) if cluster is None else cluster
-        limits.check_launch(self.kernel.__name__, grid, block, cluster)
+        limits.check_launch(name, grid, block, cluster)
         flags = trace.COOPERATIVE * bool(cooperative) | trace.PROGRAMMATIC * bool(use_pdl)
-        config = trace.Launch(grid, block, cluster, smem, stream, flags)
+        config = trace.Launch(grid, block, cluster, smem, launch_keywords.stream_of(name, stream, async_deps), flags,
+                              launch_keywords.min_blocks(name, min_blocks_per_mp),
+                              launch_keywords.max_threads(name, max_number_threads, block))
         trace.launch(self.kernel.symbol, self._body, [v for v in self.values if not isinstance(v, Static)], config,
-                     lambda allocated_bytes: limits.check_asked(self.kernel.__name__, smem, allocated_bytes), names)
+                     lambda allocated_bytes: limits.check_asked(name, smem, allocated_bytes), names)
 
     def _body(self, *dynamic) -> None:
         remaining = iter(dynamic)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dsl import cutlass
-from dsl.core.errors import DSLUserCodeError, PortabilityWarning
+from dsl.core.errors import DSLUserCodeError, DSLWarning, PortabilityWarning
 from dsl.cutlass import cute
 
 SPEC = importlib.util.spec_from_file_location("printf_table", Path(__file__).with_name("printf_table.py"))
@@ -104,3 +104,14 @@ def test_a_computed_format(tmp_path, capfd):
     with pytest.warns(PortabilityWarning, match="UNSUP_FSTRING_FORMAT"):
         compiled('k = 5; cute.printf(f"{n:{k}d}|{x:{k}.{1}f}|")', tmp_path)(-7, 1.5, 0)
     assert capfd.readouterr().out == "   -7|  1.5|\n"
+
+
+def test_values_beside_an_f_string_are_not_printed(tmp_path, capfd):
+    """NVIDIA's compiler prints the braces; ours too, and says so."""
+    host = compiled('cute.printf(f"{1 + 1} {n} {{}} {x:.1f}", n)', tmp_path)
+    with pytest.warns(DSLWarning) as told:
+        host(7, 2.5, 1)
+    assert capfd.readouterr().out == "2 7 {} 2.5\n"
+    assert [str(w.message) for w in told] == [
+        "PRINTF_VALUES_UNUSED: printf prints `{{}}` of an f-string as braces, and not the values behind it: write the "
+        "values in the f-string, or the format in a variable"]
