@@ -8,15 +8,15 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import cache, limits, options, session
 from dsl.launch.device import INVALID_LAUNCH, DeviceError, Launch
+from dsl.launch.kept import Kept
 from dsl.launch.native_launch import NOTED_BYTES, Noted, Record, Run, Table
 from dsl.launch.results import Result
-from dsl.lower import sass, signals
+from dsl.lower import signals
 from dsl.lower.after_launch import return_after_failed_launch
 from dsl.lower.host import link, may_fail, object_code
 from dsl.lower.llvm_ir import to_llvm_ir
@@ -32,6 +32,9 @@ class Options:
     opt_level: int = 3
     keep_ptx: bool = False
     keep_cubin: bool = False
+    keep_sass: bool = False
+    ptxas_options: str = ""
+    nvdisasm_options: str | None = None
     dump_dir: str | None = None
     enable_tvm_ffi: bool = False
     no_cache: bool = False
@@ -39,7 +42,10 @@ class Options:
     @staticmethod
     def from_text(text: str) -> Options:
         """Options as upstream spells them: "--gpu-arch sm_90a --keep-ptx". Raises DSLUserCodeError for others."""
-        return Options(**options.parse(text))
+        found = options.parse(text)
+        if os.environ.get("CUTE_DSL_ENABLE_TVM_FFI", "0") not in ("", "0"):
+            found["enable_tvm_ffi"] = True
+        return Options(**found)
 
 
 @dataclass(frozen=True)
@@ -134,18 +140,8 @@ class Compiled:
         self.table = Table(len(traced.kernels))                 # what machine code knows of the loaded program
         if traced.kernels:
             self.records(session.current())
-        if (options.keep_ptx or options.keep_cubin) and code.ptx:
-            self._keep()
-
-    def _keep(self) -> None:
-        """Write the PTX and the cubin, as the options ask. Raises sass's ToolMissing where there is no ptxas."""
-        folder = Path(self.options.dump_dir or os.environ.get("CUTE_DSL_DUMP_DIR") or ".")
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{self.traced.name}.{self.code.arch}"
-        if self.options.keep_ptx:
-            file.with_name(f"{file.name}.ptx").write_text(self.code.ptx)
-        if self.options.keep_cubin:
-            file.with_name(f"{file.name}.cubin").write_bytes(sass.assemble(self.code.ptx, self.code.arch))
+        self.kept = Kept(traced.name, code.arch, code.ptx, lambda: traced.device_mlir, options)
+        self.kept.write()
 
     @property
     def is_silent(self) -> bool:

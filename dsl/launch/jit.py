@@ -424,6 +424,17 @@ class CompiledFunction:
         return self.compiled.ptx
 
     @property
+    def __cubin__(self) -> bytes | None:
+        """What ptxas makes of it, where compiled with --keep-cubin or --keep-sass."""
+        options = self.compiled.options
+        return self.compiled.kept.cubin if options.keep_cubin or options.keep_sass else None
+
+    @property
+    def __sass__(self) -> str | None:
+        """What nvdisasm shows of that, where compiled with --keep-sass."""
+        return self.compiled.kept.sass if self.compiled.options.keep_sass else None
+
+    @property
     def export_to_c(self):
         """Upstream's export as an object file: refused."""
         raise UnsupportedName("export_to_c is not part of this compiler yet", id="UNSUPPORTED_NAME",

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 _PACKAGES = {"ptxas": "nvidia-cuda-nvcc", "nvdisasm": "nvidia-cuda-nvdisasm"}
@@ -52,19 +53,20 @@ def version(tool: str) -> str:
     return found[1] if found else "unknown"
 
 
-def assemble(ptx: str, arch: str = "sm_90a") -> bytes:
-    """The cubin ptxas makes of `ptx`. Raises ToolMissing, or ToolRejected with ptxas' text."""
+def assemble(ptx: str, arch: str = "sm_90a", options: Sequence[str] = ()) -> bytes:
+    """The cubin ptxas makes of `ptx`, given `options` too. Raises ToolMissing, or ToolRejected with ptxas' text."""
     with tempfile.TemporaryDirectory(prefix="dsl-ptxas-") as folder:
         Path(folder, "kernel.ptx").write_text(ptx)
-        _run(folder, "ptxas", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin")
+        _run(folder, "ptxas", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin", *options)
         return Path(folder, "kernel.cubin").read_bytes()
 
 
-def disassemble(cubin: bytes) -> str:
-    """SASS text of every kernel in `cubin`. Raises ToolMissing or ToolRejected."""
+def disassemble(cubin: bytes, options: Sequence[str] | None = None) -> str:
+    """SASS text of every kernel in `cubin`, with `options` of the author's in place of ours. Raises ToolMissing or ToolRejected."""
     with tempfile.TemporaryDirectory(prefix="dsl-nvdisasm-") as folder:
         Path(folder, "kernel.cubin").write_bytes(cubin)
-        return _run(folder, "nvdisasm", "-c", "-ndf", "kernel.cubin")     # no data flow analysis: faster
+        given = ("-c", "-ndf") if options is None else options              # no data flow analysis: faster
+        return _run(folder, "nvdisasm", *given, "kernel.cubin")
 
 
 def _run(folder: str, tool: str, *arguments: str) -> str:

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HEAD = """\
 import cutlass
 import cutlass.cute as cute
@@ -85,3 +87,63 @@ print([int(each[0]) for each in sets])
 def test_benchmark_refuses_what_it_does_not_do(tmp_path):
     done = run(tmp_path, "cute.testing.benchmark(host, use_cuda_graphs=True)\n")
     assert done.returncode == 1 and "leave out use_cuda_graphs and use_cupti" in done.stderr
+
+
+def test_the_tools_options_reach_them(tmp_path, ptxas_path):
+    done = run(tmp_path, """\
+import os
+def made(**given):
+    compiled = cute.compile(host, from_dlpack(out), options="--gpu-arch sm_90a " + " ".join(given.values()))
+    compiled(from_dlpack(out))
+    return compiled
+plain, verbose = made(a="--keep-sass"), made(a="--keep-sass", b="--nvdisasm-options '-c -hex'")
+print("EXIT" in plain.__sass__, "/* 0x" in plain.__sass__, "/* 0x" in verbose.__sass__, plain.__cubin__[:4])
+slow = cute.compile[cute.KeepSASS, cute.PtxasOptions("--opt-level=0")](host, from_dlpack(out))
+print(slow.__sass__.count("\\n") > plain.__sass__.count("\\n"), made(a="--keep-ptx").__sass__, out[0])
+print(sorted(file for file in os.listdir(".") if file.startswith("host")))
+made(a="--ptxas-options '--nonsense'")
+""")
+    assert done.stdout.splitlines() == ["True False True b'\\x7fELF'", "True None 3",
+                                        "['host.sm_90a.ptx', 'host.sm_90a.sass']"], done.stderr
+    place, source, caret, fix = done.stderr.splitlines()[:4]
+    assert place == "author.py:20:16: CONFIG_MALFORMED_COMPILE_OPTIONS" and source.startswith("    compiled = cute.compile(")
+    assert caret.partition("^ ")[2] == "options: ptxas refuses --ptxas-options '--nonsense': Unknown option '-nonsense'"
+    assert fix == "fix: `ptxas --help` lists its options"
+
+
+def test_options_without_meaning_are_refused_with_the_reason(monkeypatch):
+    """Every option that upstream's page documents is taken or refused by name."""
+    from dsl.core.errors import DSLUserCodeError
+    from dsl.cutlass import cute
+    from dsl.launch.compile import Options
+    wanted = {"--rdc": "kernels are whole programs here, and no relocatable code",
+              "--link-libraries a.bc": "bitcode of other compilers is not linked here; write it as inline PTX",
+              "--host-target linux-aarch64": "host functions are compiled for this machine, which runs them",
+              "--frontend-next": "there is one front end here, with the meaning of upstream's default one",
+              "--remark-filter=.*": "there are no remarks of passes here"}
+    for text, reason in wanted.items():
+        with pytest.raises(DSLUserCodeError) as error:
+            Options.from_text(text)
+        flag = text.replace("=", " ").split()[0]
+        assert (error.value.message, error.value.fix) == (f"options: {flag} has no meaning here: {reason}",
+                                                          f"leave {flag} out")
+    for chosen in (cute.RDC, cute.FrontendNext, cute.LinkLibraries("a.bc")):
+        with pytest.raises(DSLUserCodeError, match=f"options: {chosen.flag} has no meaning here"):
+            cute.compile[chosen](None)
+    assert Options.from_text("--link-libraries '' --ptxas-options --maxrregcount=32") == \
+        Options(ptxas_options="--maxrregcount=32")
+    monkeypatch.setenv("CUTE_DSL_ENABLE_TVM_FFI", "1")
+    assert Options.from_text("--opt-level=1") == Options(opt_level=1, enable_tvm_ffi=True)
+
+
+def test_the_environment_keeps_what_it_names(tmp_path, ptxas_path, monkeypatch):
+    monkeypatch.setenv("CUTE_DSL_KEEP", "ir, ptx,cubin")
+    monkeypatch.setenv("CUTE_DSL_DUMP_DIR", str(tmp_path / "kept"))
+    done = run(tmp_path, "host(from_dlpack(out))\n")
+    assert done.returncode == 0, done.stderr
+    found = {file.name.rpartition(".")[2]: file for file in (tmp_path / "kept").iterdir()}
+    assert sorted(found) == ["cubin", "mlir", "ptx"]
+    assert "llvm.func @kernel_kernel_0" in found["mlir"].read_text() and ".entry" in found["ptx"].read_text()
+    monkeypatch.setenv("CUTE_DSL_KEEP", "ptx,sas")
+    done = run(tmp_path, "host(from_dlpack(out))\n")
+    assert done.returncode == 1 and "CUTE_DSL_KEEP: sas is nothing that is kept" in done.stderr

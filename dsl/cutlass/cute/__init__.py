@@ -10,8 +10,10 @@ from dsl.core.fast_divisor import (FastDivmodDivisor, FastDivmodDivisorV2, fast_
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing, typing, viz
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler, XTuple
-from dsl.cutlass.cute.decorators import (EnableAssertions, EnableTVMFFI, GenerateLineInfo, GPUArch, KeepCUBIN, KeepPTX,
-                                         OptLevel, compile, jit, kernel)
+from dsl.cutlass.cute.decorators import (RDC, DeviceTarget, EnableAssertions, EnableTVMFFI, FrontendNext,
+                                         GenerateLineInfo, GPUArch, KeepCUBIN, KeepPTX, KeepSASS, LinkLibraries,
+                                         NvdisasmOptions, OptLevel, PtxasOptions, RemarkFilter, RemarkOutput, compile,
+                                         jit, kernel)
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.access import CacheEvictionPriority

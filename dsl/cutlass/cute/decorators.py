@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from dsl.core import boundary
 from dsl.core.errors import DSLUserCodeError, warn_not_portable
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
@@ -44,7 +46,7 @@ class _Compile:
 
     @boundary.guarded
     def __getitem__(self, chosen) -> _Compile:
-        chosen = chosen if isinstance(chosen, tuple) else (chosen,)
+        chosen = chosen if isinstance(chosen, (tuple, list)) else (chosen,)
         return _Compile(" ".join([self._options, *(_option_text(option) for option in chosen)]).strip())
 
     @boundary.guarded
@@ -69,7 +71,8 @@ class _Option:
         self.val = val
 
     def text(self) -> str:
-        return "" if self.val is False else self.flag if self.val is True else f"{self.flag} {self.val}"
+        return "" if self.val is False else self.flag if self.val is True else \
+            f"{self.flag}={shlex.quote(str(self.val))}"
 
 
 def _option_text(option: object) -> str:
@@ -86,8 +89,14 @@ def _flag(name: str, flag: str) -> type[_Option]:
     return type(name, (_Option,), {"flag": flag, "__module__": __name__, "__doc__": f"`{flag}`"})
 
 
-KeepPTX, KeepCUBIN = _flag("KeepPTX", "--keep-ptx"), _flag("KeepCUBIN", "--keep-cubin")
+KeepPTX, KeepCUBIN, KeepSASS = \
+    _flag("KeepPTX", "--keep-ptx"), _flag("KeepCUBIN", "--keep-cubin"), _flag("KeepSASS", "--keep-sass")
 GPUArch, OptLevel = _flag("GPUArch", "--gpu-arch"), _flag("OptLevel", "--opt-level")
 EnableTVMFFI, GenerateLineInfo = \
     _flag("EnableTVMFFI", "--enable-tvm-ffi"), _flag("GenerateLineInfo", "--generate-line-info")
 EnableAssertions = _flag("EnableAssertions", "--enable-assertions")
+PtxasOptions, NvdisasmOptions = \
+    _flag("PtxasOptions", "--ptxas-options"), _flag("NvdisasmOptions", "--nvdisasm-options")
+LinkLibraries, RDC = _flag("LinkLibraries", "--link-libraries"), _flag("RDC", "--rdc")
+FrontendNext, DeviceTarget = _flag("FrontendNext", "--frontend-next"), _flag("DeviceTarget", "--device-target")
+RemarkFilter, RemarkOutput = _flag("RemarkFilter", "--remark-filter"), _flag("RemarkOutput", "--remark-output")
