@@ -61,7 +61,8 @@ def _look_at(node: ast.Nonlocal, function: ast.FunctionDef, owners: list[ast.Fun
                            f"return `{name}` and assign it outside")
         if _is_decided(owners[at], {inner.name for inner in inside}, is_dynamic):
             return Refused(node, f"`{function.name}` rebinds `{name}`, and a dynamic statement decides whether it runs",
-                           f"return `{name}` and assign it there: `{name} = {function.name}(...)`")
+                           f"return `{name}` and assign it there: `{name} = {function.name}(...)`",
+                           "SCOPE_CLOSURE_CAPTURE")
     return None
 
 

@@ -167,22 +167,28 @@ class Pointer:
         address = mlir.gep(self.address, mlir.array(element, _FAR), far) if far else self.address
         return mlir.gep(address, element, near) if near else address
 
-    def load(self) -> Numeric:
-        """The element this points at."""
-        value = mlir.load(self.address, self.dtype.storage_type(), self._access_bytes())
+    def raw_ptr(self) -> Pointer:
+        """The pointer, as upstream's primitives take it."""
+        return self
+
+    def load(self, *, alignment: int | None = None) -> Numeric:
+        """The element this points at; `alignment` is what the author knows of the address, in bytes."""
+        value = mlir.load(self.address, self.dtype.storage_type(), self._access_bytes(alignment))
         if self.dtype is Boolean:
             value = arith.compare("ne", value, mlir.constant(0, mlir.i8), False)
         return self.dtype(value)
 
-    def store(self, value) -> None:
-        """Write `value`, converted to the element type."""
+    def store(self, value, *, alignment: int | None = None) -> None:
+        """Write `value`, converted to the element type; `alignment` is what the author knows of the address, in bytes.
+        """
         value = self.dtype(value).ir()
         if self.dtype is Boolean:
             value = mlir.result("arith.extui", mlir.i8, value)
-        mlir.store(value, self.address, self._access_bytes())
+        mlir.store(value, self.address, self._access_bytes(alignment))
 
-    def _access_bytes(self) -> int:
-        return min(self.alignment_bytes, element_bytes(self.dtype))
+    def _access_bytes(self, alignment: int | None = None) -> int:
+        known = self.alignment_bytes if alignment is None else max(self.alignment_bytes, _power_of_two(alignment))
+        return min(known, element_bytes(self.dtype))
 
     def __getitem__(self, offset) -> Numeric:
         return self._at(offset).load()
@@ -209,10 +215,7 @@ class Pointer:
 
     def align(self, alignment_bytes: int) -> Pointer:
         """The next address at or after this one that is a multiple of `alignment_bytes` (a power of two)."""
-        if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1):
-            raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes} is none",
-                                       fix="write 4, 8, 16, ...")
-        address = self.toint()
+        address, _ = self.toint(), _power_of_two(alignment_bytes)
         rounded = (address + (alignment_bytes - 1)) & -alignment_bytes
         moved = mlir.result("llvm.inttoptr", self.ir_type(), type(address)(rounded).ir())
         return Pointer(self.dtype, moved, self.space, alignment_bytes)
@@ -224,6 +227,13 @@ class Pointer:
                                         f"{dtype}",
                                         fix=f"recast first, and move the pointer to {dtype}")
         return Pointer(dtype, self.address, self.space, self.alignment_bytes, bit=self.bit)
+
+
+def _power_of_two(alignment_bytes: int) -> int:
+    if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1):
+        raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes} is none",
+                                   fix="write 4, 8, 16, ...")
+    return alignment_bytes
 
 
 def element_bytes(dtype: type[Numeric]) -> int:

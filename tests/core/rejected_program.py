@@ -110,7 +110,8 @@ def nonlocal_name(n: cutlass.Int32):
     def inner():
         nonlocal n
         n = n + 1
-    inner()
+    if n > 1:
+        inner()
 
 
 @cute.jit

@@ -119,14 +119,17 @@ def around():
 DECIDED = "`add` rebinds `total`, and a dynamic statement decides whether it runs"
 
 
-@pytest.mark.parametrize("host, message, fix", [
-    (counted, DECIDED, "return `total` and assign it there: `total = add(...)`"),
-    (passed_on, DECIDED, "return `total` and assign it there: `total = add(...)`"),
-    (inner_if, "`add` rebinds `total` and has a dynamic statement in it", "return `total` and assign it outside"),
+FIX = "return `total` and assign it there: `total = add(...)`"
+
+
+@pytest.mark.parametrize("host, message, fix, id", [
+    (counted, DECIDED, FIX, "SCOPE_CLOSURE_CAPTURE"), (passed_on, DECIDED, FIX, "SCOPE_CLOSURE_CAPTURE"),
+    (inner_if, "`add` rebinds `total` and has a dynamic statement in it", "return `total` and assign it outside",
+     "UNSUP_NONLOCAL"),
     (around(), "`nonlocal` cannot be compiled: a kernel cannot rebind outside names",
-     "return the value and assign it outside")])
-def test_what_a_dynamic_statement_would_not_see_is_refused(host, message, fix):
+     "return the value and assign it outside", "UNSUP_NONLOCAL")])
+def test_what_a_dynamic_statement_would_not_see_is_refused(host, message, fix, id):
     with pytest.raises(DSLUserCodeError) as error:
         value_of(host, 3)
-    assert (error.value.message, error.value.fix, error.value.id) == (message, fix, "UNSUP_NONLOCAL")
+    assert (error.value.message, error.value.fix, error.value.id) == (message, fix, id)
     assert error.value.place.file == __file__

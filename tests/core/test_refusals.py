@@ -42,7 +42,8 @@ def nonlocal_name(n: Int32):
     def inner():
         nonlocal n
         n = 3
-    inner()
+    if n > 2:
+        inner()
 
 
 def yields(n: Int32):
@@ -153,10 +154,10 @@ fix: give the value a name""",
     ^^^^^^^^^^^ `global` cannot be compiled: a kernel cannot rebind outside names
 fix: return the value and assign it outside""",
     nonlocal_name: """\
-9: UNSUP_NONLOCAL
+9: SCOPE_CLOSURE_CAPTURE
     nonlocal n
-    ^^^^^^^^^^ `nonlocal` cannot be compiled: a kernel cannot rebind outside names
-fix: return the value and assign it outside""",
+    ^^^^^^^^^^ `inner` rebinds `n`, and a dynamic statement decides whether it runs
+fix: return `n` and assign it there: `n = inner(...)`""",
     yields: """\
 5: UNSUP_YIELD
     yield n

@@ -7,7 +7,7 @@ PROGRAM = Path(__file__).with_name("rejected_program.py")
 
 # What NVIDIA's compiler 4.8.1 takes, calls a fault of its own, or has no diagnostic for: what ours says.
 OURS_ALONE = {
-    "nonlocal_name": "UNSUP_NONLOCAL", "kernel_called_from_python": "LAUNCH_OUTSIDE_JIT",
+    "kernel_called_from_python": "LAUNCH_OUTSIDE_JIT",
     "thread_idx_in_host_code": "CALL_OUTSIDE_KERNEL", "argument_too_many": "CALL_EXTRA_ARG",
     "argument_of_no_such_name": "CALL_UNEXPECTED_KWARG", "coordinate_of_another_rank": None,
     "coordinate_of_a_tensor_of_another_rank": "INDEX_OUT_OF_RANGE", "vectorized": "UNSUP_ARCH",
