@@ -27,6 +27,7 @@ import ast
 import difflib
 import hashlib
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -65,8 +66,9 @@ _CHECK = re.compile(
     r"(?:-(?P<directive>NOT|NEXT|SAME|DAG|LABEL|EMPTY|COUNT-\d+))?(?P<literal>\{LITERAL\})?:(?P<pattern>.*)"
 )
 _RULE = re.compile(r"bits|undef|set|pred:(?P<pred>[A-Za-z_]\w*)|ulp:(?P<ulp>\d{1,9})|rel:(?P<rel>[0-9.eE+-]+)")
-_ARCH = re.compile(r"sm_\d+[af]?")
-_LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
+_ARCH = re.compile(r"sm_\d{2,3}[af]?")
+_LABEL = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
+MOST_CASES = 10_000
 
 Value = bool | int | float | str
 
@@ -274,8 +276,9 @@ class _Source:
             line, column = error.lineno or 1, error.offset or 1
             width = (error.end_offset or 0) - column if error.end_lineno == line else 1
             self.error(line, column, width, "SYNTAX_ERROR", error.msg, "correct the Python syntax")
-        except ValueError as error:
-            raise ReproError(f"{short(self.path)}: SYNTAX_ERROR\n    {error}") from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            why = str(error) or "it is nested too deep"
+            raise ReproError(f"{short(self.path)}: SYNTAX_ERROR\n    {why}") from None
 
     def table(self) -> dict[str, Any]:
         """The `[tool.repro]` table, its keys known."""
@@ -294,6 +297,9 @@ class _Source:
             message = str(error).split(" (at ")[0]
             fix = "write the block between `# /// script` and `# ///` as TOML, each line behind `# `"
             self.error(self.block_line + line, column + 2, 1, "BAD_TOML", message, fix)
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in thousands of lists
+            fix = "write smaller numbers and flatter lists"
+            self.error(self.block_line, 1, 12, "BAD_TOML", f"cannot be read: {type(error).__name__}", fix)
         for key in table:
             if key not in KNOWN_KEYS:
                 near = difflib.get_close_matches(key, KNOWN_KEYS, 1)
@@ -330,6 +336,8 @@ class _Source:
         if not isinstance(params, dict):
             self.key_error("params", "BAD_PARAMS", "is not a table", f"write {KNOWN_KEYS['params']}")
         for name, values in params.items():
+            if not name.isidentifier():
+                self.key_error(name, "BAD_PARAMS", "is no name of a parameter", "call it as run() does, as in `width`")
             if not isinstance(values, list) or not values:
                 fix = f"write `{name} = [8, 16]`, also for one value"
                 self.key_error(name, "BAD_PARAMS", "is not a list of at least one value", fix)
@@ -340,6 +348,8 @@ class _Source:
                     self.key_error(name, "BAD_PARAMS", f"holds {value!r}", fix)
             if len({label(value) for value in values}) < len(values):
                 self.key_error(name, "BAD_PARAMS", "holds a value twice", "keep one of each")
+        if (count := math.prod(map(len, params.values()))) > MOST_CASES:
+            self.key_error("params", "BAD_PARAMS", f"make {count} cases", f"keep at most {MOST_CASES}")
         return {name: tuple(values) for name, values in params.items()}
 
     def arch(self, table: dict[str, Any]) -> str | None:
@@ -365,9 +375,12 @@ class _Source:
             return Rule("ulp", int(found["ulp"]))
         if found["rel"]:
             try:
-                return Rule("rel", float(found["rel"]))
+                bound = float(found["rel"])
             except ValueError:
+                bound = math.inf
+            if not 0 <= bound < math.inf:
                 self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
+            return Rule("rel", bound)
         return Rule("pred", name=found["pred"]) if found["pred"] else Rule(text)
 
     def outcome(self, table: dict[str, Any]) -> str:

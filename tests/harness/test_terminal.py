@@ -96,3 +96,22 @@ def test_pytest_and_the_command_show_no_hostile_text(repros, pytester, monkeypat
         assert not bad, bad
         assert r"\u202e" in text
     assert r"claim: It \u202eis\x1b[2J so." in said.out and r"ValueError: \x1b[2J\u202e" in shown
+
+
+def test_headers_that_ask_for_too_much(write):
+    """Numbers of thousands of digits, deep lists, endless cases, names that lead out of a folder: errors of the file."""
+    from harness.repro import ReproError
+
+    body = "def run(**k): ..."
+    many = ", ".join(f"p{n} = [{', '.join(map(str, range(100)))}]" for n in range(9))
+    deep = "[" * 5000 + "]" * 5000
+    for table, said in (
+        (f"runs = {'9' * 5000}", "BAD_TOML"), (f"params = {deep}", "BAD_TOML"), (f"params = {{ {many} }}", "make 1"),
+        ('params = { "../x" = [1] }', "is no name of a parameter"), (f"params = {{ a = [{'9' * 4000}] }}", "BAD_PARAMS"),
+        ('compare = { o = "rel:1e999" }', "BAD_COMPARE"), ('compare = { o = "rel:-1" }', "BAD_COMPARE"),
+        (f'arch = "sm_{"9" * 5000}"', "BAD_ARCH"),
+    ):  # fmt: skip
+        with pytest.raises(ReproError, match=said):
+            write(body, table)
+    with pytest.raises(ReproError, match="SYNTAX_ERROR"):
+        write(f"x = {'-' * 100_000}1\n{body}")
