@@ -57,6 +57,7 @@ class Code:
     ptx: str
     host: Any                                    # a ctypes function of the argument block
     address: int                                 # where it begins
+    collectives: limits.Collectives
 
 
 DoesNotFit = struct.error                        # a number is too large for its slot in the argument block
@@ -78,7 +79,7 @@ def _code(traced: Traced, arch: str, opt_level: int, cached: bool = True) -> Cod
         symbols = {"dsl_launch": entry or _entry_address, **signals.symbols()}
         host = link(host_object, symbols, keep_alive=(_entry,))
         function = host.function("host", ctypes.c_int32, ctypes.c_void_p)
-        _codes[key] = Code(arch, llvm, ptx, function, host.addresses["host"])
+        _codes[key] = Code(arch, llvm, ptx, function, host.addresses["host"], limits.Collectives(device_mlir))
     return _codes[key]
 
 
@@ -351,7 +352,7 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     if launch.smem_bytes < 0:
         text = f"launch of `{kernel.name}`: {launch.smem_bytes} bytes of shared memory"
         raise DeviceError("CUDA_ERROR_INVALID_VALUE", text, INVALID_LAUNCH)
-    limits.check_collectives(run.compiled.traced.device_mlir, launch.block, kernel.name)
+    run.compiled.code.collectives.check(kernel.name, launch.block)
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
     print(end="", flush=True)

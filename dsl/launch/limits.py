@@ -5,6 +5,7 @@ Source: CUDA C++ Programming Guide, Technical Specifications per Compute Capabil
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from dsl.core.dtypes import Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.traced import Allocation, Kernel, Traced
 from dsl.core.value import type_name
+from dsl.launch import cache
 from dsl.lower import uniformity
 from dsl.span import Span
 from dsl.tile.memory import CAPACITY_BYTES
@@ -153,12 +155,45 @@ class DivergentCollective(DSLUserCodeError):
     """A barrier, shuffle or vote that provably not all of its threads reach."""
 
 
-def check_collectives(device_mlir: str, block: Sequence[int] | None = None, kernel: str | None = None) -> None:
-    """Raise DivergentCollective with the places of the collective and of the condition round it (lower.uniformity).
+def check_collectives(device_mlir: str) -> None:
+    """Raise DivergentCollective for a kernel that says the size of its block (lower.uniformity)."""
+    _refuse(uniformity.check(device_mlir))
 
-    `block`: that of a launch of `kernel`, where the kernel's own is dynamic.
+
+class Collectives:
+    """The collectives of a compiled module, for the blocks that only launches know: looked at once a kernel and block.
+
+    Reading the text takes as long as compiling a part of it, so a launch asks for what is known of the kernel.
     """
-    found = uniformity.check(device_mlir, block, kernel)
+
+    def __init__(self, device_mlir: str):
+        self._device_mlir = device_mlir
+        self._findings: dict[tuple[str, tuple], uniformity.Finding | None] = {}
+
+    @functools.cached_property
+    def _undecided(self) -> frozenset[str]:
+        return uniformity.undecided(self._device_mlir)
+
+    def check(self, kernel: str, block: tuple[int, int, int]) -> None:
+        """Raise DivergentCollective, with the places of the collective and of the condition round it."""
+        if kernel in self._undecided:
+            if (kernel, block) not in self._findings:
+                self._findings[kernel, block] = self._find(kernel, block)
+            _refuse(self._findings[kernel, block])
+
+    def _find(self, kernel: str, block: tuple[int, int, int]) -> uniformity.Finding | None:
+        """A finding of this process; that there is none is known to the disk cache too."""
+        disk = cache.current()
+        key = cache.key("collectives", self._device_mlir, kernel, block) if disk is not None else b""
+        if disk is not None and disk.get(key) is not None:
+            return None
+        found = uniformity.check(self._device_mlir, block, kernel)
+        if disk is not None and found is None:
+            disk.put(key, b"")
+        return found
+
+
+def _refuse(found: uniformity.Finding | None) -> None:
     if found is not None:
         raise DivergentCollective(found.message, fix=found.fix, id="DIVERGENT_COLLECTIVE", place=_whole(found.place),
                                   also=((_whole(found.condition), found.at_condition),))

@@ -11,6 +11,7 @@ number meanwhile, a count that the threads that come make up.  PTX ISA: barrier,
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,10 @@ _MATRIX = re.compile(r"nvvm\.(mma\.m|ldmatrix\.|stmatrix\.)")          # of the 
 _ASM_BARRIER = re.compile(r"^\s*(?:bar|barrier)(?:\.cta)?\.(sync|red\.\w+\.\w+|arrive)(?:\.aligned)?\s+([^;]*);")
 _ASM_OF_WARP = re.compile(r"^\s*(redux\.sync\.\w+|match\.\w+\.sync|shfl\.sync\.\w+|vote\.sync\.\w+)")
 _INIT = re.compile(r"mbarrier\.init")
-_INSIDE = re.compile(r"^ {6,}.*(?:nvvm\.barrier|bar\.warp|shfl\.sync|vote\.|redux|match\.|bar\.sync|barrier\.sync|"
-                     r"mbarrier\.init|bar\.red|barrier\.|nvvm\.mma\.m|[ls][dt]matrix\.)", re.MULTILINE)
+_WORDS = ("nvvm.barrier", "bar.warp", "shfl.sync", "vote.", "redux", "match.", "bar.sync", "barrier.sync", "mbarrier.init",
+          "bar.red", "barrier.", "nvvm.mma.m", "ldmatrix.", "stmatrix.")
+_INDENT = " " * 6                                # of what stands inside a condition or a loop
+_KERNEL = re.compile(r"^  llvm\.func @(\w+)\(.*$", re.MULTILINE)
 _MOST_ALTERNATIVES = 1024
 
 
@@ -60,15 +63,42 @@ def check(mlir_text: str, block: Sequence[int] | None = None, name: str | None =
     Kernels that do not say the size of their block are left out. `block` is the size, in x, y and z, of the kernel
     `name`, where only its launch knows it; that kernel alone is looked at then.
     """
-    if not _INSIDE.search(mlir_text):
+    if not _has_inner(mlir_text, 0, len(mlir_text)):
         return None
-    for kernel in traced.read(mlir_text).kernels:
+    for kernel in _kernels(mlir_text):
         size = kernel.attributes.get("nvvm.reqntid")
         if name is not None:
             size = block if kernel.attributes["sym_name"] == name and size is None else None
         if size is not None and (found := _of_kernel(kernel, tuple(size))) is not None:
             return found
     return None
+
+
+@functools.lru_cache(1)                          # launches of one kernel with many sizes of block read it once
+def _kernels(mlir_text: str) -> list[Op]:
+    return traced.read(mlir_text).kernels
+
+
+def undecided(mlir_text: str) -> frozenset[str]:
+    """The kernels that have a collective inside a condition or a loop, and whose block only a launch knows.
+
+    Reads the text without parsing it; `check` finds nothing in a launch of any other kernel.
+    """
+    heads = list(_KERNEL.finditer(mlir_text))
+    ends = [head.start() for head in heads[1:]] + [len(mlir_text)]
+    return frozenset(head[1] for head, end in zip(heads, ends)
+                     if "nvvm.reqntid" not in head[0] and _has_inner(mlir_text, head.end(), end))
+
+
+def _has_inner(mlir_text: str, start: int, end: int) -> bool:
+    """Whether a line in this part of a text names a collective, inside a condition or a loop."""
+    for word in _WORDS:
+        at = mlir_text.find(word, start, end)
+        while at != -1:
+            if mlir_text.startswith(_INDENT, mlir_text.rfind("\n", 0, at) + 1):
+                return True
+            at = mlir_text.find(word, at + 1, end)
+    return False
 
 
 def _of_kernel(kernel: Op, size: tuple[int, ...]) -> Finding | None:
