@@ -68,11 +68,28 @@ def is_rewritten(code: types.CodeType) -> bool:
     return id(code) in _rewritten
 
 
-class _Assigned(ast.NodeVisitor):
-    """Names that statements assign, each with its last place; not inside functions."""
+_Known = dict[int, tuple[ast.stmt, dict[str, ast.AST]]]          # by id; the statement is held
 
-    def __init__(self):
+
+class _Assigned(ast.NodeVisitor):
+    """Names that statements assign, each with its last place; not inside functions.
+
+    `known`, where given, keeps those of each statement with blocks, for nested statements that all ask of the innermost.
+    """
+
+    def __init__(self, known: _Known | None = None):
         self.names: dict[str, ast.AST] = {}
+        self.known = known
+
+    def visit(self, node: ast.AST) -> None:
+        if self.known is None or not isinstance(node, _WITH_BLOCKS):
+            super().visit(node)
+            return
+        if id(node) not in self.known:
+            inside = _Assigned(self.known)
+            super(_Assigned, inside).visit(node)
+            self.known[id(node)] = node, inside.names
+        self.names.update(self.known[id(node)][1])
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, (ast.Store, ast.Del)):
@@ -108,9 +125,12 @@ class _Assigned(ast.NodeVisitor):
         return
 
 
-def assigned_in(statements: list[ast.stmt]) -> dict[str, ast.AST]:
-    """The names that statements assign, each with its last place."""
-    visitor = _Assigned()
+_WITH_BLOCKS = (ast.If, ast.For, ast.While, Guard)
+
+
+def assigned_in(statements: list[ast.stmt], known: _Known | None = None) -> dict[str, ast.AST]:
+    """The names that statements assign, each with its last place. See _Assigned for `known`."""
+    visitor = _Assigned(known)
     for statement in statements:
         visitor.visit(statement)
     return visitor.names
@@ -138,6 +158,7 @@ class Rewriter(Expressions):
     raises = False                   # whether the function has a `raise` that may be dynamic
     suspects: set[str] = set()       # variables that may be missing where they are read
     deleted: frozenset[str] = frozenset()                # names that a `del` seen so far takes away
+    known: _Known = {}               # what statements of the function assign; they are rewritten from outside to inside
     shared: set[str] = set()         # variables that functions inside this one read: every closure has the one variable
     inner: dict[str, int] = {}       # functions inside functions: how many dynamic statements are around their `def`
     lambdas: dict[str, tuple[int, set[str]]] = {}        # names of lambdas: the same, and the variables they read
@@ -156,6 +177,7 @@ class Rewriter(Expressions):
         self._refuse_unsupported(node)
         statements = tests_inside(self._is_dynamic, self._warn_of_exit, node.body)
         outer_suspects, outer_shared, own = self.suspects, self.shared, self._local_names(node)
+        outer_known, self.known = self.known, {}
         exits = Exits(self._is_dynamic, self._warn_of_exit)
         analysis = Analysis(own, {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}, self._is_dynamic)
         analysis.run(statements, exits.lowers(statements))
@@ -164,7 +186,7 @@ class Rewriter(Expressions):
         lowered = exits.function(statements)
         _mark_last(lowered)
         body = self._block(lowered)
-        self.suspects, self.shared = outer_suspects, outer_shared
+        self.suspects, self.shared, self.known = outer_suspects, outer_shared, outer_known
         if self.raises:
             body.insert(0, self._located(node, [self._assign_name(_ENTRY, self._hook("block", node))])[0])
         made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=body, decorator_list=[])
@@ -248,7 +270,7 @@ class Rewriter(Expressions):
             around = _OURS if getattr(node, "is_static", False) else _STATIC
             return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body, around),
                                             self._block(node.orelse, around)), node)
-        assigned = assigned_in([*node.body, *node.orelse])
+        assigned = assigned_in([*node.body, *node.orelse], self.known)
         self._warn_of_lambdas(node, assigned)
         names = self._carried(node, assigned)
         then, orelse = self._fresh("then"), self._fresh("else")
@@ -260,7 +282,7 @@ class Rewriter(Expressions):
             self._assign(names, call)])
 
     def visit_Guard(self, node: Guard):
-        assigned = assigned_in(node.body)
+        assigned = assigned_in(node.body, self.known)
         names = self._carried(node, assigned)
         body = self._fresh("rest")
         flags = ast.Tuple([self._load(flag) for flag in node.flags], ast.Load())
@@ -276,9 +298,9 @@ class Rewriter(Expressions):
             return self.generic_visit(node)
         if dynamic and not self.grammar.by_value and not isinstance(node.target, ast.Name):
             self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)
-        if not isinstance(node.target, ast.Name) or node.target.id in assigned_in(node.body):
+        if not isinstance(node.target, ast.Name) or node.target.id in assigned_in(node.body, self.known):
             node = self._with_own_variable(node)
-        assigned = assigned_in(node.body)
+        assigned = assigned_in(node.body, self.known)
         self._warn_of_lambdas(node, assigned if dynamic else {})
         target = node.target.id
         names = [name for name in self._carried(node, assigned) if name != target]
@@ -315,7 +337,7 @@ class Rewriter(Expressions):
         if not dynamic and not stops:
             return ast.copy_location(ast.While(self.visit(node.test), self._block(node.body, _STATIC),
                                                self._block(node.orelse)), node)
-        assigned = assigned_in([*node.body, ast.Expr(node.test)])
+        assigned = assigned_in([*node.body, ast.Expr(node.test)], self.known)
         names = self._carried(node, assigned)
         self._warn_of_lambdas(node, assigned if dynamic else {})
         test, body = self._fresh("test"), self._fresh("body")

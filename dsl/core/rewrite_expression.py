@@ -255,10 +255,12 @@ _TAKE_FUNCTIONS = (map, filter, functools.reduce)          # their first argumen
 
 def assigned_inside(node: ast.expr) -> list[str]:
     """The variables that `:=` in an expression assigns; not in lambdas, which have their own."""
-    if isinstance(node, ast.Lambda):
-        return []
-    own = [node.target.id] if isinstance(node, ast.NamedExpr) else []
-    return sorted({*own, *(name for child in ast.iter_child_nodes(node) for name in assigned_inside(child))})
+    found = getattr(node, "assigns", None)               # kept: each part of a nested expression asks of all below it
+    if found is None:
+        parts = () if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node)
+        own = [node.target.id] if isinstance(node, ast.NamedExpr) else []
+        found = node.assigns = sorted({*own, *(name for child in parts for name in assigned_inside(child))})
+    return found
 
 
 def is_hook(function: ast.expr) -> bool:

@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import dataclasses
 import re
+import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -145,10 +146,21 @@ def out_slot(slots: Sequence[str], index: int) -> int:
 def in_entry() -> bool:
     """Whether the author's innermost function is the one that is traced, and not one that it calls."""
     frame, functions = author_frame(), 0
-    while frame is not None and frame.f_code not in TRACERS:
-        functions += not (is_ours(frame.f_code) or is_part(frame.f_code))
+    while frame is not None and functions < 2:           # as many frames as statements stand in one another, each time
+        code = frame.f_code
+        known = _counted.get(id(code))
+        if known is None:
+            count = None if code in TRACERS else not (is_ours(code) or is_part(code))
+            known = _counted[id(code)] = code, count
+        if known[1] is None:
+            break
+        functions += known[1]
         frame = frame.f_back
     return functions == 1
+
+
+# By id of the code, which is held: whether it is a function of the author's; None for what traces them.
+_counted: dict[int, tuple[types.CodeType, bool | None]] = {}
 
 
 def host() -> HostTrace:

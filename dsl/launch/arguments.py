@@ -158,7 +158,8 @@ def from_dlpack(tensor_dlpack: object, assumed_align: int | None = None, use_32b
     if not dlpack.is_tensor(tensor_dlpack):
         raise DSLUserCodeTypeError(f"from_dlpack takes a tensor, and {type(tensor_dlpack).__name__} offers no DLPack",
                                    fix="give a torch tensor or a numpy array")
-    return RuntimeTensor(tensor_dlpack, assumed_align, use_32bit_stride)
+    source = dlpack.without_gradient(tensor_dlpack) if enable_tvm_ffi else tensor_dlpack
+    return RuntimeTensor(source, assumed_align, use_32bit_stride)
 
 
 def _alignment(assumed_align: int | None, dtype: type[Numeric]) -> int:

@@ -60,8 +60,23 @@ def view(tensor: object) -> View:
         capsule = tensor.__dlpack__()
     except BufferError as error:
         fix = "pass `t.detach()`" if getattr(tensor, "requires_grad", False) else "pass a dense tensor of numbers"
-        raise DSLUserCodeTypeError(f"a {type(tensor).__module__} tensor cannot be passed: {error}", fix=fix) from None
+        library = type(tensor).__module__.partition(".")[0]
+        raise DSLUserCodeTypeError(f"a {library} tensor cannot be passed: {error}", fix=fix) from None
     return _view(_DLTensor.from_address(_get_pointer(capsule, b"dltensor")), tensor, (tensor, capsule))
+
+
+def requires_gradient(value: object) -> bool:
+    """Whether `value`, a tensor or a tuple or list of values, has a tensor that requires a gradient."""
+    if type(value) in (tuple, list):
+        return any(map(requires_gradient, value))
+    return is_tensor(value) and bool(getattr(value, "requires_grad", False))
+
+
+def without_gradient(value: object) -> object:
+    """`value`, a tensor or a tuple or list of values, with tensors that require a gradient detached: the same memory."""
+    if type(value) in (tuple, list):
+        return type(value)(map(without_gradient, value))
+    return value.detach() if requires_gradient(value) else value
 
 
 def view_at(address: int, owner: object) -> View:

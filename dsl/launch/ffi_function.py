@@ -51,8 +51,8 @@ class Machine:
         self._take = self.code.function("take", ctypes.c_int32)
         self.state.host = compiled.code.address
 
-    def __del__(self):
-        if not sys.is_finalizing():
+    def __del__(self, is_ending=sys.is_finalizing):          # bound here: late at exit this module's names are None
+        if not is_ending():
             self._drop_frame()
 
     # --- readiness --------------------------------------------------------------------------------------------------
@@ -218,7 +218,14 @@ def function_class(base: type) -> type:
                     error = self._machine.failure()
                 if error is not None:
                     raise error
-            returned = super().__call__(*args, **keywords)
+            try:
+                returned = super().__call__(*args, **keywords)
+            except DSLUserCodeTypeError:
+                if not dlpack.requires_gradient([*args, *keywords.values()]):
+                    raise
+                # TVM FFI reads torch its own way, which takes them
+                keywords = {name: dlpack.without_gradient(value) for name, value in keywords.items()}
+                returned = super().__call__(*map(dlpack.without_gradient, args), **keywords)
             if quick is None and self._machine.prepare(session.current() if self.compiled.launches else None):
                 self._quick = self._machine_call
             return returned

@@ -46,6 +46,8 @@ def taking_arrays(original: Callable, device: Memory) -> Callable:
     """NVIDIA's `from_dlpack`, `original`, for which an array on the CPU is memory of `device`."""
     @functools.wraps(original)
     def from_dlpack(tensor_dlpack, *args, **kwargs):
+        if getattr(tensor_dlpack, "requires_grad", False) and not kwargs.get("enable_tvm_ffi"):
+            tensor_dlpack.__dlpack__(stream=-1)                         # as there: torch refuses
         where = getattr(tensor_dlpack, "__dlpack_device__", None)
         if where is None or where()[0] != CPU:
             return original(tensor_dlpack, *args, **kwargs)

@@ -286,7 +286,12 @@ def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
-    def to_dlpack(self, **_):
+    def to_dlpack(self, **options):
+        if self.requires_grad:
+            if "stream" in options:
+                with torch._C.DisableTorchFunction():
+                    to_host(self)                 # refuses
+            self = self.detach()                  # TVM FFI names no stream; its own way into torch takes them
         capsule = to_host(self)
         if self.is_cuda:
             ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + CAPSULE_DEVICE_AT).value = cuda

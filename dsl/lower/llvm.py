@@ -112,8 +112,8 @@ class Machine:
         if not self._own:
             raise RuntimeError(f"LLVM makes no machine for {triple}")
 
-    def __del__(self):
-        if self._own and not sys.is_finalizing():
+    def __del__(self, is_ending=sys.is_finalizing):       # bound here: late at exit this module's names are None
+        if self._own and not is_ending():
             _lib.DisposeTargetMachine(self._own)
 
     @functools.cached_property
@@ -166,8 +166,8 @@ class Module:
             raise RuntimeError(_text(words))
         _text(words)
 
-    def __del__(self):
-        if not sys.is_finalizing():
+    def __del__(self, is_ending=sys.is_finalizing):
+        if not is_ending():
             if self._own:
                 _lib.DisposeModule(self._own)
             if self._context:
@@ -246,8 +246,8 @@ class Linked:
             raise RuntimeError(_text(words))
         self.addresses = {symbol.name.decode(): symbol.address for symbol in found}
 
-    def __del__(self):
-        if self._tracker and not sys.is_finalizing():
+    def __del__(self, is_ending=sys.is_finalizing):
+        if self._tracker and not is_ending():
             words = ctypes.c_void_p()
             with _linking:
                 _lib.LLJIT_Dylib_Tracker_Dispose(self._tracker, ctypes.byref(words))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 from dataclasses import dataclass
 
 from dsl.launch import session
@@ -149,10 +150,11 @@ class Memory:
                                         "made\n"
                                         "fix: make it again after qd.init()")
 
-    def __del__(self):
+    def __del__(self, is_ending=sys.is_finalizing):
         try:
-            self.device.free(self.address)
-        except Exception:                      # the interpreter or the device ends
+            if not is_ending():
+                self.device.free(self.address)
+        except Exception:                      # the device ends
             pass
 
 

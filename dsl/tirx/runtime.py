@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from dsl.launch import dlpack, session
 from dsl.tirx import dtypes
 from dsl.tirx.unsupported import module_getattr
 
-ALIGNMENT_BYTES = 128
+ALIGNMENT_BYTES = 256        # as cudaMalloc gives
 
 
 class Device:
@@ -82,8 +83,8 @@ class Tensor:
             self._memory = np.zeros(self.nbytes + ALIGNMENT_BYTES, np.uint8)
             self._address = -(-self._memory.ctypes.data // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
-    def __del__(self) -> None:
-        if getattr(self, "_on_device", False):
+    def __del__(self, is_ending=sys.is_finalizing) -> None:      # memory on the device goes with the process
+        if getattr(self, "_on_device", False) and not is_ending():
             self._memory.free(self._address)
 
     @property

@@ -211,3 +211,37 @@ print(len(record.launches))
     values, fault, count, *_ = said.splitlines()
     assert values == "[2.0, 2.0, 8.0, 8.0, 1.0]" and count == "6"
     assert fault.startswith("DeviceError CUDA_ERROR_ILLEGAL_ADDRESS: ") and "in kernel `kernel" in fault
+
+
+def test_tensors_that_require_a_gradient_are_taken_as_by_tvm_ffi(run):
+    """The real tvm_ffi takes them, so NVIDIA's compiled functions do; every other way is torch's own, which refuses."""
+    assert run(START + """
+f = tvm_ffi.convert(lambda t: t.shape)
+@cute.jit
+def put(a: cute.Tensor):
+    for i in range(cute.size(a)):
+        a[i] = a[i] + 1
+fake = make_fake_compact_tensor(cutlass.Float32, (4,), assumed_align=4)
+by_ffi, plain = cute.compile(put, fake, options="--enable-tvm-ffi"), cute.compile(put, fake)
+for device in ("cpu", "cuda"):
+    given = torch.ones(4, device=device)
+    leaf = torch.ones(4, device=device, requires_grad=True)
+    for tensor in (given, leaf, leaf * 2, torch.nn.Parameter(torch.ones(4, device=device))):
+        assert f(tensor) == (4,)
+        before = tensor.tolist()
+        by_ffi(tensor), by_ffi(tensor)
+        from_dlpack(tensor, enable_tvm_ffi=True)
+        handle_of(by_ffi)(tensor)
+        assert tensor.tolist() == [x + 3 for x in before]
+        for way in (plain, from_dlpack):
+            try:
+                way(tensor)
+                assert tensor is given
+            except TypeError as error:
+                assert str(error).endswith("a torch tensor cannot be passed: Can't export tensors that require "
+                                           "gradient, use tensor.detach()\\nfix: pass `t.detach()`"), str(error)
+    try:
+        by_ffi(leaf.double())
+    except TypeError as error:
+        print(str(error).partition(" when")[0])
+""") == "\n".join(["Mismatched Tensor on argument `a`"] * 2)
