@@ -136,6 +136,26 @@ def _exits(count: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _of_test(word: str) -> Callable[[int], str]:
+    def body(count: int) -> str:
+        return f"    if {f' {word} '.join(f'n != {k}' for k in range(count))}:\n        x = x + 1\n"
+    return body
+
+
+def _conditionals(count: int) -> str:
+    return "    x = " + " else ".join(f"out[{k % 64}] if n == {k}" for k in range(count)) + " else x\n"
+
+
+def _returns(count: int) -> str:
+    exits = [f"    if n == {k}:\n        out[{k % 64}] = x\n        return\n    x = x + {k}\n" for k in range(count)]
+    return "".join(exits)
+
+
+def _looked_up(count: int) -> str:
+    table = ", ".join(f"{k}: out[{k % 64}]" for k in range(count))
+    return f"    table = {{{table}}}\n    if n > 2:\n        table[1] = table[1] + n\n    x = x + table[1]\n"
+
+
 FAMILIES = (
     Family("unrolled", "iterations of range_constexpr", (10, 100, 1000), _unrolled),
     Family("strided", "loads at a stride known at run time", (10, 100, 1000), _strided),
@@ -143,9 +163,14 @@ FAMILIES = (
     Family("loops", "dynamic loops, one in another", (2, 4, 8, 15), _nested_loops),
     Family("statements", "statements in a row", (10, 100, 1000), _statements),
     Family("branches", "dynamic branches in a row", (10, 100, 1000), _branches),
-    Family("elif", "arms of one if ... elif", (5, 10, 20, 50), _chain),
+    Family("elif", "arms of one if ... elif", (5, 20, 50, 200), _chain),
+    Family("and", "parts of one `and`", (10, 100, 400), _of_test("and")),
+    Family("or", "parts of one `or`", (10, 100, 400), _of_test("or")),
+    Family("conditional", "arms of one conditional expression", (10, 50, 200), _conditionals),
+    Family("returns", "early returns in a row", (5, 20, 50, 200), _returns),
+    Family("dict", "dynamic entries of a dict that a branch changes", (10, 100, 1000), _looked_up),
     Family("carried", "variables a loop carries", (1, 10, 20, 50), _carried),
-    Family("exits", "breaks out of one loop", (1, 10, 20, 50), _exits),
+    Family("exits", "breaks out of one loop", (1, 10, 50, 200), _exits),
 )
 
 

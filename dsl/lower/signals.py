@@ -3,6 +3,7 @@ and ends where one raises.
 
 Python notes a signal and runs its handler when its own code goes on, which a loop in machine code may put off for good.
 So every backward branch counts down; every few thousand a clock is read, and some milliseconds later Python is asked.
+An innermost loop that counts is cut into stretches of as many trips, so that LLVM may unroll and vectorise it.
 A handler's exception cannot go through machine code: it is kept, the function returns `RAISED`, and who called it asks
 `raised`. Python/C API: PyErr_CheckSignals, which runs handlers in the main thread only.
 """
@@ -26,24 +27,24 @@ _kept = (ctypes.c_void_p * 3)()                  # type, value and traceback; si
 
 
 def heard_in_loops(llvm_dialect_text: str) -> str:
-    """The module with `if (dsl_turn(turns)) return RAISED;` before each backward branch of `@host`."""
+    """The module with `if (dsl_turn(turns, trips)) return RAISED;` before each backward branch of `@host`."""
     return _FUNCTION.sub(_with_turns, llvm_dialect_text)
 
 
 def _with_turns(found: re.Match) -> str:
-    text = found[0]
+    text, stretches = _in_stretches(found[0])
     begins = {label[1]: label.start() for label in _LABEL.finditer(text)}
     count = 0
 
     def turn(branch: re.Match) -> str:
         nonlocal count
         targets = re.findall(r"\^\w+", branch[0])
-        if all(begins[target] > branch.start() for target in targets):
+        if targets[0].startswith(_STRETCH) or all(begins[target] > branch.start() for target in targets):
             return branch[0]
         count += 1
-        indent = branch[1]
+        indent, trips = branch[1], stretches.get(targets[0], "%dsl_once")
         return "\n".join([
-            f"{indent}%dsl_heard_{count} = llvm.call @dsl_turn(%dsl_turns) : (!llvm.ptr) -> i32",
+            f"{indent}%dsl_heard_{count} = llvm.call @dsl_turn(%dsl_turns, {trips}) : (!llvm.ptr, i64) -> i32",
             f'{indent}%dsl_ends_{count} = llvm.icmp "ne" %dsl_heard_{count}, %dsl_none : i32',
             f"{indent}llvm.cond_br %dsl_ends_{count}, ^dsl_raised_{count}, ^dsl_turn_{count}",
             f"  ^dsl_raised_{count}:",
@@ -56,22 +57,83 @@ def _with_turns(found: re.Match) -> str:
     head, _, body = text.partition("\n")
     start = ["    %dsl_none = llvm.mlir.constant(0 : i32) : i32",
              "    %dsl_one = llvm.mlir.constant(1 : i32) : i32",
+             "    %dsl_once = llvm.mlir.constant(1 : i64) : i64",
              "    %dsl_turns = llvm.alloca %dsl_one x !llvm.array<2 x i64> {alignment = 8 : i64} : (i32) -> !llvm.ptr",
              f"    %dsl_first = llvm.mlir.constant({TURNS} : i64) : i64",
              "    %dsl_never = llvm.mlir.constant(0 : i64) : i64",
              "    llvm.store %dsl_first, %dsl_turns : i64, !llvm.ptr",
              "    %dsl_asked = llvm.getelementptr %dsl_turns[1] : (!llvm.ptr) -> !llvm.ptr, i64",
              "    llvm.store %dsl_never, %dsl_asked : i64, !llvm.ptr"]
-    return "\n".join([head, *start, body, "  llvm.func @dsl_turn(!llvm.ptr) -> i32"])
+    return "\n".join([head, *start, body, "  llvm.func @dsl_turn(!llvm.ptr, i64) -> i32"])
 
 
-_DECLARATION = re.compile(r"^declare i32 @dsl_turn\(ptr\).*$", re.MULTILINE)
+# --- stretches of trips -----------------------------------------------------------------------------------------------
+
+_STRETCH = "^dsl_stretch"
+# `for`, as MLIR's conversion leaves one: a block of its variables that tests the counter, and one that is the body.
+_LOOP = re.compile(r"""
+    ^\ \ (?P<head>\^\w+)\((?P<variables>(?P<counter>%\w+):[^\n]*)\):[^\n]*\n
+    \ {4}(?P<test>%\w+)\ =\ llvm\.icmp\ "slt"\ (?P=counter),\ (?P<stop>%\w+)\ :\ (?P<type>i32|i64)\n
+    \ {4}llvm\.cond_br\ (?P=test),\ (?P<inside>\^\w+),\ (?P<after>\^\w+)\n
+    \ \ (?P=inside):[^\n]*\n
+    (?P<body>(?:\ {4}(?!llvm\.(?:br|cond_br|switch|return|unreachable)\b)[^\n]*\n)*)
+    \ {4}llvm\.br\ (?P=head)\((?P<next>%\w+)(?P<rest>[^\n]*)\n""", re.MULTILINE | re.VERBOSE)
+_CALL = re.compile(r"llvm\.call @|llvm\.inline_asm|llvm\.invoke")
+_CONSTANT = re.compile(r"^ *(%\w+) = llvm\.mlir\.constant\((\d+) : i(?:32|64)\)", re.MULTILINE)
+
+
+def _in_stretches(function: str) -> tuple[str, dict[str, str]]:
+    """The function with each innermost straight `for` as a loop over stretches of TURNS trips; by the head of such a
+    loop, the value that counts a stretch's trips, or more where the step is.
+
+    What calls is left as it is: its trips may be long.
+    """
+    constants = {name: int(number) for name, number in _CONSTANT.findall(function)}
+    stretches: dict[str, str] = {}
+
+    def cut(loop: re.Match) -> str:
+        counter, type_ = loop["counter"], loop["type"]
+        step = re.search(rf"^ *{loop['next']} = llvm\.add {counter}, (%\w+) : {type_}$", loop["body"], re.MULTILINE)
+        size = constants.get(step[1], 0) * TURNS if step else 0
+        if not 0 < size < 1 << 30 or _CALL.search(loop["body"]) or "(" in loop["variables"]:
+            return loop[0]
+        n = len(stretches)
+        names = re.findall(r"(%\w+): ([^,]+)", loop["variables"])
+        own = {name: f"%dsl_own_{n}_{index}" for index, (name, _) in enumerate(names)}
+        renamed = re.compile("|".join(rf"{re.escape(name)}(?!\w)" for name in own))
+        body, rest = (renamed.sub(lambda name: own[name[0]], loop[part]) for part in ("body", "rest"))
+        types = ", ".join(kind for _, kind in names)
+        wide = f"%dsl_span_{n}" if type_ == "i64" else f"%dsl_trips_{n}"
+        stretches[loop["head"]] = wide
+        return "\n".join([
+            f"  {loop['head']}({loop['variables']}):",
+            f'    {loop["test"]} = llvm.icmp "slt" {counter}, {loop["stop"]} : {type_}',
+            f"    llvm.cond_br {loop['test']}, ^dsl_begin_{n}, {loop['after']}",
+            f"  ^dsl_begin_{n}:",
+            f"    %dsl_most_{n} = llvm.mlir.constant({size} : {type_}) : {type_}",
+            f"    %dsl_left_{n} = llvm.sub {loop['stop']}, {counter} : {type_}",       # as an unsigned number
+            f'    %dsl_less_{n} = llvm.icmp "ult" %dsl_left_{n}, %dsl_most_{n} : {type_}',
+            f"    %dsl_span_{n} = llvm.select %dsl_less_{n}, %dsl_left_{n}, %dsl_most_{n} : i1, {type_}",
+            f"    %dsl_stop_{n} = llvm.add {counter}, %dsl_span_{n} : {type_}",
+            *([f"    {wide} = llvm.zext %dsl_span_{n} : i32 to i64"] if type_ == "i32" else []),
+            f"    llvm.br {_STRETCH}_{n}({', '.join(own)} : {types})",
+            f"  {_STRETCH}_{n}({', '.join(f'{own[name]}: {kind}' for name, kind in names)}):",
+            f'    %dsl_goes_{n} = llvm.icmp "slt" {own[counter]}, %dsl_stop_{n} : {type_}',
+            f"    llvm.cond_br %dsl_goes_{n}, {loop['inside']}, ^dsl_end_{n}",
+            f"  {loop['inside']}:",
+            f"{body}    llvm.br {_STRETCH}_{n}({loop['next']}{rest}",
+            f"  ^dsl_end_{n}:",
+            f"    llvm.br {loop['head']}({', '.join(own.values())} : {types})", ""])
+    return _LOOP.sub(cut, function), stretches
+
+
+_DECLARATION = re.compile(r"^declare i32 @dsl_turn\(ptr, i64\).*$", re.MULTILINE)
 _TURN = f"""
-define internal i32 @dsl_turn(ptr %turns) alwaysinline {{
+define internal i32 @dsl_turn(ptr %turns, i64 %trips) alwaysinline {{
   %left = load i64, ptr %turns
-  %less = sub i64 %left, 1
+  %less = sub i64 %left, %trips
   store i64 %less, ptr %turns
-  %more = icmp ne i64 %less, 0
+  %more = icmp sgt i64 %less, 0
   br i1 %more, label %go, label %look, !prof !{{!"branch_weights", i32 {TURNS}, i32 1}}
 look:
   %heard = call i32 @dsl_look(ptr %turns)

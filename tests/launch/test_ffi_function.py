@@ -244,4 +244,4 @@ for device in ("cpu", "cuda"):
         by_ffi(leaf.double())
     except TypeError as error:
         print(str(error).partition(" when")[0])
-""") == "\n".join(["Mismatched Tensor on argument `a`"] * 2)
+""") == "\n".join(["Mismatched a.dtype on argument #0"] * 2)
