@@ -103,6 +103,37 @@ def alloc_shared(shape: object, dtype: object = "float32", **options: object) ->
     return alloc_buffer(shape, dtype, "shared", **options)
 
 
+class Scalar:
+    """What `s = T.local_scalar(dtype)` assigns: a register of its own, which has no value yet."""
+
+    def __init__(self, dtype: dtypes.DType):
+        self.dtype = dtype
+
+
+class SharedScalar(Buffer):
+    """Memory of the block for one number: its name is read and assigned as a register's."""
+
+
+def alloc_scalar(dtype: object = "float32", scope: str = "global") -> Scalar | SharedScalar:
+    """A number of its own in the memory `scope`: "local" or "shared"."""
+    if scope == "local":
+        return Scalar(dtypes.find(dtype))
+    made = alloc_buffer((1,), dtype, scope)
+    scalar = SharedScalar(made.pointer, made.dtype, made.shape, made.strides, made.scope())
+    scalar.array = made.array
+    return scalar
+
+
+def local_scalar(dtype: object = "float32") -> Scalar:
+    """A register of a dtype, without a value."""
+    return Scalar(dtypes.find(dtype))
+
+
+def shared_scalar(dtype: object = "float32") -> SharedScalar:
+    """A number in the memory of the block."""
+    return alloc_scalar(dtype, "shared")
+
+
 def alloc_local(shape: object, dtype: object = "float32", **options: object) -> Buffer:
     """Memory of the thread."""
     dtype, shape = dtypes.find(dtype), _static_shape(shape)

@@ -47,6 +47,8 @@ class Unset(Unbound):
 
 def read(value: object) -> object:
     """A register where the author reads it. Raises DSLUserCodeError for one that holds nothing."""
+    if isinstance(value, memory.SharedScalar):
+        return value[0]
     return value._raise() if isinstance(value, Unset) else value
 
 
@@ -81,6 +83,8 @@ def first(value: object, name: str) -> object:
         return value.value
     if isinstance(value, Launched):
         return value.number
+    if isinstance(value, memory.Scalar):
+        return Unset(name, value.dtype)
     if isinstance(value, Buffer):
         memory.name(value, name)
         return value

@@ -17,8 +17,10 @@ from dsl.core.exits import breaks, put_at
 from dsl.core.rewrite import Rewriter
 from dsl.core.rewrite_expression import is_hook
 from dsl.core.source import arguments_named
-from dsl.tirx import words
+from dsl.tirx import memory, words
+from dsl.tirx.operations import evaluate
 
+SCALARS = (memory.local_scalar, memory.shared_scalar, memory.alloc_scalar)
 REGISTER, MAYBE, FIXED, LOOP = "register", "maybe", "fixed", "loop"
 DEVICE = "__dsl_device"
 
@@ -81,6 +83,11 @@ class Statements(Rewriter):
         value = getattr(statement, "value", None)
         return isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and self._callee(value) is callee
 
+    def _is_evaluated(self, statement: ast.Expr, callee: object) -> bool:
+        """Whether a statement is `T.evaluate(callee())`."""
+        inner = statement.value.args[0] if self._is_call(statement, evaluate) and statement.value.args else None
+        return isinstance(inner, ast.Call) and self._callee(inner) is callee
+
     # --- scopes ---
 
     def _kind(self, name: str) -> str | None:
@@ -133,6 +140,8 @@ class Statements(Rewriter):
             self._error(target, f"`{name}` {what} and cannot be assigned",
                         f"use another name, or a register: `{name}_: T.int32 = "
                         f"{name}`", "SCOPE_REASSIGNED")
+        if isinstance(value, ast.Call) and self._callee(value) in SCALARS:
+            self.unset |= {name}
         if kind is None:
             self.scopes[-1][name] = REGISTER
             made = self._hook("first", value, value, ast.Constant(name))
@@ -248,17 +257,26 @@ class Statements(Rewriter):
     def _prepare_Expr(self, node: ast.Expr):
         if isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
             self._error(node, "`...` is no statement of T", "write `pass`", "STATEMENT")
-        if self._is_call(node, words.thread_return):
-            return ast.copy_location(ast.Return(None), node)
+        for word, statement in ((words.thread_return, ast.Return(None)), (words.break_loop, ast.Break()),
+                                (words.continue_loop, ast.Continue())):
+            if self._is_call(node, word) or self._is_evaluated(node, word):
+                return ast.copy_location(statement, node)
         if self._is_call(node, words.device_entry):
             made = ast.copy_location(ast.Pass(), node)
             made.is_entry = True
             return made
         return node
 
+    def visit_Attribute(self, node: ast.Attribute):
+        if isinstance(node.value, ast.Name):                    # `s.dtype` of a T.shared_scalar reads no number
+            node.value.is_owner = True
+        return self.generic_visit(node)
+
     def visit_Name(self, node: ast.Name):
+        if hasattr(node, "is_overwritten"):
+            return node
         made = super().visit_Name(node)
-        if node.id not in self.unset or not isinstance(node.ctx, ast.Load) or hasattr(node, "is_overwritten"):
+        if node.id not in self.unset or not isinstance(node.ctx, ast.Load) or hasattr(node, "is_owner"):
             return made
         return self._hook("read", node, made)
 

@@ -16,6 +16,8 @@ def _word(name: str, where: str):
 
 device_entry = _word("device_entry", "is a statement of its own")
 thread_return = _word("thread_return", "is a statement of its own")
+break_loop = _word("break_loop", "is a statement of its own")
+continue_loop = _word("continue_loop", "is a statement of its own")
 serial, parallel, unroll, vectorized, grid, thread_binding = (
     _word(name, "is the iterable of a `for` statement")
     for name in ("serial", "parallel", "unroll", "vectorized", "grid", "thread_binding"))

@@ -14,6 +14,7 @@ import pytest
 from dsl.core.unsupported import UnsupportedName
 from dsl.tirx.dtypes import DType
 from dsl.tirx.script import tirx as T
+from dsl.tirx.unsupported import UnknownName
 
 cuda, ptx = T.cuda, T.ptx
 DOCS = (Path(__file__).parents[2] / "docs" / "tirx.md").read_text()
@@ -34,16 +35,41 @@ def names(module: types.ModuleType) -> set[str]:
     return found - {"annotations", "check_barrier", "BARRIERS", "WARPGROUP"}
 
 
-def test_every_name_is_upstreams():
+@pytest.fixture(scope="module")
+def theirs():
+    """The names of the real package, by namespace."""
     script = ("import json; from tvm.script import tirx as T;"
               "print(json.dumps({'T': dir(T), 'cuda': dir(T.cuda), 'ptx': dir(T.ptx)}))")
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
-    theirs = json.loads(run.stdout.splitlines()[-1])
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def test_every_name_is_upstreams(theirs):
     known = {*theirs["T"], *(f"cuda.{name}" for name in theirs["cuda"]), *(f"ptx.{name}" for name in theirs["ptx"]),
              *NEWER}
     ours = {*names(T), *(f"cuda.{name}" for name in names(cuda)), *(f"ptx.{name}" for name in names(ptx))}
     assert sorted(ours - known) == []
+
+
+def test_every_name_of_upstreams_is_here_or_refused_by_name(theirs):
+    for spelt, module, space in (("T", T, "T"), ("T.cuda", cuda, "cuda"), ("T.ptx", ptx, "ptx")):
+        for name in theirs[space]:
+            if name.startswith("__") or name in vars(module):
+                continue
+            with pytest.raises(UnsupportedName) as refused:
+                getattr(module, name)
+            assert refused.value.message == f"{spelt}.{name} is not part of this compiler yet"
+            assert refused.value.fix == "docs/tirx.md lists what is"
+
+
+def test_a_name_that_upstream_lacks_too_is_probably_mistyped():
+    for spelt, meant in (("T.flaot32", "T.float32"), ("T.cta_sync", "T.cuda.cta_sync"), ("T.cuda.thread_id", "T.thread_id"),
+                         ("T.ptx.elect_snyc", "T.ptx.elect_sync"), ("T.cuda.warp_summ", "T.cuda.warp_sum")):
+        owner, _, name = spelt.rpartition(".")
+        with pytest.raises(UnknownName) as refused:
+            getattr({"T": T, "T.cuda": cuda, "T.ptx": ptx}[owner], name)
+        assert (refused.value.message, refused.value.fix) == (f"`{owner}` has no `{name}`", f"did you mean `{meant}`?")
 
 
 @pytest.mark.parametrize("module", [T, cuda, ptx], ids=lambda module: module.__name__)

@@ -1,0 +1,83 @@
+"""Operators by the names that TVM's expressions have: `T.Add(a, b)` is `a + b`; and calls that say something only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dsl.core.dtypes import Numeric
+from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.value import operate, type_name
+from dsl.tirx import choice, dtypes, operations
+from dsl.tirx.buffer import Buffer
+
+__all__ = ["Add", "And", "Div", "EQ", "FloatImm", "FloorDiv", "FloorMod", "GE", "GT", "IntImm", "LE", "LT", "Mod", "Mul",
+           "NE", "Not", "Or", "Sub", "assume", "buffer_store", "filter", "hint"]
+
+
+def _of_two(name: str, sign: str) -> Callable:
+    def operation(a: object, b: object) -> Numeric:
+        return operate(sign, *operations._together(name, a, b))
+    operation.__name__ = operation.__qualname__ = name
+    operation.__doc__ = f"`{name}` of two numbers."
+    return operation
+
+
+Add, Sub, Mul, FloorDiv, FloorMod, EQ, NE, LT, LE, GT, GE = (
+    _of_two(name, sign) for name, sign in (
+        ("Add", "add"), ("Sub", "sub"), ("Mul", "mul"), ("FloorDiv", "floordiv"), ("FloorMod", "mod"), ("EQ", "eq"),
+        ("NE", "ne"), ("LT", "lt"), ("LE", "le"), ("GT", "gt"), ("GE", "ge")))
+
+
+def Div(a: object, b: object) -> Numeric:
+    """The quotient of two floats, or of two integers rounded towards zero."""
+    x, y = operations._together("Div", a, b)
+    return x / y if x.is_float else operations.truncdiv(x, y)
+
+
+Mod = operations.truncmod
+
+
+def And(a: object, b: object) -> object:
+    """Whether both hold."""
+    return choice.and_(a, lambda: b)
+
+
+def Or(a: object, b: object) -> object:
+    """Whether one holds."""
+    return choice.or_(a, lambda: b)
+
+
+def Not(a: object) -> object:
+    """Whether it does not hold."""
+    return choice.not_(a)
+
+
+def IntImm(dtype: object, value: int) -> Numeric:
+    """A literal of an integer dtype."""
+    return dtypes.cast(value, dtypes.find(dtype))
+
+
+def FloatImm(dtype: object, value: float) -> Numeric:
+    """A literal of a float dtype."""
+    return dtypes.cast(value, dtypes.find(dtype))
+
+
+def filter(var: object, pred: object) -> object:
+    """`pred`, a condition that chooses threads by their id `var`."""
+    return choice.truth(operations._together("filter", pred)[0], "T.filter")
+
+
+def buffer_store(buffer: Buffer, value: object, indices: object, predicate: object = None) -> None:
+    """`buffer[indices] = value`."""
+    if not isinstance(buffer, Buffer) or predicate is not None:
+        what = f"got {type_name(buffer)}" if predicate is None else "without a predicate"
+        raise DSLUserCodeTypeError(f"T.buffer_store stores in a buffer, {what}", id="STORE_TYPE", fix="A[i] = x")
+    buffer[tuple(indices) if isinstance(indices, (list, tuple)) else indices] = value
+
+
+def assume(condition: object) -> None:
+    """What the author knows to hold; nothing is made of it."""
+
+
+def hint(message: str = "", **attrs: object) -> None:
+    """A note for tools; nothing is made of it."""
