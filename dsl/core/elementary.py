@@ -1,21 +1,29 @@
 """Elementary functions on SSA values of any float type.
 
-A host function calls the C library's. A kernel, which has none, computes in double (dsl/core/double.py) and rounds to
-the type: a Float32, Float16 or BFloat16 result is then right but for the double's own last place.
+A host function calls the C library's. A kernel, which has none, calls a function of single precision that the compiler
+brings (dsl/lower/elementary), for Float16 and BFloat16 too; doubles are computed by dsl/core/double.py.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from dsl.core import arith, mlir
 from dsl.core.dtypes import Float64
 from dsl.core.mlir import Value
 
 
+SINGLE = frozenset("""acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp10 expm1 log log10 log1p log2
+    pow sin sinh tan tanh""".split())
+
+
 def call(name: str, *operands: Value) -> Value:
     """`name(*operands)` of C's math.h, for operands of one float type."""
     from dsl.core import double, rules, trace            # late: most programs need none
     kept = operands[0].type
-    if trace.in_kernel():
+    if trace.in_kernel() and kept != mlir.f64 and name in SINGLE:
+        result = _single(name, operands)
+    elif trace.in_kernel():
         wide = [Float64(arith.convert(value, mlir.f64, True, True)) for value in operands]
         with rules.using(rules.CUTE):                        # those `double` is written in
             result = getattr(double, name)(*wide).ir()
@@ -25,3 +33,12 @@ def call(name: str, *operands: Value) -> Value:
         trace.host().module.declare(symbol, f"llvm.func @{symbol}({', '.join([str(wide)] * len(operands))}) -> {wide}")
         result = mlir.call(symbol, wide, *(arith.convert(value, wide, True, True) for value in operands))
     return arith.convert(result, kept, True, True)
+
+
+def _single(name: str, operands: Sequence[Value]) -> Value:
+    """A call of the kernel's function `name` of Float32."""
+    from dsl.core import trace
+    symbol = f"dsl_{name}f"
+    parameters = ", ".join(["f32"] * len(operands))
+    trace.kernel().module.declare(symbol, f"llvm.func @{symbol}({parameters}) -> f32")
+    return mlir.call(symbol, mlir.f32, *(arith.convert(operand, mlir.f32, True, True) for operand in operands))

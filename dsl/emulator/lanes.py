@@ -43,7 +43,6 @@ class Lanes(Forms, Thread):
     def __init__(self, module: Module, entry: Function, places: Places, place_of, plan: Plan):
         Thread.__init__(self, module, entry, places, place_of)
         Forms.__init__(self)
-        self.any_nan = frozenset()  # in vectors the canonical NaN costs nothing
         self.plan, self.coroutine, self.hits_in_memory = plan, False, True
         self.parameters = {each.name for each in entry.params}
         self.out = self.lines  # what is finished

@@ -113,6 +113,14 @@ def exp2(x, fastmath=False, approx=False, ftz=False):
     return _instruction("ex2.approx.ftz.f32" if fastmath or ftz else "ex2.approx.f32", x)
 
 
+def exp10(x):
+    """10**x."""
+    (x,) = _operands("exp10", x)
+    if isinstance(x, Float64) or not trace.in_kernel():
+        return pow(type(x)(10.0), x)
+    return _accurate("exp10", x)
+
+
 def log(x, fastmath=False):
     """The natural logarithm; `fastmath`: lg2.approx.ftz times ln(2)."""
     (x,) = _operands("log", x)

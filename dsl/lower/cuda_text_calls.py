@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dsl.lower import cuda_text_matrices
+from dsl.lower import cuda_text_matrices, elementary
 from dsl.lower.cuda_text_statements import constant_of
 from dsl.lower.cuda_text_values import ATOM, UNARY, Expressions, TYPES, Unsupported, c_type
 from dsl.lower.traced import Op, Value
@@ -317,6 +317,9 @@ class Calls:
             self.helpers.setdefault(_NUMBERED_TEXT, "dsl_numbered_text")
             parts = [self.string(operand) or write.text(operand) for operand in op.operands]
             return f"dsl_numbered_text({', '.join(parts)})", ATOM
+        if op.callee in elementary.SYMBOLS:
+            self.helpers.setdefault(elementary.cuda(op.callee), op.callee)
+            return f"{op.callee}({', '.join(map(write.text, op.operands))})", ATOM
         if op.callee == "vprintf":
             parts = [self.string(op.operands[0]), *map(write.text, op.operands[1:])]
             if None in parts or "printed" not in op.attributes:

@@ -57,10 +57,17 @@ done:
   ret void
 }
 """
-BODIES = {"dsl_numbered_text": _NUMBERED_TEXT}
-_DECLARED = re.compile(rf"^declare (?:!dbg !\d+ )?void @({'|'.join(BODIES)})\(.*\n", re.MULTILINE)
+_DECLARED = re.compile(r"^declare (?:!dbg !\d+ )?\w+ @(dsl_\w+)\(.*\n", re.MULTILINE)
 
 
 def with_device_functions(llvm_ir: str) -> str:
     """`llvm_ir` with the bodies of what it declares."""
-    return _DECLARED.sub(lambda found: BODIES[found[1]], llvm_ir)
+    return _DECLARED.sub(lambda found: _body(found[1]) or found[0], llvm_ir)
+
+
+def _body(symbol: str) -> str:
+    """The definition of a device function; "" for what is none."""
+    if symbol == "dsl_numbered_text":
+        return _NUMBERED_TEXT
+    from dsl.lower import elementary                         # late: most programs need none
+    return elementary.llvm_ir(symbol) if symbol in elementary.SYMBOLS else ""

@@ -35,7 +35,8 @@ def test_a_program_of_the_page_becomes_what_is_shown(place, texts):
 
 def test_what_nvcc_makes_of_the_text_leaves_the_same_arrays(needs):
     needs("nvcc", "nvidia-cuda-toolkit")
-    paths = [FOLDER / "readable_page.py", *(FOLDER.parents[1] / "repros" / f"{name}.py" for name in REPROS)]
+    paths = [FOLDER / "readable_page.py", FOLDER / "elementary_program.py",
+             *(FOLDER.parents[1] / "repros" / f"{name}.py" for name in REPROS)]
     done = run(FOLDER / "nvcc_runs.py", *paths)
     said = json.loads(done.stdout.splitlines()[-1])["said"]
     assert said == {path.stem: "same" for path in paths}, done.stdout + done.stderr

@@ -296,6 +296,8 @@ def _minmax_pair(body, instr, operation, a_bits, b_bits, kind, llvm):
         a, b = (body.op(f"call {llvm} @llvm.fabs.{SUFFIX[llvm]}({llvm} {v})") for v in (a, b))
     less = body.op(f"fcmp {'olt' if operation == 'min' else 'ogt'} {llvm} {a}, {b}")
     picked = body.op(f"select i1 {less}, {llvm} {a}, {llvm} {b}")
+    if _is_plain_number(b_bits, kind) and "NaN" not in instr.mods and not xorsign:
+        return narrow(body, picked, kind)  # a NaN is not less, and zeros of two signs do not meet
     a_raw, b_raw = narrow(body, a, kind), narrow(body, b, kind)
     result = narrow(body, picked, kind)
     equal = body.op(f"fcmp oeq {llvm} {a}, {b}")
@@ -311,6 +313,11 @@ def _minmax_pair(body, instr, operation, a_bits, b_bits, kind, llvm):
         result = body.and_(result, top - 1, f"i{width}")
         result = body.or_(result, body.and_(signs, top - (top << 1), f"i{width}"), f"i{width}")
     return result
+
+
+def _is_plain_number(bits: str, kind: str) -> bool:
+    """Whether the bits of an f32 are a constant, and neither a zero nor a NaN."""
+    return kind == "f32" and bits.isdigit() and 0 < int(bits) <= 0x7F800000
 
 
 def copy_sign(body, instr):
