@@ -19,3 +19,4 @@ from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 from dsl.tile.tensor import Tensor
 
 __getattr__ = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")
+__version__ = "4.8.1"                    # the release whose programs and meanings these are

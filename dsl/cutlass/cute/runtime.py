@@ -1,7 +1,7 @@
 """`cutlass.cute.runtime`: arguments from Python."""
 
 from dsl.core.boundary import guard as _guard
-from dsl.core.pointer import AddressSpace
+from dsl.core.pointer import AddressSpace, Pointer
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.launch.arguments import (from_dlpack, make_fake_compact_tensor, make_fake_stream, make_fake_tensor, make_ptr,
                                   nullptr)

@@ -1,0 +1,36 @@
+"""Pointers as upstream's primitives take them: `raw_ptr()`, and loads and stores that say their alignment."""
+
+import numpy as np
+import pytest
+
+from dsl.core.errors import DSLUserCodeTypeError
+from dsl.cutlass import Constexpr, Int32, cute
+from dsl.cutlass.cute.runtime import from_dlpack
+from dsl.launch import session
+
+
+@cute.kernel
+def moved(a: cute.Tensor, out: cute.Tensor, n: Int32, alignment: Constexpr):
+    start = a.iterator.raw_ptr()
+    out.iterator.raw_ptr().store((start + n).load(alignment=alignment), alignment=alignment)
+    out.iterator.raw_ptr()[1] = start[2] + (start + 5 - 1).load()
+
+
+@cute.jit
+def host(a: cute.Tensor, out: cute.Tensor, n: Int32, alignment: Constexpr):
+    moved(a, out, n, alignment).launch(grid=1, block=1)
+
+
+def test_values_are_those_of_the_pointer():
+    a, out = np.arange(8, dtype=np.float32), np.zeros(2, np.float32)
+    session.start("emulator")
+    try:
+        for alignment in (4, 16):
+            host(from_dlpack(a), from_dlpack(out), 3, alignment)
+            assert out.tolist() == [3, 6]
+        with pytest.raises(DSLUserCodeTypeError) as error:
+            host(from_dlpack(a), from_dlpack(out), 3, 6)
+        assert (error.value.message, error.value.fix) == ("an alignment is a power of two, and 6 is none",
+                                                          "write 4, 8, 16, ...")
+    finally:
+        session.stop()
