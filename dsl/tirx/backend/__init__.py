@@ -1,0 +1,1 @@
+"""tvm.backend: modules whose names may be imported, and are refused where they are used."""

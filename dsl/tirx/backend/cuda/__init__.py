@@ -1,0 +1,1 @@
+"""tvm.backend.cuda, of which names may be imported."""

@@ -1,0 +1,1 @@
+"""tvm.backend.cuda.lang, of which names may be imported."""
