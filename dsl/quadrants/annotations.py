@@ -13,23 +13,26 @@ from dsl.launch import dlpack
 from dsl.launch.abi import ScalarType
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.dense import Dense
-from dsl.quadrants.errors import QuadrantsRuntimeTypeError, QuadrantsSyntaxError, WrongType, WrongValue
+from dsl.quadrants.errors import (QuadrantsRuntimeTypeError, QuadrantsSyntaxError, QuadrantsTypeError, WrongType,
+                                  WrongValue)
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayType, Ndarray, row_major, span_of
+from dsl.quadrants.signature import checked, element_shape_of
 from dsl.quadrants.wording import an, described
 
 
 class Template:
     """Annotation of an argument that is part of the code: known while compiling, one compilation a value."""
 
-    def __init__(self, *_arguments, **_options):
+    @checked
+    def __init__(self, element_type=None, ndim=None):
         return
 
     def __class_getitem__(cls, _item):
         return cls
 
 
-def ref(_dtype: object) -> Template:
+def ref(tp: object) -> Template:
     """Annotation of a real_func's argument that is passed by reference."""
     return Template()
 
@@ -37,8 +40,9 @@ def ref(_dtype: object) -> Template:
 class NdarrayAnnotation:
     """`qd.types.ndarray(dtype=, ndim=)`: an array of qd.ndarray, numpy or torch."""
 
-    def __init__(self, dtype=None, ndim=None, element_dim=None, element_shape=None, needs_grad=None, boundary="unsafe",
-                 **_options):
+    @checked
+    def __init__(self, dtype=None, ndim=None, element_dim=None, element_shape=None, field_dim=None, needs_grad=None,
+                 boundary="unsafe"):
         self.element_shape = tuple(element_shape) if element_shape is not None else None
         if hasattr(dtype, "element_shape"):
             self.element_shape, dtype = dtype.element_shape, dtype.dtype
@@ -93,14 +97,22 @@ class MatrixAnnotation:
         return f"{'vector' if len(self.element_shape) == 1 else 'matrix'}{self.element_shape}"
 
 
-def vector(n: int, dtype=None) -> MatrixAnnotation:
+@checked
+def vector(n: int, dtype=None, *, unpacked: bool = False) -> MatrixAnnotation:
     """The type of vectors of `n` numbers."""
-    return MatrixAnnotation((n,), dtype)
+    return MatrixAnnotation(element_shape_of((n,)), _element(dtype))
 
 
+@checked
 def matrix(n: int, m: int, dtype=None) -> MatrixAnnotation:
     """The type of matrices of `n` rows and `m` columns."""
-    return MatrixAnnotation((n, m), dtype)
+    return MatrixAnnotation(element_shape_of((n, m)), _element(dtype))
+
+
+def _element(dtype: object) -> object:
+    if dtype is not None and types.of(dtype) is None:
+        raise QuadrantsTypeError.at(f"{described(dtype)} is no element type", "for example qd.f32")
+    return dtype
 
 
 # --- kinds of kernel arguments ---------------------------------------------------------------------------------------

@@ -214,25 +214,25 @@ class Dense(Indexed):
 
     # --- all at once ---
 
-    def fill(self, value: object) -> None:
+    def fill(self, val: object) -> None:
         """Give every element this value."""
         if active():
             from dsl.quadrants.hooks import for_
 
             def body(index: object) -> tuple:
-                self.element(index).store(value)
+                self.element(index).store(val)
                 return ()
             for_(lambda: self.loop_domain().grouped(), body, (), (), 1, False)
             return
-        if self.element_shape and isinstance(value, (Matrix, list, tuple)):
-            entries = Matrix(value).entries
+        if self.element_shape and isinstance(val, (Matrix, list, tuple)):
+            entries = Matrix(val).entries
             if len(entries) != math.prod(self.element_shape):
                 raise WrongValue(f"the elements of this {self.label} have the shape {self.element_shape}, got "
-                                 f"{_described(Matrix(value))}", "give as many numbers, or one for all")
+                                 f"{_described(Matrix(val))}", "give as many numbers, or one for all")
             one = b"".join(runtime.pack(self.element_type, each) for each in entries)
             self.memory.write(0, one * math.prod(self.shape))
         else:
-            self.memory.write(0, runtime.pack(self.element_type, value) * self.count)
+            self.memory.write(0, runtime.pack(self.element_type, val) * self.count)
 
     def _dims(self, keep: bool) -> tuple[int, ...]:
         """The axes of an element: with `keep` a vector is a matrix of one column, without a column is a vector."""
@@ -250,18 +250,18 @@ class Dense(Indexed):
         made = made.reshape(self.shape + self._dims(keep_dims))
         return made if dtype is None else made.astype(types.of(dtype).numpy_name if types.of(dtype) else dtype)
 
-    def from_numpy(self, array) -> None:
+    def from_numpy(self, arr) -> None:
         """Take over the values of a numpy array of this shape."""
         import numpy
-        array = numpy.asarray(array)
+        arr = numpy.asarray(arr)
         self._placed()
         shape = self.shape + self._dims(False)
-        if array.shape not in (shape, self.shape + self._dims(True)):
-            raise WrongValue(f"the array must have the shape of the {self.label}, {shape}, got {array.shape}",
+        if arr.shape not in (shape, self.shape + self._dims(True)):
+            raise WrongValue(f"the array must have the shape of the {self.label}, {shape}, got {arr.shape}",
                              "reshape the array")
-        array = numpy.ascontiguousarray(array, self.element_type.numpy_name)
-        if array.size:
-            self.memory.copy_in(array.ctypes.data, self.size_bytes)
+        arr = numpy.ascontiguousarray(arr, self.element_type.numpy_name)
+        if arr.size:
+            self.memory.copy_in(arr.ctypes.data, self.size_bytes)
 
     def _placed(self) -> None:
         """Raise QuadrantsRuntimeError where it has no memory."""
@@ -274,9 +274,9 @@ class Dense(Indexed):
         made = torch.from_numpy(self.to_numpy(keep_dims=keep_dims))
         return made if device is None else made.to(device)
 
-    def from_torch(self, tensor) -> None:
+    def from_torch(self, arr) -> None:
         """Take over the values of a torch tensor of this shape."""
-        self.from_numpy(tensor.detach().cpu().numpy())
+        self.from_numpy(arr.detach().cpu().numpy())
 
     def copy_from(self, other: Dense) -> None:
         """Take over the values of a field or array of this shape."""

@@ -12,6 +12,6 @@ def is_extension_supported(_arch: object, extension: str) -> bool:
     return extension in _SUPPORTED
 
 
-def is_extension_enabled(extension: str) -> bool:
+def is_extension_enabled(ext: str) -> bool:
     """Whether kernels can use it now."""
-    return extension in _SUPPORTED
+    return ext in _SUPPORTED

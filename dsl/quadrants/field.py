@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 
 from dsl.quadrants import runtime
 from dsl.quadrants.dense import Dense
-from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, WrongValue
+from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError, WrongValue
+from dsl.quadrants.signature import checked, element_shape_of, MOST_AXES, order_of, shape_of
 
 
 class Field(Dense):
@@ -40,32 +42,39 @@ class MatrixField(Field):
     """A field of vectors or matrices."""
 
 
-def _shaped(shape: object) -> tuple[int, ...] | None:
-    if shape is None:
-        return None
-    return tuple(int(extent) for extent in shape) if hasattr(shape, "__iter__") else (int(shape),)
+def _offset(offset: object) -> tuple[int, ...]:
+    parts = tuple(offset) if hasattr(offset, "__iter__") and not isinstance(offset, str) else (offset,)
+    if not all(isinstance(part, numbers.Integral) for part in parts):
+        raise QuadrantsTypeError.at(f"an offset is an integer or a tuple of integers, got {offset!r}", "offset=(-4, 0)")
+    return tuple(map(int, parts))
 
 
-def field(dtype, shape=None, order=None, name: str = "", offset=None, needs_grad: bool = False, **_options) -> Field:
-    """A field of numbers of `dtype`, zeroed; without a shape it waits for `place`."""
-    return _made(ScalarField, dtype, shape, (), offset, needs_grad)
+@checked
+def field(dtype, shape=None, order=None, name: str = "", offset=None, needs_grad: bool = False, needs_dual: bool = False,
+          layout=None) -> Field:
+    """A field of `dtype` (a number, vector or matrix type), zeroed; without a shape it waits for `place`."""
+    if hasattr(dtype, "element_shape"):
+        return _made(MatrixField, dtype.dtype, shape, dtype.element_shape, order, offset, needs_grad)
+    return _made(ScalarField, dtype, shape, (), order, offset, needs_grad)
 
 
 def matrix_field(element_shape: tuple[int, ...], dtype, shape=None, order=None, name: str = "", offset=None,
-                 needs_grad: bool = False, **_options) -> Field:
+                 needs_grad: bool = False, needs_dual: bool = False, layout=None, ndim=None) -> Field:
     """A field whose elements are vectors (n,) or matrices (n, m)."""
-    return _made(MatrixField, dtype, shape, element_shape, offset, needs_grad)
+    return _made(MatrixField, dtype, shape, element_shape_of(element_shape), order, offset, needs_grad)
 
 
-def _made(kind: type, dtype, shape, element_shape: tuple, offset, needs_grad: bool) -> Field:
+def _made(kind: type, dtype, shape, element_shape: tuple, order, offset, needs_grad: bool) -> Field:
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("fields are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     if needs_grad:
         raise QuadrantsRuntimeError("needs_grad is not supported: there is no automatic differentiation here",
                                     "drop it, and write the derivative as a kernel of its own")
-    made = kind(dtype, _shaped(shape), element_shape)
+    made = kind(dtype, None if shape is None else shape_of(shape, "field"), element_shape)
+    if order is not None and made.shape is not None:
+        order_of(order, len(made.shape))
     if offset is not None:
-        made.offset = _shaped(offset)
+        made.offset = _offset(offset)
         if made.shape is None:
             raise QuadrantsCompilationError("The shape cannot be None when offset is being set")
         if len(made.offset) != len(made.shape):
@@ -83,8 +92,12 @@ ij, ik, il, jk, jl, kl = (Axes(pair) for pair in ((0, 1), (0, 2), (0, 3), (1, 2)
 ijk, ijl, ikl, jkl, ijkl = (Axes(found) for found in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3), (0, 1, 2, 3)))
 
 
-def axes(*numbers: int) -> Axes:
-    return Axes(numbers)
+def axes(*x: int) -> Axes:
+    """Axes by number, 0 to 11."""
+    wrong = next((axis for axis in x if type(axis) is not int or not 0 <= axis < MOST_AXES), None)
+    if wrong is not None:
+        raise QuadrantsTypeError.at(f"an axis is a number from 0 to {MOST_AXES - 1}, got {wrong!r}", "qd.axes(0, 1)")
+    return Axes(x)
 
 
 class SNode:
@@ -95,7 +108,8 @@ class SNode:
 
     def dense(self, axes: Axes, dimensions) -> SNode:
         """`dimensions` cells along each of `axes` in every cell of this node."""
-        sizes = list(map(int, dimensions)) if hasattr(dimensions, "__iter__") else [int(dimensions)] * len(axes)
+        sizes = list(shape_of(dimensions, "field"))
+        sizes = sizes * len(axes) if not hasattr(dimensions, "__iter__") else sizes
         if len(sizes) != len(axes):
             raise QuadrantsRuntimeError(f"axes and dimensions must be of one number, got {len(axes)} and {len(sizes)}",
                                         "give a number of cells for each axis")
@@ -119,7 +133,7 @@ class SNode:
                     self.placed.append(one)
                     one.unusable = "this field's FieldsBuilder is not finalized", "call finalize() of it first"
                 if offset is not None:
-                    one.offset = _shaped(offset)
+                    one.offset = _offset(offset)
         return self
 
     def lazy_grad(self) -> None:

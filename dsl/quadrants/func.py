@@ -15,6 +15,7 @@ from dsl.quadrants.errors import CalledFromPython, QuadrantsSyntaxError, Quadran
 from dsl.quadrants.function import Function
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.signature import checked
 from dsl.quadrants.wording import an, described
 
 
@@ -119,13 +120,16 @@ class RealFunc(Func):
         return value
 
 
-def func(function: Callable | None = None, *, requires_top_level: bool = False):
+@checked
+def func(fn: Callable | None = None, *, is_real_function: bool = False, requires_top_level: bool = False):
     """A function that kernels and other funcs call; it becomes part of them."""
-    if function is None:
-        return lambda found: Func(found, requires_top_level)
-    return Func(function, requires_top_level)
+    if fn is None:
+        return lambda found: func(found, is_real_function=is_real_function, requires_top_level=requires_top_level)
+    if not hasattr(fn, "__code__"):
+        raise QuadrantsTypeError.at(f"@qd.func decorates a function, got {described(fn)}", "write it over a `def`")
+    return RealFunc(fn) if is_real_function else Func(fn, requires_top_level)
 
 
-def real_func(function: Callable) -> RealFunc:
+def real_func(fn: Callable) -> RealFunc:
     """A func that may return early."""
-    return RealFunc(function)
+    return RealFunc(fn)

@@ -174,9 +174,9 @@ def _checked(axes: tuple, rank: int) -> tuple[int, ...]:
     return axes
 
 
-def grouped(iterable: object) -> Domain:
+def grouped(x: object) -> Domain:
     """The same iterations with one vector of indices as the loop variable."""
-    found = domain_of(iterable)
+    found = domain_of(x)
     if not isinstance(found, Domain) or found.is_scalar or found.is_grouped:
         raise QuadrantsTypeError.at("qd.grouped takes an ndrange, a field or an array")
     return found.grouped()

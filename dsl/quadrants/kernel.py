@@ -26,6 +26,7 @@ from dsl.quadrants.errors import (QuadrantsCompilationError, QuadrantsRuntimeErr
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayView
+from dsl.quadrants.signature import checked
 from dsl.quadrants.staging import staged
 from dsl.quadrants.wording import an, described
 from dsl.span import Span
@@ -322,11 +323,22 @@ def _of_numpy(numbers: list, dtype: types.DataType, shape: tuple[int, ...]) -> M
     return Matrix(list(numpy.array(numbers, dtype.numpy_name)), shape=shape)
 
 
-def kernel(function: Callable | None = None, **_options) -> Kernel:
-    """A function whose outermost loops run on the device, a thread an iteration."""
-    return kernel if function is None else Kernel(function)
+@checked
+def kernel(function: Callable | None = None, *, pure: bool | None = None, fastcache: bool = False, graph: bool = False,
+           checkpoints: bool = False) -> Kernel:
+    """A function whose outermost loops run on the device, a thread an iteration. The options change no result."""
+    return kernel if function is None else Kernel(_authors(function, "kernel"))
 
 
+def _authors(function: object, word: str) -> Callable:
+    """`function`, which is one of the author's. Raises QuadrantsTypeError."""
+    if not hasattr(function, "__code__"):
+        raise QuadrantsTypeError.at(f"@qd.{word} decorates a function, got {described(function)}",
+                                    f"write @qd.{word} over a `def`")
+    return function
+
+
+@checked
 def data_oriented(cls: type | None = None, *, stable_members: bool = False, template_primitives: bool = True):
     """A class whose methods may be kernels: attributes that are numbers are known while compiling.
 
@@ -335,5 +347,7 @@ def data_oriented(cls: type | None = None, *, stable_members: bool = False, temp
     """
     if cls is None:
         return functools.partial(data_oriented, stable_members=stable_members, template_primitives=template_primitives)
+    if not isinstance(cls, type):
+        raise QuadrantsTypeError.at(f"@qd.data_oriented decorates a class, got {described(cls)}", "write it over a class")
     cls._data_oriented, cls._template_primitives = True, bool(template_primitives)
     return cls

@@ -16,6 +16,7 @@ from dsl.core.value import operate
 from dsl.quadrants import bounds, dtypes as types, operators
 from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Element, Lvalue, Storage, Variable, value_of
+from dsl.quadrants.signature import checked
 from dsl.quadrants.task import active
 
 _SWIZZLES = ("xyzw", "rgba", "stpq")
@@ -264,11 +265,11 @@ class Matrix:
     def cast(self, dtype):
         return self.map(types.of(dtype))
 
-    def fill(self, value: object) -> None:
+    def fill(self, val: object) -> None:
         if active():
-            self.store(value)
+            self.store(val)
         else:
-            self.entries[:] = [value] * len(self.entries)
+            self.entries[:] = [val] * len(self.entries)
 
     # --- Python ---
 
@@ -318,16 +319,19 @@ class Matrix:
         return Matrix([list(row) for row in rows])
 
     @staticmethod
-    def cols(columns):
-        return Matrix([list(row) for row in columns]).transpose()
+    def cols(cols):
+        return Matrix([list(row) for row in cols]).transpose()
 
     @staticmethod
-    def field(n, m, dtype, shape=None, **options):
+    @checked
+    def field(n, m, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=None,
+              ndim=None):
         from dsl.quadrants.field import matrix_field
-        return matrix_field((n, m), dtype, shape, **options)
+        return matrix_field((n, m), dtype, shape, order, name, offset, needs_grad)
 
     @staticmethod
-    def ndarray(n, m, dtype, shape):
+    @checked
+    def ndarray(n, m, dtype, shape, needs_grad=False):
         from dsl.quadrants.ndarray import matrix_ndarray
         return matrix_ndarray((n, m), dtype, shape)
 
@@ -340,16 +344,20 @@ def _filled(dt, value, n, m):
 class _VectorMaker:
     """`qd.Vector`: makes matrices of one dimension."""
 
-    def __call__(self, arr, dt=None, **_options) -> Matrix:
+    @checked
+    def __call__(self, arr, dt=None) -> Matrix:
         return Vector(arr, dt)
 
     @staticmethod
-    def field(n, dtype, shape=None, **options):
+    @checked
+    def field(n, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=None,
+              ndim=None):
         from dsl.quadrants.field import matrix_field
-        return matrix_field((n,), dtype, shape, **options)
+        return matrix_field((n,), dtype, shape, order, name, offset, needs_grad)
 
     @staticmethod
-    def ndarray(n, dtype, shape):
+    @checked
+    def ndarray(n, dtype, shape, needs_grad=False):
         from dsl.quadrants.ndarray import matrix_ndarray
         return matrix_ndarray((n,), dtype, shape)
 
@@ -372,8 +380,11 @@ def _parsed(arr) -> tuple[list, tuple[int, ...]]:
     """The entries and the shape of a nested list, a numpy array or a matrix."""
     if isinstance(arr, Matrix):
         return [value_of(entry) for entry in arr.entries], arr._shape
-    if isinstance(arr, int):
-        return [0] * arr, (arr,)
+    if isinstance(arr, (int, float, str, Lvalue, Numeric)) or arr is None:
+        raise QuadrantsTypeError.at("a vector or matrix is made of a list of numbers or of lists, got "
+                                    f"{arr!r}" if isinstance(arr, (int, float, str)) else "a vector or matrix is made "
+                                    "of a list of numbers or of lists, got a single value",
+                                    "qd.Vector([1, 2, 3]), qd.Matrix([[1, 2], [3, 4]])")
     arr = arr.tolist() if hasattr(arr, "tolist") else list(arr)
     rows = [list(row.entries) if isinstance(row, Matrix) else list(row) for row in arr
             if isinstance(row, (list, tuple, Matrix))]

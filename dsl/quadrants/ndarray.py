@@ -9,7 +9,7 @@ from dsl.core.pointer import AddressSpace, Pointer
 from dsl.quadrants import runtime, dtypes as types
 from dsl.quadrants.dense import Dense, Indexed
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError
-from dsl.quadrants.field import _shaped
+from dsl.quadrants.signature import checked, element_shape_of, shape_of
 from dsl.quadrants.matrix import refuse_negative
 from dsl.quadrants.task import program
 
@@ -33,21 +33,22 @@ class MatrixNdarray(Ndarray):
     """An array of vectors or matrices."""
 
 
-def ndarray(dtype, shape, needs_grad: bool = False, **_options) -> Ndarray:
+@checked
+def ndarray(dtype, shape, needs_grad: bool = False, layout=None) -> Ndarray:
     """An array of `dtype` (a number, vector or matrix type), zeroed."""
     if hasattr(dtype, "element_shape"):
         return matrix_ndarray(dtype.element_shape, dtype.dtype, shape)
     return _made(ScalarNdarray, dtype, shape, ())
 
 
-def matrix_ndarray(element_shape: tuple[int, ...], dtype, shape) -> Ndarray:
-    return _made(MatrixNdarray, dtype, shape, element_shape)
+def matrix_ndarray(element_shape: tuple[int, ...], dtype, shape, needs_grad: bool = False) -> Ndarray:
+    return _made(MatrixNdarray, dtype, shape, element_shape_of(element_shape))
 
 
 def _made(kind: type, dtype, shape, element_shape: tuple) -> Ndarray:
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("arrays are made after qd.init()", "call qd.init(arch=qd.cpu) first")
-    return kind(dtype, _shaped(shape), element_shape)
+    return kind(dtype, shape_of(shape, "array"), element_shape)
 
 
 class ArrayView(Indexed):

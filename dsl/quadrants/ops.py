@@ -44,8 +44,8 @@ def _float(value: object, name: str) -> Numeric:
 # --- types -----------------------------------------------------------------------------------------------------------
 
 
-def cast(x, dtype):
-    """`x` as a `dtype`: floats are truncated to integers, which wrap."""
+def cast(obj, dtype):
+    """`obj` as a `dtype`: floats are truncated to integers, which wrap."""
     found = types.of(dtype)
     if found is None:
         raise QuadrantsTypeError.at(f"{dtype!r} is no element type", fix="for example qd.f32")
@@ -63,9 +63,9 @@ def cast(x, dtype):
             return types.dynamic(found.core(number))
         from dsl.quadrants.runtime import pack, unpack
         return unpack(found, pack(found, value))
-    if not isinstance(x, Matrix) and isinstance(x, int) and not isinstance(x, bool):
-        return convert(x)
-    return _mapped(convert, x)
+    if not isinstance(obj, Matrix) and isinstance(obj, int) and not isinstance(obj, bool):
+        return convert(obj)
+    return _mapped(convert, obj)
 
 
 def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
@@ -89,9 +89,9 @@ def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
     return cast(value, dtype)
 
 
-def bit_cast(x, dtype):
-    """The bits of `x` read as a `dtype` of the same width."""
-    return _mapped(lambda value: _number(value, "bit_cast").bitcast(types.of(dtype).core), x)
+def bit_cast(obj, dtype):
+    """The bits of `obj` read as a `dtype` of the same width."""
+    return _mapped(lambda value: _number(value, "bit_cast").bitcast(types.of(dtype).core), obj)
 
 
 def int_(x=0):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dsl.launch import session
 from dsl.quadrants import dtypes as types
-from dsl.quadrants.errors import QuadrantsRuntimeError, UnknownOption
+from dsl.quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError, UnknownOption
 
 
 class Arch:
@@ -81,8 +81,15 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
             meant = alike(name, [*vars(Config), *_IGNORED])
             raise UnknownOption(f"Unrecognized keyword argument(s) for qd.init: {name}",
                                 f"did you mean `{meant}`?" if meant else "drop it: docs/quadrants.md lists the options")
+    if not isinstance(chosen, Arch):
+        raise QuadrantsTypeError.at(f"`arch` is an architecture, got {arch!r}", "arch=qd.cpu, or arch=qd.gpu")
+    default_ip, default_fp = default_ip or types.i32, default_fp or types.f32
+    if types.of(default_ip) is None or not types.of(default_ip).core.is_integer:
+        raise QuadrantsTypeError.at(f"`default_ip` is an integer type, got {default_ip!r}", "default_ip=qd.i64")
+    if types.of(default_fp) is None or not types.of(default_fp).core.is_float:
+        raise QuadrantsTypeError.at(f"`default_fp` is a type of floats, got {default_fp!r}", "default_fp=qd.f64")
     reset()
-    config = Config(chosen, types.of(default_ip or types.i32), types.of(default_fp or types.f32), **known)
+    config = Config(chosen, types.of(default_ip), types.of(default_fp), **known)
     Runtime.config = config
     types.Defaults.ip, types.Defaults.fp = config.default_ip, config.default_fp
     running = session.current()

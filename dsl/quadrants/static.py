@@ -41,14 +41,14 @@ def static(x, *more):
     raise ValueError(f"Input to qd.static must be compile-time constants or global pointers, instead of {type(x)}")
 
 
-def static_assert(condition, message: str | None = None) -> None:
-    """Raise, while compiling, where `condition` is false."""
-    if isinstance(condition, Lvalue) or is_dynamic(condition):
+def static_assert(cond, msg: str | None = None) -> None:
+    """Raise, while compiling, where `cond` is false."""
+    if isinstance(cond, Lvalue) or is_dynamic(cond):
         raise QuadrantsTypeError.at("Static assert needs a condition known while compiling, and this is a run-time "
                                     "value",
                                     fix="assert with debug=True checks at run time")
-    if not condition:
-        raise AssertionError(message or "static_assert failed")
+    if not cond:
+        raise AssertionError(msg or "static_assert failed")
 
 
 def static_print(*arguments, sep: str = " ", end: str = "\n") -> None:
