@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
+from dsl.launch.torch_memory import Places
+
 CAPABILITY = (9, 0)
 PROPERTIES = {
     "name": "PTX emulator", "major": CAPABILITY[0], "minor": CAPABILITY[1], "multi_processor_count": 132,
@@ -80,7 +82,7 @@ class _AfterImport:
 
 
 def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Callable[[], None]:
-    mapped = _Storages(device)
+    mapped = _Storages(device, Places(torch))
     patches = contextlib.ExitStack()
     for owner, name, value in _stand_ins(torch, device, mapped):
         _patch(patches, owner, name, value)
@@ -101,15 +103,30 @@ def _patch(patches: contextlib.ExitStack, owner: Any, name: str, value: object) 
 class _Storages:
     """The storages that pretend to be on the GPU, for as long as they live."""
 
-    def __init__(self, device: Memory):
-        self.device = device
+    def __init__(self, device: Memory, places: Places):
+        self.device, self.places = device, places
         self.finalizers: dict[int, weakref.finalize] = {}       # by the identity of torch's StorageImpl
 
     def holds(self, tensor: Any) -> bool:
         key = _key(tensor)
         return key is not None and key in self.finalizers
 
-    def add(self, tensor: Any) -> None:
+    def add_all(self, tensors: list[Any], function: object = None) -> None:
+        """Tensors that `function` has just made."""
+        fresh = [tensor for tensor in tensors if _key(tensor) is not None and not self.holds(tensor)]
+        self.places.align(fresh, function)
+        for tensor in fresh:
+            self._add(tensor)
+
+    def renew(self, tensors: list[Any]) -> None:
+        """Tensors that torch may have given other memory."""
+        for tensor in filter(self.holds, tensors):
+            finalizer = self.finalizers[_key(tensor)]
+            if tensor.untyped_storage().data_ptr() != finalizer.peek()[2][1]:
+                finalizer()
+                self.add_all([tensor])
+
+    def _add(self, tensor: Any) -> None:
         key = _key(tensor)
         if key is None or key in self.finalizers:
             return
@@ -160,13 +177,17 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             try:
                 result = function(*args, **kwargs)
             except Exception as error:                   # torch's own, without this frame
-                error.__traceback__ = error.__traceback__.tb_next
-                raise
+                held = [tensor for tensor in tensors if mapped.holds(tensor)]
+                if "not resizable" not in str(error) or not mapped.places.loosen(held):
+                    error.__traceback__ = error.__traceback__.tb_next
+                    raise
+                result = function(*args, **kwargs)
+                mapped.add_all(held)
+            if "out" in kwargs or function is tensor_type.resize_:
+                mapped.renew(tensors)
             if to_cuda:
                 own = {_key(tensor) for tensor in tensors}
-                for tensor in _tensors(tensor_type, result):
-                    if _key(tensor) not in own:
-                        mapped.add(tensor)
+                mapped.add_all([each for each in _tensors(tensor_type, result) if _key(each) not in own], function)
             return result
 
     return Cuda()
@@ -193,7 +214,7 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
         if _key(result) == _key(self) and to_cuda != mapped.holds(self):
             result = result.clone()
         if to_cuda:
-            mapped.add(result)
+            mapped.add_all([result])
         return result
 
     def to(function, self, *args, **kwargs):
@@ -339,7 +360,7 @@ def _default_device(_device: ModuleType, mapped: _Storages) -> Callable:
             return real(self, function, types, args, kwargs)
         result = function(*args, **(kwargs or {}))
         if function in _device._device_constructors() and (kwargs or {}).get("device") is None:
-            mapped.add(result)
+            mapped.add_all([result], function)
         return result
     return __torch_function__
 

@@ -116,3 +116,19 @@ def test_a_fork_compiles_while_another_thread_of_its_parent_did():
     leave.set()
     thread.join()
     assert ended and os.waitstatus_to_exitcode(status) == 0
+
+
+def test_a_traced_function_may_wait_for_a_thread_that_compiles():
+    out, inner = np.zeros(4, np.int32), np.zeros(32, np.int32)
+    ended = []
+
+    @cute.jit
+    def waits(a: cute.Tensor):
+        thread = threading.Thread(target=lambda: ended.append(made(3)(from_dlpack(inner), 5)), daemon=True)
+        thread.start()
+        thread.join(60)
+        a[0] = len(ended)
+    outer = threading.Thread(target=waits, args=(from_dlpack(out),), daemon=True)
+    outer.start()
+    outer.join(90)
+    assert not outer.is_alive() and out[0] == 1 and inner.any()

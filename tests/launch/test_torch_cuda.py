@@ -168,3 +168,48 @@ def test_torch_is_mapped_when_it_is_imported_later():
         undo()
         assert not torch.ones(3).is_cuda"""
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+MAKERS = {
+    "empty": lambda n: torch.empty(n, device="cuda"), "zeros": lambda n: torch.zeros(n, device="cuda"),
+    "to": lambda n: torch.ones(n).to("cuda"), "cuda": lambda n: torch.ones(n).cuda(),
+    "half": lambda n: torch.ones(n, device="cuda").half(), "sum": lambda n: torch.ones(n, device="cuda") + 1,
+    "clone": lambda n: torch.ones(n, device="cuda").clone(), "like": lambda n: torch.rand_like(torch.ones(n).cuda()),
+    "tensor": lambda n: torch.tensor([1, 2, 3], device="cuda"), "new": lambda n: torch.ones(1).cuda().new_zeros(n),
+    "parameter": lambda n: torch.nn.Linear(n, 2, device="cuda").weight,
+    "moved": lambda n: torch.nn.Linear(n, 2).cuda().weight,
+    "gradient": lambda n: torch.ones(n, device="cuda", requires_grad=True) * 2,
+    "cat": lambda n: torch.cat([torch.ones(n).cuda()] * 2),
+    "strided": lambda n: torch.empty_strided((n,), (2,), device="cuda"),
+    "sort": lambda n: torch.rand(n, device="cuda").sort()[1], "complex": lambda n: torch.ones(n, device="cuda") * 1j,
+    "out": lambda n: torch.add(torch.ones(n).cuda(), 1, out=torch.empty(0, device="cuda")),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_memory_is_aligned_as_on_a_gpu(registry, make):
+    """torch's allocator for CUDA gives 512 bytes, cudaMalloc 256."""
+    kept = [MAKERS[make](n) for n in (1, 3, 17, 1000, 65536, 400_000)]
+    for tensor in kept:
+        assert tensor.data_ptr() % 512 == 0 and tensor.storage_offset() == 0 and tensor.is_cuda
+        assert tensor.untyped_storage().data_ptr() in registry.live
+
+
+def test_aligned_memory_holds_what_was_computed(registry):
+    for n in (1, 5, 1000):
+        x = torch.arange(n, device="cuda", dtype=torch.float32).requires_grad_()
+        y = (x.exp() * x).sum()
+        y.backward()
+        expected = torch.arange(n, dtype=torch.float32)
+        assert torch.equal(x.grad.cpu(), expected.exp() * expected + expected.exp())
+        parts = torch.stack([x.detach(), x.detach() + 1]).unbind()
+        assert torch.equal(parts[1].cpu(), expected + 1)
+        assert parts[0].untyped_storage().data_ptr() == parts[1].untyped_storage().data_ptr()
+
+
+def test_aligned_memory_grows_as_torch_s_own(registry):
+    x = torch.arange(4, device="cuda")
+    assert x.resize_(1000)[:4].tolist() == [0, 1, 2, 3] and x.data_ptr() % 512 == 0 and x.is_cuda
+    with pytest.warns(UserWarning, match="was resized"):
+        torch.add(torch.ones(5, device="cuda"), 1, out=(out := torch.zeros(2, device="cuda")))
+    assert out.tolist() == [2] * 5 and out.data_ptr() % 512 == 0 and out.is_cuda
