@@ -1,10 +1,13 @@
 """Python's share of a call, in microseconds: this compiler against nvidia-cutlass-dsl, the launch stubbed, one run.
 
-    uv run python benchmarks/calls.py [--runs 5]
+    uv run python benchmarks/calls.py [--runs 5] [--launching]
 
 Three torch tensors of dynamic extents and an int. Ours launches by its machine code on a device whose cuLaunchKernelEx
 answers 0, TVM FFI calls included; NVIDIA's compiles a host function of the same arguments that launches nothing, which
 flatters it. Times are CPU seconds of the calling thread, the least of several rounds in fresh processes.
+
+`--launching` are calls whose kernels run on the emulator, by both compilers: of growing text, of which each launch does
+as little, so a call has to cost the same for all of them.
 """
 
 from __future__ import annotations
@@ -98,10 +101,62 @@ print(json.dumps(found))
 '''
 
 
+LAUNCHING = '''
+import json, sys, time
+compiler = sys.argv[1]
+import cutlass, cutlass.cute as cute, torch
+from cutlass import Int32
+from cutlass.cute.runtime import from_dlpack
+
+
+def host(bodies, barriers, dynamic):
+    @cute.kernel
+    def kernel(a: cute.Tensor, n: Int32):
+        i, _, _ = cute.arch.thread_idx()
+        if n > 0:
+            for j in cutlass.range_constexpr(bodies):
+                if a[i] > j:
+                    a[i] = a[i] + 1
+                if cutlass.const_expr(barriers):
+                    cute.arch.sync_threads()
+        a[i] = n
+
+    @cute.jit
+    def call(a: cute.Tensor, n: Int32, block: Int32):
+        kernel(a, n).launch(grid=(1, 1, 1), block=(block if cutlass.const_expr(dynamic) else 32, 1, 1))
+    return call
+
+
+def spent(function, count=200):
+    """Least microseconds a call."""
+    least = float("inf")
+    for _ in range(7):
+        start = time.thread_time()
+        for _ in range(count):
+            function()
+        least = min(least, (time.thread_time() - start) / count)
+    return least * 1e6
+
+
+found = {}
+for bodies, barriers, dynamic in ((1, 0, 0), (200, 0, 0), (2000, 0, 0), (1, 1, 0), (200, 1, 0), (200, 0, 1),
+                                  (200, 1, 1)):
+    a = from_dlpack(torch.zeros(32, dtype=torch.int32, device="cuda"))
+    compiled = cute.compile(host(bodies, barriers, dynamic), a, 0, 32)
+    compiled(a, 0, 32)
+    name = f"{bodies} bodies" + ", barriers" * barriers + ", dynamic block" * dynamic
+    found[name] = spent(lambda: compiled(a, 0, 32))
+print(json.dumps(found))
+'''
+
+
 def sample(compiler: str, file: str) -> dict[str, float]:
     """Microseconds by kind of call, from a fresh process."""
-    run = subprocess.run([sys.executable, file, compiler, str(ROOT)], capture_output=True, text=True,
-                         cwd=os.path.dirname(file), env=os.environ | {"CUTE_DSL_ARCH": "sm_90a"})
+    command = [sys.executable, file, compiler, str(ROOT)]
+    if file.endswith("launching.py"):
+        command[1:] = ["-m", "dsl", "--device", "emulator", "--compiler", compiler, "--no-cache", file, compiler]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=os.path.dirname(file),
+                         env=os.environ | {"CUTE_DSL_ARCH": "sm_90a", "PYTHONPATH": str(ROOT)})
     if run.returncode:
         sys.exit(f"{compiler} failed:\n{run.stderr}")
     return json.loads(run.stdout.splitlines()[-1])
@@ -110,21 +165,22 @@ def sample(compiler: str, file: str) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="processes a compiler")
+    parser.add_argument("--launching", action="store_true", help="calls that launch on the emulator")
     options = parser.parse_args()
     rows: dict[str, list[dict]] = {"embedded": [], "nvidia": []}
     with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "calls.py")
-        Path(file).write_text(PROGRAM)
+        file = os.path.join(folder, "launching.py" if options.launching else "calls.py")
+        Path(file).write_text(LAUNCHING if options.launching else PROGRAM)
         for _ in range(options.runs):
             for compiler, found in rows.items():
                 found.append(sample(compiler, file))
-    print(f"{'CPU us a call':28}{'embedded':>10}{'nvidia':>10}{'ratio':>8}   median of {options.runs}")
+    print(f"{'CPU us a call':36}{'embedded':>10}{'nvidia':>10}{'ratio':>8}   median of {options.runs}")
     for kind in rows["embedded"][0]:
         ours = statistics.median(row[kind] for row in rows["embedded"])
         theirs = [row[kind] for row in rows["nvidia"] if kind in row]
         against = f"{statistics.median(theirs):10.1f}{ours / statistics.median(theirs):8.2f}" if theirs else \
             f"{'-':>10}{'-':>8}"
-        print(f"{kind:28}{ours:10.1f}{against}")
+        print(f"{kind:36}{ours:10.1f}{against}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ Both start with compiled bytecode in a cache of their own and without a cache of
 first calls are CPU seconds of the process and its ended children, the least of the runs; saxpy is wall time, the least
 of several launches, on all CPUs of both; warm calls are CPU microseconds of the calling thread, of which ours launch
 nothing (cuLaunchKernelEx answers 0), because that is the device's time, while the real package runs its empty loop.
+Launches are calls whose kernels do run, ours on the emulator: of growing text, of which each call does as little; and a
+simulation of many small kernels.
 """
 
 from __future__ import annotations
@@ -186,8 +188,78 @@ found = {"empty": spent(empty), "global field": spent(store), "field as template
 print(json.dumps(found))
 '''
 
+LAUNCHES = '''
+import numpy as np
+qd.init(arch=qd.cpu, offline_cache=False)
+x = qd.field(qd.f32, shape=64)
+
+
+def with_bodies(bodies):
+    @qd.kernel
+    def kernel(n: int):
+        for i in x:
+            if n > 0:
+                for j in qd.static(range(bodies)):
+                    if x[i] > j:
+                        x[i] += 1.0
+            x[i] += 1.0
+    return kernel
+
+
+def spent(function, count=100):
+    function()
+    function()
+    least = float("inf")
+    for _ in range(7):
+        begin = time.thread_time()
+        for _ in range(count):
+            function()
+        least = min(least, (time.thread_time() - begin) / count)
+    return least
+
+
+found = {}
+for bodies in (1, 200, 2000):
+    kernel = with_bodies(bodies)
+    found[f"64 elements, {bodies} bodies"] = spent(lambda: kernel(0))
+
+particles = 256
+position, velocity = (qd.Vector.field(2, qd.f32, shape=particles) for _ in range(2))
+
+
+@qd.kernel
+def fall(dt: float):
+    for i in position:
+        velocity[i][1] -= 9.8 * dt
+
+
+@qd.kernel
+def collide():
+    for i in position:
+        for axis in qd.static(range(2)):
+            if position[i][axis] < 0.0 or position[i][axis] > 1.0:
+                velocity[i][axis] *= -0.9
+
+
+@qd.kernel
+def move(dt: float):
+    for i in position:
+        position[i] += velocity[i] * dt
+
+
+def simulate():
+    for _ in range(200):
+        fall(1e-3)
+        collide()
+        move(1e-3)
+
+
+found["200 steps of 256 particles"] = spent(simulate, 1)
+print(json.dumps(found))
+'''
+
 PARTS = {"cold": ("CPU ms", 1e3, START + COLD), "saxpy": ("wall ms", 1e3, START + SAXPY),
-         "warm": ("CPU us a call", 1e6, START + WARM)}
+         "warm": ("CPU us a call", 1e6, START + WARM), "launches": ("CPU us a call", 1e6, START + LAUNCHES)}
 
 
 def sample(whose: str, kind: str, file: Path, log2: int, bytecode: str) -> dict[str, float]:

@@ -73,7 +73,7 @@ def requires_gradient(value: object) -> bool:
 
 
 def without_gradient(value: object) -> object:
-    """`value`, a tensor or a tuple or list of values; tensors that require a gradient are detached, their memory the same."""
+    """`value`, a tensor or a tuple or list of values, with the tensors that require a gradient detached."""
     if type(value) in (tuple, list):
         return type(value)(map(without_gradient, value))
     return value.detach() if requires_gradient(value) else value
