@@ -23,8 +23,8 @@ _LEFT_OVER = re.compile(r'^\s*(?:%[\w:]+(?:, %[\w:]+)* = )?"?((?:scf|arith|math|
 _LOOP_ANNOTATION = re.compile(r"^(\s*llvm\.br .*[{ ])llvm\.loop_annotation(?= = )", re.MULTILINE)
 
 
-# A register of the author's before anything is stored in it. Read from local memory that nobody writes, it stays what it
-# is: LLVM would give `undef` a value that fits, and no checker would see it.
+# A register of the author's before anything is stored in it. Read from local memory that nobody writes, it stays what
+# it is: LLVM would give `undef` a value that fits, and no checker would see it.
 _UNSET = re.compile(r"^(\s*)(%[\w$.-]+) = llvm\.mlir\.undef : (\w+)(.*)$", re.MULTILINE)
 _READ_UNSET = "{ .local .align 8 .b64 %dsl_unset; ld.local.bBITS $0, [%dsl_unset]; }"
 

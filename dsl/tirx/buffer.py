@@ -274,8 +274,8 @@ def _refuse_operator(self: Buffer, *_operands: object):
                                fix=f"take an element: `{self.name}[{', '.join('ijklmn'[:len(self.shape)])}]`")
 
 
-for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor rxor "
-              "lshift rlshift rshift rrshift neg pos abs invert eq ne lt le gt ge bool int float index").split():
+for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor "
+              "rxor lshift rlshift rshift rrshift neg pos abs invert eq ne lt le gt ge bool int float index").split():
     setattr(Buffer, f"__{_name}__", _refuse_operator)
 
 

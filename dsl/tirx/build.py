@@ -93,8 +93,9 @@ class _Entry:
     def _check_devices(self, arguments: tuple) -> None:
         for (name, _), argument in zip(self.function.signature.parameters, arguments):
             if isinstance(argument, Tensor) and argument.device.kind != "cuda":
-                raise DSLUserCodeValueError(f"`{name}` is a tensor on {argument.device.kind}, and the kernel reads memory "
-                                            "of the GPU", id="CALL_DEVICE", fix="tvm.runtime.tensor(x, device=tvm.cuda(0))")
+                raise DSLUserCodeValueError(f"`{name}` is a tensor on {argument.device.kind}, and the kernel reads "
+                                            "memory of the GPU", id="CALL_DEVICE",
+                                            fix="tvm.runtime.tensor(x, device=tvm.cuda(0))")
 
 
 _EXTENTS = re.compile(r"(grid|block|cluster)=(\([^)]*\)) is outside (\([^)]*\)) to (\([^)]*\))")

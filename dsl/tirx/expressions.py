@@ -10,8 +10,8 @@ from dsl.core.value import operate, type_name
 from dsl.tirx import choice, dtypes, operations
 from dsl.tirx.buffer import Buffer
 
-__all__ = ["Add", "And", "Div", "EQ", "FloatImm", "FloorDiv", "FloorMod", "GE", "GT", "IntImm", "LE", "LT", "Mod", "Mul",
-           "NE", "Not", "Or", "Sub", "assume", "buffer_store", "filter", "hint"]
+__all__ = ["Add", "And", "Div", "EQ", "FloatImm", "FloorDiv", "FloorMod", "GE", "GT", "IntImm", "LE", "LT", "Mod",
+           "Mul", "NE", "Not", "Or", "Sub", "assume", "buffer_store", "filter", "hint"]
 
 
 def _of_two(name: str, sign: str) -> Callable:

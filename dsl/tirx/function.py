@@ -165,7 +165,8 @@ def prim_func(function: Callable | None = None, **_options: object) -> object:
 
 def _require_function(function: object, name: str) -> None:
     if not isinstance(function, types.FunctionType) or inspect.iscoroutinefunction(function):
-        raise DSLUserCodeTypeError(f"{name} decorates a function, got {'an async function' if inspect.iscoroutinefunction(function) else type_name(function)}", id="DECORATOR",
+        given = "an async function" if inspect.iscoroutinefunction(function) else type_name(function)
+        raise DSLUserCodeTypeError(f"{name} decorates a function, got {given}", id="DECORATOR",
                                    fix=f"put @{name} directly over the `def`")
 
 
@@ -195,8 +196,9 @@ class JitFunction:
         """The function with these constants. Raises TypeError where one is missing or unexpected."""
         unexpected = sorted(values.keys() - self.constants.keys() - self.optional)
         if unexpected:
-            raise DSLUserCodeTypeError(f"{self.__name__}.specialize() got unexpected arguments: {', '.join(unexpected)}",
-                                       id="SPECIALIZE", fix=f"its constants: {', '.join(self.constants) or 'none'}")
+            raise DSLUserCodeTypeError(f"{self.__name__}.specialize() got unexpected arguments: "
+                                       f"{', '.join(unexpected)}", id="SPECIALIZE",
+                                       fix=f"its constants: {', '.join(self.constants) or 'none'}")
         absent = frozenset(values.keys() & self.optional)
         for name in absent:
             if values[name] is not None:

@@ -58,13 +58,15 @@ def check_parameters(function: types.FunctionType, given: dict[str, object]) -> 
 def bad_annotation(function: types.FunctionType, name: str, annotation: object) -> DSLUserCodeTypeError:
     """The error of a parameter whose annotation is no type of a parameter."""
     kind = getattr(annotation, "__name__", type(annotation).__name__)
-    said, fix = f"is annotated with {type_name(annotation)}", f'{name}: T.Buffer((256,), "float32"), T.handle or T.int32'
+    said = f"is annotated with {type_name(annotation)}"
+    fix = f'{name}: T.Buffer((256,), "float32"), T.handle or T.int32'
     if annotation is None:
         said = "has no annotation"
         if name == "self":
             said, fix = "is no tensor and no number", "define the kernel outside the class"
     elif kind == "constexpr":
-        said, fix = "is a T.constexpr, which only T.jit takes", f"@T.jit, and {function.__name__}.specialize({name}=...)"
+        said = "is a T.constexpr, which only T.jit takes"
+        fix = f"@T.jit, and {function.__name__}.specialize({name}=...)"
     elif isinstance(annotation, type) and kind in _PYTHONS:
         fix = f"{name}: {_PYTHONS[kind]}"
     return DSLUserCodeTypeError(f"`{name}` of `{function.__name__}` {said}", id="ANNOTATION", fix=fix,

@@ -16,8 +16,9 @@ from dsl.core.value import type_name
 from dsl.span import Span, is_between, of_traceback
 from dsl.tirx import wording
 
-CUDA_NAMES = {"threadIdx": "T.thread_id([...])", "blockIdx": "T.cta_id([...])", "blockDim": "the extents of T.thread_id",
-              "gridDim": "the extents of T.cta_id", "__syncthreads": "T.cuda.cta_sync()",
+CUDA_NAMES = {"threadIdx": "T.thread_id([...])", "blockIdx": "T.cta_id([...])",
+              "blockDim": "the extents of T.thread_id", "gridDim": "the extents of T.cta_id",
+              "__syncthreads": "T.cuda.cta_sync()",
               "syncthreads": "T.cuda.cta_sync()", "__syncwarp": "T.cuda.warp_sync()", "syncwarp": "T.cuda.warp_sync()",
               "atomicAdd": "T.cuda.atomic_add(A.ptr_to([i]), x)", "atomicCAS": "T.cuda.atomic_cas(...)",
               "fabsf": "T.abs(x)", "expf": "T.exp(x)", "sqrtf": "T.sqrt(x)", "printf": "T.cuda.printf(...)"}
@@ -55,8 +56,7 @@ def _is_of_call(error: Exception) -> bool:
 def explained(error: Exception, place: Span | None) -> DSLUserCodeError:
     """An exception of Python's, at the author's expression; it stays one of its own class too."""
     message, fix = _words(error)
-    known = next((kind for kind in (NameError, AttributeError, IndexError, KeyError, AssertionError, TypeError, ValueError)
-                  if isinstance(error, kind)), None)
+    known = next((kind for kind in _CLASSES if isinstance(error, kind)), None)
     if known is None:
         return DSLUserCodeError(message, fix, "PYTHON", place)
     return _CLASSES[known](message, fix, "PYTHON", place)
@@ -96,7 +96,8 @@ _PATTERNS = (
     (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` has no meaning for {1}", "compute with numbers"),
     (r"'(\w+)' object is not callable", "{0} is not called", "multiply with `*`; take an element with `A[i]`"),
     (r"'(\w+)' object is not subscriptable", "{0} has no elements", "index a buffer: `A[i]`"),
-    (r"'(\w+)' object does not support item assignment", "{0} has no elements to store in", "store in a buffer: `A[i] = x`"),
+    (r"'(\w+)' object does not support item assignment", "{0} has no elements to store in",
+     "store in a buffer: `A[i] = x`"),
     (r"object of type '(\w+)' has no len\(\)", "{0} has no length", "take an extent of the buffer: `A.shape[0]`"),
     (r"'(\w+)' object does not support the context manager", "{0} is no context for `with`",
      "with T.launch_thread(\"threadIdx.x\", 128) as tx: ..."),
@@ -105,7 +106,8 @@ _PATTERNS = (
     (r"type (\w+) doesn't define __(?:floor|ceil|trunc)__", "Python's math does not take {0}",
      "T.floor(x), T.ceil(x) or T.trunc(x)"),
     (r"loop of ufunc does not support argument \d of type (\w+) which has no callable (\w+)",
-     "numpy computes while compiling, and {0} is known at run time only", "use T's function: `T.exp(x)`, `T.sin(x)`, ..."),
+     "numpy computes while compiling, and {0} is known at run time only",
+     "use T's function: `T.exp(x)`, `T.sin(x)`, ..."),
     (r"cannot unpack non-iterable (\w+)", "{0} is one value, and several names are assigned", "write one name"),
 )
 
@@ -154,7 +156,9 @@ def _of_attribute(owner: object, name: str) -> tuple[str, str]:
     if isinstance(owner, Numeric):
         return told, "a number has no parts: `tx, ty = T.thread_id([16, 8])` gives one name an axis"
     public = [each for each in dir(type(owner)) if not each.startswith("_") and each not in _OWN]
-    return told, f"it has {', '.join(f'`{each}`' for each in public)}" if _is_buffer(owner) else "use a name that it has"
+    if _is_buffer(owner):
+        return told, f"it has {', '.join(f'`{each}`' for each in public)}"
+    return told, "use a name that it has"
 
 
 _OWN = {"at", "load", "store", "check_value", "is_single", "is_no_operand", "type_text", "handle", "array", "name"}
@@ -174,7 +178,7 @@ def _described(value: object) -> str:
 
 
 def _of_call(text: str) -> tuple[str, str]:
-    """The message and the fix for arguments that do not fit: "serial() missing 1 required positional argument: 'start'"."""
+    """The message and the fix for arguments that do not fit: "serial() missing 1 required positional argument: 'x'"."""
     called, _, rest = text.partition("() ")
     name = called.rpartition(".")[2]
     spelt, signature = called_as(name)

@@ -62,7 +62,8 @@ class Filling:
 
     def fill(self, state: tuple) -> tuple:
         """A state with numbers where it has Unset."""
-        return tuple(self.numbers[k] if value is self.unset.get(k, _MISSING) else value for k, value in enumerate(state))
+        return tuple(self.numbers[k] if value is self.unset.get(k, _MISSING) else value
+                     for k, value in enumerate(state))
 
     def clear(self, state: tuple) -> tuple:
         """A state with Unset where it has the numbers of `fill`."""

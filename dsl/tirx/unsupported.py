@@ -23,7 +23,8 @@ def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: froz
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         if name in upstream or re.sub(r"x\d+$", "", name) in upstream:
-            raise UnsupportedName(f"{module}.{name} is not part of this compiler yet", id="UNSUPPORTED_NAME", fix=LISTED)
+            raise UnsupportedName(f"{module}.{name} is not part of this compiler yet", id="UNSUPPORTED_NAME",
+                                  fix=LISTED)
         raise UnknownName(f"`{module}` has no `{name}`", id="UNKNOWN_NAME",
                           fix=_fix(module, name, names() if callable(names) else names))
     return missing

@@ -1,4 +1,4 @@
-"""Names of apache-tvm 0.26.0 that this compiler does not have: each is refused by name where it is used. A pure table."""
+"""Names of apache-tvm 0.26.0 that this compiler does not have: each is refused by name. A pure table."""
 
 from __future__ import annotations
 
