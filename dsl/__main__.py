@@ -268,10 +268,13 @@ def _failure(error: BaseException, full: bool) -> str:
     """The author's error: our own text where it has one, else a traceback without our frames; all of them if `full`."""
     if full:
         return "".join(traceback.format_exception(error)).rstrip()
+    from dsl.core import meant
     from dsl.core.errors import at_author
     from dsl.layout import LayoutError
     if isinstance(error, LayoutError):
         error = at_author(error)
+    elif isinstance(error, (AttributeError, TypeError)) and not hasattr(error, "repro_outcome"):
+        error = meant.said(error) or error
     if hasattr(error, "repro_outcome"):
         return str(error)
     frames = list(_authors_frames(traceback.extract_tb(error.__traceback__)))

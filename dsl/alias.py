@@ -41,7 +41,8 @@ class _Finder:
         except ModuleNotFoundError:
             found = None
         if found is None:
-            raise ModuleNotFoundError(f"{fullname} is not part of this compiler yet", name=fullname)
+            from dsl.core.unsupported import unknown_module
+            raise unknown_module(fullname)
         return importlib.util.spec_from_loader(fullname, _Loader(real),
                                                is_package=found.submodule_search_locations is not None)
 

@@ -6,22 +6,20 @@ DSL_FULL_TRACEBACK=1 (`python -m dsl --full-traceback`) lets everything through 
 
 from __future__ import annotations
 
-import builtins
-import difflib
 import dis
 import functools
 import os
-import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 
-from dsl.core.errors import (DSLUserCodeError, DSLUserCodeLayoutError, DSLUserCodeNameError, DSLUserCodeTypeError,
-                             at_author, warn_not_portable)
+from dsl.core import meant
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, at_author, warn_not_portable
+from dsl.core.raised import innermost, is_authors_code, place_of, walk, words
 from dsl.core.source import is_authors
 from dsl.core.trace import TRACERS, active
 from dsl.core.value import type_name
 from dsl.layout import LayoutError
-from dsl.span import Span, here, is_between, is_our_file, is_part, of_code
+from dsl.span import Span, is_our_file, is_part, of_code
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -32,8 +30,6 @@ _PYTHONS = {os.path.join(_PACKAGE, *name.split("/")) for name in (
     "launch/torch_cuda.py")}
 
 
-_ARITY = re.compile(r"(\w+)\(\) ((takes|missing|got an unexpected keyword|got multiple|got some).*)", re.DOTALL)
-_ARITY_IDS = {"missing": "CALL_MISSING_ARG", "got an unexpected keyword": "CALL_UNEXPECTED_KWARG"}
 _OF_VALUES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
 _COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
@@ -61,25 +57,20 @@ def _said(error: BaseException) -> BaseException:
         return error
     if isinstance(error, LayoutError):
         return at_author(error)
-    if isinstance(error, NameError) and _is_raised_by_python(error):
-        return _unknown_name(error)
+    if (found := meant.said(error)) is not None:
+        return found
     if hasattr(error, "fails"):
         return _fault(error, f"compiling this {error.fails}, by a fault of the compiler")
     if not _is_accident(error):
         return error
-    arity = _ARITY.search(str(error)) if type(error) is TypeError else None
-    if arity and arity[1] in _words(place := _place(error)):
-        return DSLUserCodeTypeError(f"`{arity[1]}` {arity[2]}", id=_ARITY_IDS.get(arity[3], "CALL_EXTRA_ARG"),
-                                    place=place,
-                                    fix="look at its parameters: docs/cute.md").with_traceback(error.__traceback__)
-    if isinstance(error, _OF_VALUES) and _innermost(error).co_filename.startswith(_LAYOUT):
+    if isinstance(error, _OF_VALUES) and innermost(error).co_filename.startswith(_LAYOUT):
         name, given = _call(error)
         what = "this" if name.startswith("_") else f"`{name}`"
-        return DSLUserCodeLayoutError(f"{what} has no meaning for {given}", place=_place(error),
+        return DSLUserCodeLayoutError(f"{what} has no meaning for {given}", place=place_of(error),
                                       fix="give integers, tuples of them, layouts or tensors"
                                       ).with_traceback(error.__traceback__)
-    words, (_, given) = " ".join(str(error).split()), _call(error)
-    return _fault(error, f"fails{given and ' for '}{given}: {type(error).__name__}{words and ': '}{words}")
+    text, (_, given) = " ".join(str(error).split()), _call(error)
+    return _fault(error, f"fails{given and ' for '}{given}: {type(error).__name__}{text and ': '}{text}")
 
 
 _CALLS_SHOWN = 4
@@ -87,8 +78,8 @@ _CALLS_SHOWN = 4
 
 def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
     """Where the function in whose lines the error is was called, and that one's caller, as far as they are compiled."""
-    frames = error.callers or [(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error)]
-    while frames and not _is_authors(frames[-1][0]):
+    frames = error.callers or [(entry.tb_frame.f_code, entry.tb_lasti) for entry in walk(error)]
+    while frames and not is_authors_code(frames[-1][0]):
         frames.pop()
     if not frames or (at := of_code(*frames[-1])).file != error.place.file or at.line != error.place.line:
         return ()
@@ -101,72 +92,29 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
             code, _ = frames.pop() if frames else (code, 0)
         while frames and is_our_file(frames[-1][0].co_filename) and frames[-1][0] not in TRACERS:
             frames.pop()
-        if not frames or not _is_authors(frames[-1][0]):
+        if not frames or not is_authors_code(frames[-1][0]):
             break
         name = {"<lambda>": "this lambda", "<module>": "this text"}.get(code.co_name, f"`{code.co_name}`")
         calls.append((of_code(*frames[-1]), f"{name} is called here"))
     return tuple(calls)
 
 
-def _is_raised_by_python(error: Exception) -> bool:
-    """Whether an operation of the author's code raised it, and no `raise`."""
-    entry = [entry for entry in _walk(error)][-1]
-    return _is_authors(code := entry.tb_frame.f_code) and dis.opname[code.co_code[entry.tb_lasti]] != "RAISE_VARARGS"
-
-
-def _unknown_name(error: NameError) -> DSLUserCodeNameError:
-    """Python's error of a name that has no value, as upstream has it: of its own class too."""
-    name = error.name or re.search(r"'(\w+)'", str(error))[1]
-    frame = [entry.tb_frame for entry in _walk(error)][-1]
-    known = [*frame.f_locals, *frame.f_globals, *vars(builtins)]
-    alike = [each for each in difflib.get_close_matches(name, known, cutoff=0.7) if each != name]
-    late = name in (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars)
-    fix = f"assign `{name}` before this line" if late else f"write `{alike[0]}`" if alike else \
-        f"assign or import `{name}` before it is used"
-    what = f"`{name}` has no value here" if late else f"`{name}` is not defined"
-    return DSLUserCodeNameError(what, fix, place=_place(error)).with_traceback(error.__traceback__)
-
-
 def _fault(error: Exception, message: str) -> CompilerFault:
-    return CompilerFault(message, id="INTERNAL", place=_place(error),
+    return CompilerFault(message, id="INTERNAL", place=place_of(error),
                          fix="look at the types of its arguments; where they are right, report it with what "
                              "DSL_FULL_TRACEBACK=1 shows").with_traceback(error.__traceback__)
-
-
-def _is_authors(code: types.CodeType) -> bool:
-    return is_authors(code.co_filename) and not is_between(code)
-
-
-def _walk(error: BaseException) -> Iterator[types.TracebackType]:
-    traceback = error.__traceback__
-    while traceback is not None:
-        yield traceback
-        traceback = traceback.tb_next
-
-
-def _place(error: Exception) -> Span:
-    """The author's expression nearest to where it was raised, or that called what raised it."""
-    frames = [(entry.tb_frame.f_code, entry.tb_lasti) for entry in _walk(error)]
-    found = [of_code(code, at) for code, at in frames if _is_authors(code)]
-    return next((place for place in reversed(found) if place.source_line()), found[-1] if found else here())
-
-
-def _words(place: Span) -> set[str]:
-    """The names in the author's line at `place`."""
-    return set(re.findall(r"\w+", place.source_line()))
 
 
 def _call(error: Exception) -> tuple[str, str]:
     """The function of the compiler that the author called last, and what it was given, as far as that has names."""
     frames: list[types.FrameType] = []
-    for entry in _walk(error):
-        if _is_authors(entry.tb_frame.f_code):
+    for entry in walk(error):
+        if is_authors_code(entry.tb_frame.f_code):
             frames.clear()
         elif entry.tb_frame.f_code is not guarded_code:
             frames.append(entry.tb_frame)
-    place = _place(error)
-    words = _words(place)
-    found = next((frame for frame in frames if frame.f_code.co_name in words), frames[0] if frames else None)
+    known = words(place_of(error))
+    found = next((frame for frame in frames if frame.f_code.co_name in known), frames[0] if frames else None)
     if found is None:
         return "", ""
     code = found.f_code
@@ -174,20 +122,13 @@ def _call(error: Exception) -> tuple[str, str]:
     return code.co_name, ", ".join(f"{name}: {type_name(found.f_locals[name])}" for name in names)
 
 
-def _innermost(error: Exception) -> types.CodeType | None:
-    """The code nearest to where it was raised that is the compiler's or the author's, and no library's."""
-    found = [entry.tb_frame.f_code for entry in _walk(error)]
-    return next((code for code in reversed(found) if is_our_file(code.co_filename) or is_authors(code.co_filename)),
-                None)
-
-
 def _is_accident(error: Exception) -> bool:
     """Whether `error` was raised in the compiler, or in a library for it, and not by a `raise` that means it, nor by
     what Python was asked to do in the author's place."""
-    code = _innermost(error)
+    code = innermost(error)
     if code is None or not is_our_file(code.co_filename) or code.co_filename in _PYTHONS:
         return False
-    at = [entry.tb_lasti for entry in _walk(error) if entry.tb_frame.f_code is code][-1]
+    at = [entry.tb_lasti for entry in walk(error) if entry.tb_frame.f_code is code][-1]
     return isinstance(error, AssertionError) or dis.opname[code.co_code[at]] != "RAISE_VARARGS"
 
 

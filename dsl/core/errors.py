@@ -61,6 +61,10 @@ class DSLUserCodeNameError(DSLUserCodeError, NameError):
     """A name that nothing has given a value where a traced function reads it."""
 
 
+class DSLUserCodeAttributeError(DSLUserCodeError, AttributeError):
+    """An attribute that an object of the compiler's does not have."""
+
+
 class DSLUserCodeRecursionError(DSLUserCodeError, RecursionError):
     """A function that calls itself, or a value that contains itself, without an end while compiling."""
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core import unsupported
+from dsl.core import spelling, unsupported
+from dsl.cutlass import upstream
 
 
 def module_getattr(module: str, **instead: str) -> Callable:
     """A module's `__getattr__` that refuses names by their upstream spelling,
     those of `instead` where they are called."""
-    return unsupported.refuser(module, "see docs/cute.md for what is, or run the file with NVIDIA's compiler", instead)
+    return unsupported.refuser(module, "see docs/cute.md for what is, or run the file with NVIDIA's compiler", instead,
+                               upstream.names)
+
+
+spelling.know_upstream(upstream.names, upstream.parameters)

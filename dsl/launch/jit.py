@@ -273,6 +273,10 @@ class Call:
         self.pending = (kernel.__name__, place)
         trace.host().pending.append(self.pending)
 
+    @property
+    def type_text(self) -> str:
+        return f"call of kernel `{self.kernel.__name__}`"
+
     @boundary.guarded
     def launch(self, *positional, grid=(1, 1, 1), block=(1, 1, 1), cluster=None, smem=None, stream=None,
                cooperative=False, use_pdl=False, min_blocks_per_mp=0, max_number_threads=(0, 0, 0), async_deps=None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dsl.core import spelling
 from dsl.core.dtypes import Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.value import type_name
@@ -35,8 +36,10 @@ def check_others(kernel: str, others: Mapping[str, object]) -> None:
         elif name == "fallback_cluster":
             _check_fallback(kernel, value)
         else:
+            near = spelling.nearest(name, KNOWN)
             raise DSLUserCodeError(f"the launch of `{kernel}` has no parameter `{name}` here",
-                                   id="CALL_UNEXPECTED_KWARG", fix=f"launch({', '.join(f'{known}=' for known in KNOWN)})")
+                                   id="CALL_UNEXPECTED_KWARG", fix=f"did you mean `{near}`?" if near else
+                                   f"launch({', '.join(f'{known}=' for known in KNOWN)})")
 
 
 def _check_fallback(kernel: str, value: object) -> None:

@@ -9,10 +9,12 @@ source size 0) and leaves the destination alone otherwise (a branch). Its shape:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import layout as lay
+from dsl.core import spelling
 from dsl.core.control import Range, for_, if_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.dtypes import Numeric
@@ -45,8 +47,7 @@ def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None
         _no_predicate(pred)
         return (copy_boxes if isinstance(atom, TmaAtom) else copy_runs)(atom, src, dst, **of_tma)
     if of_tma:
-        raise DSLUserCodeTypeError(f"`{next(iter(of_tma))}` is for copies by TMA, and this is no TMA atom",
-                                   fix="cpasync.make_tiled_tma_atom makes one")
+        raise _unknown_parameter(next(iter(of_tma)))
     if not isinstance(atom, CopyAtom):
         raise DSLUserCodeTypeError(f"copy starts with a copy atom, and this is a {type(atom).__name__}",
                                    fix="cute.copy(cute.make_copy_atom(op, dtype), src, dst)")
@@ -109,6 +110,16 @@ def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | N
     if isinstance(pred, Tensor) and lay.rank(src) == 1 and lay.rank(pred) > 1:
         pred = group_modes(pred, 0)
     copy(atom, src, dst, pred=pred)
+
+
+def _unknown_parameter(name: str) -> DSLUserCodeTypeError:
+    """The error of a keyword of `copy` that a copy without TMA does not have."""
+    if any(name in inspect.signature(function).parameters for function in (copy_boxes, copy_runs)):
+        return DSLUserCodeTypeError(f"`{name}` is for copies by TMA, and this is no TMA atom",
+                                    fix="cpasync.make_tiled_tma_atom makes one")
+    near = spelling.nearest(name, ("pred",))
+    return DSLUserCodeTypeError(f"`copy` has no parameter `{name}`", id="CALL_UNEXPECTED_KWARG",
+                                fix=f"did you mean `{near}`?" if near else "call it as `copy(atom, src, dst, pred=)`")
 
 
 def _no_predicate(pred: Any) -> None:

@@ -116,7 +116,7 @@ lambda: cute.nothing):
                 traceback.print_exc()
         """)
     assert done.stderr.count("Traceback") == 4 and f"{os.sep}dsl{os.sep}" not in done.stderr
-    assert "CALL_MISSING_ARG" in done.stderr and "`size` missing 1 required positional argument: 'x'" in done.stderr
+    assert "CALL_MISSING_ARG" in done.stderr and "`size` needs `x`\n" in done.stderr
 
 
 def test_pythons_own_operations_raise_pythons_own_exceptions(tmp_path):
