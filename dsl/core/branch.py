@@ -18,6 +18,7 @@ from dsl.core.exits import RETURNED, VALUE
 from dsl.core.heap import WHOLE, Change, Heap, is_plain, slots_of
 from dsl.core.join import Arm, Join, Same, Scratch, is_traced, leaf_of, opened, refuse_shape
 from dsl.core.state import Stack
+from dsl.core.truth import truth
 from dsl.core.unbound import Conflict, Name, Partial, Unbound
 from dsl.core.value import operate, type_name
 from dsl.span import here
@@ -33,7 +34,7 @@ def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tup
     """An `if` of the author: dynamic for every number, Python's for anything else."""
     flag = condition(test)
     if flag is None:
-        return then(*state) if test else orelse(*state)
+        return then(*state) if truth(test) else orelse(*state)
     named = Name.all(names)
     results = _branch(flag, then, orelse, state, named, ("nothing assigns `{}` where this is false",
                                                          "nothing assigns `{}` where this is true"), warns=True)

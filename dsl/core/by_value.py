@@ -13,6 +13,7 @@ from dsl.core.dtypes import is_dynamic
 from dsl.core.errors import warn_not_portable
 from dsl.core.heap import Heap
 from dsl.core.join import Scratch
+from dsl.core.truth import truth_in_python
 
 
 def _probe(test: Callable, state: tuple, names: tuple) -> object:
@@ -56,7 +57,7 @@ class ByValue:
 
     def if_(self, test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
         if not is_dynamic(test):
-            return then(*state) if test else orelse(*state)
+            return then(*state) if truth_in_python(test) else orelse(*state)
         self._met()
         return self.hooks.if_(test, then, orelse, state, names)
 

@@ -148,8 +148,8 @@ class Numeric(metaclass=NumericMeta):
         elif hasattr(value, "__float__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
             self.value = self.wrap(value.__float__())
         else:
-            raise DSLUserCodeTypeError(f"{'a class' if isinstance(value, type) else type(value).__name__} is not a "
-                                       f"number that {type(self)} can hold",
+            from dsl.core.value import type_name
+            raise DSLUserCodeTypeError(f"{type_name(value)} is not a number that {type(self)} can hold",
                                        fix="give a number, or an element of the tensor: `x[i]`")
 
     @property

@@ -12,6 +12,7 @@ from dsl.core.chosen import is_same
 from dsl.core.control import Name, Unbound, if_
 from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
+from dsl.core.truth import told, truth
 from dsl.core.value import maximum, minimum, operate, select, type_name, type_of_literal
 from dsl.span import here
 
@@ -22,6 +23,9 @@ def const_expr(value: object) -> object:
         raise DSLUserCodeTypeError(f"needs a value known while compiling, and this is a dynamic {type_name(value)}",
                                    fix="drop const_expr, or pass the value as cutlass.Constexpr",
                                    id="PHASE_REQUIRES_CONSTANT")
+    if hasattr(type(value), "__flatten__") and len(value.__flatten__()[0]):
+        raise DSLUserCodeTypeError(f"needs a value known while compiling, and this is {told(value)}",
+                                   fix="ask `is not None`, or ask what is static of it", id="PHASE_REQUIRES_CONSTANT")
     return value.value if isinstance(value, Numeric) else value
 
 
@@ -30,7 +34,7 @@ def bool_(value: object = False) -> bool:
     if is_dynamic(value):
         raise DSLUserCodeTypeError(f"Python needs a bool while compiling, and this is a dynamic {type_name(value)}",
                                    fix="use it as it is, or `cutlass.Boolean(x)`", id="PHASE_REQUIRES_CONSTANT")
-    return bool(value)
+    return truth(value, "the argument of bool()")
 
 
 def matched(subject: object) -> object:
@@ -44,7 +48,7 @@ def matched(subject: object) -> object:
 def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     """`a if test else b`: Python's where `test` is static; two numbers in their common type."""
     if not is_dynamic(test):
-        return then() if test else orelse()
+        return then() if truth(test) else orelse()
     name = Name("the conditional expression", *dataclasses.astuple(here()))
     first: list = []                       # what the first arm returns; the second may find that it must be converted
     blocks, arms = [], []
@@ -93,7 +97,7 @@ def and_(left: object, right: Callable) -> object:
     """`left and right`: a number of the DSL on the left does not short-circuit,
     so both are evaluated (as upstream does)."""
     if not isinstance(left, Numeric):
-        return left and right()
+        return right() if _is_true(left, "and") else left
     return _choose(left, right(), left)
 
 
@@ -101,8 +105,13 @@ def or_(left: object, right: Callable) -> object:
     """`left or right`: a number of the DSL on the left does not short-circuit,
     so both are evaluated (as upstream does)."""
     if not isinstance(left, Numeric):
-        return left or right()
+        return left if _is_true(left, "or") else right()
     return _choose(left, left, right())
+
+
+def _is_true(value: object, word: str) -> bool:
+    """The truth of what stands beside `and`, `or` or `not`, where a function may stand for one that is there."""
+    return truth(value, f"what `{word}` tests") if hasattr(type(value), "truth_fix") else bool(value)
 
 
 def kept(held: list, value: object, assigned: tuple) -> object:
@@ -155,7 +164,7 @@ def _choose(test: Numeric, if_true: object, if_false: object) -> object:
 
 def not_(value: object) -> object:
     if not is_dynamic(value):
-        return not value
+        return not _is_true(value, "not")
     return Boolean(operate("xor", Boolean(value), Boolean(True)))
 
 
@@ -165,7 +174,7 @@ _OPERATORS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE":
 
 def filters(test: object) -> bool:
     """The test of a comprehension's `if`, which is Python's."""
-    return bool(test)
+    return truth(test)
 
 
 def compared(name: str, a: object, b: object) -> object:

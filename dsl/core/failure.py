@@ -16,6 +16,7 @@ from dsl import span
 from dsl.core import mlir, text, trace
 from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn_not_portable
+from dsl.core.truth import truth
 from dsl.core.value import operate
 
 
@@ -74,7 +75,7 @@ def fail(make: Callable[[], object], caught: bool) -> None:
 def asserted(test: object, message: Callable[[], object], caught: bool) -> object:
     """The test of an `assert`: `test`, or True where it is dynamic and checked at run time."""
     if not is_dynamic(test):
-        return test
+        return truth(test, "what `assert` tests")
     _refuse_handlers("assert", caught)
     warn_not_portable("`assert` tests a dynamic value", "PHASE_REQUIRES_CONSTANT",
                       fix="assert what is known while compiling, `assert const_expr(...)`")

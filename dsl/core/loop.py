@@ -18,6 +18,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.heap import Heap
 from dsl.core.invariant import Loop
 from dsl.core.join import Scratch
+from dsl.core.truth import told
 from dsl.core.unbound import UNUSED, Name, Unbound
 from dsl.core.value import maximum, operate, select, type_name
 from dsl.span import here
@@ -202,9 +203,11 @@ def _while(test: Callable, body: Callable, state: tuple, names: list[Name], func
     def trip(carried: Carried) -> list[Scratch]:
         before, after = Scratch(carried.types), Scratch(carried.types)
         with mlir.inside(before.block):
-            flag = condition(test(*carried.enter(list(before.block.arguments))))
+            tested = test(*carried.enter(list(before.block.arguments)))
+            flag = condition(tested)
             if flag is None:
-                raise DSLUserCodeTypeError("the condition of a `while` is a number", fix="compare: `while x != 0:`")
+                raise DSLUserCodeTypeError(f"the condition of a `while` must be a number, got {told(tested)}",
+                                           fix="compare: `while x != 0:`")
             flags[:] = [flag.ir()]
             carried.pass_on()
         with mlir.inside(after.block):

@@ -14,7 +14,7 @@ import sys
 import types
 from collections.abc import Callable
 
-from dsl.core import spelling
+from dsl.core import operations, spelling
 from dsl.core.errors import (DSLUserCodeAttributeError, DSLUserCodeError, DSLUserCodeNameError, DSLUserCodeTypeError)
 from dsl.core.raised import innermost, is_authors_code, names_at, place_of, walk, words
 from dsl.core.value import type_name
@@ -33,7 +33,9 @@ def said(error: BaseException) -> DSLUserCodeError | None:
         return _unknown_name(error) if is_raised_by_python(error) else None
     if isinstance(error, AttributeError):
         return _unknown_attribute(error)
-    return _wrong_arguments(error) if type(error) is TypeError else None
+    if type(error) not in (TypeError, ValueError) or not is_pythons_own(error):
+        return None
+    return _wrong_arguments(error) or operations.said(error)
 
 
 def is_raised_by_python(error: BaseException) -> bool:
@@ -41,6 +43,12 @@ def is_raised_by_python(error: BaseException) -> bool:
     entry = list(walk(error))[-1:]
     return bool(entry) and is_authors_code(code := entry[0].tb_frame.f_code) and \
         dis.opname[code.co_code[entry[0].tb_lasti]] != "RAISE_VARARGS"
+
+
+def is_pythons_own(error: BaseException) -> bool:
+    """Whether no `raise` of the author's or of this package's made it."""
+    entry = list(walk(error))[-1:]
+    return bool(entry) and dis.opname[entry[0].tb_frame.f_code.co_code[entry[0].tb_lasti]] != "RAISE_VARARGS"
 
 
 # --- names -----------------------------------------------------------------------------------------------------------

@@ -198,6 +198,18 @@ class Pointer:
         raise DSLUserCodeTypeError("a pointer is not iterated: it does not know how many elements there are",
                                    fix="loop over offsets: `for i in range(n): p[i]`")
 
+    def __len__(self) -> int:
+        raise DSLUserCodeTypeError("a pointer has no len(): it does not know how many elements follow",
+                                   fix="make a tensor of it: `cute.make_tensor(p, layout)`")
+
+    def __contains__(self, value) -> bool:
+        raise DSLUserCodeTypeError("`in` does not search behind a pointer", fix="loop over indices, and compare `p[i]`")
+
+    def __bool__(self) -> bool:
+        raise DSLUserCodeTypeError("condition must be a number, got Pointer", fix=self.truth_fix)
+
+    truth_fix = "ask `p is not None`, or test the address: `p.toint() != 0`"
+
     def __setitem__(self, offset, value) -> None:
         self._at(offset).store(value)
 

@@ -173,6 +173,13 @@ def _reflected(name: str):
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift", "pow"):
     setattr(Numeric, f"__{_name}__", _forward(_name))
     setattr(Numeric, f"__r{_name}__", _reflected(_name))
+def _pow(self, other, modulus=None):
+    if modulus is not None:
+        raise DSLUserCodeTypeError("pow() of dynamic numbers takes two arguments", fix="write `(x ** y) % m`")
+    return operate("pow", self, other)
+
+
+Numeric.__pow__ = _pow
 for _name in arith.COMPARE:
     setattr(Numeric, f"__{_name}__", _forward(_name))
 

@@ -16,11 +16,13 @@ import types
 from dsl.core import boundary, rewrite, source, trace
 from dsl.core.dtypes import Float, Float32, Numeric, NumericMeta, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.pointer import Pointer
 from dsl.core.rewrite import Grammar
 from dsl.core.unsupported import UnsupportedName
 from dsl.core.value import type_name
 from dsl.launch import (abi, arguments, binder, compile, containers, known_calls, launch_keywords, limits, results,
                         session)
+from dsl.layout import Layout
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
 
@@ -174,6 +176,18 @@ def _check_argument(function: str, name: str, value: object, annotation: object)
                                    id="ARG_ANNOTATION_MISMATCH", fix="pass a number")
 
 
+def _check_passed(function: str, name: str, value: object, annotation: object) -> None:
+    """Raise the author's error for a value of another kind than a kernel's parameter is annotated with."""
+    is_number = of_python(value) is not None or isinstance(value, Numeric)
+    if annotation is Tensor and (is_number or isinstance(value, (str, bytes, Pointer, Layout))):
+        raise DSLUserCodeTypeError(f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
+                                   id="ARG_ANNOTATION_MISMATCH", fix="pass a tensor")
+    if isinstance(annotation, NumericMeta) and isinstance(value, (Tensor, Pointer, Layout, str, bytes)):
+        raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
+                                   id="ARG_ANNOTATION_MISMATCH",
+                                   fix=f"pass a number, or annotate `{name}: cute.Tensor`")
+
+
 class JitFunction(_Function):
     """A `@jit` host function. Called inside a traced function it is inlined; from Python it compiles and runs."""
 
@@ -234,6 +248,7 @@ class KernelFunction(_Function):
                                            fix=f"annotate `{name}` with its type, or pass a Python value",
                                            id="PHASE_REQUIRES_CONSTANT")
             return Static(value)
+        _check_passed(self.__name__, name, value, annotation)
         return containers.map_parts(value, lambda part, hint: self._number(part, hint, name), annotation)
 
     def _number(self, value: object, annotation: object, name: str) -> object:

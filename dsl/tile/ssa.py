@@ -98,12 +98,19 @@ class TensorSSA:
     __repr__ = __str__
 
     def __bool__(self) -> bool:
-        raise DSLUserCodeTypeError(f"a TensorSSA of {self.size} elements is neither true nor false",
-                                   fix="cute.any_(x) or cute.all_(x); `&`, `|` and `~` work element by element")
+        raise DSLUserCodeTypeError(f"condition must be scalar, got {self.type_text}", fix=self.truth_fix)
+
+    truth_fix = "cute.any_(x) or cute.all_(x); `&`, `|` and `~` work element by element"
 
     def __iter__(self):
-        raise DSLUserCodeTypeError("a TensorSSA has no iteration",
+        raise DSLUserCodeTypeError("a TensorSSA is not iterated",
                                    fix="for i in cutlass.range_constexpr(cute.size(x.shape)): ... x[i]")
+
+    def __contains__(self, value: Any) -> bool:
+        raise DSLUserCodeTypeError("`in` does not search a TensorSSA", fix="compare and ask: `cute.any_(x == value)`")
+
+    def __len__(self) -> int:
+        raise DSLUserCodeTypeError("a TensorSSA has no len()", fix="`cute.size(x.shape)` is the number of its elements")
 
     # --- elements ---
 

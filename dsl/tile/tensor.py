@@ -105,6 +105,19 @@ class Tensor:
         raise DSLUserCodeTypeError("a tensor is not iterated by Python: how many elements it has may be known at run "
                                    "time only", fix="loop over coordinates: `for i in range(cute.size(t)): t[i]`")
 
+    def __contains__(self, value: Any) -> bool:
+        raise DSLUserCodeTypeError("`in` does not search a tensor: its elements are known at run time",
+                                   fix="compare each element: `for i in range(cute.size(t)): ... t[i] == x`")
+
+    def __len__(self) -> int:
+        raise DSLUserCodeTypeError("a tensor has no len()", fix="`cute.size(t)` is the number of its elements, "
+                                   "`t.shape` their extents")
+
+    def __bool__(self) -> bool:
+        raise DSLUserCodeTypeError("condition must be a number, got " + self.type_text, fix=self.truth_fix)
+
+    truth_fix = "test an element, `t[i] != 0`, or ask `t is not None`"
+
     def __setitem__(self, coord: Any, value: Any) -> None:
         self.pointer()
         coord = _checked(coord, self)
