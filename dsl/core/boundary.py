@@ -12,7 +12,7 @@ import os
 import types
 from collections.abc import Callable, Iterator, Mapping
 
-from dsl.core import meant
+from dsl.core import meant, wrong_argument
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, at_author, warn_not_portable
 from dsl.core.raised import innermost, is_authors_code, place_of, walk, words
 from dsl.core.source import is_authors
@@ -69,6 +69,8 @@ def _said(error: BaseException) -> BaseException:
         return DSLUserCodeLayoutError(f"{what} has no meaning for {given}", place=place_of(error),
                                       fix="give integers, tuples of them, layouts or tensors"
                                       ).with_traceback(error.__traceback__)
+    if isinstance(error, _OF_VALUES) and (found := wrong_argument.said(error)) is not None:
+        return found
     text, (_, given) = " ".join(str(error).split()), _call(error)
     return _fault(error, f"fails{given and ' for '}{given}: {type(error).__name__}{text and ': '}{text}")
 

@@ -25,6 +25,8 @@ def is_bits(dtype) -> bool:
 
 def convert(value: Value, source, target) -> Value:
     """`value` of numeric type `source` as `target`. Raises DSLUserCodeTypeError where no instruction does it."""
+    if target.is_abstract:
+        target.wrap(None)
     for dtype in (source, target):
         if is_bits(dtype) and dtype.__name__ not in _CVT:
             side = "source" if dtype is source else "destination"

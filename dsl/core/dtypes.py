@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from dsl.core import conversion, mlir, rules
-from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
+from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.formats import FORMATS, Format, round_to
 
 
@@ -285,14 +285,15 @@ class Integer(Numeric):
         low, high = cls._exact_range
         if isinstance(value, float):
             if not math.isfinite(value):
-                raise (OverflowError if math.isinf(value) else ValueError)(
-                    f"{value} is no integer, and {cls} holds integers")
+                raise (DSLUserCodeOverflowError if math.isinf(value) else DSLUserCodeValueError)(
+                    f"{value} is no integer, and {cls} holds integers", fix="test it first, or use a float type")
             value = int(value)
             return cls.wrapped(value) if -(1 << 63) <= value < 1 << 63 else min(max(value, low), high)
         if low <= value <= high:
             return int(value)
         if not -(1 << 63) <= value < 1 << 64:
-            raise OverflowError(f"{value} is too large for any integer type")
+            raise DSLUserCodeOverflowError(f"{value} is too large for any integer type",
+                                           fix="give a number below 2 ** 64, or its halves")
         if not -((high - low + 1) >> 1) <= value <= high - low:
             warn(f"{value} does not fit in {cls} ({low} to {high}) and becomes {cls.wrapped(value)}",
                  "TYPE_INT_LITERAL_OUT_OF_RANGE")

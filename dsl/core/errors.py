@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 from dsl import span
@@ -9,6 +10,20 @@ from dsl.core import rules
 from dsl.core.state import this_thread, when_accepted
 from dsl.layout import LayoutError
 from dsl.span import Span
+
+
+_REPRESENTATIONS = ((re.compile(r"<class '(?:[\w.]+\.)?(\w+)'>"), r"the type \1"),
+                    (re.compile(r"<(?:bound method|built-in function|function) ([\w.<>]+)(?: (?:at 0x|of )[^>]*)?>+"),
+                     r"function `\1`"),
+                    (re.compile(r"<module '(?:dsl\.)?([\w.]+)'[^>]*>"), r"the module \1"),
+                    (re.compile(r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>"), r"\1"))
+
+
+def _in_words(message: str) -> str:
+    """`message` with what Python prints of objects as an author knows them: no addresses, no paths."""
+    for pattern, words in _REPRESENTATIONS:
+        message = pattern.sub(words, message)
+    return message
 
 
 class DSLUserCodeError(Exception):
@@ -22,6 +37,7 @@ class DSLUserCodeError(Exception):
     def __init__(self, message: str, fix: str = "", id: str | None = None, place: Span | None = None,
                  also: tuple[tuple[Span, str], ...] = (), callers: list | None = None):
         self.callers = callers
+        message = _in_words(message) if "<" in message else message
         self.id, self.message, self.fix, self.also = id, message, fix, also
         self.place = place or span.here()
         super().__init__(message)
@@ -51,6 +67,10 @@ class DSLUserCodeRuntimeError(DSLUserCodeError, RuntimeError):
 
 class DSLUserCodeValueError(DSLUserCodeError, ValueError):
     """An argument of the right type with a value that cannot be."""
+
+
+class DSLUserCodeOverflowError(DSLUserCodeValueError, OverflowError):
+    """A number that no type holds."""
 
 
 class DSLUserCodeLayoutError(DSLUserCodeError, ValueError):

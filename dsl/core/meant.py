@@ -137,7 +137,7 @@ def _wrong_arguments(error: TypeError) -> DSLUserCodeTypeError | None:
         return None
     if isinstance(function, type):
         name = function.__name__
-    if ours and inspect.unwrap(function).__name__ not in (name, getattr(function, "__name__", name)) and \
+    if ours and getattr(inspect.unwrap(function), "__name__", name) not in (name, getattr(function, "__name__", name)) and \
             not isinstance(function, type):
         return None
     id, what, fix = _mismatch(name, found[2], function if ours else None)
@@ -190,8 +190,8 @@ def _spelt(parameter: inspect.Parameter) -> str:
         ("=" if optional else "")
 
 
-def _called(error: BaseException, place: Span) -> Callable | None:
-    """The function that the author's expression at `place` calls, where names and attributes lead to it."""
+def call_at(place: Span) -> ast.Call | None:
+    """The author's expression at `place`, where it is a call."""
     lines = [linecache.getline(place.file, line) for line in range(place.line, (place.end_line or place.line) + 1)]
     if not lines or place.end_column is None:
         return None
@@ -202,8 +202,14 @@ def _called(error: BaseException, place: Span) -> Callable | None:
         call = ast.parse(b"(" + b"".join(parts) + b")", mode="eval").body
     except (SyntaxError, ValueError):
         return None
+    return call if isinstance(call, ast.Call) else None
+
+
+def _called(error: BaseException, place: Span) -> Callable | None:
+    """The function that the author's expression at `place` calls, where names and attributes lead to it."""
+    call = call_at(place)
     local, known, _ = names_at(error)
-    found = _evaluated(call.func, {**vars(builtins), **known, **local}) if isinstance(call, ast.Call) else None
+    found = _evaluated(call.func, {**vars(builtins), **known, **local}) if call is not None else None
     return found if callable(found) else None
 
 

@@ -27,7 +27,8 @@ def said(error: BaseException) -> DSLUserCodeError | None:
     for pattern, tell in _ROWS:
         if (found := re.fullmatch(pattern, text)) is not None:
             kinds = [name for name in found.groupdict().values() if name]
-            if any(map(_is_ours, kinds)) or "expected" in text or "concatenate" in text:
+            in_hook = is_our_file(code.co_filename)
+            if in_hook or any(map(_is_ours, kinds)) or "expected" in text or "concatenate" in text:
                 kind = DSLUserCodeValueError if isinstance(error, ValueError) else DSLUserCodeTypeError
                 what, fix = tell(found)
                 return kind(what, fix=fix, place=place_of(error)).with_traceback(error.__traceback__)
@@ -119,6 +120,9 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
      _row("an integer is needed, got {}", lambda kind: "convert it, `cutlass.Int32(x)`, or give an int")),
     (r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)", _unpacked),
     (r"too many values to unpack \(expected (\d+)\)", _unpacked),
+    (r"(?P<kind>\w+) expected at least (\d+) arguments?, got (\d+)",
+     lambda found: (f"`{found[1]}` needs at least {found[2]} argument{'s' * (found[2] != '1')}, got {found[3]}",
+                    f"call it as `{found[1]}(a, b)`")),
     (r"unhashable type: '(?P<kind>\w+)'", _row("{} is no key of a dict and no member of a set",
                                                lambda kind: "use a number or a text as the key")),
 ]

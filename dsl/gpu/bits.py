@@ -86,7 +86,7 @@ def mul_hi(a, b) -> Numeric:
 def mul_wide(a, b) -> Numeric:
     """The whole product, in the type of twice the width.  PTX ISA: mul.wide."""
     number = numeric(a)
-    if not type(number).is_integer or type(number).width not in (16, 32):
+    if number is None or not type(number).is_integer or type(number).width not in (16, 32):
         raise DSLUserCodeTypeError(f"mul_wide takes integers of 16 or 32 bits, and got {type_name(a)}",
                                    fix="convert it first, for example `Int32(x)`")
     wide = type(number).recast_width(2 * type(number).width)

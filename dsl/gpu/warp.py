@@ -94,6 +94,9 @@ def vote_uni_sync(pred, mask=FULL_MASK) -> Boolean:
 
 def warp_reduction(value, op: Callable, threads_in_group: int = 32):
     """`op` over the lanes of each group of `threads_in_group` (a power of two), by butterfly shuffles."""
+    if not isinstance(threads_in_group, int) or not 1 <= threads_in_group <= 32:
+        raise DSLUserCodeTypeError(f"threads_in_group must be 1, 2, 4, 8, 16 or 32, got {threads_in_group!r}",
+                                   fix="threads_in_group=32 takes the whole warp")
     offset = threads_in_group // 2
     while offset:
         value = op(value, shuffle_sync_bfly(value, offset))

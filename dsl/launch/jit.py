@@ -479,7 +479,9 @@ def compile_function(function: object, *args, options: compile.Options | None = 
         raise DSLUserCodeError(f"`{function.__name__}` is a kernel, and compile takes a host function",
                                fix="compile the @cute.jit function that launches it", id="CALL_KERNEL_TARGET")
     if not isinstance(function, JitFunction):
-        raise DSLUserCodeError(f"{getattr(function, '__name__', type_name(function))} is no @cute.jit function",
+        name = type_name(function) if isinstance(function, types.ModuleType) else \
+            getattr(function, "__name__", type_name(function))
+        raise DSLUserCodeError(f"{name} is no @cute.jit function",
                                fix="decorate it with @cute.jit", id="CALL_MISSING_JIT_DECORATOR")
     made = _compiled_class(options)(function, args, keywords, options or compile.Options())
     made.warn_of_result()

@@ -160,7 +160,8 @@ def new_from_mlir_values(value: object, values: Sequence) -> object:
         return arguments.typed(value).rebuild(list(values))
     leaves, node = tree.flatten(value, promote=False)
     if len(leaves) != len(values):
-        raise DSLUserCodeTypeError(f"a {type(value).__name__} is made of {len(leaves)} values, and got {len(values)}")
+        raise DSLUserCodeTypeError(f"a {type(value).__name__} is made of {len(leaves)} values, and got {len(values)}",
+                                   fix="give the values that extract_mlir_values gave, in their order")
     return tree.unflatten(node, iter([leaf.with_ir(new) for leaf, new in zip(leaves, values)]), value)
 
 

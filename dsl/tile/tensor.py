@@ -26,6 +26,7 @@ from dsl.tile.ssa import TensorSSA
 
 RMEM_ALIGNMENT_BYTES = 32
 _INT32_MAX = (1 << 31) - 1
+_MAX_REGISTER_ELEMENTS = 1 << 19            # CUDA C++ Programming Guide: 512 KB of local memory a thread
 _MAX_UNROLLED_ELEMENTS = 1 << 16
 
 
@@ -338,6 +339,9 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
         raise DSLUserCodeError(f"register memory has a size known while compiling, and this layout is {layout}",
                                fix="tile it with a static tiler, and make a fragment of one tile")
     count = lay.storage_elements(layout)
+    if count > _MAX_REGISTER_ELEMENTS:
+        raise DSLUserCodeError(f"a register tensor of {count} elements is too large: a thread has at most "
+                               f"{_MAX_REGISTER_ELEMENTS} bytes of its own", fix="make a fragment of a smaller tile")
     slots = span_bytes(dtype, count) if dtype.is_packed else count
     address = trace.entry_alloca(dtype.storage_type(), slots, RMEM_ALIGNMENT_BYTES)
     space = AddressSpace.rmem

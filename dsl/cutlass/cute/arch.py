@@ -46,7 +46,7 @@ def warp_reduction_sum(val, threads_in_group=32):
 
 def warp_reduction_max(val, threads_in_group=32):
     """The maximum over each group of `threads_in_group` lanes."""
-    return _warp_reduction(val, lambda a, b: fmax(a, b) if val.is_float else _maximum(a, b), threads_in_group)
+    return _warp_reduction(val, lambda a, b: fmax(a, b) if a.is_float else _maximum(a, b), threads_in_group)
 
 
 globals().update({_name: getattr(_scalars, _name) for _name in _scalars._NAMES})
