@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib.util
+import inspect
 import itertools
 import linecache
 import os
@@ -218,12 +219,24 @@ def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str])
     if callable(run) and not _has_main_block(tree):
         chosen = dict(_split(param) for param in params)
         declared = _declared_params(source)
+        if not chosen and not declared and _needs_arguments(run):        # a function of the program's, and no repro
+            return
         given = {name: _choice(value, declared.get(name)) for name, value in chosen.items()}
         axes = [[given[name]] if name in given else values for name, values in declared.items()]
         names = [*declared, *(name for name in given if name not in declared)]
         axes += [[given[name]] for name in given if name not in declared]
         for values in itertools.product(*axes):
             _report(run, dict(zip(names, values)))
+
+
+def _needs_arguments(run) -> bool:
+    """Whether a function cannot be called without arguments."""
+    try:
+        parameters = inspect.signature(run).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+               for each in parameters)
 
 
 def _has_main_block(tree: ast.Module) -> bool:

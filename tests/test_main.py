@@ -385,3 +385,11 @@ def test_nvidias_compiler_takes_no_other_language(tmp_path, line, language):
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == (f"dsl: other.py is written in {language}: NVIDIA's compiler does not take it; "
                           "leave out --compiler nvidia\n")
+
+
+def test_a_function_called_run_that_needs_arguments_is_the_programs_own(tmp_path):
+    for text in ("def run(f):\n    return f\n", "def run(*, n):\n    return n\n"):
+        (tmp_path / "author.py").write_text(text + "print('plain')\n")
+        done = subprocess.run([sys.executable, "-m", "dsl", "author.py"], capture_output=True, text=True, timeout=120,
+                              cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "plain\n", "")

@@ -288,7 +288,13 @@ class Integer(Numeric):
                 raise (DSLUserCodeOverflowError if math.isinf(value) else DSLUserCodeValueError)(
                     f"{value} is no integer, and {cls} holds integers", fix="test it first, or use a float type")
             value = int(value)
-            return cls.wrapped(value) if -(1 << 63) <= value < 1 << 63 else min(max(value, low), high)
+            if cls.width < 32 or cls.width == 32 and cls.signed:          # by way of 32 bits
+                return cls.wrapped(value if -(1 << 31) <= value < 1 << 31 else -(1 << 31))
+            if -(1 << 63) <= value < 1 << 63:
+                return cls.wrapped(value)
+            if cls.width == 64 and not cls.signed:
+                return min(max(value, low), high)
+            return low                                       # what x86 gives, and with it NVIDIA's compiler
         if low <= value <= high:
             return int(value)
         if not -(1 << 63) <= value < 1 << 64:

@@ -69,8 +69,16 @@ class DSLUserCodeValueError(DSLUserCodeError, ValueError):
     """An argument of the right type with a value that cannot be."""
 
 
-class DSLUserCodeOverflowError(DSLUserCodeValueError, OverflowError):
+class DSLUserCodeOverflowError(DSLUserCodeError, OverflowError):
     """A number that no type holds."""
+
+
+class DSLUserCodeZeroDivisionError(DSLUserCodeError, ZeroDivisionError):
+    """A division by zero of numbers known while compiling."""
+
+
+class DSLUserCodeShiftError(DSLUserCodeValueError, TypeError):
+    """A shift of a number that has no bits to shift; of NVIDIA's class too."""
 
 
 class DSLUserCodeLayoutError(DSLUserCodeError, ValueError):

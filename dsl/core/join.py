@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import mlir, trace
+from dsl.core.changed_at import changed_at
 from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, of_python
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.heap import MISSING, Change, Heap, inherited, is_plain, kind_of, put, same, slot_name, slots_of
@@ -289,7 +290,10 @@ def refuse_shape(change: Change, where: str) -> None:
     parts = "keys" if kind == "dict" else "items"
     name = change.reached.name
     id = "CONTAINER_STRUCTURE_CHANGED" if kind == "dict" else "TYPE_UNSTABLE_JOIN"
-    raise DSLUserCodeTypeError(f"`{name}` {text}", id=id, place=here(),
+    statement = here()
+    place = changed_at(name, statement)
+    dynamic = ((statement, f"this {where} is known only at run time"),) if place is not None else ()
+    raise DSLUserCodeTypeError(f"`{name}` {text}", id=id, place=place or statement, also=dynamic,
                                fix=f"give `{name}` all its {parts} before this {where}, and assign to them")
 
 

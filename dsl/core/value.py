@@ -13,7 +13,8 @@ import types
 from dsl.core import arith, elementary, mlir, power, rules
 from dsl.core.conversion import is_bits
 from dsl.core.dtypes import Boolean, Float32, Int32, Numeric, TFloat32, is_dynamic, numeric, of_python, promote
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.errors import (DSLUserCodeOverflowError, DSLUserCodeShiftError, DSLUserCodeTypeError,
+                             DSLUserCodeValueError, DSLUserCodeZeroDivisionError)
 from dsl.core.unbound import Unbound
 
 
@@ -57,12 +58,17 @@ def operate(name: str, a: object, b: object):
         return NotImplemented
     dtype = _operation_type(name, a, b)
     if name in _INTEGER_ONLY and not dtype.is_integer:
-        raise DSLUserCodeTypeError(f"`{SIGNS[name]}` needs integers, and one side is {dtype}",
-                                   fix="convert it first, for example `Int32(x)`")
+        kind = DSLUserCodeShiftError if name in ("lshift", "rshift") and type(left).is_float and \
+            type(right).is_integer else DSLUserCodeTypeError
+        raise kind(f"`{SIGNS[name]}` needs integers, and one side is {dtype}",
+                   fix="convert it first, for example `Int32(x)`")
     # of integers: their common type comes first
     if name == "truediv" and dtype is Float32 and rules.current() is rules.CUTE:
         common = promote(type(left), type(right))
         left, right = common(left), common(right)
+    if name in ("lshift", "rshift") and not is_dynamic(right) and right.value < 0 and rules.current() is rules.CUTE and \
+            (is_dynamic(left) or left.value or dtype.signed):
+        _shifted(name, dtype, 0, right.value)
     a, b = dtype(left), dtype(right)
     if not is_dynamic(a) and not is_dynamic(b):
         folded = _fold(name, dtype, a.value, b.value)
@@ -109,20 +115,66 @@ Numeric.truncated_divmod = staticmethod(truncated_divmod)
 
 
 def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
-    """The static result, or None where it has to be left to run time (division by zero, a shift past the width)."""
-    if name in ("truediv", "floordiv", "mod") and b == 0:
-        return None
-    if name in ("lshift", "rshift") and not 0 <= b < dtype.width:
-        return None
-    if name == "pow" and (b < 0 if dtype.is_integer else a < 0 and b != int(b)):
-        return None
+    """The static result, or None where it has to be left to run time."""
+    if rules.current() is not rules.CUTE:
+        if name in ("truediv", "floordiv", "mod") and b == 0 or \
+                name in ("lshift", "rshift") and not 0 <= b < dtype.width or \
+                name == "pow" and (b < 0 if dtype.is_integer else a < 0 and b != int(b)):
+            return None
     try:
-        result = _FOLD[name](a, b)
+        result = _FOLD[name](a, b) if name not in _CHECKED else _CHECKED[name](name, dtype, a, b)
     except OverflowError:                                  # of a float power
+        if dtype.is_integer:
+            raise
+        return None
+    if result is None:
         return None
     if name in arith.COMPARE:
         return Boolean(result)
-    return dtype(dtype.wrapped(result) if dtype.is_integer else result)
+    if not dtype.is_integer:
+        return dtype(result)
+    if not -(1 << 63) <= result < 1 << 64 and rules.current() is rules.CUTE:
+        raise _overflow(name, dtype)
+    return dtype(dtype.wrapped(result))
+
+
+def _overflow(name: str, dtype: type[Numeric]) -> DSLUserCodeOverflowError:
+    return DSLUserCodeOverflowError(f"`{SIGNS.get(name, name)}` of two {dtype} known while compiling gives more than "
+                                    "64 bits hold", fix="compute it of values known at run time, which wrap, or in "
+                                    "smaller steps")
+
+
+def _divided(name: str, dtype: type[Numeric], a, b):
+    if b == 0:
+        raise DSLUserCodeZeroDivisionError(f"`{SIGNS[name]}` divides by zero", fix="test the divisor first")
+    return _FOLD[name](a, b)
+
+
+def _shifted(name: str, dtype: type[Numeric], a, b):
+    if b < 0:
+        raise DSLUserCodeValueError(f"`{SIGNS[name]}` shifts by a negative count, {b}",
+                                    fix="shift the other way by its absolute value")
+    if name == "rshift":
+        return a >> min(b, 128)
+    if a and b >= 1 << 12:
+        raise _overflow(name, dtype)
+    return a << b if a else 0
+
+
+def _powered(name: str, dtype: type[Numeric], a, b):
+    if not dtype.is_integer:
+        return None if a < 0 and b != int(b) else a ** b
+    if b < 0:                                              # as NVIDIA's: Python's float, cut off
+        if a == 0:
+            raise DSLUserCodeZeroDivisionError("`**` raises 0 to a negative power", fix="test the base first")
+        return int(float(a) ** b)
+    if b > 64 and abs(a) > 1 and rules.current() is rules.CUTE:
+        raise _overflow(name, dtype)
+    return a ** b if b <= 64 or abs(a) < 2 else pow(a, b, 1 << 2 * dtype.width)
+
+
+_CHECKED = {**dict.fromkeys(("truediv", "floordiv", "mod"), _divided), "lshift": _shifted, "rshift": _shifted,
+            "pow": _powered}
 
 
 def _emit(name: str, dtype: type[Numeric], a: Numeric, b: Numeric) -> mlir.Value:

@@ -40,8 +40,11 @@ def test_list_that_grows_in_a_branch(rejected):
         p.store(xs[0])
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
+        "    xs.append(n)\n"
+        "    ^^^^^^^^^^^^ `xs` holds 1 items on one path and 2 on another\n"
+        "see\n"
         "    if n > 3:\n"
-        "       ^^^^^ `xs` holds 1 items on one path and 2 on another\n"
+        "       ^^^^^ this branch is known only at run time\n"
         "fix: give `xs` all its items before this branch, and assign to them")
 
 
@@ -53,8 +56,11 @@ def test_list_in_an_object_that_grows_in_a_loop(rejected):
         p.store(n)
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
+        "    foo.a.append(i)\n"
+        "    ^^^^^^^^^^^^^^^ `foo.a` holds 1 items on one path and 2 on another\n"
+        "see\n"
         "    for i in range(n):\n"
-        "             ^^^^^^^^ `foo.a` holds 1 items on one path and 2 on another\n"
+        "             ^^^^^^^^ this loop is known only at run time\n"
         "fix: give `foo.a` all its items before this loop, and assign to them")
 
 
@@ -66,8 +72,11 @@ def test_new_key(rejected):
         p.store(d["a"])
     assert without_place(rejected(program)) == (
         "CONTAINER_STRUCTURE_CHANGED\n"
+        "    d[\"b\"] = n\n"
+        "    ^^^^^^ `d` has the key 'b' on one path and not on another\n"
+        "see\n"
         "    if n > 3:\n"
-        "       ^^^^^ `d` has the key 'b' on one path and not on another\n"
+        "       ^^^^^ this branch is known only at run time\n"
         "fix: give `d` all its keys before this branch, and assign to them")
 
 
@@ -79,8 +88,11 @@ def test_new_member_of_a_set(rejected):
         p.store(n)
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
+        "    seen.add(2)\n"
+        "    ^^^^^^^^^^^ `seen` holds other members on one path than on another\n"
+        "see\n"
         "    for i in range(n):\n"
-        "             ^^^^^^^^ `seen` holds other members on one path than on another\n"
+        "             ^^^^^^^^ this loop is known only at run time\n"
         "fix: give `seen` all its items before this loop, and assign to them")
 
 
