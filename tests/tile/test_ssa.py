@@ -193,7 +193,7 @@ ERRORS = [
     (lambda x, t: x + t, "`+` of a TensorSSA and Tensor of Float32 (2,3):(3,1) has no meaning",
      "load it first: `t.load()`"),
     (lambda x, t: x & 1, "`&` needs integers, and the elements are Float32", None),
-    (lambda x, t: bool(x), "condition must be scalar, got TensorSSA of Float32 (2,3)", None),
+    (lambda x, t: bool(x), "the argument of bool() must be a number, got TensorSSA of Float32 (2,3)", None),
     (lambda x, t: [e for e in x], "a TensorSSA is not iterated", None),
     (lambda x, t: x[6], "the index 6 is outside the 6 elements; the value is (2,3)", "valid are 0 to 5"),
     (lambda x, t: x + cute.full((2, 4), 0, cutlass.Int32),
