@@ -227,7 +227,10 @@ class Expressions(ast.NodeTransformer):
         return ast.Name(name, ast.Load())
 
     def _attribute(self, hook: str, at: ast.AST) -> ast.Attribute:
-        return ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
+        made = ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
+        if at.end_lineno != at.lineno:            # Python puts a method's call on the line where its name ends
+            made.end_lineno, made.end_col_offset = at.lineno, at.col_offset
+        return made
 
     def _hook(self, hook: str, at: ast.AST, *arguments: ast.expr) -> ast.Call:
         return put_at(ast.Call(self._attribute(hook, at), list(arguments), []), at)

@@ -13,6 +13,7 @@ from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Lvalue, value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
 from dsl.quadrants.task import program
+from dsl.quadrants.wording import an, described
 
 ATOMIC = ("add", "sub", "and", "or", "xor")          # of augmented assignments
 
@@ -20,12 +21,13 @@ ATOMIC = ("add", "sub", "and", "or", "xor")          # of augmented assignments
 def update(name: str, place: Lvalue, value: object) -> Numeric:
     """`place = place name value`, atomic where it must be; the old value."""
     core = place.core
-    value = types.number(value_of(value))
+    given, value = value, types.number(value_of(value))
     if value is None:
-        raise QuadrantsTypeError.at(f"atomic_{name} takes a number")
+        raise QuadrantsTypeError.at(f"atomic_{name} takes a number, got {described(given)}", "give a number")
     if core.is_float and name in ("and", "or", "xor") or name in ("and", "or", "xor") and value.is_float:
         raise QuadrantsTypeError.at(f"unsupported operand type(s) for 'atomic_{name}': "
-                                    f"'{types.of_core(core)}' and '{types.of_core(type(value))}'")
+                                    f"'{types.of_core(core)}' and '{types.of_core(type(value))}'", "use integers: bits of floats "
+                                    "have no meaning here")
     value = core(value)
     if not place.is_shared:
         old = place.load()
@@ -69,9 +71,11 @@ atomic_exchange = _atomic("exch", "exchange")
 def atomic_cas(x, expected, desired):
     """`x = desired` where x is `expected`; the old value of x."""
     if not isinstance(x, Lvalue):
-        raise QuadrantsSyntaxError.at("cannot use a non-writable target as the first operand of 'atomic_cas'")
+        raise QuadrantsSyntaxError.at("cannot use a non-writable target as the first operand of 'atomic_cas'",
+                                      "name a variable, or an element of a field or array")
     if x.core.is_float:
-        raise QuadrantsTypeError.at(f"atomic_cas takes integers, and this is {x.dtype}")
+        raise QuadrantsTypeError.at(f"atomic_cas takes integers, got {an(x.dtype)}",
+                                    "keep the bits in an integer: `qd.bit_cast(x, qd.i32)`")
     expected, desired = (x.core(types.number(value_of(value))) for value in (expected, desired))
 
     def changed(old):

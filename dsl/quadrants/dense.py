@@ -10,7 +10,7 @@ from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.pointer import Pointer
 from dsl.core.value import operate
 from dsl.quadrants import bounds, runtime, dtypes as types
-from dsl.quadrants.errors import (OutOfRange, QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError, WrongType,
+from dsl.quadrants.errors import (InvalidType, OutOfRange, QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError, WrongType,
                                   WrongValue)
 from dsl.quadrants.iterate import Domain
 from dsl.quadrants.lvalue import Element, value_of
@@ -29,7 +29,8 @@ def indices(key: object, rank: int) -> tuple:
         parts += [value_of(entry) for entry in part.entries] if isinstance(part, Matrix) else [part]
     if len(parts) != rank:
         raise QuadrantsIndexError.at(f"a field of {rank} dimension{'s' * (rank != 1)} is indexed by {len(parts)}",
-                                     fix="x[None]" if rank == 0 else f"x[{', '.join('ijklmnop'[:rank])}]")
+                                     fix="index it as `x[None]`" if rank == 0 else
+                                     f"index it as `x[{', '.join('ijklmnop'[:rank])}]`")
     for position, part in enumerate(parts):
         if isinstance(part, slice):
             raise QuadrantsSyntaxError.at("A field or array does not support an index of slice "
@@ -105,7 +106,7 @@ class Indexed:
 
     def _refuse_iteration(self) -> NoReturn:
         if not active():
-            raise TypeError(f"a {type(self).__name__} is not iterable: `x.to_numpy()` is")
+            raise WrongType(f"a {type(self).__name__} is not iterable", "iterate over `x.to_numpy()`")
         raise QuadrantsTypeError.at(f"the elements of this {self.label} are not known while compiling: Python cannot "
                                     "iterate over them", fix=f"loop over its indices: `for {self._names()} in x:`, "
                                                              f"`x[{self._names()}]`")
@@ -129,8 +130,8 @@ class Dense(Indexed):
     def __init__(self, dtype: object, shape: tuple[int, ...] | None, element_shape: tuple[int, ...] = ()):
         found = types.of(dtype)
         if found is None:
-            raise QuadrantsTypeError(f"Invalid dtype {dtype!r}: an element type is one of "
-                                     f"{', '.join(map(str, types.ALL))}")
+            raise InvalidType(f"Invalid dtype {dtype!r}: an element type is one of {', '.join(map(str, types.ALL))}",
+                              f"for example qd.{dtype}" if isinstance(dtype, str) and dtype in types.BY_NAME else "for example qd.f32")
         self.element_type, self.element_shape = found, element_shape
         self.shape = shape
         self.generation = runtime.Runtime.generation

@@ -77,6 +77,10 @@ class WrongType(Diagnostic, TypeError):
     """Where the real package raises TypeError."""
 
 
+class InvalidType(QuadrantsTypeError, ValueError):
+    """What is no element type: the real package raises ValueError."""
+
+
 class UnknownOption(Diagnostic, KeyError):
     """Where the real package raises KeyError."""
 
@@ -136,11 +140,14 @@ _FIXES = {"PHASE_DYNAMIC_TO_STATIC_BOOL": "decide in an `if` statement of the ke
 
 def own_words(text: str) -> str:
     """A text of core's with the types under this surface's names."""
-    return _TYPE.sub(lambda match: "u1" if match[1] is None else match[1][0].lower() + match[2], text)
+    text = _TYPE.sub(lambda match: "u1" if match[1] is None else match[1][0].lower() + match[2], text)
+    return re.sub(r"\b([Aa]) (?=[if](?:8|16|32|64)\b)", r"\1n ", text)
 
 
 def _fix_of(error: DSLUserCodeError) -> str:
     """What to do, where core says it in words that are not another surface's."""
+    if "calls itself" in error.message:
+        return "write a loop, or end the recursion by qd.static(...) of a qd.Template argument"
     if error.id in _FIXES or _OF_CUTE.search(error.fix) or not error.fix:
         return _FIXES.get(error.id, "compute it outside the kernel, and pass it as an argument")
     return own_words(error.fix)
@@ -166,4 +173,5 @@ def at_boundary() -> Iterator[None]:
     except Exception as error:
         from dsl.quadrants import wording
         message, fix = wording.of_python(error)
-        raise _kind_of(error).at(message, fix, span.of_traceback(error.__traceback__)) from error
+        kind = QuadrantsSyntaxError if wording.is_component(error) else _kind_of(error)
+        raise kind.at(message, fix, span.of_traceback(error.__traceback__)) from error

@@ -6,6 +6,7 @@ that stores runs whatever the test says, as in quadrants 1.3.3.
 
 from __future__ import annotations
 
+import inspect
 import operator
 import types as python_types
 import warnings
@@ -13,6 +14,7 @@ from collections.abc import Callable
 
 from dsl.core import mlir
 from dsl.core.dtypes import Boolean, Numeric
+from dsl.core.errors import DSLUserCodeError
 from dsl.core.join import Scratch, poison
 from dsl.core.source import is_authors
 from dsl.core.value import operate, select
@@ -21,6 +23,7 @@ from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
 from dsl.quadrants.task import program
+from dsl.quadrants.wording import described
 from dsl.span import here
 
 
@@ -53,7 +56,8 @@ def _either(left: object, right: Callable, goes_on: bool) -> object:
 def _one_number(value: object) -> Numeric:
     number = types.number(value_of(value))
     if number is None:
-        raise QuadrantsTypeError.at(f"`and` and `or` take numbers, and got {type(value).__name__}")
+        raise QuadrantsTypeError.at(f"`and` and `or` take numbers, got {described(value)}",
+                                    "compare it first, or mark both sides with qd.static(...)")
     return number
 
 
@@ -140,13 +144,14 @@ def _alike(a: object, b: object) -> tuple[list, Callable]:
     shaped = next((value for value in (a, b) if isinstance(value, Matrix)), None)
     if shaped is not None:
         if isinstance(a, Matrix) and isinstance(b, Matrix) and a.shape != b.shape:
-            raise QuadrantsTypeError.at(f"Cannot broadcast tensor to tensor: {a.described()} and {b.described()}")
+            raise QuadrantsTypeError.at(f"Cannot broadcast tensor to tensor: {a.described()} and {b.described()}",
+                                        "give both arms one shape")
         left, right = (_entries_like(shaped, value) for value in (a, b))
         return [(types.number(x), types.number(y)) for x, y in zip(left, right)], shaped.like
     numbers = types.number(a), types.number(b)
     if None in numbers:
-        raise QuadrantsTypeError.at(f"a run-time test chooses between numbers, and these are {type(a).__name__} and "
-                                    f"{type(b).__name__}", fix="mark the test: `a if qd.static(test) else b`")
+        raise QuadrantsTypeError.at(f"a run-time test chooses between numbers, got {described(a)} and "
+                                    f"{described(b)}", fix="mark the test: `a if qd.static(test) else b`")
     return [numbers], lambda made: made[0]
 
 
@@ -186,9 +191,13 @@ def compare(left: object, *pairs: tuple[str, Callable]) -> object:
 
 def call(function: Callable, *arguments, **keywords) -> object:
     """A call that is none of a builtin with a meaning of its own."""
+    if function in (str, repr, format) and any(isinstance(value_of(value), (Numeric, Matrix)) for value in arguments):
+        raise QuadrantsTypeError.at(f"a run-time value has no text, got {described(arguments[0])}",
+                                    "print it: `print(x)`")
     from dsl.quadrants.kernel import Kernel
     if isinstance(function, Kernel):
-        raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix="make it a @qd.func to inline it")
+        raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", f"make `{function.__name__}` a @qd.func",
+                                      also=((function.place(), "it is a kernel"),))
     if isinstance(function, types.DataType):
         return ops.typed(function, arguments, keywords)
     plain = function.__func__ if isinstance(function, python_types.MethodType) else function
@@ -197,7 +206,54 @@ def call(function: Callable, *arguments, **keywords) -> object:
         warnings.warn_explicit(f"Calling non-quadrants function \"{plain.__qualname__}\": it runs while compiling, on "
                                "expressions; @qd.func makes it part of the "
                                "kernel", SyntaxWarning, place.file, place.line)
-    return function(*arguments, **keywords)
+    try:
+        return function(*arguments, **keywords)
+    except (TypeError, ValueError, AttributeError, DSLUserCodeError) as error:
+        if (told := _of_call(function, arguments, error)) is None:
+            raise
+        raise told from None
+
+
+_HOMES = {"builtins": "Python", "operator": "Python"}
+
+
+def _of_call(function: Callable, arguments: tuple, error: Exception) -> QuadrantsTypeError | None:
+    """What is wrong with the call of a function of the package, or of Python's or numpy's on run-time values."""
+    name = getattr(function, "__name__", type(function).__name__)
+    is_arity = type(error) is TypeError and f"{name}() " in str(error) and error.__traceback__.tb_next is None
+    if is_arity and (getattr(function, "__module__", None) or "").startswith("dsl.quadrants"):
+        names = ", ".join(inspect.signature(function).parameters)
+        text = str(error).rpartition(f"{name}() ")[2]
+        return QuadrantsTypeError.at(f"`{name}` {text}", f"call it as `{name}({names})`")
+    if not callable(function):
+        return QuadrantsTypeError.at(f"{described(function)} cannot be called", "call a @qd.func; `*` multiplies")
+    home = (getattr(function, "__module__", None) or type(function).__module__).partition(".")[0]
+    traced = [value for value in arguments if isinstance(value_of(value), (Numeric, Matrix))]
+    if not traced or home not in ("math", "cmath", "numpy", "builtins", "random", "operator"):
+        return None
+    if function is range:
+        return QuadrantsTypeError.at(f"`range` in qd.static needs bounds known while compiling, got "
+                                     f"{described(traced[0])}", "pass the bound as qd.Template, or drop qd.static")
+    from dsl import quadrants
+    own = next((f"{package}.{name}" for package, module in (("qd", quadrants), ("qd.math", quadrants.math))
+                if name in vars(module)), "")
+    return QuadrantsTypeError.at(f"`{name}` of {_HOMES.get(home, home)} takes what is known while compiling, got "
+                                 f"{described(traced[0])}", f"write `{own}`" if own else
+                                 "take the extent: `x.shape[0]`, or `v.n` of a vector" if name == "len" else
+                                 "compute it in the kernel")
+
+
+def of_text(name: str, left: object, right: object) -> object:
+    """`left op right` where one of them is a string that the author wrote."""
+    values = value_of(left), value_of(right)
+    wrong = next((value for value in values if isinstance(value, (Numeric, Matrix))), None)
+    if wrong is not None:
+        raise QuadrantsTypeError.at(f"a string cannot be combined with {described(wrong)}",
+                                    "use numbers: a string is for print and assert, or for qd.static(...)")
+    return _OF_TEXT[name](*values)
+
+
+_OF_TEXT = {"Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv, **_COMPARISONS}
 
 
 class Text:
@@ -233,13 +289,20 @@ def percent(text: str, arguments: object) -> object:
     import re
     values = iter(arguments if isinstance(arguments, tuple) else (arguments,))
     pieces: list = []
+    wanted = len([found for found in re.findall(r"%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", text) if found != "%%"])
+    given = len(arguments) if isinstance(arguments, tuple) else 1
+    if wanted != given:
+        raise QuadrantsTypeError.at(f"the format has {wanted} place{'s' * (wanted != 1)} for values, got {given}",
+                                    "give one value for each `%`")
     for part in re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z])", text):
         pieces.append("%" if part == "%%" else (next(values), part) if part.startswith("%") else part)
     return Text(pieces)
 
 
-def print_(*values, sep: str = " ", end: str = "\n") -> None:
+def print_(*values, sep: str = " ", end: str = "\n", **other) -> None:
     """`print` on the device."""
+    if other:
+        raise QuadrantsTypeError.at(f"`print` of a kernel has no `{min(other)}`", "it has `sep` and `end`")
     from dsl.quadrants.printing import emit
     emit(values, sep, end)
 

@@ -76,10 +76,11 @@ def _made(kind: type, dtype, shape, element_shape: tuple, order, offset, needs_g
     if offset is not None:
         made.offset = _offset(offset)
         if made.shape is None:
-            raise QuadrantsCompilationError("The shape cannot be None when offset is being set")
+            raise QuadrantsCompilationError("The shape cannot be None when offset is being set",
+                                            "give shape= too, or the offset to place(x, offset=...)")
         if len(made.offset) != len(made.shape):
             raise QuadrantsCompilationError("The dimensionality of shape and offset must be the same "
-                                            f"({len(made.shape)} != {len(made.offset)})")
+                                            f"({len(made.shape)} != {len(made.offset)})", "give an offset for each dimension")
     return made
 
 

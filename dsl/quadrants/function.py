@@ -71,8 +71,9 @@ class Function:
             try:
                 found[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
             except (NameError, SyntaxError, AttributeError) as error:
+                said, fix = getattr(error, "message", str(error)), getattr(error, "fix", "") or _ANNOTATIONS
                 raise QuadrantsSyntaxError.at(f"Invalid type annotation of `{name}` in "
-                                              f"`{self.function.__qualname__}`: {error}", _ANNOTATIONS,
+                                              f"`{self.function.__qualname__}`: {said}", fix,
                                               self.parameter_place(name)) from None
         return found
 

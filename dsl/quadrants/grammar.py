@@ -11,15 +11,32 @@ from __future__ import annotations
 
 import ast
 import builtins
+import types as python_types
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dsl.core.exits import VALUE, guarded
 from dsl.core.rewrite import Grammar, Rewriter, assigned_in
 
-_UNSUPPORTED = (ast.Try, ast.Raise, ast.Import, ast.ImportFrom, ast.Delete, ast.Global, ast.Nonlocal, ast.Match,
-                ast.With, ast.AsyncWith, ast.AsyncFor, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_UNSUPPORTED_EXPRESSIONS = ("Lambda", "Set", "SetComp", "GeneratorExp", "Yield", "YieldFrom", "Await")
+# What no kernel has: what authors call it, and what to write.
+_IN_FIELD = "keep it in a field: `x = qd.field(qd.i32, shape=())`, then `x[None]`"
+_PLAIN = "leave it out: a kernel is a plain function"
+_UNSUPPORTED = {
+    ast.Try: ("try", "check before the operation: `if x != 0:`"),
+    ast.TryStar: ("try", "check before the operation: `if x != 0:`"),
+    ast.Raise: ("raise", "write `assert`, which qd.init(debug=True) checks"),
+    ast.Import: ("import", "import it at the top of the file"),
+    ast.ImportFrom: ("import", "import it at the top of the file"),
+    ast.Delete: ("del", "leave it out: a name ends with its block"),
+    ast.Global: ("global", _IN_FIELD), ast.Nonlocal: ("nonlocal", _IN_FIELD),
+    ast.Match: ("match", "write `if` and `elif`"), ast.With: ("with", "take it out of the kernel"),
+    ast.AsyncWith: ("async with", _PLAIN), ast.AsyncFor: ("async for", _PLAIN),
+    ast.AsyncFunctionDef: ("async def", _PLAIN), ast.ClassDef: ("class", "define it before the kernel"),
+    ast.Lambda: ("lambda", "define a @qd.func before the kernel"),
+    ast.Set: ("A set", "make a list or a tuple"), ast.SetComp: ("A set", "make a list: `[... for ... in ...]`"),
+    ast.GeneratorExp: ("A generator", "make a list: `[... for ... in ...]`"),
+    ast.Yield: ("yield", "write to an element of a field or array"),
+    ast.YieldFrom: ("yield from", "write to the elements of a field or array"), ast.Await: ("await", _PLAIN)}
 _OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
               ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or",
               ast.BitXor: "xor", ast.BitAnd: "and", ast.MatMult: "matmul"}
@@ -77,19 +94,17 @@ class QuadrantsRewriter(Rewriter):
 
     def _refuse(self, node: ast.AST, message: str, fix: str = "", kind: str = "QuadrantsSyntaxError"):
         """What raises where it is reached."""
-        call = self._hook("refuse", node, ast.Constant(message), ast.Constant(fix), ast.Constant(kind))
+        call = self._hook("refuse", _header(node), ast.Constant(message), ast.Constant(fix), ast.Constant(kind))
         return ast.copy_location(ast.Expr(call), node) if isinstance(node, ast.stmt) else call
 
     def visit(self, node: ast.AST):
         if isinstance(node, ast.FunctionDef) and self.scopes:
             return self._refuse(node, f"Function definition is not allowed in '{self.grammar.decorator}'.",
-                                "define it before, as a @qd.func")
-        if isinstance(node, _UNSUPPORTED) and self.scopes:
-            return self._refuse(node, f'Unsupported node "{type(node).__name__}"',
-                                "take it out of the kernel, or put it into a branch that qd.static leaves out")
-        name = type(node).__name__
-        if name in _UNSUPPORTED_EXPRESSIONS and hasattr(node, "is_authors"):
-            return self._refuse(node, f'Unsupported node "{name}"', "take it out of the kernel")
+                                f"define `{node.name}` before the kernel, as a @qd.func")
+        if type(node) in _UNSUPPORTED and (self.scopes if isinstance(node, ast.stmt) else hasattr(node, "is_authors")):
+            word, fix = _UNSUPPORTED[type(node)]
+            word = f"`{word}`" if word[0].islower() else word
+            return self._refuse(node, f'{word} is not supported here: Unsupported node "{type(node).__name__}"', fix)
         return super().visit(node)
 
     # --- exits ---
@@ -102,7 +117,7 @@ class QuadrantsRewriter(Rewriter):
                 word = type(statement).__name__.lower()
                 statement.refused = (f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is "
                                      "inside a "
-                                     "non-static `if`.", "decide by qd.static(...), or assign to a variable")
+                                     "non-static `if`.", "decide by qd.static(...), or loop without qd.static")
             if isinstance(statement, ast.Return) and runtime and not self.grammar.returns_anywhere:
                 statement.refused = ("Return inside non-static if/for is not supported",
                                      "assign to a variable and return that, or use qd.real_func")
@@ -172,7 +187,8 @@ class QuadrantsRewriter(Rewriter):
         taken = [name for name in targets if self._visible(name) and name != "_"]
         if taken:
             return self._refuse(node, f"Variable '{taken[0]}' is already declared in the "
-                                "outer scope and cannot be used as loop variable", "use another name")
+                                "outer scope and cannot be used as loop variable", f"give the loop variable another "
+                                f"name than `{taken[0]}`")
         if not self._is_dynamic(node):
             node = guarded(node)
             iterable = self._at(node.iter, "unroll", self._in_static(node.iter))
@@ -244,7 +260,7 @@ class QuadrantsRewriter(Rewriter):
         elif self._is_argument(target.id):
             return self._refuse(node, f'Kernel argument "{target.id}" is immutable in the kernel. If you want to '
                                       'change its '
-                                "value, please create a new variable.", f"copy = {target.id}")
+                                "value, please create a new variable.", f"copy it first: `copy = {target.id}`")
         elif self._visible(target.id):
             if is_static:
                 return self._refuse(node, "Recreating variables is not allowed", f"give it another name than "
@@ -258,7 +274,7 @@ class QuadrantsRewriter(Rewriter):
 
     def visit_AnnAssign(self, node: ast.AnnAssign):
         if node.value is None or not isinstance(node.target, ast.Name):
-            return self._refuse(node, "an annotated assignment needs a name and a value", "x: qd.i32 = 0")
+            return self._refuse(node, "an annotated assignment needs a name and a value", "for example `x: qd.i32 = 0`")
         if self._visible(node.target.id):
             return self._refuse(node, "Recreating variables is not allowed", "assign without the annotation")
         value = self._at(node, "annotated", self.visit(node.value), self.visit(node.annotation))
@@ -302,6 +318,11 @@ class QuadrantsRewriter(Rewriter):
     def visit_Name(self, node: ast.Name):
         if isinstance(node.ctx, ast.Load) and node.id in self.locals and not self._visible(node.id) and \
                 not node.id.startswith("__dsl_"):
+            outer = self.resolve(node, set())
+            if outer is not None and not isinstance(outer, python_types.BuiltinFunctionType):
+                fix = f"write `{node.id}[None]`" if hasattr(outer, "loop_domain") else _IN_FIELD
+                return self._refuse(node, f'Name "{node.id}" is not defined here: this function assigns it, which makes '
+                                    "it a variable of its own", fix, "QuadrantsNameError")
             return self._refuse(node, f'Name "{node.id}" is not defined', f"assign `{node.id}` before, in this block "
                                 "or one around it", "QuadrantsNameError")
         return node
@@ -352,16 +373,22 @@ class QuadrantsRewriter(Rewriter):
         for op in node.ops:
             if isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) and not self.static_depth:
                 return self._refuse(node, f'"{type(op).__name__}" is only supported inside `qd.static`.',
-                                    "qd.static(...), or compare with == ")
+                                    "compare with `==`" if isinstance(op, (ast.Is, ast.IsNot)) else
+                                    "compare with each: `x == 1 or x == 2`, or mark it: `qd.static(x in xs)`")
         if len(node.ops) == 1:
-            return self.generic_visit(node)
+            made = self.generic_visit(node)
+            if _is_text(node.left) or _is_text(node.comparators[0]):
+                return self._at(node, "of_text", ast.Constant(type(node.ops[0]).__name__), made.left,
+                                made.comparators[0])
+            return made
         return super().visit_Compare(node)
 
     def visit_BinOp(self, node: ast.BinOp):
         made = self.generic_visit(node)
-        text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-        if isinstance(node.op, ast.Mod) and text:
+        if isinstance(node.op, ast.Mod) and _is_text(node.left):
             return self._at(node, "percent", made.left, made.right)
+        if isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) and (_is_text(node.left) or _is_text(node.right)):
+            return self._at(node, "of_text", ast.Constant(type(node.op).__name__), made.left, made.right)
         return made
 
     def visit_IfExp(self, node: ast.IfExp):
@@ -396,6 +423,28 @@ class QuadrantsRewriter(Rewriter):
         return node
 
     visit_ListComp = visit_DictComp = _comprehension
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _header(node: ast.AST) -> ast.AST:
+    """Where a statement with a body is pointed at: its first words."""
+    if not isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.Match, ast.Try, ast.FunctionDef, ast.ClassDef,
+                             ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith)):
+        return node
+    last = getattr(node, "iter", None) or getattr(node, "test", None) or getattr(node, "subject", None)
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        last = node.items[-1].optional_vars or node.items[-1].context_expr
+    made = ast.copy_location(ast.Pass(), node)
+    if last is not None:
+        made.end_lineno, made.end_col_offset = last.end_lineno, last.end_col_offset
+        return made
+    words = {ast.FunctionDef: "def ", ast.ClassDef: "class ", ast.AsyncFunctionDef: "async def "}.get(type(node), "try")
+    made.end_lineno = node.lineno
+    made.end_col_offset = node.col_offset + len((words + getattr(node, "name", "")).encode())
+    return made
 
 
 class QuadrantsGrammar(Grammar):

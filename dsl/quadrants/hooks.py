@@ -15,11 +15,13 @@ from dsl.core.unbound import UNUSED
 from dsl.core.value import operate
 from dsl.gpu import index
 from dsl.quadrants import captured, errors, dtypes as types
-from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.errors import (QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError,
+                                  QuadrantsTypeError)
 from dsl.quadrants.iterate import Domain, domain_of, StaticIterable
 from dsl.quadrants.lvalue import Lvalue, Variable, value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.task import LoopConfig, Program, blocks_for, program
+from dsl.quadrants.wording import an, described
 from dsl.span import here
 
 bound, guard, surely = control.bound, control.guard, control.surely
@@ -54,15 +56,16 @@ def store(variable: object, value: object, name: str) -> object:
     """A later assignment of a name."""
     if isinstance(variable, (Lvalue, Matrix)):
         if isinstance(variable, Lvalue) and types.number(value_of(value)) is None:
-            raise QuadrantsTypeError.at(f"`{name}` is a number of type {variable.dtype}, and is assigned "
-                                        f"{type(value).__name__}")
+            raise QuadrantsTypeError.at(f"`{name}` is {an(variable.dtype)}, and is assigned "
+                                        f"{described(value)}", "give it a number, or use another name")
         variable.store(value)
         return variable
     if isinstance(variable, Numeric):
         raise QuadrantsSyntaxError.at(f"`{name}` cannot be assigned: it is a loop index or a kernel argument",
                                       fix=f"copy it first: `copy = {name}`")
-    raise QuadrantsSyntaxError.at(f"`{name}` is known while compiling and cannot be assigned again",
-                                  fix="use another name")
+    kind = QuadrantsTypeError if isinstance(variable, str) else QuadrantsSyntaxError
+    raise kind.at(f"`{name}` is {described(variable)}, known while compiling, and cannot be assigned again",
+                  "use another name")
 
 
 def annotated(value: object, annotation: object) -> object:
@@ -113,9 +116,13 @@ def loaded(value: object) -> object:
 
 def taken(value: object, count: int, is_static: bool) -> list:
     """The parts of a value that is assigned to `count` names, read before any of them is stored."""
+    if not isinstance(value, (Matrix, list, tuple, range, str)) and not hasattr(type(value), "__iter__"):
+        raise QuadrantsSyntaxError.at(f"{described(value)} cannot be unpacked", "unpack a vector or a tuple of as many "
+                                      "parts")
     parts = list(value.parts()) if isinstance(value, Matrix) else list(value)
     if len(parts) != count:
-        raise QuadrantsSyntaxError.at(f"Number of targets does not match value length: {count} and {len(parts)}")
+        raise QuadrantsSyntaxError.at(f"Number of targets does not match value length: {count} and {len(parts)}",
+                                      f"name {len(parts)} target{'s' * (len(parts) != 1)}")
     return parts if is_static else [copied(part) for part in parts]
 
 
@@ -129,14 +136,16 @@ def set_item(container: object, key: object, value: object) -> None:
         return
     place = item(container, key)
     if not isinstance(place, (Lvalue, Matrix)):
-        raise QuadrantsTypeError.at(f"an element of {type(container).__name__} cannot be assigned in a kernel")
+        raise QuadrantsTypeError.at(f"an element of {described(container)} cannot be assigned in a kernel",
+                                    "assign to an element of a field, an array or a vector")
     place.store(value)
 
 
 def set_attribute(owner: object, name: str, value: object) -> None:
-    place = attribute(owner, name)
+    place = attribute(owner, name) if hasattr(owner, name) else None
     if not isinstance(place, (Lvalue, Matrix)):
-        raise QuadrantsSyntaxError.at(f"`{name}` is known while compiling and cannot be assigned in a kernel")
+        raise QuadrantsSyntaxError.at(f"`{name}` of {described(owner)} cannot be assigned in a kernel: it is not on the "
+                                      "device", "keep what a kernel changes in a field: `qd.field(dtype, shape=())`")
     place.store(value)
 
 
@@ -149,7 +158,7 @@ def augment(operator: str, place: object, value: object, name: str = "it") -> No
     if not isinstance(place, Lvalue):
         store(place, None, name)
     if isinstance(value, Matrix):
-        raise QuadrantsTypeError.at("a number cannot be changed by a matrix")
+        raise QuadrantsTypeError.at(f"a number cannot be changed by {described(value)}", "use one element of it")
     if operator in ATOMIC:
         update(operator, place, value)
     else:
@@ -172,7 +181,7 @@ def attribute(owner: object, name: str) -> object:
 def _static_key(key: object) -> object:
     key = value_of(key)
     if is_dynamic(key):
-        raise QuadrantsTypeError.at("a list is looked up while compiling, and the index is a run-time value",
+        raise QuadrantsTypeError.at("a list, tuple or dict is looked up while compiling, and the index is a run-time value",
                                     fix="use a qd.Vector, or a static index")
     return key.value if isinstance(key, Numeric) else key
 
@@ -181,10 +190,27 @@ def item(container: object, key: object) -> object:
     """`container[key]`: an element's place for fields, arrays and matrices, Python's own for others."""
     if isinstance(container, (list, tuple, dict, str, range)):
         found = _static_key(key)
-        return captured.reached(container, container[found], "[", found)
+        try:
+            return captured.reached(container, container[found], "[", found)
+        except (LookupError, TypeError):
+            raise _not_there(container, found) from None
     if isinstance(container, (Numeric, Lvalue)):
-        raise QuadrantsTypeError.at("a number has no elements")
+        raise QuadrantsTypeError.at(f"{described(container)} has no elements", "index a field, an array or a vector")
     return container[key]
+
+
+def _not_there(container: object, key: object) -> QuadrantsCompilationError:
+    """The error for a list or dict without that index or key."""
+    if isinstance(container, dict):
+        known = ", ".join(map(repr, list(container)[:5]))
+        return QuadrantsCompilationError.at(f"this dict has no key {key!r}", f"use one of {known}" if known else
+                                            "give it that key before")
+    if type(key) in (int, bool):
+        count = len(container)
+        return QuadrantsIndexError.at(f"index {key} is out of range of {described(container)} of {count}",
+                                      f"index from 0 to {count - 1}" if count else "it is empty")
+    return QuadrantsTypeError.at(f"{described(container)} is indexed by integers, got {described(key)}",
+                                 "give an integer known while compiling")
 
 
 def slice_(lower: object, upper: object, step: object) -> slice:
@@ -214,10 +240,11 @@ def truth(value: object) -> object:
     number = types.number(value)
     if number is None:
         if isinstance(value, Matrix):
-            raise QuadrantsTypeError.at("a test is a number, and this is a matrix", fix="test its elements")
+            raise QuadrantsTypeError.at(f"a test must be a number, got {described(value)}",
+                                        fix="test its elements, or `v.any()`, `v.all()`")
         number = Boolean(bool(value))
     if number.is_float:
-        raise QuadrantsTypeError.at(f"a test is an integer, and this is {types.of_core(type(number))}",
+        raise QuadrantsTypeError.at(f"a test must be an integer, got {an(types.of_core(type(number)))}",
                                     fix="compare it: `x != 0`")
     return Boolean(number)
 
@@ -276,9 +303,8 @@ def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets
     if config.serialize:
         return _serial(current, domain, body, state, names, stop)
     if stop is not None:
-        raise QuadrantsSyntaxError.at("Cannot break in the outermost "
-                                      "loop", fix="qd.loop_config(serialize=True) before it "
-                                      "makes it serial")
+        raise QuadrantsSyntaxError.at("Cannot break in the outermost loop: its iterations are threads",
+                                      fix="write `qd.loop_config(serialize=True)` before it, which makes it serial")
     _parallel(current, domain, lambda k: body(k, *state), config)
     return state
 

@@ -29,7 +29,7 @@ def _bound(value: object) -> object:
     value = value_of(value)
     number = types.number(value)
     if number is None:
-        raise QuadrantsTypeError.at(f"a loop bound is an integer, and this is {type(value).__name__}")
+        raise QuadrantsTypeError.at(f"a loop bound must be an integer, got {_described(value)}", "give a number")
     if number.is_float or number.width > 32:
         place = here()
         warnings.warn_explicit(f"Loop bound of type {types.of_core(type(number))} is cast to i32", UserWarning,
@@ -57,10 +57,11 @@ class Domain:
     def check_targets(self, targets: int) -> None:
         wanted = 1 if self.is_grouped or self.is_scalar else len(self.bounds)
         if targets != wanted:
-            raise QuadrantsSyntaxError.at("Ndrange for loop with number of the loop variables not equal to the "
-                                          "dimension of "
-                                          f"the ndrange is not supported: {targets} and {wanted}",
-                                          fix="name one for each axis, or use qd.grouped")
+            names = ", ".join("ijklmnop"[:wanted])
+            raise QuadrantsSyntaxError.at(f"{targets} loop variable{'s' * (targets != 1)} for {wanted} "
+                                          f"dimension{'s' * (wanted != 1)}: the number of the loop variables must be "
+                                          "that of the dimensions", f"write `for {names} in ...`" if wanted < 2 else
+                                          f"write `for {names} in ...`, or `for I in qd.grouped(...)`")
 
     def extents(self) -> list:
         """Of each axis; never negative."""
@@ -116,7 +117,8 @@ class Domain:
         """The loop variables one after the other, where all bounds are known while compiling."""
         from dsl.quadrants.matrix import Vector
         if any(is_dynamic(bound) for bounds in self.bounds for bound in bounds):
-            raise QuadrantsTypeError.at("qd.static needs bounds known while compiling")
+            raise QuadrantsTypeError.at("qd.static needs bounds known while compiling, got a run-time value",
+                                        "pass the bound as qd.Template, or drop qd.static")
         ranges = [range(*self.bounds[axis]) for axis in self.order]
         for values in itertools.product(*ranges):
             placed = [value for _, value in sorted(zip(self.order, values))]
@@ -136,7 +138,8 @@ def range_(*bounds) -> Domain:
     """`range` of a kernel: one or two bounds."""
     if not 1 <= len(bounds) <= 2:
         raise QuadrantsSyntaxError.at(f"Range should have 1 or 2 arguments, found {len(bounds)}",
-                                      fix="step inside: `i = start + k * step`, or qd.static(range(...))")
+                                      fix="compute the step in the loop: `i = start + k * step`, or unroll it: "
+                                          "qd.static(range(...))" if bounds else "give a bound: `range(n)`")
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
     return Domain([(_bound(low), _bound(high))], scalar=True)
 
@@ -148,7 +151,8 @@ def ndrange(*ranges, axes=None) -> Domain:
         several = isinstance(each, (tuple, list)) or hasattr(each, "parts")
         if several and len(each) != 2:
             raise QuadrantsSyntaxError.at("Every argument of ndrange should be a scalar or a tuple/list like (begin, "
-                                          "end)")
+                                          f"end), got {len(each)} numbers", "for a step, compute the index in the loop: "
+                                          "`i = begin + k * step`")
         bounds.append(tuple(map(_extent, each)) if several else (0, _extent(each)))
     return Domain(bounds, None if axes is None else _checked(tuple(axes), len(bounds)))
 
@@ -166,11 +170,14 @@ def _extent(value: object) -> object:
 def _checked(axes: tuple, rank: int) -> tuple[int, ...]:
     """`axes` of ndrange, a permutation of its axes."""
     if any(type(axis) is not int for axis in axes):
-        raise QuadrantsTypeError.at(f"qd.ndrange(axes={axes}): entries must be Python ints")
+        raise QuadrantsTypeError.at(f"qd.ndrange(axes={axes}): entries must be Python ints",
+                                    "for example axes=(1, 0)")
     if len(axes) != rank:
-        raise QuadrantsSyntaxError.at(f"qd.ndrange(axes={axes}) has {len(axes)} entries but ndrange has {rank} axes")
+        raise QuadrantsSyntaxError.at(f"qd.ndrange(axes={axes}) has {len(axes)} entries but ndrange has {rank} axes",
+                                      "name every axis once")
     if sorted(axes) != list(range(rank)):
-        raise QuadrantsSyntaxError.at(f"qd.ndrange(axes={axes}) is not a permutation of range({rank})")
+        raise QuadrantsSyntaxError.at(f"qd.ndrange(axes={axes}) is not a permutation of range({rank})",
+                                      "name every axis once")
     return axes
 
 
@@ -178,7 +185,8 @@ def grouped(x: object) -> Domain:
     """The same iterations with one vector of indices as the loop variable."""
     found = domain_of(x)
     if not isinstance(found, Domain) or found.is_scalar or found.is_grouped:
-        raise QuadrantsTypeError.at("qd.grouped takes an ndrange, a field or an array")
+        raise QuadrantsTypeError.at(f"qd.grouped takes an ndrange, a field or an array, got {_described(iterable)}",
+                                    "write `for i in range(n):`, or group qd.ndrange(n, m)")
     return found.grouped()
 
 
@@ -190,5 +198,21 @@ def domain_of(value: object, has_static: bool = False) -> Domain | StaticIterabl
         return StaticIterable(value)
     if hasattr(value, "loop_domain"):
         return value.loop_domain()
-    raise QuadrantsSyntaxError.at(f"a `for` runs over range, qd.ndrange, qd.grouped, a field or an array, and this is "
-                                  f"{type(value).__name__}", fix="qd.static(...) unrolls a Python container")
+    raise QuadrantsSyntaxError.at("a `for` runs over range, qd.ndrange, qd.grouped, a field or an array, got "
+                                  f"{_described(value)}", fix=_fix_of(value))
+
+
+def _fix_of(value: object) -> str:
+    """What to write where an author loops over `value`."""
+    if isinstance(value, (Numeric, Variable)) or types.number(value_of(value)) is not None:
+        return "write `for i in range(n):`"
+    if isinstance(value, (enumerate, zip, map, filter)):
+        return "loop over the indices: `for i in x:`, then `x[i]`"
+    if hasattr(value, "parts"):
+        return "write `for i in qd.static(range(v.n)):`, then `v[i]`"
+    return "write `for x in qd.static(...):`, which unrolls it"
+
+
+def _described(value: object) -> str:
+    from dsl.quadrants.wording import described
+    return "a range" if isinstance(value, Domain) and value.is_scalar else described(value)

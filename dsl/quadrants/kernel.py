@@ -150,7 +150,8 @@ class Kernel(Function):
         Raises QuadrantsRuntimeError where it was not called yet, DSLUserCodeError for what has no spelling in CUDA C++.
         """
         if self._last is None:
-            raise QuadrantsRuntimeError(f"`{self.__name__}` was not called yet, and is compiled by a call")
+            raise QuadrantsRuntimeError(f"`{self.__name__}` was not called yet, and is compiled by a call",
+                                        "call it first")
         from dsl.launch.readable import cuda_source              # most programs never ask
         return cuda_source(self._last.compiled.traced.device_mlir)
 
@@ -162,7 +163,7 @@ class Kernel(Function):
             if bound is not None:
                 return found.run(*bound)
         if task.active():
-            raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix="make it a @qd.func to inline it")
+            raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix=f"make `{self.__name__}` a @qd.func")
         if keywords or len(arguments) != len(self.signature.parameters):
             arguments = self._bound(arguments, keywords)
         if self._generation != runtime.Runtime.generation:

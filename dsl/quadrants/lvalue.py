@@ -11,6 +11,7 @@ from dsl.core import trace
 from dsl.core.dtypes import Numeric
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.quadrants import dtypes as types, operators
+from dsl.quadrants.errors import QuadrantsTypeError
 from dsl.quadrants.task import Task, program
 
 
@@ -37,7 +38,12 @@ class Lvalue:
 
     def store(self, value: object) -> None:
         """Assign a number, converted to the place's type."""
-        value = types.number(value.load() if isinstance(value, Lvalue) else value)
+        given, value = value, types.number(value.load() if isinstance(value, Lvalue) else value)
+        if value is None:
+            from dsl.quadrants.wording import an, described
+            raise QuadrantsTypeError.at(f"{described(given)} cannot be assigned to {an(self.dtype)}",
+                                        "assign one element of it, or make this a vector" if hasattr(given, "parts")
+                                        else "assign a number")
         if self.is_shared:
             program().task.effect()
         self.pointer().store(value)

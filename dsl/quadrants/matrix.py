@@ -90,6 +90,10 @@ class Matrix:
     def variable(self) -> Matrix:
         """A new variable with this value. Its numbers have one type: the common one of the entries."""
         numbers = [types.number(value_of(entry)) for entry in self.entries]
+        if None in numbers:
+            wrong = self.entries[numbers.index(None)]
+            raise QuadrantsTypeError.at(f"the elements of a vector or matrix must be numbers, got {_described(wrong)}",
+                                        "give numbers")
         core = type(numbers[0])
         for number in numbers[1:]:
             core = types.promote(core, type(number))
@@ -103,7 +107,8 @@ class Matrix:
         """Assign every element; a number goes to all."""
         given = Matrix(value) if isinstance(value, (list, tuple)) else value
         if isinstance(given, Matrix) and len(given.entries) != len(self.entries):
-            raise QuadrantsTypeError.at(f"cannot assign '{given.described()}' to '{self.described()}'")
+            raise QuadrantsTypeError.at(f"cannot assign '{given.described()}' to '{self.described()}'",
+                                        "give it as many elements, or use another name")
         entries = [value_of(entry) for entry in _entries_like(self, value)]
         for place, entry in zip(self.entries, entries):
             if not isinstance(place, Lvalue):
@@ -127,12 +132,14 @@ class Matrix:
             return self.parts()[keys[0]]
         if len(keys) != len(self._shape):
             raise QuadrantsIndexError.at(f"a {'vector' if self.ndim == 1 else 'matrix'} takes {self.ndim} "
-                                         f"ind{'ex' if self.ndim == 1 else 'ices'}, and got {len(keys)}")
+                                         f"ind{'ex' if self.ndim == 1 else 'ices'}, got {len(keys)}",
+                                         "write `v[i]`" if self.ndim == 1 else "write `m[i, j]`")
         if not any(map(is_dynamic, keys)):
             refuse_negative(keys)
             for part, extent in zip(keys, self._shape):
                 if not -extent <= part < extent:
-                    raise QuadrantsIndexError.at(f"index {part} is out of bounds of an axis of {extent}")
+                    raise QuadrantsIndexError.at(f"index {part} is out of bounds of an axis of {extent}",
+                                                   f"index from 0 to {extent - 1}")
             flat = 0
             for part, extent in zip(keys, self._shape):
                 flat = flat * extent + part % extent
@@ -170,7 +177,7 @@ class Matrix:
             if name and set(name) <= set(letters[:self.__dict__.get("_shape", (0,))[0]]):
                 found = [self.entries[letters.index(letter)] for letter in name]
                 return found[0] if len(found) == 1 else Matrix(found, shape=(len(found),))
-        raise AttributeError(f"'Matrix' object has no attribute '{name}'")
+        raise AttributeError(f"'Matrix' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: object) -> None:
         for letters in _SWIZZLES:
@@ -187,13 +194,15 @@ class Matrix:
 
     def __matmul__(self, other):
         if not isinstance(other, Matrix) or self.ndim == 1 and other.ndim == 1 and self.n != other.n:
-            raise QuadrantsTypeError.at("`@` takes two matrices whose inner extents agree")
+            raise QuadrantsTypeError.at(f"`@` takes two matrices whose inner extents agree, got {_described(self)} and "
+                                        f"{_described(other)}", "`*` multiplies element by element, `.dot` two vectors")
         left, right = self.load(), other.load()
         inner = left.m if left.ndim == 2 else left.n
         if left.ndim == 1 and right.ndim == 1:
             return left.dot(right)
         if inner != right.n:
-            raise QuadrantsTypeError.at(f"`@` of {left._shape} and {right._shape}: the inner extents differ")
+            raise QuadrantsTypeError.at(f"`@` of {left._shape} and {right._shape}: the inner extents differ",
+                                        "the right operand must have as many rows as the left has columns")
         rows, columns = (left.n if left.ndim == 2 else 1), right.m
         entries = [_sum(left.entries[i * inner + k] * right.entries[k * columns + j] for k in range(inner))
                    for i in range(rows) for j in range(columns)]
@@ -203,10 +212,19 @@ class Matrix:
     def sum(self):
         return _sum(value_of(entry) for entry in self.entries)
 
+    def _same_vector(self, name: str, other: object, sizes: tuple[int, ...] = ()) -> None:
+        """Raise for what is no vector of this one's length."""
+        if not isinstance(other, Matrix) or other._shape != self._shape or sizes and self.n not in sizes:
+            wanted = " or ".join(map(str, sizes)) + " " if sizes else ""
+            raise QuadrantsTypeError.at(f"{name} takes two vectors of one length{wanted and ', ' + wanted.strip()}, got "
+                                        f"{_described(self)} and {_described(other)}", "give two such vectors")
+
     def dot(self, other: Matrix):
+        self._same_vector("dot", other)
         return (self * other).sum()
 
     def cross(self, other: Matrix):
+        self._same_vector("cross", other, (2, 3))
         a, b = self.load().entries, other.load().entries
         if self.n == 2:
             return a[0] * b[1] - a[1] * b[0]
@@ -238,7 +256,8 @@ class Matrix:
     def inverse(self):
         """The inverse of a square matrix of up to 4 rows."""
         if self.ndim != 2 or self.n != self.m or self.n > 4:
-            raise QuadrantsTypeError.at(f"inverse takes a square matrix of up to 4 rows, and this is {self._shape}")
+            raise QuadrantsTypeError.at(f"inverse takes a square matrix of up to 4 rows, got {_described(self)}",
+                                        "take a square part of it")
         rows = [[value_of(self.entries[i * self.m + j]) for j in range(self.m)] for i in range(self.n)]
         scale = 1.0 / _determinant(rows)
 
@@ -390,9 +409,16 @@ def _parsed(arr) -> tuple[list, tuple[int, ...]]:
             if isinstance(row, (list, tuple, Matrix))]
     if rows and len(rows) == len(arr):
         if len({len(row) for row in rows}) > 1:
-            raise QuadrantsTypeError.at("the rows of a matrix have one length")
+            raise QuadrantsTypeError.at("the rows of a matrix must have one length, got "
+                                        f"{' and '.join(map(str, sorted({len(row) for row in rows})))}", "give every row "
+                                        "as many numbers")
         return [value_of(entry) for row in rows for entry in row], (len(rows), len(rows[0]))
     return [value_of(entry) for entry in arr], (len(arr),)
+
+
+def _described(value: object) -> str:
+    from dsl.quadrants.wording import described
+    return described(value)
 
 
 def _index(part: object) -> object:
@@ -421,10 +447,12 @@ def _entries_like(matrix: Matrix, value: object) -> list:
         value = Matrix(value)
     if isinstance(value, Matrix):
         if len(value.entries) != len(matrix.entries):
-            raise QuadrantsTypeError.at(f"{matrix.described()} and {value.described()} have not the same shape")
+            raise QuadrantsTypeError.at(f"{matrix.described()} and {value.described()} have not the same shape",
+                                        "give both one shape")
         return value.entries
     if types.number(value_of(value)) is None:
-        raise QuadrantsTypeError.at(f"a matrix and {type(value).__name__} have no common elements")
+        raise QuadrantsTypeError.at(f"{_described(matrix)} and {_described(value)} have no common elements",
+                                    "give a number, or a vector or matrix of the same shape")
     return [value] * len(matrix.entries)
 
 

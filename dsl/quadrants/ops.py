@@ -32,8 +32,14 @@ def _is_traced(*values: object) -> bool:
 def _number(value: object, name: str) -> Numeric:
     number = types.number(value)
     if number is None:
-        raise QuadrantsTypeError.at(f"{name} takes numbers, and got {type(value).__name__}")
+        raise QuadrantsTypeError.at(f"{name} takes numbers, got {_described(value)}", "give a number, a vector or a "
+                                    "matrix")
     return number
+
+
+def _described(value: object) -> str:
+    from dsl.quadrants.wording import described
+    return described(value)
 
 
 def _float(value: object, name: str) -> Numeric:
@@ -48,7 +54,8 @@ def cast(obj, dtype):
     """`obj` as a `dtype`: floats are truncated to integers, which wrap."""
     found = types.of(dtype)
     if found is None:
-        raise QuadrantsTypeError.at(f"{dtype!r} is no element type", fix="for example qd.f32")
+        raise QuadrantsTypeError.at(f"{dtype!r} is no element type",
+                                    fix=f"write qd.{dtype}" if isinstance(dtype, str) and dtype in types.BY_NAME else "for example qd.f32")
 
     def convert(value):
         if _is_traced(value):
@@ -59,7 +66,7 @@ def cast(obj, dtype):
                 return types.dynamic(found.core(found.core.wrapped(value) if found.core.is_integer else float(value)))
             number = types.number(value)
             if number is None:
-                raise QuadrantsTypeError.at(f"{type(value).__name__} cannot be cast to {found}")
+                raise QuadrantsTypeError.at(f"{_described(value)} cannot be cast to {found}", "give a number")
             return types.dynamic(found.core(number))
         from dsl.quadrants.runtime import pack, unpack
         return unpack(found, pack(found, value))
@@ -71,7 +78,8 @@ def cast(obj, dtype):
 def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
     """`qd.i64(x)` in a kernel: a Python number is a literal of that type, anything else is cast."""
     if len(arguments) != 1 or keywords:
-        raise QuadrantsSyntaxError.at("A primitive type can only decorate a single expression.")
+        raise QuadrantsSyntaxError.at("A primitive type can only decorate a single expression.",
+                                      f"write `qd.{dtype}(x)`")
     value = value_of(arguments[0])
     if isinstance(value, (Matrix, list, tuple)):
         raise QuadrantsSyntaxError.at("A primitive type cannot decorate an expression with a compound type.",
@@ -115,7 +123,8 @@ def _unary(name: str, python: Callable, emit: Callable):
             from dsl.quadrants import task
             return emit(_float(value, name)) if task.active() else python(value)
         return _mapped(one, x)
-    function.__name__, function.__doc__ = name, f"`{name}(x)` of a number, or of every element."
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{name}(x)` of a number, or of every element."
     return function
 
 
@@ -150,7 +159,8 @@ def _rounding(name: str, python: Callable, intrinsic: str):
             made = _intrinsic(intrinsic)(number)
             return made if dtype is None else cast(made, dtype)
         return _mapped(one, x)
-    function.__name__, function.__doc__ = name, f"`{name}(x)`, a float unless `dtype` says otherwise."
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{name}(x)`, a float unless `dtype` says otherwise."
     return function
 
 
@@ -205,13 +215,16 @@ def _extreme(name: str):
         return operate(name, a, b) if _is_traced(a, b) else python(a, b)
 
     def function(*values):
+        if not values:
+            raise QuadrantsTypeError.at(f"`{name}` takes numbers, got none", f"for example `{name}(a, b)`")
         if len(values) == 1:
             values = tuple(values[0].parts() if isinstance(values[0], Matrix) else values[0])
         result = values[0]
         for value in values[1:]:
             result = _mapped(two, result, value)
         return value_of(result)
-    function.__name__, function.__doc__ = name, f"The {name}imum of numbers, or of every element."
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The {name}imum of numbers, or of every element."
     return function
 
 
@@ -245,7 +258,8 @@ def _truncating(name: str, place: int, python: Callable):
                 return operate("truediv", a, b) if place == 0 else core(elementary.call("fmod", a.ir(), b.ir()))
             return core(arith.divide_truncating(a.ir(), b.ir(), core.signed)[place])
         return _mapped(one, x1, x2)
-    function.__name__, function.__doc__ = name, f"`{name}(x, y)` as C divides: towards zero."
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{name}(x, y)` as C divides: towards zero."
     return function
 
 

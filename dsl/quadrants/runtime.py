@@ -154,8 +154,7 @@ class Memory:
         """Raise QuadrantsRuntimeError where qd.init or qd.reset has dropped this memory."""
         if self.generation != Runtime.generation:
             raise QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called after it was "
-                                        "made\n"
-                                        "fix: make it again after qd.init()")
+                                        "made", "make it again after qd.init()")
 
     def __del__(self, is_ending=sys.is_finalizing):
         try:

@@ -7,7 +7,7 @@ import types as python_types
 from dsl.core import output
 from dsl.core.dtypes import Numeric, is_dynamic
 from dsl.quadrants import dtypes as types
-from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError, WrongValue
 from dsl.quadrants.iterate import Domain
 from dsl.quadrants.lvalue import Lvalue
 from dsl.quadrants.matrix import Matrix
@@ -38,7 +38,8 @@ def static(x, *more):
                                            "instead of "
                                            f"{type(x).__name__}", fix="qd.static the number or condition that you "
                                                                       "take from it")
-    raise ValueError(f"Input to qd.static must be compile-time constants or global pointers, instead of {type(x)}")
+    raise WrongValue(f"Input to qd.static must be compile-time constants or global pointers, instead of {type(x)}",
+                     "drop qd.static: in Python every value is known")
 
 
 def static_assert(cond, msg: str | None = None) -> None:
@@ -63,5 +64,6 @@ def loop_config(*, block_dim: int | None = None, serialize: bool | None = None, 
         raise QuadrantsTypeError.at(f"loop_config() got an unexpected keyword argument '{next(iter(unknown))}'",
                                     fix="loop_config(block_dim=, serialize=, parallelize=, bit_vectorize=, name=)")
     if block_dim is not None and not (isinstance(block_dim, int) and 1 <= block_dim <= 1024):
-        raise QuadrantsTypeError.at(f"block_dim is a number of threads from 1 to 1024, and {block_dim!r} is none")
+        raise QuadrantsTypeError.at(f"block_dim must be from 1 to 1024 threads, got {block_dim!r}",
+                                    "for example block_dim=128")
     program().config = LoopConfig(block_dim or LoopConfig.block_dim, bool(serialize))

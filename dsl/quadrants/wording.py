@@ -33,8 +33,8 @@ def described(value: object) -> str:
         return repr(value)
     if isinstance(value, python_types.ModuleType):
         return f"the module {value.__name__.removeprefix('dsl.')}"
-    if type(value) in _PLAIN:
-        return _PLAIN[type(value)]
+    if type(value) in _PLAIN or type(value).__name__ == "Text":
+        return _PLAIN.get(type(value), "a string")
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if callable(value) and hasattr(value, "__name__"):
@@ -106,6 +106,12 @@ def _fix_of_operands(names: tuple[str, ...]) -> str:
         if set(kinds) & set(names):
             return fix
     return "compute with numbers, vectors and matrices"
+
+
+def is_component(error: Exception) -> bool:
+    """Whether `error` is of a component that a vector has not: the real package calls that a mistake of syntax."""
+    from dsl.quadrants.matrix import Matrix
+    return isinstance(error, AttributeError) and isinstance(error.obj, Matrix) and len(error.name or "") == 1
 
 
 def of_attribute(owner: object, name: str) -> tuple[str, str]:
