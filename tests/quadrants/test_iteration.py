@@ -79,7 +79,7 @@ def test_plain_python_does_not_iterate_over_them_either():
               qd.Matrix.ndarray(2, 2, qd.i32, 2)):
         for use in (list, sum, iter, lambda x: 3 in x, lambda x: [*zip(x, x)]):
             signal.alarm(20)
-            with pytest.raises(TypeError, match=f"a {type(x).__name__} is not iterable: `x.to_numpy\\(\\)` is"):
+            with pytest.raises(TypeError, match=f"a {type(x).__name__} is not iterable"):
                 use(x)
             signal.alarm(0)
 
