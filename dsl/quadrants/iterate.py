@@ -58,9 +58,9 @@ class Domain:
         wanted = 1 if self.is_grouped or self.is_scalar else len(self.bounds)
         if targets != wanted:
             names = ", ".join("ijklmnop"[:wanted])
-            raise QuadrantsSyntaxError.at(f"{targets} loop variable{'s' * (targets != 1)} for {wanted} "
-                                          f"dimension{'s' * (wanted != 1)}: the number of the loop variables must be "
-                                          "that of the dimensions", f"write `for {names} in ...`" if wanted < 2 else
+            raise QuadrantsSyntaxError.at("Ndrange for loop with number of the loop variables not equal to the "
+                                          f"dimension of the ndrange is not supported: {targets} and {wanted}",
+                                          f"write `for {names} in ...`" if wanted < 2 else
                                           f"write `for {names} in ...`, or `for I in qd.grouped(...)`")
 
     def extents(self) -> list:

@@ -45,8 +45,7 @@ def static(x, *more):
 def static_assert(cond, msg: str | None = None) -> None:
     """Raise, while compiling, where `cond` is false."""
     if isinstance(cond, Lvalue) or is_dynamic(cond):
-        raise QuadrantsTypeError.at("Static assert needs a condition known while compiling, and this is a run-time "
-                                    "value",
+        raise QuadrantsTypeError.at("Static assert with non-static condition: it is a run-time value",
                                     fix="assert with debug=True checks at run time")
     if not cond:
         raise AssertionError(msg or "static_assert failed")

@@ -30,6 +30,9 @@ class _Runtime:
     def set_default_fp(self, dtype: dtypes.DataType) -> None:
         dtypes.Defaults.fp = dtypes.of(dtype)
 
+    default_ip = property(lambda self: dtypes.Defaults.ip)
+    default_fp = property(lambda self: dtypes.Defaults.fp)
+
     def config(self) -> runtime.Config:
         return current_cfg()
 

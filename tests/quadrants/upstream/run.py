@@ -21,7 +21,8 @@ HERE = Path(__file__).resolve().parent
 FILES = """\
 static loops for for_break for_group_mismatch continue while if ndrange ndrange_axes grouped kernel_templates argument
 atomic local_atomics bool_op cast div mod pow type_check type_promotion type_system literal return function scope_errors
-syntax_errors ast_refactor assign tuple_assign basics offload offload_cross""".split()
+syntax_errors ast_refactor assign tuple_assign basics offload offload_cross
+random types math_module bit_operations fields_builder copy_from fill element_wise expr_list expr_dict""".split()
 LIMIT_S = 300
 EXAMPLES = """\
 examples:
