@@ -185,7 +185,7 @@ def grouped(x: object) -> Domain:
     """The same iterations with one vector of indices as the loop variable."""
     found = domain_of(x)
     if not isinstance(found, Domain) or found.is_scalar or found.is_grouped:
-        raise QuadrantsTypeError.at(f"qd.grouped takes an ndrange, a field or an array, got {_described(iterable)}",
+        raise QuadrantsTypeError.at(f"qd.grouped takes an ndrange, a field or an array, got {_described(x)}",
                                     "write `for i in range(n):`, or group qd.ndrange(n, m)")
     return found.grouped()
 
