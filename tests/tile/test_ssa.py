@@ -214,7 +214,7 @@ ERRORS = [
      "where chooses between values of one type, and got Float32 and Int32", None),
     (lambda x, t: cute.full((2, -1), 0, cutlass.Int32),
      "the shape of a TensorSSA is static and positive, and this is (2,-1)", None),
-    (lambda x, t: x.to(int), "`.to()` takes a numeric type, and got <class 'int'>", None),
+    (lambda x, t: x.to(int), "`.to()` takes a numeric type, and got the type int", None),
 ]
 
 
