@@ -139,12 +139,12 @@ _OF_INTEGERS = {"and", "or", "xor", "lshift", "rshift"}
 
 
 def operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
-    """The type `a name b` is computed in: `/` of integers in the default float type."""
+    """The type `a name b` is computed in: `/` takes an integer as a number of the default float type."""
     if name in ("lshift", "rshift") and a.is_integer and b.is_integer:
         return a
+    if name == "truediv":
+        a, b = (Defaults.fp.core if each.is_integer else each for each in (a, b))
     dtype = promote(a, b)
-    if name == "truediv" and dtype.is_integer:
-        return Defaults.fp.core
     if name in _OF_INTEGERS and dtype.is_float:
         sign = {"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"}[name]
         raise QuadrantsTypeError.at(f"unsupported operand type(s) for '{sign}': '{of_core(a)}' and '{of_core(b)}'",

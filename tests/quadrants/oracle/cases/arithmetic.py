@@ -1,5 +1,8 @@
 """// % ** shifts, C-like division, and the functions of mathematics."""
 
+import numpy as np
+from options import options
+
 import quadrants as qd
 
 SIGNS = ((7, 3), (-7, 3), (7, -3), (-7, -3), (6, 3), (-6, 3))
@@ -317,3 +320,28 @@ def popcount_and_leading_zeros():
     def k(a: qd.i32) -> qd.i32:
         return qd.math.popcnt(a) * 100 + qd.math.clz(a)
     return [k(255), k(1)]
+
+
+def integer_over_a_float():
+    """`/` takes the integer as a number of the default float type, which a narrower float does not keep."""
+    @qd.kernel
+    def k(a: int, h: qd.f16, s: qd.f32, u: qd.u8, o: qd.types.ndarray()):
+        o[0] = a / h
+        o[1] = h / u
+        o[2] = a / s
+        o[3] = u / a
+    o = np.zeros(4, np.float64)
+    k(5, 3.0, 3.0, 10, o)
+    return o
+
+
+@options(default_fp=qd.f64)
+def integer_over_a_float_of_a_wide_default():
+    @qd.kernel
+    def k(a: int, h: qd.f16, s: qd.f32, o: qd.types.ndarray()):
+        o[0] = a / h
+        o[1] = s / a
+        o[2] = a / s
+    o = np.zeros(3, np.float64)
+    k(5, 3.0, 3.0, o)
+    return o
