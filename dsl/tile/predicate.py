@@ -33,7 +33,7 @@ class Predicates:
         modes = vectors_and_rest(pred).shape
         if [lay.size(mode) for mode in modes] != [lay.size(vector) // self.together, lay.size(shape[1])]:
             shown = tuple(mode[0] if isinstance(mode, tuple) and len(mode) == 1 else mode for mode in wanted)
-            raise DSLUserCodeError(f"pred has a shape like {text(shown)} for a copy of {text(copied)}, and this is "
+            raise DSLUserCodeError(f"pred must have a shape like {text(shown)} for a copy of {text(copied)}, got "
                                    f"{text(pred.shape)}", fix=f"cute.make_rmem_tensor({text(shown)}, cutlass.Boolean)")
         self.pred = vectors_and_rest(pred)
 
@@ -51,10 +51,10 @@ class Predicates:
 
 def _require(pred: Any) -> Tensor:
     if not isinstance(pred, Tensor):
-        raise DSLUserCodeTypeError(f"pred is a tensor of Boolean, and this is a {type(pred).__name__}",
+        raise DSLUserCodeTypeError(f"pred must be a tensor of Boolean, got a {type(pred).__name__}",
                                    fix="pred = cute.make_fragment_like(dst, cutlass.Boolean); pred.fill(condition)")
     if not pred.element_type.is_integer or pred.element_type.is_packed:
-        raise DSLUserCodeTypeError(f"pred is a tensor of Boolean, and this is a tensor of {pred.element_type}",
+        raise DSLUserCodeTypeError(f"pred must be a tensor of Boolean, got a tensor of {pred.element_type}",
                                    fix="make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it")
     static_size(pred, "copy")
     return pred
