@@ -37,17 +37,20 @@ class Memory:
     def __init__(self) -> None:
         self._by_address: dict[int, list[Allocation]] = {}
         self._owned: dict[int, ctypes.Array] = {}
+        self.signature = 0                      # a sum over the ranges: the same for the same ranges, whatever their order
 
     def register(self, address: int, nbytes: int, label: str) -> None:
         """Make `nbytes` at a host address device memory; `label` names it in reports. Balance with unregister."""
         if nbytes > 0:
             self._by_address.setdefault(address, []).append(Allocation(address, nbytes, label))
+            self.signature += hash((address, nbytes))
 
     def unregister(self, address: int) -> None:
         """Undo the last `register` of this address; unknown addresses are ignored."""
         stack = self._by_address.get(address)
         if stack:
-            stack.pop()
+            gone = stack.pop()
+            self.signature -= hash((gone.address, gone.size_bytes))
             if not stack:
                 del self._by_address[address]
 

@@ -16,7 +16,7 @@ KEPT = 16  # slots that wait for the next launch
 PRINT_SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
 )
-_HEAD_BYTES = context.offset("live")  # what a launch sets; what follows is the scheduler's
+HEAD_BYTES = context.offset("live")  # what a launch sets; what follows is the scheduler's
 
 
 class Buffer:
@@ -56,7 +56,7 @@ class Slot:
         ctx, code, threads = self.ctx, launch.code, launch.threads
         smem_bytes, local_bytes = launch.smem_static + launch.smem_dynamic, code.places.local_bytes
         frames, frame_bytes = ctx.frames, ctx.frame_bytes
-        ctypes.memset(self.address, 0, _HEAD_BYTES)
+        ctypes.memset(self.address, 0, HEAD_BYTES)
         ctx.frames, ctx.frame_bytes = frames, frame_bytes
         if self._window is None or self._window.size_bytes < smem_bytes:
             if self._window is not None:

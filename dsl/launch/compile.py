@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import re
 import struct
@@ -339,6 +340,12 @@ _entry_address = ctypes.cast(_entry, ctypes.c_void_p).value
 
 
 def _launch_of(record: Record) -> Launch:
+    return _launch_of_bytes(bytes(record))
+
+
+@functools.lru_cache(1024)
+def _launch_of_bytes(text: bytes) -> Launch:
+    record = Record.from_buffer_copy(text)
     return Launch(tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream,
                   record.flags)
 
@@ -355,7 +362,6 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     run.compiled.code.collectives.check(kernel.name, launch.block)
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
-    print(end="", flush=True)
     if hasattr(run.device, "launch_entry"):      # from now on without Python
         handle, allowed_smem_bytes = run.device.function(program, kernel.name)
         run.table.allowed_smem_bytes[index] = allowed_smem_bytes
