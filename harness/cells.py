@@ -167,17 +167,14 @@ def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[A
     if line is None:
         raise ValueError("no object")
     try:
-        lines.check(line, "")
+        if not lines.plain(line, length):
+            lines.check(line, "")
     except Misfit as error:
         raise ValueError(str(error)) from None
     place = column(line)
-    about = (str(line.get(key) or "") for key in ("reason", "date", "digest", "title"))
-    reason, date, digest, title = about
-    if not date:
-        raise ValueError("no date")
-    cell = tuple(place[key] for key in CELL)
-    verdict = str(line["verdict"])
-    return (store.line_id(line), path, at, length, *cell, line_is_hardware(line), verdict, reason, date, digest, title)
+    cell = map(place.__getitem__, CELL)
+    about = (line["verdict"], line.get("reason") or "", line["date"], line.get("digest") or "", line.get("title") or "")
+    return (store.line_id(line), path, at, length, *cell, line_is_hardware(line), *about)
 
 
 def facts(line: dict[str, Any]) -> dict[str, Any]:

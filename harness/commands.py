@@ -222,9 +222,6 @@ def _accept(arguments: argparse.Namespace) -> int:
 def _accept_replay(arguments: argparse.Namespace) -> int:
     from harness import capsule
 
-    def say(line: str) -> None:
-        say(line)
-
     found = capsule.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
     say(", ".join(f"{len(names)} {status}" for status, names in found.items()))
     return HOLDS if found.keys() <= {"validated", "skipped"} else FAILS

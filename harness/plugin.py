@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from harness.session import Session
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
+_NOT_READ: pytest.StashKey[int] = pytest.StashKey()
 
 
 class ClaimFailed(Exception):
@@ -209,6 +210,7 @@ class ReproFile(pytest.File):
         from harness.repro import ReproError
 
         if isinstance(excinfo.value, ReproError):
+            self.session.stash[_NOT_READ] = self.session.stash.get(_NOT_READ, 0) + 1
             return printable(str(excinfo.value))
         return super().repr_failure(excinfo)
 
@@ -281,6 +283,14 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     if data and report.failed and data["record"]["verdict"] == "infra":
         return "error", "E", "INFRA"
     return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Run the others where nothing is wrong but files that are no repros: they are errors of the run all the same."""
+    option = session.config.option
+    if session.testsfailed == session.stash.get(_NOT_READ, 0) and not (session.shouldfail or option.collectonly):
+        option.continue_on_collection_errors = True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -429,14 +429,8 @@ class _Source:
             last = max((n for n, line in enumerate(self.lines, 1) if line.strip()), default=1)
             fix = f'add `{wanted}` that returns a dict of arrays, e.g. `return {{"out": out}}`'
             text = self.lines[last - 1].strip()
-            self.error(
-                last,
-                self.lines[last - 1].find(text) + 1,
-                len(text),
-                "NO_RUN",
-                "the file ends here without a function `run`",
-                fix,
-            )
+            message = "the file ends here without a function `run`"
+            self.error(last, self.lines[last - 1].find(text) + 1, len(text), "NO_RUN", message, fix)
         run = found[-1]
         self.signature(run, params, wanted)
         for function in tree.body:
@@ -452,11 +446,24 @@ class _Source:
         accepted = {a.arg for a in spec.args + spec.kwonlyargs}
         missing = [name for name in required if name not in params]
         surplus = [name for name in params if name not in accepted and not spec.kwarg]
+        if missing and "repro" not in self.script.get("tool", {}):
+            self.undeclared(function, missing)
         if missing or surplus:
             message = f"takes {missing[0]}, which is not in params" if missing else f"does not take {surplus[0]}"
             fix = f"write `{wanted}`, or change params in [tool.repro]"
             column = function.col_offset + 5
             self.error(function.lineno, column, len(function.name), "BAD_SIGNATURE", message, fix)
+
+    def undeclared(self, function: ast.FunctionDef, names: list[str]) -> NoReturn:
+        """Raise the error of a program without a [tool.repro] table whose function needs values all the same."""
+        message = f"takes {', '.join(names)}, but the file has no [tool.repro] block that lists values for "
+        message += "it" if len(names) == 1 else "them"
+        params = ", ".join(f"{name} = [1, 2]" for name in names)
+        lines = f"    # [tool.repro]\n    # params = {{ {params} }}\n"
+        whole = f"begin the file with\n    # /// script\n{lines}    # ///\n"
+        fix = f"add to its `# /// script` block\n{lines}" if self.block else whole
+        fix += f"or run it as a plain program: python -m dsl {short(self.path)}"
+        self.error(function.lineno, function.col_offset + 5, len(function.name), "NO_PARAMS", message, fix)
 
     def checks(self, params: Mapping[str, tuple[Value, ...]]) -> tuple[Check, ...]:
         checks = []
@@ -483,12 +490,6 @@ class _Source:
             when.append((name, value))
         directive = (found["directive"] or "") + (found["literal"] or "")
         if not found["pattern"].strip() and found["directive"] != "EMPTY":
-            self.error(
-                number,
-                column,
-                len(text) - column + 1,
-                "BAD_CHECK",
-                "says nothing to match",
-                "write text after the colon",
-            )
+            width, fix = len(text) - column + 1, "write text after the colon"
+            self.error(number, column, width, "BAD_CHECK", "says nothing to match", fix)
         return Check(found["target"], directive, found["pattern"].strip(), number, tuple(when))

@@ -152,11 +152,10 @@ def fields(cls: type) -> Check:
             raise misfit(place, "a table", value)
         found = {}
         for attribute, key, of, required in checks:
-            where = f"{place}.{key}" if place else key
             if key in value:
-                found[attribute] = of(value[key], where)
+                found[attribute] = of(value[key], f"{place}.{key}" if place else key)
             elif required:
-                raise Misfit(f"{where} is missing")
+                raise Misfit(f"{place}.{key} is missing" if place else f"{key} is missing")
         return cls(**found)
 
     return check

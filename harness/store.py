@@ -21,6 +21,7 @@ from typing import Any
 
 LOCAL = ".repro"  # below the project's root: what is this checkout's own, and ignored by git
 STALE_TEMPORARY_S = 86400.0
+_DECODER = json.JSONDecoder()
 _FILE_FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+").*/', re.MULTILINE)
 _SASS_NOISE = re.compile(r"/\*[0-9a-fx \t]*\*/|//.*$|^\s*\.(?:file|loc|section \.debug).*$", re.MULTILINE)
 
@@ -173,9 +174,7 @@ def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, int, dict[str
         file.seek(offset)
         for data in file:
             try:
-                line = json.loads(data)
-                if not isinstance(line, dict):
-                    raise ValueError("no object")
+                line = _parsed(data)
             except (ValueError, RecursionError):
                 line = None
             if line is None and not data.endswith(b"\n"):
@@ -183,6 +182,20 @@ def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, int, dict[str
             if data.strip(b"\r\n"):
                 yield offset, len(data), line
             offset += len(data)
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    """`json.loads` of a line that is an object, a tenth faster. Raises ValueError, RecursionError."""
+    if data[:1] != b"{":  # also a byte order mark
+        line = json.loads(data)
+        if not isinstance(line, dict):
+            raise ValueError("no object")
+        return line
+    text = data.decode("utf-8", "surrogatepass")
+    line, end = _DECODER.raw_decode(text)
+    if text[end:].strip(" \t\r\n"):
+        raise ValueError("more than an object")
+    return line
 
 
 def line_id(line: dict[str, Any], data: bytes | None = None) -> str:

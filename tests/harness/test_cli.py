@@ -8,6 +8,7 @@ import pytest
 
 from harness import hosts
 from harness.cli import main
+from harness.repro import read
 
 TWICE = """
 import numpy as np
@@ -75,6 +76,39 @@ def test_a_file_that_is_no_repro(project, capsys):
     (project / "x.py").write_text("def run(:\n")
     assert main(["run", "x.py"]) == 2
     assert capsys.readouterr().err.startswith("x.py:1:9: SYNTAX_ERROR\n    def run(:\n            ^ ")
+
+
+def test_a_program_whose_run_needs_values_that_nothing_lists(project, capsys):
+    """The sentence says what is missing; the fix, put where it says, makes the file one that is read."""
+    for head in ("", "# /// script\n# dependencies = []\n# ///\n"):
+        for spec, names in (("f", "f"), ("n, *, m", "n, m"), ("n, k=1, *rest, m=2", "n")):
+            text = f'{head}"""It is so."""\ndef run({spec}):\n    return {{}}\n'
+            (project / "plain.py").write_text(text)
+            assert main(["run", "plain.py"]) == 2
+            line, them = text[: text.index("def")].count("\n") + 1, "them" if "," in names else "it"
+            said = "\n".join(capsys.readouterr().err.splitlines()[:3])
+            assert said == (f"plain.py:{line}:5: NO_PARAMS\n    def run({spec}):\n        ^^^ takes {names}, but the "
+                                f"file has no [tool.repro] block that lists values for {them}")
+    (project / "plain.py").write_text("def run(n, m):\n    pass\n")
+    main(["run", "plain.py"])
+    fix = ["fix: begin the file with", "    # /// script", "    # [tool.repro]",
+           "    # params = { n = [1, 2], m = [1, 2] }", "    # ///",
+           "or run it as a plain program: python -m dsl plain.py"]
+    assert capsys.readouterr().err.splitlines()[3:] == fix
+    mended = "\n".join(line[4:] for line in fix[1:5]) + '\n"""It is so."""\ndef run(n, m):\n    pass\n'
+    (project / "plain.py").write_text(mended)
+    assert len(list(read(project / "plain.py").cases())) == 4
+    (project / "plain.py").write_text("# /// script\n# dependencies = []\n# ///\ndef run(n):\n    pass\n")
+    main(["run", "plain.py"])
+    assert capsys.readouterr().err.splitlines()[3:] == [
+        "fix: add to its `# /// script` block", "    # [tool.repro]", "    # params = { n = [1, 2] }",
+        "or run it as a plain program: python -m dsl plain.py"]
+
+
+def test_accepting_a_replay_says_each_line(project, capsys, monkeypatch):
+    monkeypatch.setattr("harness.capsule.accept", lambda *about: about[3]("adds: it holds") or {"validated": [1]})
+    assert main(["accept", "--from-replay", "out"]) == 0
+    assert capsys.readouterr().out == "adds: it holds\n1 validated\n"
 
 
 def test_a_crash_and_an_infra_failure(write, capsys):

@@ -43,6 +43,48 @@ def test_what_a_line_must_be():
             assert str(caught.value).startswith(key) and str(caught.value).isprintable(), (key, value)
 
 
+PLAIN = LINE | {"differences": [], "seed": 0, "detail": {"id": "X"}, "sass": {}, "histogram": None, "allowed": None,
+                "golden_sha256": None}  # fmt: skip
+ODD = [None, True, False, 0, 1, -1, 1 << 62, 1 << 71, 10**400, 0.0, 1e305, float("nan"), float("inf"), "", "x", "é",
+       "\x7f", "a\nb", "../x", "/", ".", "a b", "x" * 21, "x" * 65, "x" * 101, "x" * 1001, "x" * 4097, "x" * 5001, [],
+       [1], [1, 2], [1, 2, 3], {}, "2026-11-21T00:00:00Z", "2026-11-21T00:00:00Z\n"]  # fmt: skip
+
+
+def test_a_plain_line_is_one_that_the_check_takes():
+    """`plain` never says yes where `check` says no, for any value of any key; and it knows plain lines."""
+    tables = ["key", "compiler", "versions", "detail", "kernels", "sass", "outputs", "shapes", "durations", "device"]
+    inside = [{name: value} for value in ODD for name in ("k", "arch", "kind", "driver")]
+    inside += [{"x" * 999: "a"}, {"x" * 1001: "a"}, {"\u202e": "a", "\\u202e": "a"}, {str(n): "a" for n in range(1001)},
+               {"a": ["int32", [2]]}, {"a": ["int32", [2], 3]}, {"a": 1e12, "b": -1e12}, {"a": 2e12, "b": -2e12}]
+    taken = 0
+    for key in [*PLAIN, "allowed", "ptxas", "no_sass", "golden"]:
+        for value in [*ODD, *(inside if key in tables else ())]:
+            line = PLAIN | {key: value}
+            if lines.plain(line, len(json.dumps(line))):
+                lines.check(line, "")
+                taken += 1
+    assert taken > 400
+    for key in PLAIN:
+        line = {name: value for name, value in PLAIN.items() if name != key}
+        assert lines.plain(line, 1000) == (key not in ("repro", "verdict", "date")), key
+    assert not lines.plain(PLAIN, 5001)
+
+
+def test_a_line_is_read_as_json_reads_it(tmp_path):
+    path = tmp_path / "a.jsonl"
+    for data in (b"{}", b'{"a": 1}  ', b'\t{"a": 1}\r', b'\xef\xbb\xbf{"a": "b"}', b'{"a": 1} x', b'{"a": 1}{}', b"{",
+                 b"[]", b"1", b'{"a":' * 100_000, b'{"a": 1}\xc2\xa0',
+                 b'{"a": 1}\x0b', b'{"a": "\xff"}', b'{"a": "\xed\xa0\x80"}',
+                 b'{\0"\0a\0"\0', b'{"a": 1e400}'):
+        path.write_bytes(data + b"\n")
+        try:
+            wanted = json.loads(data)
+            wanted = wanted if isinstance(wanted, dict) else None
+        except (ValueError, RecursionError):
+            wanted = None
+        assert [one[2] for one in store.read_lines(path)] == [wanted], data[:40]
+
+
 def test_hostile_lines_are_damaged_and_harm_nothing(tmp_path, monkeypatch, capsys):
     """Each command answers from the sound line, and `repro status` names the others."""
     monkeypatch.setattr(os, "fsync", lambda fd: None)

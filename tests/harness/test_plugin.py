@@ -228,14 +228,19 @@ def test_a_validated_golden_is_never_overwritten_by_the_emulator(pytester, accep
     )
 
 
-def test_bad_files_are_told_and_the_others_can_go_on(pytester, repros):
+def test_bad_files_are_told_and_the_others_go_on(pytester, repros):
     folder = repros(good=give("np.zeros(1)"))
     (folder / "bad.py").write_text("# /// script\n# [tool.repro]\n# wdith = 3\n# ///\ndef run(:\n    pass\n")
-    result = pytester.runpytest("repros", "--continue-on-collection-errors")
+    (folder / "plain.py").write_text("def run(f):\n    return f\n\n\nraise SystemExit('imported')\n")
+    result = pytester.runpytest("repros")
     result.assert_outcomes(failed=1, errors=1)
     result.stdout.fnmatch_lines(["repros/bad.py:5:9: SYNTAX_ERROR", "    def run(:", "            ^ invalid syntax"])
-    assert "Traceback" not in result.stdout.str()
-    assert pytester.runpytest("repros").ret == 2
+    assert result.ret == 1 and "Traceback" not in result.stdout.str() and "plain.py" not in result.stdout.str()
+    result = pytester.runpytest("repros", "-x")
+    result.assert_outcomes(errors=1)
+    pytester.makepyfile(test_broken="import no_such_module")
+    result = pytester.runpytest("repros", "test_broken.py")
+    assert result.ret == 2 and "2 errors during collection" in result.stdout.str()
 
 
 def test_other_python_files_are_left_to_pytest(pytester, repros):
