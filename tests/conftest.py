@@ -20,13 +20,14 @@ def pytest_configure(config):
 
     collected: dict[str, str] = {}
     config.stash[_PTX] = collected
-    original = dsl.launch.compile.to_ptx
+    original = dsl.launch.compile.compile_modules
 
-    def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
-        ptx = original(llvm_ir, arch, optimize)
-        collected.setdefault(ptx, os.environ.get("PYTEST_CURRENT_TEST", "?"))
-        return ptx
-    dsl.launch.compile.to_ptx = to_ptx
+    def compile_modules(*arguments):
+        made = original(*arguments)
+        if made[1]:
+            collected.setdefault(made[1], os.environ.get("PYTEST_CURRENT_TEST", "?"))
+        return made
+    dsl.launch.compile.compile_modules = compile_modules
 
 
 _PTX = pytest.StashKey[dict[str, str]]()

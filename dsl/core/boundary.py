@@ -60,7 +60,7 @@ def _said(error: BaseException) -> BaseException:
     if (found := meant.said(error)) is not None:
         return found
     if hasattr(error, "fails"):
-        return _fault(error, f"compiling this {error.fails}, by a fault of the compiler")
+        return _fault(error, f"compiling this {error.fails}, by a fault of the compiler", error.place)
     if not _is_accident(error):
         return error
     if isinstance(error, _OF_VALUES) and innermost(error).co_filename.startswith(_LAYOUT):
@@ -101,8 +101,9 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
     return tuple(calls)
 
 
-def _fault(error: Exception, message: str) -> CompilerFault:
-    return CompilerFault(message, id="INTERNAL", place=place_of(error),
+def _fault(error: Exception, message: str, place: Span | None = None) -> CompilerFault:
+    known = place is not None and is_authors(place.file)
+    return CompilerFault(message, id="INTERNAL", place=place if known else place_of(error),
                          fix="look at the types of its arguments; where they are right, report it with what "
                              "DSL_FULL_TRACEBACK=1 shows").with_traceback(error.__traceback__)
 

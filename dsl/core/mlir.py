@@ -9,6 +9,7 @@ GPU instructions are LLVM intrinsics (`intrinsic`): unlike inline assembly they 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import threading
 import types
@@ -146,6 +147,15 @@ def location(place: span.Span | None = None) -> ir.Location:
 def place_of(at: ir.Location) -> span.Span | None:
     """The place that `location` made `at` of."""
     return next((place for place, known in _locations.items() if known == at), None)
+
+
+_DIAGNOSED = re.compile(r'^(?:loc\(|error: )"(.+?)":(\d+):(\d+)', re.MULTILINE)
+
+
+def place_in(diagnostics: str) -> span.Span | None:
+    """The first place that MLIR's `diagnostics` name and that `location` was given."""
+    named = [(file, int(line), int(column)) for file, line, column in _DIAGNOSED.findall(diagnostics)]
+    return next((place for at in named for place in _locations if (place.file, place.line, place.column) == at), None)
 
 
 @contextmanager

@@ -18,11 +18,8 @@ from dsl.launch.kept import Kept
 from dsl.launch.native_launch import NOTED_BYTES, Noted, Record, Run, Table
 from dsl.launch.results import Result
 from dsl.lower import signals
-from dsl.lower.after_launch import return_after_failed_launch
-from dsl.lower.host import link, may_fail, object_code
-from dsl.lower.llvm_ir import to_llvm_ir
-from dsl.lower.nvptx import to_ptx
-from dsl.lower.passes import convert_to_llvm
+from dsl.lower.host import link
+from dsl.lower.machine_code import compile_modules
 
 
 @dataclass(frozen=True)
@@ -104,12 +101,7 @@ def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     placeless, device_mlir, arch, opt_level, jump = source
     host_mlir = host_mlir if "loc(" in placeless else placeless          # half as long
     limits.check_collectives(device_mlir)
-    llvm = to_llvm_ir(convert_to_llvm(device_mlir), contract=True) if device_mlir else ""
-    ptx = to_ptx(llvm, arch, opt_level) if device_mlir else ""
-    host = signals.heard_in_loops(convert_to_llvm(host_mlir, debug_lines=False))
-    host_llvm = signals.with_turn(to_llvm_ir(return_after_failed_launch(host)))
-    host_llvm = host_llvm if jump is None else may_fail(host_llvm, jump)
-    return llvm, ptx, object_code(host_llvm, ("dsl_launch", *signals.symbols()))
+    return compile_modules(host_mlir, device_mlir, arch, opt_level, jump)
 
 
 def compile(traced: Traced, options: Options = Options()) -> Compiled:

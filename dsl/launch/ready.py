@@ -7,10 +7,7 @@ import weakref
 
 from dsl.launch import emulated
 from dsl.launch.device import Launch
-from dsl.lower.host import object_code
-from dsl.lower.llvm_ir import to_llvm_ir
-from dsl.lower.nvptx import to_ptx
-from dsl.lower.passes import convert_to_llvm
+from dsl.lower.machine_code import compile_modules
 
 _KERNEL = "module { llvm.func @ready(%a: !llvm.ptr<1>) attributes {nvvm.kernel} { llvm.return } }"
 _HOST = ("module { llvm.func @host(%a: !llvm.ptr) -> i32 { %0 = llvm.mlir.constant(0 : i32) : i32 "
@@ -23,8 +20,7 @@ def ready(device: object) -> None:
     if device in _done or not hasattr(device, "arch"):
         return
     _done.add(device)
-    ptx = to_ptx(to_llvm_ir(convert_to_llvm(_KERNEL), contract=True), device.arch)
-    object_code(to_llvm_ir(convert_to_llvm(_HOST, debug_lines=False)), ("dsl_launch",))
+    _, ptx, _ = compile_modules(_HOST, _KERNEL, device.arch)
     if type(device) is emulated.Emulated:                # a recording device would keep it
         address = device.alloc(8, "ready")
         device.launch(device.load(ptx), "ready", Launch((1, 1, 1), (1, 1, 1)), [address.to_bytes(8, "little")])

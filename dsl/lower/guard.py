@@ -1,9 +1,9 @@
 """Run work that may abort the process in a forked child, so that an abort is a report.
 
-LLVM aborts where it lacks a selection pattern. In a process that has torch loaded a fork for every compile costs 35
-to 50 ms (measured: 16 fork and exit, the rest copied pages), a child that stays costs that once and then 5 ms a
-compile. So there is one child a process: started by the first compile that needs it (nvptx.is_plain), ended by the end
-of its parent, started anew after a crash.
+LLVM aborts where it lacks a selection pattern, MLIR where it cannot translate. In a process that has torch loaded a
+fork for every compile costs 35 to 50 ms (measured: 16 fork and exit, the rest copied pages), a child that stays costs
+that once and then 5 ms a compile. So there is one child a process: started by the first compile that needs it
+(machine_code.is_plain), ended by the end of its parent, started anew after a crash.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _PR_SET_PDEATHSIG = 1
 
 class LoweringCrash(Exception):
     """The compiler aborted: what it was compiling, the signal, and the last words on its stderr.
-    `fails`: for an author."""
+    `fails` and `place`: for an author, as of a LoweringError."""
 
     def __init__(self, subject: str, signal_name: str, words: str):
         super().__init__(subject, signal_name, words)
         self.subject, self.signal_name, self.words = subject, signal_name, words
-        self.fails = f"ends LLVM with {signal_name}"
+        self.fails, self.place = f"ends LLVM with {signal_name}", None
 
     def __str__(self) -> str:
         return f"the compiler died of {self.signal_name} while compiling {self.subject}\n{self.words}".rstrip()
@@ -47,7 +47,7 @@ def _pipe() -> tuple[int, int]:
 
 
 class _Child:
-    """A forked process that answers requests (function, arguments) with (failed, value or exception)."""
+    """A forked process that answers (function, arguments, spends) with (failed, value or exception, spent)."""
 
     def __init__(self):
         (request_reader, request_writer), (reply_reader, reply_writer) = _pipe(), _pipe()
@@ -69,7 +69,7 @@ class _Child:
         os.close(reply_writer)
         self.requests, self.replies = os.fdopen(request_writer, "wb"), os.fdopen(reply_reader, "rb")
 
-    def ask(self, request: tuple) -> tuple[bool, Any]:
+    def ask(self, request: tuple) -> tuple[bool, Any, bool]:
         """Raises EOFError or BrokenPipeError where the child is dead."""
         pickle.dump(request, self.requests)
         self.requests.flush()
@@ -101,6 +101,7 @@ class _Child:
 
 
 _child: _Child | None = None
+_serves = _spent = False                             # of this process, where it is the child
 _one_at_a_time = threading.Lock()
 
 
@@ -119,26 +120,34 @@ os.register_at_fork(after_in_child=_forget_in_fork)
 def guarded(work: Callable, *arguments, subject: str, spends: bool = False):
     """What `work(*arguments)` returns or raises, computed in the guard child; all of it must pickle.
 
-    `spends`: the work leaves its process unfit for other work, so the child ends with it.
-    Raises LoweringCrash, which names `subject`, where the child dies of it.
+    `spends`: the work leaves its process unfit for other work, so the child ends with it. In the child itself the work
+    is just done. Raises LoweringCrash, which names `subject`, where the child dies of it.
     """
+    if _serves:
+        return _do(work, arguments, spends)
     with _one_at_a_time:
-        failed, value = _ask(work, arguments, subject)
-        if spends:
+        failed, value, spent = _ask((work, arguments, spends), subject)
+        if spent:
             _end_child()
     if failed:
         raise value
     return value
 
 
-def _ask(work: Callable, arguments: tuple, subject: str) -> tuple[bool, Any]:
+def _do(work: Callable, arguments: tuple, spends: bool) -> Any:
+    global _spent
+    _spent |= spends
+    return work(*arguments)
+
+
+def _ask(request: tuple, subject: str) -> tuple[bool, Any, bool]:
     global _child
     if _child is not None and _child.ended():
         _child = None
     if _child is None:
         _child = _Child()
     try:
-        return _child.ask((work, arguments))
+        return _child.ask(request)
     except (EOFError, BrokenPipeError):
         child, _child = _child, None
         words = child.last_words()
@@ -166,6 +175,8 @@ def end() -> None:
 
 def _serve(request_reader: int, reply_writer: int, words: int) -> None:
     """The child: answer until the parent is gone, running nothing of the parent's on the way out."""
+    global _serves
+    _serves = True
     try:
         faulthandler.disable()
         words = fcntl.fcntl(words, fcntl.F_DUPFD, 3)
@@ -179,13 +190,13 @@ def _serve(request_reader: int, reply_writer: int, words: int) -> None:
         os.dup2(words, 2)
         with os.fdopen(request_reader, "rb") as requests, os.fdopen(reply_writer, "wb") as replies:
             while True:
-                work, arguments = pickle.load(requests)
+                request = pickle.load(requests)
                 os.ftruncate(words, 0)
                 os.lseek(words, 0, os.SEEK_SET)
                 try:
-                    reply = (False, work(*arguments))
+                    reply = (False, _do(*request), _spent)
                 except Exception as error:
-                    reply = (True, error)
+                    reply = (True, error, _spent)
                 pickle.dump(reply, replies)
                 replies.flush()
     finally:

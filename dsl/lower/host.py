@@ -31,7 +31,7 @@ class Native:
 
 
 @functools.cache
-def _ready() -> str:
+def ready() -> str:
     """This machine's triple; code made here finds the compiler's own library."""
     load_wide_integers()
     return llvm.native_target()
@@ -40,24 +40,23 @@ def _ready() -> str:
 def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",),
            keep_alive: tuple = ()) -> Native:
     """Compile `llvm_ir` for this CPU and link it; see `object_code` and `link`."""
-    return link(object_code(llvm_ir, tuple(symbols)), symbols, exports, keep_alive)
+    code = object_code(llvm_ir)
+    refuse_unknown_names(called(llvm_ir), tuple(symbols))
+    return link(code, symbols, exports, keep_alive)
 
 
-def object_code(llvm_ir: str, symbols: tuple[str, ...] = ()) -> bytes:
-    """Relocatable machine code of `llvm_ir`, which may call `symbols` and libc.
+def object_code(llvm_ir: str) -> bytes:
+    """Relocatable machine code of `llvm_ir`, which may call names that `link` is given, and libc.
 
-    No fast-math and no fma: host arithmetic rounds after each operation. Raises LoweringError for IR LLVM refuses and
-    for a name nobody defines.
+    No fast-math and no fma: host arithmetic rounds after each operation. Raises LoweringError for IR LLVM refuses.
     """
-    triple = _ready()
+    triple = ready()
     straight = llvm_ir.count("\nbr") + llvm_ir.count(" br ") < 2        # no loop: it is not worth optimising
     machine = llvm.Machine(triple, level=0 if straight else 1, reloc="pic", model="small", jit=True)
-    text = with_builtins(llvm_ir)
     try:
-        module = llvm.Module(text, machine)
+        module = llvm.Module(with_builtins(llvm_ir), machine)
     except RuntimeError as error:
         raise LoweringError("host LLVM IR", str(error)) from None
-    _refuse_unknown_names(text, symbols)
     if not straight:
         module.optimize(machine, 1)
     return machine.emit(module, machine_code=True)
@@ -68,7 +67,7 @@ def link(code: bytes, symbols: dict[str, int], exports: tuple[str, ...] = ("host
 
     Raises LoweringError where a name is missing.
     """
-    _ready()
+    ready()
     try:
         linked = llvm.Linked(code, symbols.items(), exports)
     except RuntimeError as error:
@@ -109,9 +108,15 @@ def may_fail(llvm_ir: str, jump_slot: int) -> str:
 _DECLARED = re.compile(r'^declare [^@\n]*@"?([^"(\n]+)"?\(', re.MULTILINE)
 
 
-def _refuse_unknown_names(llvm_ir: str, symbols: tuple[str, ...]) -> None:
+def called(llvm_ir: str) -> list[str]:
+    """The functions that `llvm_ir` calls and does not define."""
+    return [name for name in _DECLARED.findall(llvm_ir) if not name.startswith("llvm.")]
+
+
+def refuse_unknown_names(names: list[str], symbols: tuple[str, ...]) -> None:
+    """Raise LoweringError for a name that is none of `symbols` and that this process does not have: the linker would
+    not say which."""
     process = ctypes.CDLL(None)
-    unknown = [name for name in _DECLARED.findall(llvm_ir)
-               if name not in symbols and not name.startswith("llvm.") and not hasattr(process, name)]
+    unknown = [name for name in names if name not in symbols and not hasattr(process, name)]
     if unknown:
         raise LoweringError("host linking", f"nobody defines {', '.join(unknown)}")

@@ -45,55 +45,24 @@ def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
 
     Raises LoweringError for IR LLVM refuses, LoweringCrash (naming the kernels) where LLVM aborts.
     """
-    if arch not in ARCH_PTX:
-        raise LoweringError("PTX", f"unknown GPU arch {arch!r}; known: {', '.join(ARCH_PTX)}")
+    _check_arch(arch)
     llvm_ir = with_device_functions(llvm_ir)
     kernels = ", ".join(re.findall(r"define ptx_kernel void @(\S+?)\(", llvm_ir)) or "a module without kernels"
     llvm.all_targets()                                   # before the fork, which inherits them
-    if is_plain(llvm_ir):
-        return _compile(llvm_ir, arch, optimize)
     long = llvm_ir.count("\n") > LONG_LINES
     return guarded(_compile_long if long else _compile, llvm_ir, arch, optimize, subject=f"{kernels} for {arch}",
                    spends=long)
 
 
-PLAIN_LINES = 400
-_ARITHMETIC = set("add sub mul shl lshr ashr udiv sdiv urem srem sitofp uitofp fptosi fptoui".split())
-_WORDS = _ARITHMETIC | set("""and or xor fadd fsub fmul fdiv icmp fcmp select zext sext trunc phi load store
-    getelementptr call br ret label to align void contract nuw nsw exact disjoint nneg inbounds dbg true false null e x
-    eq ne ugt uge ult ule sgt sge slt sle oeq ogt oge olt ole one ord uno ueq une
-    i1 i8 i16 i32 i64 float double ptr addrspace""".split())
-_WORD = re.compile(r"(?<![%\w.])@?[A-Za-z_][\w.]*|[<{]")
-_IDS = re.compile(r"@llvm\.nvvm\.read\.ptx\.sreg\.n?(?:cta|t)id\.[xyz]")
+def plain_to_ptx(llvm_ir: str, arch: str, optimize: int) -> str:
+    """`to_ptx` in this process, of IR that every back end has each instruction of and that calls no function."""
+    _check_arch(arch)
+    return _compile(llvm_ir, arch, optimize)
 
 
-def is_plain(llvm_ir: str) -> bool:
-    """Whether a module is short, without loops, and of nothing but arithmetic, tests and global memory,
-    1 to 64 bits wide.
-
-    Every back end has each of these instructions, so LLVM is trusted with it in this process. All else goes to the
-    guard, whose child costs more than such a compile does.
-    """
-    if llvm_ir.count("\n") > PLAIN_LINES or llvm_ir.count("addrspace(") != llvm_ir.count("addrspace(1)"):
-        return False
-    passed = set()
-    for line in llvm_ir.split("\n"):
-        if line.startswith("  "):
-            words = _WORD.findall(line)
-            if not all(word in _WORDS or _IDS.fullmatch(word) for word in words):
-                return False
-            if words[0] in _ARITHMETIC and "i1" in words or \
-                    words[0] == "br" and not passed.isdisjoint(re.findall(r"label %(\w+)", line)):
-                return False
-        elif line.startswith("define "):
-            parameters = line.replace("addrspace(1)", "").partition("(")[2].partition(")")[0]
-            if not set(_WORD.findall(parameters)) <= _WORDS:
-                return False
-        elif line.startswith("@") or line.startswith("declare ") and not _IDS.search(line):
-            return False
-        elif ":" in line and line[0] not in "!;":
-            passed.add(line.partition(":")[0])
-    return True
+def _check_arch(arch: str) -> None:
+    if arch not in ARCH_PTX:
+        raise LoweringError("PTX", f"unknown GPU arch {arch!r}; known: {', '.join(ARCH_PTX)}")
 
 
 def ptx_version(llvm_ir: str, arch: str) -> int:

@@ -25,17 +25,18 @@ _LOOP_ANNOTATION = re.compile(r"^(\s*llvm\.br .*[{ ])llvm\.loop_annotation(?= = 
 
 # A register of the author's before anything is stored in it. Read from local memory that nobody writes, it stays what
 # it is: LLVM would give `undef` a value that fits, and no checker would see it.
-_UNSET = re.compile(r"^(\s*)(%[\w$.-]+) = llvm\.mlir\.undef : (\w+)(.*)$", re.MULTILINE)
+_UNSET = re.compile(r"^(\s*)(%[\w$.-]+) = llvm\.mlir\.undef : (i\d+|bf16|f\d+)(?!\w)(.*)$", re.MULTILINE)
 _READ_UNSET = "{ .local .align 8 .b64 %dsl_unset; ld.local.bBITS $0, [%dsl_unset]; }"
 
 
 class LoweringError(Exception):
-    """A module that a stage refuses: the stage, and the text its tool gave. `fails`: what an author is told."""
+    """A module that a stage refuses: the stage, and the text its tool gave.
+    `fails`: what an author is told; `place`: where, as far as the tool says it."""
 
     def __init__(self, stage: str, text: str):
         super().__init__(stage, text)          # both, so that it survives pickling
         self.stage, self.text = stage, text
-        self.fails = f"fails in the stage `{stage}`"
+        self.fails, self.place = f"fails in the stage `{stage}`", None
 
     def __str__(self) -> str:
         return f"{self.stage}: {self.text}"

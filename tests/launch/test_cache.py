@@ -165,7 +165,7 @@ def forget(function):
 def no_compiler(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("something is compiled")
-    monkeypatch.setattr(compilation, "object_code", refuse)
+    monkeypatch.setattr(compilation, "compile_modules", refuse)
 
 
 def test_a_hit_compiles_nothing_and_another_version_does(host, folder, monkeypatch):

@@ -24,7 +24,7 @@ def only_the_check(monkeypatch):
     def stop(*_arguments, **_options):
         raise Checked
     session.start("emulator")
-    monkeypatch.setattr(compiling, "convert_to_llvm", stop)
+    monkeypatch.setattr(compiling, "compile_modules", stop)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
