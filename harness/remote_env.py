@@ -101,13 +101,13 @@ def _check(sha256: str, data: bytes) -> None:
 
 
 def find_uv(cache: str, broken: list | None = None) -> str | None:
-    """The path of a uv that runs: the usual places, PATH, a login shell's PATH, what we brought.
+    """The path of a uv that runs: the usual places, PATH, what runs this, a login shell's PATH, what we brought.
 
     `broken` takes a sentence about each that was met and does not run.
     """
     home = os.path.expanduser("~")
     places: list = [lambda: home + "/.local/bin/uv", lambda: home + "/.cargo/bin/uv", lambda: shutil.which("uv"),
-                    _login_uv, lambda: brought_uv(cache)]
+                    lambda: os.environ.get("UV"), _login_uv, lambda: brought_uv(cache)]
     for place in places:
         path = place()
         if path and os.access(path, os.X_OK):

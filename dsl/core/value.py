@@ -67,7 +67,7 @@ def operate(name: str, a: object, b: object):
         common = promote(type(left), type(right))
         left, right = common(left), common(right)
     if name in ("lshift", "rshift") and not is_dynamic(right) and right.value < 0 and rules.current() is rules.CUTE and \
-            (is_dynamic(left) or left.value or dtype.signed):
+            not is_dynamic(left) and (left.value or dtype.signed):
         _shifted(name, dtype, 0, right.value)
     a, b = dtype(left), dtype(right)
     if not is_dynamic(a) and not is_dynamic(b):

@@ -330,7 +330,7 @@ class Hole:
     divisor: int
 
     def fill(self, leaf: Any) -> Any:
-        return leaf.with_divisibility(self.divisor)
+        return leaf if isinstance(leaf, int) else leaf.with_divisibility(self.divisor)     # an int: of a layout that returned
 
 
 def split_dynamic(x: Any) -> tuple[tuple, Any]:

@@ -49,9 +49,12 @@ def foo(a: Float32, b: Float32, i: Int32):
 
 foo(1.5, 2.5, 0)
 """) == f"""\
-author.py:4:{column}: TYPE_UNSTABLE_JOIN
+author.py:5:9: TYPE_UNSTABLE_JOIN
+    xs.append(Float32(3.0))
+    ^^^^^^^^^^^^^^^^^^^^^^^ `xs` holds 2 items on one path and 3 on another
+author.py:4:{column}: see
     {statement}
-    {caret} `xs` holds 2 items on one path and 3 on another
+    {caret} this {what} is known only at run time
 fix: give `xs` all its items before this {what}, and assign to them"""
 
 

@@ -28,10 +28,10 @@ def test_mutants_of_a_fixed_seed_end_well(tmp_path):
 ENDS = {
     "pass": "clean",
     "int(n)": "DSLUserCodeTypeError PHASE_DYNAMIC_INDEX",
-    "n.nothing": "python AttributeError",
+    "n.nothing": "DSLUserCodeAttributeError UNKNOWN_NAME",
     "__import__('os').kill(__import__('os').getpid(), 11)": "!died -11",
     "while True: (lambda: None)()": "endless python KeyboardInterrupt",
-    "from dsl.core import trace; trace.entry_alloca(3, 4, 5)": "!fault TypeError core/mlir.py:type_attr",
+    "from dsl.core import mlir; mlir.Module().declare('x', 'nonsense')": "!fault MLIRError core/mlir.py:declare",
     "from dsl.core.errors import DSLUserCodeError; raise DSLUserCodeError('no fix')":
         "!fix DSLUserCodeError None no fix",
 }

@@ -120,7 +120,7 @@ def test_an_environment_that_lost_a_file_is_made_again(cache, monkeypatch, lost)
 def test_ctrl_c_while_uv_works_leaves_nothing(cache, write):
     uv = cache.parent / ".local/bin/uv"
     uv.parent.mkdir(parents=True)
-    uv.write_text('#!/bin/sh\nif [ "$1" = venv ]; then for p; do :; done; mkdir -p "$p"; exit; fi\n'
+    uv.write_text('#!/bin/sh\nif [ "$1" = --version ]; then echo "uv 0.13.8"; exit; fi\nif [ "$1" = venv ]; then for p; do :; done; mkdir -p "$p"; exit; fi\n'
                   f"echo $$ > {cache.parent}/pid\nexec sleep 60\n")
     uv.chmod(0o755)
     path = write(NUMPY_ONLY).path
