@@ -102,10 +102,10 @@ def locally(project: Path, cwd: Path, names, compiler: str) -> dict:
 
 
 @pytest.mark.parametrize("compiler", ["embedded", "nvidia"])
-def test_no_recorded_field_depends_on_a_folder(tmp_path, on_host, compiler):
+def test_no_recorded_field_depends_on_a_folder(tmp_path, on_host, compiler, request):
     """From two folders of different lengths, from inside and from elsewhere, and over SSH: all fields, PTX and SASS."""
-    if compiler == "nvidia" and not importlib.util.find_spec("nvidia_cutlass_dsl"):
-        pytest.skip("nvidia-cutlass-dsl is not installed")
+    if compiler == "nvidia":
+        request.getfixturevalue("installed")
     names = BY_NVIDIA if compiler == "nvidia" else tuple(TEXTS.keys() - BY_NVIDIA)
     short = lay(tmp_path / "a")
     deep = lay(tmp_path / "a folder with blanks, 'quotes'" / "and much more depth" / "ünï")

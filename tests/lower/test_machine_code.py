@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import subprocess
 import random
 import re
 import warnings
@@ -149,12 +150,11 @@ def test_a_module_that_a_stage_refuses_is_the_same_error_with_a_guard_and_withou
             compile_modules(text, PLAIN, "sm_90a")
 
 
-def test_a_library_that_is_loaded_after_the_child_began_is_known(tmp_path):
+def test_a_library_that_is_loaded_after_the_child_began_is_known(needs, tmp_path):
     guarded(len, "abc", subject="text")
     source, library = tmp_path / "late.c", tmp_path / "late.so"
     source.write_text("int loaded_late(void) { return 5; }")
-    if os.system(f"cc -shared -fPIC -o {library} {source} 2>/dev/null"):
-        pytest.skip("this test needs `cc`")
+    subprocess.run([needs("cc", "gcc"), "-shared", "-fPIC", "-o", library, source], check=True)
     ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
     text = """llvm.func @loaded_late() -> i32
         llvm.func @host(%a: !llvm.ptr) -> i32 {
