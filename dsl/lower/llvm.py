@@ -213,10 +213,14 @@ os.register_at_fork(before=_linking.acquire, after_in_parent=_linking.release, a
 
 @functools.cache
 def jit() -> int:
-    """The process's linker, which is never destroyed: code may not outlive it, and at exit objects die in any order."""
+    """The process's linker, which is never destroyed: code may not outlive it, and at exit objects die in any order.
+
+    It is LLVM's JITLink, which gives an object one mapping. The older linker maps code and constants apart, and ends
+    the process where the kernel puts them more than 2 GiB from each other.
+    """
     native_target()
-    words = ctypes.c_void_p()
-    made = _lib.CreateLLJITCompiler(None, False, False, ctypes.byref(words))
+    words, use_jitlink = ctypes.c_void_p(), True
+    made = _lib.CreateLLJITCompiler(None, False, use_jitlink, ctypes.byref(words))
     if not made:
         raise RuntimeError(_text(words))
     return made

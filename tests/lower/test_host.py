@@ -144,3 +144,39 @@ except MemoryError as error:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == \
         (0, "LLVM needs up to 32 MiB here, and this process gets no more\n"), run.stderr
+
+
+def test_code_and_its_constants_stay_together_in_a_fragmented_process():
+    """One-page holes above 5 GiB that are taken: code of two pages fits below only, its constants fit the holes."""
+    program = r"""
+import ctypes
+from dsl.lower import host
+terms = "\n".join(f" %a{i} = call double @floor(double %x{i})\n %x{i + 1} = fadd double %a{i}, {i % 7 + 1.5}"
+                  for i in range(600))
+code = host.object_code(f"declare double @floor(double)\ndefine double @host(double %x0) {{\n{terms}\n"
+                        " ret double %x600\n}\n")
+kept = [host.link(code, {})]
+libc, page_bytes, gib = ctypes.CDLL(None), 4096, 1 << 30
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long
+libc.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t
+
+def take(size_bytes):
+    return libc.mmap(None, size_bytes, 0, 0x22, -1, 0)
+for size_bytes in (1 << 20, 1 << 16, 1 << 14, page_bytes):
+    for _ in range(10000):
+        take(size_bytes)
+holes, taken = take(900 * page_bytes), take(5 * gib)
+while take(2 * page_bytes) > taken:
+    continue
+for number in range(450):
+    libc.munmap(holes + 2 * number * page_bytes, page_bytes)
+for _ in range(20):
+    kept.append(host.link(code, {}))
+    print(kept[-1].function("host", ctypes.c_double, ctypes.c_double)(1.0))
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    expected = 1.0
+    for number in range(600):
+        expected = expected // 1 + number % 7 + 1.5
+    assert run.stdout.split() == [str(expected)] * 20, run.stderr
