@@ -155,8 +155,13 @@ def sample(compiler: str, file: str) -> dict[str, float]:
     command = [sys.executable, file, compiler, str(ROOT)]
     if file.endswith("launching.py"):
         command[1:] = ["-m", "dsl", "--device", "emulator", "--compiler", compiler, "--no-cache", file, compiler]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=os.path.dirname(file),
-                         env=os.environ | {"CUTE_DSL_ARCH": "sm_90a", "PYTHONPATH": str(ROOT)})
+    run = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=os.path.dirname(file),
+        env=os.environ | {"CUTE_DSL_ARCH": "sm_90a", "PYTHONPATH": str(ROOT)},
+    )
     if run.returncode:
         sys.exit(f"{compiler} failed:\n{run.stderr}")
     return json.loads(run.stdout.splitlines()[-1])
@@ -178,8 +183,11 @@ def main() -> None:
     for kind in rows["embedded"][0]:
         ours = statistics.median(row[kind] for row in rows["embedded"])
         theirs = [row[kind] for row in rows["nvidia"] if kind in row]
-        against = f"{statistics.median(theirs):10.1f}{ours / statistics.median(theirs):8.2f}" if theirs else \
-            f"{'-':>10}{'-':>8}"
+        against = (
+            f"{statistics.median(theirs):10.1f}{ours / statistics.median(theirs):8.2f}"
+            if theirs
+            else f"{'-':>10}{'-':>8}"
+        )
         print(f"{kind:36}{ours:10.1f}{against}")
 
 

@@ -89,8 +89,10 @@ def _unrolled(count: int) -> str:
 
 
 def _strided(count: int) -> str:
-    return (f"    g = cute.make_tensor(out.iterator, cute.make_layout({count}, stride=n))\n"
-            f"    for i in cutlass.range_constexpr({count}):\n        x = x + g[i]\n")
+    return (
+        f"    g = cute.make_tensor(out.iterator, cute.make_layout({count}, stride=n))\n"
+        f"    for i in cutlass.range_constexpr({count}):\n        x = x + g[i]\n"
+    )
 
 
 def _nested(depth: int) -> str:
@@ -139,6 +141,7 @@ def _exits(count: int) -> str:
 def _of_test(word: str) -> Callable[[int], str]:
     def body(count: int) -> str:
         return f"    if {f' {word} '.join(f'n != {k}' for k in range(count))}:\n        x = x + 1\n"
+
     return body
 
 
@@ -179,8 +182,14 @@ def sample(folder: str, warm: str, file: str) -> dict:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     try:
-        run = subprocess.run([sys.executable, os.path.join(folder, "timed.py"), warm, file], capture_output=True,
-                             text=True, env=environment, cwd=folder, timeout=300)
+        run = subprocess.run(
+            [sys.executable, os.path.join(folder, "timed.py"), warm, file],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=folder,
+            timeout=300,
+        )
     except subprocess.TimeoutExpired:
         return {"error": "ran for 300 s"}
     if run.returncode:
@@ -221,10 +230,15 @@ def table(rows: list[tuple[Family, list[dict]]]) -> str:
     """A line a family: seconds at each size, and the exponent."""
     lines = []
     for family, samples in rows:
-        cells = [f"{size}: " + (s["error"] if "error" in s else f"{s['seconds']:.3f}")
-                 for size, s in zip(family.sizes, samples)]
-        lines.append(f"{family.name:12}{family.what:36}" + "  ".join(f"{cell:12}" for cell in cells)
-                     + f"  n^{exponent(family, samples):.2f}")
+        cells = [
+            f"{size}: " + (s["error"] if "error" in s else f"{s['seconds']:.3f}")
+            for size, s in zip(family.sizes, samples)
+        ]
+        lines.append(
+            f"{family.name:12}{family.what:36}"
+            + "  ".join(f"{cell:12}" for cell in cells)
+            + f"  n^{exponent(family, samples):.2f}"
+        )
     return "\n".join(lines)
 
 
@@ -236,8 +250,9 @@ LEFT, TOP, WIDTH, HEIGHT = 60, 30, 460, 340
 
 def svg(rows: list[tuple[Family, list[dict]]]) -> str:
     """Seconds over size on logarithmic axes, a line a family, with a dashed line of slope 1."""
-    points = [(size, s["seconds"]) for family, samples in rows
-              for size, s in zip(family.sizes, samples) if "seconds" in s]
+    points = [
+        (size, s["seconds"]) for family, samples in rows for size, s in zip(family.sizes, samples) if "seconds" in s
+    ]
     decades = [_decades([x for x, _ in points]), _decades([y for _, y in points])]
 
     def at(size: float, seconds: float) -> str:
@@ -245,8 +260,11 @@ def svg(rows: list[tuple[Family, list[dict]]]) -> str:
         x = LEFT + WIDTH * (math.log10(size) - x0) / (x1 - x0)
         y = TOP + HEIGHT * (1 - (math.log10(seconds) - y0) / (y1 - y0))
         return f"{x:.1f},{y:.1f}"
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 140} {TOP + HEIGHT + 50}" '
-             'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>']
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 140} {TOP + HEIGHT + 50}" '
+        'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
+    ]
     parts += _axes(decades, at)
     x0, y0 = 10 ** decades[0][0], 10 ** decades[1][0]
     end = min(10 ** decades[0][1] / x0, 10 ** decades[1][1] / y0)
@@ -270,22 +288,29 @@ def _axes(decades: list[tuple[int, int]], at: Callable[[float, float], str]) -> 
     (x0, x1), (y0, y1) = decades
     parts = []
     for power in range(x0, x1 + 1):
-        x = at(10 ** power, 10 ** y0).split(",")[0]
-        parts.append(f'<path d="M{x} {TOP}V{TOP + HEIGHT}" stroke="#ddd"/>'
-                     f'<text x="{x}" y="{TOP + HEIGHT + 18}" text-anchor="middle">{10 ** power:g}</text>')
+        x = at(10**power, 10**y0).split(",")[0]
+        parts.append(
+            f'<path d="M{x} {TOP}V{TOP + HEIGHT}" stroke="#ddd"/>'
+            f'<text x="{x}" y="{TOP + HEIGHT + 18}" text-anchor="middle">{10**power:g}</text>'
+        )
     for power in range(y0, y1 + 1):
-        y = at(10 ** x0, 10 ** power).split(",")[1]
-        parts.append(f'<path d="M{LEFT} {y}H{LEFT + WIDTH}" stroke="#ddd"/><text x="{LEFT - 6}" y="{y}" '
-                     f'text-anchor="end" dominant-baseline="middle">{10 ** power:g}</text>')
-    parts.append(f'<text x="{LEFT + WIDTH / 2}" y="{TOP + HEIGHT + 40}" text-anchor="middle">size of the program</text>'
-                 f'<text x="{LEFT}" y="{TOP - 12}">CPU seconds to PTX (dashed: linear)</text>')
+        y = at(10**x0, 10**power).split(",")[1]
+        parts.append(
+            f'<path d="M{LEFT} {y}H{LEFT + WIDTH}" stroke="#ddd"/><text x="{LEFT - 6}" y="{y}" '
+            f'text-anchor="end" dominant-baseline="middle">{10**power:g}</text>'
+        )
+    parts.append(
+        f'<text x="{LEFT + WIDTH / 2}" y="{TOP + HEIGHT + 40}" text-anchor="middle">size of the program</text>'
+        f'<text x="{LEFT}" y="{TOP - 12}">CPU seconds to PTX (dashed: linear)</text>'
+    )
     return parts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="FAMILY", help=f"one of {', '.join(f.name for f in FAMILIES)}; "
-                        "default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="FAMILY", help=f"one of {', '.join(f.name for f in FAMILIES)}; default: all"
+    )
     parser.add_argument("--runs", type=int, default=3, help="fresh processes a size; the median counts (default 3)")
     parser.add_argument("--svg", metavar="FILE", help="also draw it")
     options = parser.parse_args()

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM = '''
+PROGRAM = """
 import json, sys, time
 start = time.process_time()
 if sys.argv[1] == "embedded":
@@ -62,9 +62,9 @@ children = resource.getrusage(resource.RUSAGE_CHILDREN)
 finished += children.ru_utime + children.ru_stime
 print(json.dumps({"import": imported - start, "compile": finished - imported,
                   "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
-'''
+"""
 
-CACHED = '''
+CACHED = """
 import json, sys, time
 if sys.argv[1] == "two kernels":
     import torch
@@ -120,7 +120,7 @@ else:
     result = c.cpu() / 2
 assert (result == 3).all()
 print(json.dumps({"wall": time.perf_counter() - start, "cpu": time.process_time() - start_cpu}))
-'''
+"""
 
 
 def cached(what: str, folder: str, runs: int) -> dict[str, dict]:
@@ -140,16 +140,18 @@ def cached(what: str, folder: str, runs: int) -> dict[str, dict]:
             if run.returncode:
                 sys.exit(run.stderr)
             rows.append(json.loads(run.stdout.splitlines()[-1]))
-        found[state] = {key: (min(row[key] for row in rows[1:]), statistics.median(row[key] for row in rows[1:]))
-                        for key in rows[0]}
+        found[state] = {
+            key: (min(row[key] for row in rows[1:]), statistics.median(row[key] for row in rows[1:])) for key in rows[0]
+        }
     return found
 
 
 def sample(compiler: str, file: str) -> dict:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment |= {"CUTE_DSL_ARCH": "sm_90a", "CUTE_DSL_DISABLE_FILE_CACHING": "1"}
-    run = subprocess.run([sys.executable, file, compiler], capture_output=True, text=True, env=environment,
-                         cwd=os.path.dirname(file))
+    run = subprocess.run(
+        [sys.executable, file, compiler], capture_output=True, text=True, env=environment, cwd=os.path.dirname(file)
+    )
     if run.returncode:
         sys.exit(f"{compiler} failed:\n{run.stderr}")
     return json.loads(run.stdout.splitlines()[-1])
@@ -175,10 +177,14 @@ def main() -> None:
     ours, theirs = (medians[c]["import"] + medians[c]["compile"] for c in ("embedded", "nvidia"))
     print(f"{'together':14}{ours:10.3f}{theirs:12.3f}{ours / theirs:8.2f}")
     print(f"\n{'this compiler: least, median wall s (CPU s)':48}{'cached':>28}{'compiled':>28}")
-    for what, label in (("one kernel", "first launch on the emulator, beyond imports"),
-                        ("two kernels", "two kernels' first output, beyond import torch")):
-        cells = [", ".join(f"{wall:.3f} ({cpu:.3f})" for wall, cpu in zip(row["wall"], row["cpu"]))
-                 for row in (again[what]["cached"], again[what]["compiled"])]
+    for what, label in (
+        ("one kernel", "first launch on the emulator, beyond imports"),
+        ("two kernels", "two kernels' first output, beyond import torch"),
+    ):
+        cells = [
+            ", ".join(f"{wall:.3f} ({cpu:.3f})" for wall, cpu in zip(row["wall"], row["cpu"]))
+            for row in (again[what]["cached"], again[what]["compiled"])
+        ]
         print(f"{label:48}{cells[0]:>28}{cells[1]:>28}")
 
 

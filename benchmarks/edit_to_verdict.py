@@ -34,8 +34,9 @@ def wall_s(command: list[str], folder: Path) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="samples of each kind, besides the one dropped")
-    parser.add_argument("repro", nargs="?", default="vote_ballot_partial_mask",
-                        help="a file name of repros/, without .py")
+    parser.add_argument(
+        "repro", nargs="?", default="vote_ballot_partial_mask", help="a file name of repros/, without .py"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

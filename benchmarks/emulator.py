@@ -134,7 +134,8 @@ def sample(run, rounds):
         print(json.dumps([(time.perf_counter() - wall) / count, (time.process_time() - cpu) / count]))
 """
 
-NUMBA = """
+NUMBA = (
+    """
 import os, sys, json, time
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 import numpy as np
@@ -146,15 +147,19 @@ def loop(x, y, out, rounds):
     for k in range(rounds):
         s += x[k & 63, t] * y[k & 63]
     out[t] = s
-""" + SAMPLES + """
+"""
+    + SAMPLES
+    + """
 out = np.zeros(256, np.float32)
 for rounds in 16, 256, 4096:
     sample(lambda rounds: loop[1, 256](x, y, out, rounds), rounds)
     assert out[255] == rounds
 """
+)
 NUMBA_PYTHON = ("uv", "run", "-q", "--no-project", "--with", "numba", "python")
 
-TRITON = """
+TRITON = (
+    """
 import os, sys, json, time
 os.environ["TRITON_INTERPRET"] = "1"
 import numpy as np, torch, triton, triton.language as tl
@@ -165,12 +170,15 @@ def loop(x, y, out, rounds):
     for k in range(rounds):
         s += tl.load(x + (k & 63) * 256 + lane) * tl.load(y + (k & 63))
     tl.store(out + lane, s)
-""" + SAMPLES + """
+"""
+    + SAMPLES
+    + """
 x, y, out = torch.from_numpy(x), torch.from_numpy(y), torch.zeros(256)
 for rounds in 16, 256, 4096:
     sample(lambda rounds: loop[(1,)](x, y, out, rounds), rounds)
     assert out[255] == rounds
 """
+)
 
 FIRST = """
 import sys, json, time
@@ -357,8 +365,15 @@ def main() -> None:
         PARTS[name](options.samples, np)
 
 
-PARTS = {"loop": loop, "saxpy": saxpy, "barrier": barrier, "sgemm": sgemm, "mma": mma, "cores": cores,
-         "launches": launches}
+PARTS = {
+    "loop": loop,
+    "saxpy": saxpy,
+    "barrier": barrier,
+    "sgemm": sgemm,
+    "mma": mma,
+    "cores": cores,
+    "launches": launches,
+}
 
 if __name__ == "__main__":
     main()

@@ -27,17 +27,31 @@ import numpy as np
 ROOT = str(Path(__file__).parents[1])
 # name: the ranges that samples are taken from, evenly or (True) with even logarithms and both signs
 RANGES = {
-    "exp": [(-104, 89, False)], "expm1": [(-18, 89, False), (1e-10, 1, True)], "log": [(1e-38, 3e38, True),
-    (0.5, 2, False)], "log2": [(1e-38, 3e38, True), (0.5, 2, False)], "log10": [(1e-38, 3e38, True), (0.5, 2, False)],
-    "log1p": [(1e-10, 3e38, True), (-0.99, 2, False)], "sin": [(-100, 100, False), (1e-5, 3e38, True)],
-    "cos": [(-100, 100, False), (1e-5, 3e38, True)], "tan": [(-100, 100, False), (1e-5, 3e38, True)],
-    "asin": [(-1, 1, False)], "acos": [(-1, 1, False)], "atan": [(-10, 10, False), (1e-8, 1e12, True)],
-    "atan2": [(-10, 10, False)], "sinh": [(-88, 88, False), (1e-8, 10, True)], "cosh": [(-88, 88, False)],
-    "tanh": [(-9, 9, False), (1e-8, 1, True)], "asinh": [(1e-8, 3e38, True), (-3, 3, False)],
-    "acosh": [(1, 10, False)], "atanh": [(-1, 1, False), (1e-8, 1, True)], "erf": [(-4, 4, False), (1e-8, 1, True)],
-    "erfc": [(-4, 10, False)], "cbrt": [(1e-38, 3e38, True)], "pow": [(0.01, 20, False)],
+    "exp": [(-104, 89, False)],
+    "expm1": [(-18, 89, False), (1e-10, 1, True)],
+    "log": [(1e-38, 3e38, True), (0.5, 2, False)],
+    "log2": [(1e-38, 3e38, True), (0.5, 2, False)],
+    "log10": [(1e-38, 3e38, True), (0.5, 2, False)],
+    "log1p": [(1e-10, 3e38, True), (-0.99, 2, False)],
+    "sin": [(-100, 100, False), (1e-5, 3e38, True)],
+    "cos": [(-100, 100, False), (1e-5, 3e38, True)],
+    "tan": [(-100, 100, False), (1e-5, 3e38, True)],
+    "asin": [(-1, 1, False)],
+    "acos": [(-1, 1, False)],
+    "atan": [(-10, 10, False), (1e-8, 1e12, True)],
+    "atan2": [(-10, 10, False)],
+    "sinh": [(-88, 88, False), (1e-8, 10, True)],
+    "cosh": [(-88, 88, False)],
+    "tanh": [(-9, 9, False), (1e-8, 1, True)],
+    "asinh": [(1e-8, 3e38, True), (-3, 3, False)],
+    "acosh": [(1, 10, False)],
+    "atanh": [(-1, 1, False), (1e-8, 1, True)],
+    "erf": [(-4, 4, False), (1e-8, 1, True)],
+    "erfc": [(-4, 10, False)],
+    "cbrt": [(1e-38, 3e38, True)],
+    "pow": [(0.01, 20, False)],
 }
-PROGRAM = '''
+PROGRAM = """
 import json, sys, time
 import numpy as np
 import cutlass
@@ -85,7 +99,7 @@ for name in names:
     np.save(f"{folder}/{name}.{sys.argv[3]}.npy", out)
     found[name] = {"ptx": compiled.__ptx__, "seconds": min(times)}
 print("\\n" + json.dumps(found))
-'''
+"""
 
 
 def samples(name: str, count: int) -> np.ndarray:
@@ -110,8 +124,14 @@ def exact(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         if name in ("erf", "erfc"):
             return np.array([getattr(math, name)(value) for value in x])
-        names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
-                 "atanh": "arctanh"}
+        names = {
+            "asin": "arcsin",
+            "acos": "arccos",
+            "atan": "arctan",
+            "asinh": "arcsinh",
+            "acosh": "arccosh",
+            "atanh": "arctanh",
+        }
         if name in ("pow", "atan2"):
             return {"pow": np.power, "atan2": np.arctan2}[name](x, y)
         return getattr(np, names.get(name, name))(x)
@@ -130,11 +150,13 @@ def greatest_error(name: str, arguments: np.ndarray, got: np.ndarray) -> float:
 def instructions(ptx: str) -> tuple[int, int]:
     """Instructions of the kernel, and those of doubles among them."""
     from dsl.lower import sass
+
     text = sass.disassemble(sass.assemble(ptx, "sm_90a"))
     words = re.findall(r"^\s+(?:/\*[0-9a-f]+\*/)?\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]+)\b.*;", text, re.MULTILINE)
     words = [word for word in words if word not in ("NOP",)]
-    return len(words), sum(bool(re.match(r"D(ADD|MUL|FMA|SETP)|F2F\.F(64|32\.F64)|MUFU\.\w+64|I2F\.F64", word))
-                           for word in words)
+    return len(words), sum(
+        bool(re.match(r"D(ADD|MUL|FMA|SETP)|F2F\.F(64|32\.F64)|MUFU\.\w+64|I2F\.F64", word)) for word in words
+    )
 
 
 def measured(compiler: str, folder: str, names: list[str]) -> dict:
@@ -143,8 +165,14 @@ def measured(compiler: str, folder: str, names: list[str]) -> dict:
     program.write_text(PROGRAM)
     command = [sys.executable, "-m", "dsl", "--compiler", compiler, str(program), folder, ",".join(names), compiler]
     paths = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=folder,   # which gets the PTX
-                          env=os.environ | {"PYTHONPATH": paths})
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        cwd=folder,  # which gets the PTX
+        env=os.environ | {"PYTHONPATH": paths},
+    )
     if done.returncode:
         sys.exit(done.stderr)
     sys.stderr.write(done.stderr[-2000:])

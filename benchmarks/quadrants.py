@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-START = '''
+START = """
 import json, sys, time
 whose, kind, log2 = sys.argv[1], sys.argv[2], int(sys.argv[3])
 found = {}
@@ -42,9 +42,9 @@ if whose == "ours":
     alias.install("emulator")
 import quadrants as qd
 found["import"] = cpu() - begin
-'''
+"""
 
-COLD = '''
+COLD = """
 begin = cpu()
 qd.init(arch=qd.cpu, offline_cache=False)
 found["init"] = cpu() - begin
@@ -68,9 +68,9 @@ for name, kernel in (("first call, a store", trivial), ("first call, a loop", lo
     qd.sync()
     found[name] = cpu() - begin
 print(json.dumps(found))
-'''
+"""
 
-SAXPY = '''
+SAXPY = """
 import numpy as np
 qd.init(arch=qd.cpu, offline_cache=False)
 n = 1 << log2
@@ -112,7 +112,7 @@ def least(function):
 found = {"fields, range": least(lambda: fields(2.0)), "fields, for i in x": least(lambda: struct_for(2.0)),
          "qd.ndarray": least(lambda: arrays(2.0, ax, ay)), "numpy": least(lambda: arrays(2.0, nx, ny))}
 print(json.dumps(found))
-'''
+"""
 
 WARM = '''
 import numpy as np
@@ -188,7 +188,7 @@ found = {"empty": spent(empty), "global field": spent(store), "field as template
 print(json.dumps(found))
 '''
 
-LAUNCHES = '''
+LAUNCHES = """
 import numpy as np
 qd.init(arch=qd.cpu, offline_cache=False)
 x = qd.field(qd.f32, shape=64)
@@ -256,18 +256,23 @@ def simulate():
 
 found["200 steps of 256 particles"] = spent(simulate, 1)
 print(json.dumps(found))
-'''
+"""
 
-PARTS = {"cold": ("CPU ms", 1e3, START + COLD), "saxpy": ("wall ms", 1e3, START + SAXPY),
-         "warm": ("CPU us a call", 1e6, START + WARM), "launches": ("CPU us a call", 1e6, START + LAUNCHES)}
+PARTS = {
+    "cold": ("CPU ms", 1e3, START + COLD),
+    "saxpy": ("wall ms", 1e3, START + SAXPY),
+    "warm": ("CPU us a call", 1e6, START + WARM),
+    "launches": ("CPU us a call", 1e6, START + LAUNCHES),
+}
 
 
 def sample(whose: str, kind: str, file: Path, log2: int, bytecode: str) -> dict[str, float]:
     """Seconds by name, from a fresh process."""
     environment = os.environ | {"DSL_CACHE": "0", "QD_OFFLINE_CACHE": "0", "PYTHONPYCACHEPREFIX": bytecode}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    run = subprocess.run([sys.executable, file, whose, kind, str(log2), str(ROOT)], capture_output=True, text=True,
-                         env=environment)
+    run = subprocess.run(
+        [sys.executable, file, whose, kind, str(log2), str(ROOT)], capture_output=True, text=True, env=environment
+    )
     if run.returncode:
         sys.exit(f"{whose} failed:\n{run.stderr}")
     return json.loads(run.stdout.splitlines()[-1])
@@ -275,8 +280,9 @@ def sample(whose: str, kind: str, file: Path, log2: int, bytecode: str) -> dict[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5, help="processes a package and part, after one that is not "
-                                                            "counted")
+    parser.add_argument(
+        "--runs", type=int, default=5, help="processes a package and part, after one that is not counted"
+    )
     parser.add_argument("--elements", type=int, default=24, metavar="LOG2", help="saxpy of 2**LOG2 floats")
     parser.add_argument("--only", choices=PARTS, help="one part")
     options = parser.parse_args()

@@ -204,8 +204,10 @@ def of_records(report: page_model.Report, runs: int) -> int:
             taken.append((time.process_time() - began, collected))
     (built, _), *later = taken
     whole, collecting = min(later)
-    print(f"{len(found.cells)} cells: {whole:.2f} s (target {TARGET_S} s), of it {collecting:.2f} s reading; "
-          f"{built:.2f} s where the index had to be built; {size_mb:.2f} MB (target {TARGET_MB} MB)")
+    print(
+        f"{len(found.cells)} cells: {whole:.2f} s (target {TARGET_S} s), of it {collecting:.2f} s reading; "
+        f"{built:.2f} s where the index had to be built; {size_mb:.2f} MB (target {TARGET_MB} MB)"
+    )
     return int(whole > TARGET_S or size_mb > TARGET_MB)
 
 
@@ -230,8 +232,10 @@ def main() -> int:
         arguments.out.write_text(text)
     first, later = taken[0], statistics.median(taken[1:] or taken)
     print(f"{len(report.claims)} claims x {len(report.columns)} columns, {len(report.cells)} cells")
-    print(f"made in {first:.2f} s the first time, {later:.2f} s later (target {TARGET_S} s); {size_mb:.2f} MB "
-          f"(target {TARGET_MB} MB)")
+    print(
+        f"made in {first:.2f} s the first time, {later:.2f} s later (target {TARGET_S} s); {size_mb:.2f} MB "
+        f"(target {TARGET_MB} MB)"
+    )
     return int(first > TARGET_S or size_mb > TARGET_MB)
 
 

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-START = '''
+START = """
 import json, sys, resource
 def cpu():
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -53,7 +53,7 @@ def script_to_text():
 found["script to text first, ms"] = script_to_text()
 found["script to text warm, ms"] = min(script_to_text() for _ in range(20))
 print(json.dumps(found))
-'''
+"""
 
 
 def sample(whose: str, file: Path, bytecode: str) -> dict[str, float]:

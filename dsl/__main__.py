@@ -32,7 +32,7 @@ examples:
   python -m dsl -i                                    a prompt that keeps the source of what is typed
 """
 STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
-LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}      # what NVIDIA's compiler does not take, by what is imported
+LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}  # what NVIDIA's compiler does not take, by what is imported
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -45,13 +45,16 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.file and not options.module and not options.prompt:
         print("dsl: give a FILE, - for standard input, -m MODULE, or -i for a prompt (see --help)", file=sys.stderr)
         return 2
-    sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)) if options.file not in (None, "-") else
-                    os.getcwd())
+    sys.path.insert(
+        0, os.path.dirname(os.path.abspath(options.file)) if options.file not in (None, "-") else os.getcwd()
+    )
     try:
         file, source, spec = _program(options)
     except (OSError, ImportError, SyntaxError, UnicodeDecodeError) as error:
-        print(f"dsl: cannot read {options.module or options.file}: {getattr(error, 'strerror', None) or error}",
-              file=sys.stderr)
+        print(
+            f"dsl: cannot read {options.module or options.file}: {getattr(error, 'strerror', None) or error}",
+            file=sys.stderr,
+        )
         return 2
     linecache.cache[file] = (len(source), None, source_lines(source), file)
     sys.argv = [options.file or (spec.origin if spec else ""), *rest]
@@ -71,7 +74,7 @@ def _program(options: argparse.Namespace) -> tuple[str, str, ModuleSpec | None]:
         if options.file in (None, "-"):
             return ("<stdin>", _standard_input(), None) if options.file else ("<prompt>", "", None)
         with open(options.file, "rb") as stream:
-            return options.file, importlib.util.decode_source(stream.read()), None       # PEP 263
+            return options.file, importlib.util.decode_source(stream.read()), None  # PEP 263
     spec = importlib.util.find_spec(options.module)
     if spec is not None and spec.submodule_search_locations is not None:
         spec = importlib.util.find_spec(options.module + ".__main__")
@@ -82,40 +85,87 @@ def _program(options: argparse.Namespace) -> tuple[str, str, ModuleSpec | None]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dsl", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?",
-                        help="a Python program that imports cutlass, quadrants or tvm, or - for standard input")
+    parser = argparse.ArgumentParser(
+        prog="python -m dsl",
+        description=__doc__,
+        epilog=EXAMPLES,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "file", nargs="?", help="a Python program that imports cutlass, quadrants or tvm, or - for standard input"
+    )
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module by its name, in its package")
-    parser.add_argument("-i", dest="prompt", action="store_true",
-                        help="a prompt, after the file where one is given; functions typed there have source")
-    parser.add_argument("--show", choices=STAGES, action="append", default=[],
-                        help="print this stage of every kernel after the run (may be repeated)")
-    parser.add_argument("--device", choices=("emulator", "cuda"),
-                        help="where kernels run; default: the GPU if there is one, else the emulator")
-    parser.add_argument("--compiler", choices=("embedded", "nvidia"), default="embedded",
-                        help="who compiles: this project, or the installed nvidia-cutlass-dsl")
-    parser.add_argument("--portable", action="store_true",
-                        help="refuse what works here and NVIDIA's compiler rejects, instead of warning")
-    parser.add_argument("--full-traceback", action="store_true",
-                        default=os.environ.get("DSL_FULL_TRACEBACK", "0") != "0",
-                        help="show the compiler's own frames of an error too (also: DSL_FULL_TRACEBACK=1)")
-    parser.add_argument("--no-cache", action="store_true",
-                        help="neither use nor fill the disk cache of compiled code (also: DSL_CACHE=0)")
-    parser.add_argument("--check", metavar="NAMES", type=_checks, default=os.environ.get("DSL_CHECK", "none"),
-                        help="what the emulator looks for in every kernel: race (two threads touch one place, one "
-                             "writes, and no barrier, fence or atomic orders them), undefined (a value that nobody "
-                             "wrote decides something); race,undefined or all; default: none (also: DSL_CHECK=all)")
-    parser.add_argument("--timeout", metavar="SECONDS", type=float,
-                        help="stop the program after so many seconds and say where every warp is; exit status 124")
-    parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE",
-                        help="a parameter of the file's run() (may be repeated)")
+    parser.add_argument(
+        "-i",
+        dest="prompt",
+        action="store_true",
+        help="a prompt, after the file where one is given; functions typed there have source",
+    )
+    parser.add_argument(
+        "--show",
+        choices=STAGES,
+        action="append",
+        default=[],
+        help="print this stage of every kernel after the run (may be repeated)",
+    )
+    parser.add_argument(
+        "--device",
+        choices=("emulator", "cuda"),
+        help="where kernels run; default: the GPU if there is one, else the emulator",
+    )
+    parser.add_argument(
+        "--compiler",
+        choices=("embedded", "nvidia"),
+        default="embedded",
+        help="who compiles: this project, or the installed nvidia-cutlass-dsl",
+    )
+    parser.add_argument(
+        "--portable",
+        action="store_true",
+        help="refuse what works here and NVIDIA's compiler rejects, instead of warning",
+    )
+    parser.add_argument(
+        "--full-traceback",
+        action="store_true",
+        default=os.environ.get("DSL_FULL_TRACEBACK", "0") != "0",
+        help="show the compiler's own frames of an error too (also: DSL_FULL_TRACEBACK=1)",
+    )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="neither use nor fill the disk cache of compiled code (also: DSL_CACHE=0)",
+    )
+    parser.add_argument(
+        "--check",
+        metavar="NAMES",
+        type=_checks,
+        default=os.environ.get("DSL_CHECK", "none"),
+        help="what the emulator looks for in every kernel: race (two threads touch one place, one "
+        "writes, and no barrier, fence or atomic orders them), undefined (a value that nobody "
+        "wrote decides something); race,undefined or all; default: none (also: DSL_CHECK=all)",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        help="stop the program after so many seconds and say where every warp is; exit status 124",
+    )
+    parser.add_argument(
+        "-p",
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the file's run() (may be repeated)",
+    )
     return parser
 
 
 def _checks(text: str) -> str:
     """The names of checks, looked at before anything runs."""
     from dsl.launch.emulated import checks_of
+
     try:
         checks_of(text)
     except ValueError as error:
@@ -129,14 +179,17 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     from dsl.core.errors import DSLUserCodeError, PortabilityWarning
     from dsl.core.source import keep_executed_texts
     from dsl.launch.device import DeviceMissing
-    if options.portable or not sys.warnoptions:           # python -W decides where it is given
+
+    if options.portable or not sys.warnoptions:  # python -W decides where it is given
         warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
     if options.compiler == "nvidia" and (ours := {"mlir", "cuda", "llvm"}.intersection(options.show)):
         print(f"dsl: --show {min(ours)}: NVIDIA's compiler shows ptx and sass", file=sys.stderr)
         return 2
     if options.compiler == "nvidia" and (language := _language(source)):
-        print(f"dsl: {file} is written in {language}: NVIDIA's compiler does not take it; leave out --compiler nvidia",
-              file=sys.stderr)
+        print(
+            f"dsl: {file} is written in {language}: NVIDIA's compiler does not take it; leave out --compiler nvidia",
+            file=sys.stderr,
+        )
         return 2
     try:
         session = alias.install(options.device, options.compiler)
@@ -170,6 +223,7 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
         status = 1
     if options.prompt:
         from dsl import prompt
+
         try:
             prompt.ask(sys.modules["__main__"].__dict__, lambda error: _failure(error, options.full_traceback))
         except SystemExit as leaving:
@@ -219,7 +273,7 @@ def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str])
     if callable(run) and not _has_main_block(tree):
         chosen = dict(_split(param) for param in params)
         declared = _declared_params(source)
-        if not chosen and not declared and _needs_arguments(run):        # a function of the program's, and no repro
+        if not chosen and not declared and _needs_arguments(run):  # a function of the program's, and no repro
             return
         given = {name: _choice(value, declared.get(name)) for name, value in chosen.items()}
         axes = [[given[name]] if name in given else values for name, values in declared.items()]
@@ -235,8 +289,9 @@ def _needs_arguments(run) -> bool:
         parameters = inspect.signature(run).parameters.values()
     except (TypeError, ValueError):
         return False
-    return any(each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-               for each in parameters)
+    return any(
+        each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters
+    )
 
 
 def _has_main_block(tree: ast.Module) -> bool:
@@ -249,6 +304,7 @@ def _declared_params(source: str) -> dict[str, list]:
     if not block:
         return {}
     import tomllib
+
     lines = [line[2:] if line.startswith("# ") else line[1:] for line in block.group(1).splitlines()]
     return tomllib.loads("\n".join(lines)).get("tool", {}).get("repro", {}).get("params", {})
 
@@ -273,7 +329,7 @@ def _report(run, params: dict) -> None:
     returned = run(**params)
     if params:
         print(", ".join(f"{name}={value}" for name, value in params.items()))
-    for name, value in (returned.items() if isinstance(returned, dict) else [("result", returned)]):
+    for name, value in returned.items() if isinstance(returned, dict) else [("result", returned)]:
         print(f"{name} = {value}")
 
 
@@ -284,6 +340,7 @@ def _failure(error: BaseException, full: bool) -> str:
     from dsl.core import meant
     from dsl.core.errors import at_author
     from dsl.layout import LayoutError
+
     if isinstance(error, LayoutError):
         error = at_author(error)
     elif isinstance(error, (AttributeError, TypeError)) and not hasattr(error, "repro_outcome"):
@@ -302,6 +359,7 @@ def _authors_frames(frames: list[traceback.FrameSummary]) -> Iterator[traceback.
     """`frames` without the compiler's own, and without those of the libraries it calls."""
     from dsl.core.source import is_authors
     from dsl.span import is_our_file
+
     inside = False
     for frame in frames:
         inside = is_our_file(frame.filename) or inside and not is_authors(frame.filename)

@@ -42,9 +42,11 @@ class _Finder:
             found = None
         if found is None:
             from dsl.core.unsupported import unknown_module
+
             raise unknown_module(fullname)
-        return importlib.util.spec_from_loader(fullname, _Loader(real),
-                                               is_package=found.submodule_search_locations is not None)
+        return importlib.util.spec_from_loader(
+            fullname, _Loader(real), is_package=found.submodule_search_locations is not None
+        )
 
 
 _finder = _Finder()
@@ -59,30 +61,37 @@ def install(device: str | None = None, compiler: str = "embedded"):
     """
     if compiler == "nvidia":
         from dsl.launch import nvidia_hook
+
         return nvidia_hook.start(device)
     if compiler != "embedded":
         raise ValueError(f"unknown compiler {compiler!r}; known: {', '.join(COMPILERS)}")
     for name, target in ALIASES.items():
         if name in sys.modules and sys.modules[name] is not sys.modules.get(target):
-            raise RuntimeError(f"{name} is already imported from {sys.modules[name].__file__}: "
-                               "run the program with `python -m dsl FILE`")
+            raise RuntimeError(
+                f"{name} is already imported from {sys.modules[name].__file__}: "
+                "run the program with `python -m dsl FILE`"
+            )
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     from dsl.launch import session
+
     return session.start(device)
 
 
 def warm(compiler: str = "embedded") -> None:
     """Do what the first compile and the first launch on the emulator would do once, for a parent that forks."""
     from dsl.emulator import native
+
     for part in ("threads", "queues", "rounding"):
         native.runtime(part)
     if compiler == "nvidia":
         from dsl.launch import nvidia_hook
+
         nvidia_hook.prepare("emulator")
     else:
         from dsl.core import mlir
         from dsl.lower import llvm
+
         llvm.all_targets()
         llvm.native_target()
         mlir.Module().declare("warm", "llvm.func @warm()")
@@ -95,4 +104,5 @@ def uninstall() -> None:
         for name in [name for name in sys.modules if name.partition(".")[0] in ALIASES]:
             del sys.modules[name]
     from dsl.launch import session
+
     session.stop()

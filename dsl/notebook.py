@@ -20,7 +20,7 @@ from dsl.launch import session
 from dsl.launch.device import DeviceMissing
 
 STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
-_MOST_TEXTS = 4                 # %%timeit parses three texts before it compiles one
+_MOST_TEXTS = 4  # %%timeit parses three texts before it compiles one
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -29,7 +29,7 @@ def load_ipython_extension(shell: Any) -> None:
         alias.install(None)
     except (RuntimeError, DeviceMissing) as error:
         raise _usage(f"{error}; or restart the kernel, and load dsl.notebook before") from None
-    if hasattr(shell.compile, "_texts"):                        # %reload_ext
+    if hasattr(shell.compile, "_texts"):  # %reload_ext
         return
     source.keep_executed_texts()
     shell.compile.__class__ = _compiler_class(type(shell.compile))
@@ -40,11 +40,13 @@ def load_ipython_extension(shell: Any) -> None:
 
 def _usage(text: str) -> Exception:
     from IPython.core.error import UsageError
+
     return UsageError(text)
 
 
 def _compiler_class(base: type) -> type:
     """IPython's compiler of cells, `base`, which also keeps what magics compile."""
+
     class Compiler(base):
         _texts: tuple[str, ...] = ()
         _number = 0
@@ -56,7 +58,7 @@ def _compiler_class(base: type) -> type:
             return name
 
         def ast_parse(self, source: str, *rest, **options) -> ast.AST:
-            self._texts = (*self._texts[1 - _MOST_TEXTS:], source)
+            self._texts = (*self._texts[1 - _MOST_TEXTS :], source)
             return super().ast_parse(source, *rest, **options)
 
         def __call__(self, source: Any, filename: str, symbol: str, *rest, **options):
@@ -77,8 +79,11 @@ def _compiler_class(base: type) -> type:
 
 def _definitions(tree: ast.AST) -> set[tuple[str, int]]:
     """The functions of a text, by name and line."""
-    return {(getattr(node, "name", ""), node.lineno) for node in ast.walk(tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))}
+    return {
+        (getattr(node, "name", ""), node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    }
 
 
 class _Magic:
@@ -109,15 +114,16 @@ class _Magic:
         except argparse.ArgumentError as error:
             raise _usage(f"%dsl: {error}") from None
         if unknown or not line.strip():
-            raise _usage(f"%dsl: {f'unknown: {unknown[0]}' if unknown else 'what of this?'} "
-                         f"{inspect.cleandoc(self.__doc__)}")
+            raise _usage(
+                f"%dsl: {f'unknown: {unknown[0]}' if unknown else 'what of this?'} {inspect.cleandoc(self.__doc__)}"
+            )
         if options.device:
             self._run_on(options.device)
         if options.portable is not None:
             warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
         kernels = session.current().kernels
         for stage in options.show:
-            print(session.texts(kernels[self._seen:] or kernels[self._first:], stage))
+            print(session.texts(kernels[self._seen :] or kernels[self._first :], stage))
 
     def _run_on(self, device: str) -> None:
         try:

@@ -69,11 +69,13 @@ def _cells(character: str) -> int:
     if character.isascii():
         return 1
     import unicodedata
+
     return 0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def render(span: Span | None, diagnostic_id: str | None, message: str, fix: str = "",
-           also: Sequence[tuple[Span, str]] = ()) -> str:
+def render(
+    span: Span | None, diagnostic_id: str | None, message: str, fix: str = "", also: Sequence[tuple[Span, str]] = ()
+) -> str:
     """The text of an error: place and id, the author's line with carets and `message`, other places, and `fix:`."""
     head = f"{short(span.file)}:{span.line}:{span.character()}: " if span else ""
     lines = [head + (diagnostic_id or "error")]
@@ -117,8 +119,13 @@ def is_our_file(file: str) -> bool:
     return found
 
 
-_LIBRARY = tuple({os.path.join(folder, "") for name in ("stdlib", "platstdlib")
-                  for folder in (sysconfig.get_path(name), os.path.realpath(sysconfig.get_path(name)))})
+_LIBRARY = tuple(
+    {
+        os.path.join(folder, "")
+        for name in ("stdlib", "platstdlib")
+        for folder in (sysconfig.get_path(name), os.path.realpath(sysconfig.get_path(name)))
+    }
+)
 
 
 def is_installed_file(file: str) -> bool:
@@ -142,7 +149,7 @@ _between: dict[str, bool] = {}
 
 def is_between(code: CodeType) -> bool:
     """Whether `code` only stands between the author's code and an error: of this package, or of Python's library."""
-    if code.co_filename == "<string>":                          # a dataclass's method, or the author's
+    if code.co_filename == "<string>":  # a dataclass's method, or the author's
         return code.co_qualname.startswith("__create_fn__.")
     found = _between.get(code.co_filename)
     if found is None:

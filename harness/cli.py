@@ -145,9 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
     run.set_defaults(command=_run)
-    doctor = commands.add_parser(
-        "doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw
-    )
+    doctor = commands.add_parser("doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw)
     doctor.add_argument("host", metavar="HOST", help="embedded, local or a host of ssh_config")
     doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
     doctor.add_argument(
@@ -197,9 +195,7 @@ def _add_capsules(commands: argparse._SubParsersAction) -> None:
 
 def _add_report(commands: argparse._SubParsersAction) -> None:
     raw = argparse.RawDescriptionHelpFormatter
-    made = commands.add_parser(
-        "report", help="the record as one HTML file", description=_REPORT, formatter_class=raw
-    )
+    made = commands.add_parser("report", help="the record as one HTML file", description=_REPORT, formatter_class=raw)
     made.add_argument("names", nargs="*", metavar="CLAIM", help="a path, a name without .py, a folder, or FILE::CASE")
     made.add_argument(
         "-o", "--out", type=Path, default=Path("report.html"), metavar="FILE", help="where to (default report.html)"

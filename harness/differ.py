@@ -139,7 +139,11 @@ def _run(group: str, a: Record, b: Record) -> dict[str, str]:
     if group == "packages":
         pinned = [f"{n}=={old[n]}" for n in ("numpy", "torch") if old.get(n) != new.get(n) and n in old]
         options = "".join(f" --with {shlex.quote(one.split('+')[0])}" for one in pinned)
-        python = f" --python {shlex.quote(str(old['python']))}" if old.get("python") != new.get("python") and "python" in old else ""
+        python = (
+            f" --python {shlex.quote(str(old['python']))}"
+            if old.get("python") != new.get("python") and "python" in old
+            else ""
+        )
         command = b.rerun.replace("uv run", f"uv run{python}{options}", 1)
         if not options and not python:
             command = f"git log --oneline -- uv.lock    # check the lock of {a.date[:10]} out, then: {b.rerun}"

@@ -36,8 +36,12 @@ _FIX = {
     errno.EMFILE: "raise the limit: ulimit -n 4096", errno.EAGAIN: "raise the limit (ulimit -u), or end other programs",
     errno.EIO: "look into the system's log: dmesg",
 }  # fmt: skip
-_FIX |= {errno.EDQUOT: _FIX[errno.ENOSPC], errno.EROFS: _FIX[errno.EACCES], errno.EPERM: _FIX[errno.EACCES],
-         errno.ENFILE: _FIX[errno.EMFILE]}
+_FIX |= {
+    errno.EDQUOT: _FIX[errno.ENOSPC],
+    errno.EROFS: _FIX[errno.EACCES],
+    errno.EPERM: _FIX[errno.EACCES],
+    errno.ENFILE: _FIX[errno.EMFILE],
+}
 _WORDS = (  # words of errors that have no class of their own: what is wrong, what to do
     (r"cannot open shared object file|undefined symbol|version `\S+' not found|invalid ELF header",
      "a library cannot be loaded", "install what it belongs to, or mend that installation"),
@@ -85,8 +89,10 @@ def _raised_by(error: BaseException, path: str) -> bool:
     if last is None or last.tb_frame.f_code.co_filename != path:
         return False
     at = last.tb_lasti
-    return any(one.offset == at and one.opname in ("RAISE_VARARGS", "RERAISE") for one in dis.get_instructions(
-        last.tb_frame.f_code))
+    return any(
+        one.offset == at and one.opname in ("RAISE_VARARGS", "RERAISE")
+        for one in dis.get_instructions(last.tb_frame.f_code)
+    )
 
 
 def _named(error: BaseException, needs: Sequence[str]) -> str:

@@ -72,9 +72,7 @@ class Provenance:
     driver: str | None = schema.must(_SHORT, None)
     arch: str | None = schema.must(_SHORT, None)
     date: str | None = schema.must(_SHORT, None)
-    compiler: dict[str, Any] | None = schema.must(
-        schema.optional(schema.table(lambda value, place: value, 100)), None
-    )
+    compiler: dict[str, Any] | None = schema.must(schema.optional(schema.table(lambda value, place: value, 100)), None)
 
 
 @dataclass(frozen=True)
@@ -160,8 +158,17 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         return Golden(outcome, identity, outputs, made, table["validated"] is True)
     except schema.Misfit as error:
         raise CorruptGolden(_way_out(path, str(error))) from None
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, RecursionError, OverflowError,
-            MemoryError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OSError,
+        EOFError,
+        RecursionError,
+        OverflowError,
+        MemoryError,
+    ) as error:
         raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}"[:1000])) from None
 
 
@@ -231,9 +238,7 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bo
     sidecars: dict[str, bytes] = {}
     if outcome.kind == "outputs":
         rules = case.repro.compare
-        table["outputs"] = {
-            n: _describe(a, rules.get(n, Rule()), sidecars) for n, a in sorted(outcome.outputs.items())
-        }
+        table["outputs"] = {n: _describe(a, rules.get(n, Rule()), sidecars) for n, a in sorted(outcome.outputs.items())}
     table |= {"provenance": provenance, "validated": validated}
     return Pending(str(path_of(case, arch_of(provenance))), _dump(table) + "\n", sidecars)
 
@@ -315,7 +320,9 @@ def _referenced(directory: Path) -> set[Path]:
     for path in directory.glob("*.json"):
         try:
             outputs = json.loads(path.read_bytes()).get("outputs", {})
-            names |= {directory / one["file"] for one in outputs.values() if re.fullmatch(_SIDECAR, one.get("file") or "")}
+            names |= {
+                directory / one["file"] for one in outputs.values() if re.fullmatch(_SIDECAR, one.get("file") or "")
+            }
         except (ValueError, AttributeError, OSError):
             return set(directory.glob("*.npy"))
     return names

@@ -1,21 +1,21 @@
 """Records: one JSON line for each judged case, appended and never edited (store.py says where; index.py reads them).
 
-    schema      2
-    id, run     of the line, and of the run that wrote it
-    key         repro_sha256, platform, toolchain: what the verdict is about; a new hash makes it stale, not false
-    digest      of the question: repro, case, golden, bundle, lock, compiler, versions, platform. Equal questions that
-                get different verdicts are flaky
-    repro, case, title, host, hardware, device, asked (the compiler as it was asked for), compiler, versions
-    bundle_sha256, lock_sha256, golden_sha256 (of what the golden says), seed
-    verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
-    outcome     see result.Outcome                                 detail    class, id, line; kind
-    outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
-    golden      the file of the golden, where the arch has one of its own
-    kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
-    ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
-    differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often
-    allowed     output -> the values that the repro allows it, or null
-    durations   seconds of each phase                              date      UTC, ISO 8601, to the microsecond
+schema      2
+id, run     of the line, and of the run that wrote it
+key         repro_sha256, platform, toolchain: what the verdict is about; a new hash makes it stale, not false
+digest      of the question: repro, case, golden, bundle, lock, compiler, versions, platform. Equal questions that
+            get different verdicts are flaky
+repro, case, title, host, hardware, device, asked (the compiler as it was asked for), compiler, versions
+bundle_sha256, lock_sha256, golden_sha256 (of what the golden says), seed
+verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
+outcome     see result.Outcome                                 detail    class, id, line; kind
+outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
+golden      the file of the golden, where the arch has one of its own
+kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
+ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
+differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often
+allowed     output -> the values that the repro allows it, or null
+durations   seconds of each phase                              date      UTC, ISO 8601, to the microsecond
 """
 
 from __future__ import annotations
@@ -35,8 +35,18 @@ from harness.compare import Difference
 from harness.hosts import Host
 from harness.repro import EMBEDDED, Case
 from harness.result import Outcome
-from harness.store import (Run, folder, keep_text, moment, normalised_sass, now, relative, root_of, sha256,
-                           without_folders)
+from harness.store import (
+    Run,
+    folder,
+    keep_text,
+    moment,
+    normalised_sass,
+    now,
+    relative,
+    root_of,
+    sha256,
+    without_folders,
+)
 
 __all__ = ["append", "blobs", "differences", "folder", "now", "provenance", "record", "relative", "root_of"]
 

@@ -99,6 +99,7 @@ def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) 
                 f"fix: remove `{key}` of this host, or run `--compiler nvidia` with the release that is installed there"
             )
         if host.name in _HOSTS:
+
             def connect() -> Transport:
                 return releases.Released(compiler, note)
 

@@ -462,5 +462,3 @@ def _compiled(event: Event) -> tuple[Any, str] | None:
 
 def _id(event: Event | None) -> str | None:
     return event.id if event else None
-
-

@@ -208,7 +208,7 @@ def _keeps_rejecting(name: str, outcome: Outcome) -> str:
     if outcome.kind == "rejected" and (code == name if code else name in outcome.text):
         return ""
     got = f"rejected it with {code or 'no id'}" if outcome.kind == "rejected" else f"gave {outcome.kind}"
-    text = f"[tool.repro] says `nvidia = {{ rejected = \"{name}\" }}`, but it {got}\n{outcome.text}".rstrip()
+    text = f'[tool.repro] says `nvidia = {{ rejected = "{name}" }}`, but it {got}\n{outcome.text}'.rstrip()
     return text + "\nfix: write what it does now, or remove `nvidia` where it does what the claim says"
 
 

@@ -11,8 +11,9 @@ from harness.schema import boolean, either, fields, integer, many, must, optiona
 
 _MOST = 1000
 _WORDS = optional(string(1 << 16))
-_SCALAR = either(optional(string(5000)), boolean, integer(-(1 << 70), 1 << 70), real(-1e300, 1e300),
-                 called="a text or a number")
+_SCALAR = either(
+    optional(string(5000)), boolean, integer(-(1 << 70), 1 << 70), real(-1e300, 1e300), called="a text or a number"
+)
 _HASHES = optional(table(string(64, r"[0-9A-Za-z]*", "a sha256"), 10 * _MOST))
 _FACTS = optional(table(_SCALAR, _MOST))
 _BELOW = r"(?!/)(?!(?:[^\0]*/)?\.\.(?:/|\Z))[^\0]+"
@@ -37,8 +38,9 @@ class Element:
     output: str = must(string(1000))
     against: str = must(string(1000))
     message: str = must(string(1 << 16))
-    first: list[Any] = must(many(many(either(string(5000), many(integer(0, 1 << 62), 64), called="a place or a text"),
-                                      exactly=4), _MOST))
+    first: list[Any] = must(
+        many(many(either(string(5000), many(integer(0, 1 << 62), 64), called="a place or a text"), exactly=4), _MOST)
+    )
     lanes: list[int] | None = must(optional(many(integer(0, 1 << 62), 32)), None)
 
 
@@ -102,8 +104,10 @@ _IS_HASH, _IS_LIST = {str}.issuperset, {list}.issuperset
 _DEVICE = ("kind", "arch", "name", "driver", "uuid")
 _EMPTY: dict[str, Any] = {}
 _NONE: tuple[Any, ...] = (None, [])
-_is_below, _is_date, _is_id, _is_case, _is_arch, _is_hash = (re.compile(pattern, re.ASCII).fullmatch for pattern in (
-    _BELOW, _DATE, r"[\w-]{1,100}", r"[^/\0]{0,1000}", r"[\w.-]{0,40}", r"[0-9A-Za-z]{0,64}"))
+_is_below, _is_date, _is_id, _is_case, _is_arch, _is_hash = (
+    re.compile(pattern, re.ASCII).fullmatch
+    for pattern in (_BELOW, _DATE, r"[\w-]{1,100}", r"[^/\0]{0,1000}", r"[\w.-]{0,40}", r"[0-9A-Za-z]{0,64}")
+)
 
 
 def plain(line: dict[str, Any], length: int) -> bool:
@@ -134,8 +138,17 @@ def plain(line: dict[str, Any], length: int) -> bool:
     )  # fmt: skip
 
 
-def _are_plain(key: Any, compiler: Any, versions: Any, detail: Any, kernels: Any, sass: Any, outputs: Any, shapes: Any,
-               durations: Any) -> bool:
+def _are_plain(
+    key: Any,
+    compiler: Any,
+    versions: Any,
+    detail: Any,
+    kernels: Any,
+    sass: Any,
+    outputs: Any,
+    shapes: Any,
+    durations: Any,
+) -> bool:
     """Whether the values of these tables are facts, hashes, lists of two and seconds."""
     hashes = [*kernels, *sass, *outputs]
     return (

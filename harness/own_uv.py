@@ -72,8 +72,13 @@ def _unfit(path: Path) -> str:
                 return "is a script that starts uv, not uv itself"
         if path.stat().st_size < _LEAST_BYTES:
             return "is a program that starts uv, not uv itself"
-        done = subprocess.run([path, "--version"], capture_output=True, timeout=_ANSWER_S, stdin=subprocess.DEVNULL,
-                              env={"PATH": os.defpath})
+        done = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            timeout=_ANSWER_S,
+            stdin=subprocess.DEVNULL,
+            env={"PATH": os.defpath},
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not run: {error}"
     said = done.stdout.decode("utf-8", "replace")

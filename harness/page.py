@@ -199,7 +199,7 @@ def _matrix(report: Report, fragments: dict[tuple[int, int], str]) -> str:
 
 def _head(columns: tuple[Column, ...]) -> str:
     arches = "".join(
-        f'<th scope=colgroup colspan={len(list(group))}>{escape(arch)}</th>'
+        f"<th scope=colgroup colspan={len(list(group))}>{escape(arch)}</th>"
         for arch, group in groupby(columns, key=lambda column: column.arch)
     )
     hosts = "".join(
@@ -209,7 +209,7 @@ def _head(columns: tuple[Column, ...]) -> str:
     )
     return (
         "<caption class=unseen>The state of each claim, by GPU architecture, host and compiler</caption>\n"
-        f'<thead><tr><th scope=col rowspan=2 class=corner>Claim</th>{arches}</tr>\n<tr class=hosts>{hosts}</tr></thead>'
+        f"<thead><tr><th scope=col rowspan=2 class=corner>Claim</th>{arches}</tr>\n<tr class=hosts>{hosts}</tr></thead>"
     )
 
 

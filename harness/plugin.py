@@ -250,7 +250,9 @@ class ReproItem(pytest.Item):
         if outcome.stderr:
             self.add_report_section("call", "stderr of the repro", printable(report.capped(outcome.stderr)))
         if outcome.full_text and option.fulltrace:
-            self.add_report_section("call", "traceback with the frames inside the compiler", printable(outcome.full_text))
+            self.add_report_section(
+                "call", "traceback with the frames inside the compiler", printable(outcome.full_text)
+            )
         if verdict.status == "skip":
             pytest.skip(printable(verdict.text))
         if verdict.status != "pass":

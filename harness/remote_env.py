@@ -106,8 +106,14 @@ def find_uv(cache: str, broken: list | None = None) -> str | None:
     `broken` takes a sentence about each that was met and does not run.
     """
     home = os.path.expanduser("~")
-    places: list = [lambda: home + "/.local/bin/uv", lambda: home + "/.cargo/bin/uv", lambda: shutil.which("uv"),
-                    lambda: os.environ.get("UV"), _login_uv, lambda: brought_uv(cache)]
+    places: list = [
+        lambda: home + "/.local/bin/uv",
+        lambda: home + "/.cargo/bin/uv",
+        lambda: shutil.which("uv"),
+        lambda: os.environ.get("UV"),
+        _login_uv,
+        lambda: brought_uv(cache),
+    ]
     for place in places:
         path = place()
         if path and os.access(path, os.X_OK):

@@ -11,11 +11,37 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from harness.findings import MEANINGS
-from harness.schema import (Check, Misfit, boolean, either, fields, integer, many, must, one_of, optional, real,
-                            string, table)
+from harness.schema import (
+    Check,
+    Misfit,
+    boolean,
+    either,
+    fields,
+    integer,
+    many,
+    must,
+    one_of,
+    optional,
+    real,
+    string,
+    table,
+)
 
-__all__ = ["ARCH", "DEVICE", "Described", "Device", "Facts", "Found", "Hello", "Kernel", "Misfit", "Reply", "Result",
-           "Said", "read"]
+__all__ = [
+    "ARCH",
+    "DEVICE",
+    "Described",
+    "Device",
+    "Facts",
+    "Found",
+    "Hello",
+    "Kernel",
+    "Misfit",
+    "Reply",
+    "Result",
+    "Said",
+    "read",
+]
 
 ARCH = r"sm_[1-9]\d{1,2}[af]?"
 SHA256 = r"[0-9a-f]{64}"
@@ -30,8 +56,13 @@ MOST_SECONDS = 1e9
 MOST_BYTES = 1 << 62
 
 _NAME, _SHORT, _PROSE = string(MOST_NAME), string(300), string(MOST_TEXT)
-_SCALAR = either(optional(string(1000)), boolean, integer(-(1 << 62), 1 << 62), real(-1e300, 1e300),
-                 called="a short text or a number")
+_SCALAR = either(
+    optional(string(1000)),
+    boolean,
+    integer(-(1 << 62), 1 << 62),
+    real(-1e300, 1e300),
+    called="a short text or a number",
+)
 _SECONDS = table(real(0, MOST_SECONDS), 100, _SHORT)
 _ARCH = string(8, ARCH, "an arch such as sm_90a")
 DEVICE = {"kind", "name", "driver", "arch", "uuid", "cuda"}
@@ -224,8 +255,7 @@ class Found:
     environments: list[Environment] = must(many(fields(Environment), 10_000), list)
     pruned: list[str] = must(many(_SHORT, 10_000), list)
     left_runs: list[str] = must(many(_SHORT, 100_000), list)
-    left_processes: list[tuple[int, str]] = must(
-        many(lambda row, place: _process(row, place), 100_000), list)
+    left_processes: list[tuple[int, str]] = must(many(lambda row, place: _process(row, place), 100_000), list)
 
 
 def _process(row: Any, place: str) -> tuple[int, str]:

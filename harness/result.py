@@ -262,8 +262,10 @@ def _array(described: reply.Described, data: bytes) -> Array:
     if dtype is None:
         raise Misfit(f"output {described.name[:60]!r} has the dtype {described.dtype!r}; known are {', '.join(DTYPES)}")
     if len(data) * 8 != math.prod(shape) * dtype.bits:
-        raise Misfit(f"output {described.name[:60]!r} has {len(data)} bytes, and {dtype.name} {shape} needs "
-                     f"{math.prod(shape) * dtype.bits // 8}")
+        raise Misfit(
+            f"output {described.name[:60]!r} has {len(data)} bytes, and {dtype.name} {shape} needs "
+            f"{math.prod(shape) * dtype.bits // 8}"
+        )
     return Array(dtype, np.frombuffer(data, RAW[dtype.bits]).reshape(shape))
 
 

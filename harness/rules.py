@@ -35,7 +35,7 @@ def read(source: Any, table: dict[str, Any], tree: ast.Module) -> dict[str, Any]
 
 def _allowed(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dict[str, list[Any]]:
     allowed = table.get("allowed", {})
-    fix = 'write `allowed = { out = [[0, 1], [1, 0]] }`: the values that out may have, each with its shape'
+    fix = "write `allowed = { out = [[0, 1], [1, 0]] }`: the values that out may have, each with its shape"
     if not isinstance(allowed, dict):
         source.key_error("allowed", "BAD_ALLOWED", "is not a table", fix)
     for name, values in allowed.items():

@@ -131,8 +131,10 @@ def table(of: Check, most: int, name: Check | None = None) -> Check:
     def check(value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict) or len(value) > most:
             raise misfit(place, f"a table of at most {most}", value)
-        found = {name(key, f"a name in {place}"): of(one, f"{place}.{printable(str(key)[:_SHOWN])}")
-                 for key, one in value.items()}
+        found = {
+            name(key, f"a name in {place}"): of(one, f"{place}.{printable(str(key)[:_SHOWN])}")
+            for key, one in value.items()
+        }
         if len(found) < len(value):
             raise Misfit(f"two names in {place} are the same once they are printable")
         return found

@@ -167,8 +167,9 @@ class Session:
             return host, result.infra(str(error))
         probed = self._probed[host.name]
         host = replace(host, device=probed.device, device_facts=probed.device_facts)
-        return host, judge.run(transport, case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
-                               checks=self.checks)
+        return host, judge.run(
+            transport, case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass, checks=self.checks
+        )
 
     def _told(self, text: str) -> None:
         if self.live:

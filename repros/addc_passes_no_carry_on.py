@@ -9,13 +9,14 @@ Source: PTX ISA, addc (without .cc the condition code is not modified).
 
 Two words are right: add_cc, then addc.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
 import torch
 from cutlass.cute.runtime import from_dlpack
 
-A = [1, 0xFFFFFFFF, 5]                      # the first sum carries nothing, the second does
+A = [1, 0xFFFFFFFF, 5]  # the first sum carries nothing, the second does
 B = [2, 1, 7]
 
 

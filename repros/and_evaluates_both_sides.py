@@ -10,6 +10,7 @@ Source: CuTe DSL 4.8.1, measured.
 The left sides decide both results, yet each right side runs: `calls` counts it, for `and` then `or`. Static values do
 short-circuit: `False and f()` never traces f.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -7,6 +7,7 @@
 """`a and b` and `a or b` of two Int32 are one of the two, as in Python: 3 and 5 is 5, not True.
 Source: Python, Boolean operations; measured of NVIDIA's compiler 4.8.1.
 """
+
 import cutlass.cute as cute
 import numpy as np
 import torch

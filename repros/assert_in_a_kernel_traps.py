@@ -9,6 +9,7 @@
 """`assert` of a dynamic test in a kernel is a trap in the threads where it is false.
 Source: the meaning of assert in CUDA C++; NVIDIA's compiler 4.8.1 refuses it (PHASE_REQUIRES_CONSTANT), measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

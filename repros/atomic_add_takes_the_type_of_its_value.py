@@ -9,6 +9,7 @@ Source: PTX ISA, atom.add; NVIDIA's compiler, measured.
 
 A Python integer is an Int32 among traced values: the low half of the Int64 wraps, and no carry reaches the other.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

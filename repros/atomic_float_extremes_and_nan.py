@@ -10,6 +10,7 @@ Source: CUTLASS, cute.arch.atomic_fmax; PTX ISA, atom.max.s32 and atom.min.u32.
 A float without a sign is ordered as a signed integer, one with it backwards as an unsigned one; the bits of a NaN
 without a sign are above infinity's.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -42,8 +43,10 @@ def run():
 
 def expected():
     nan = np.nan
-    return {"most": np.array([nan, nan, 0.0, 0.0, nan, 1.0], np.float32),
-            "least": np.array([2.0, -2.0, -0.0, -0.0, np.inf, -3.5], np.float32)}
+    return {
+        "most": np.array([nan, nan, 0.0, 0.0, nan, 1.0], np.float32),
+        "least": np.array([2.0, -2.0, -0.0, -0.0, np.inf, -3.5], np.float32),
+    }
 
 
 if __name__ == "__main__":

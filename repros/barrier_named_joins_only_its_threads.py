@@ -9,6 +9,7 @@ Source: PTX ISA, barrier.sync.
 
 Warps 0 and 1 exchange through shared memory around the barrier. Warps 2 and 3 never come to it, and end.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -46,6 +47,7 @@ def run():
 def expected():
     t = np.arange(THREADS, dtype=np.int32)
     return {"out": np.where(t < 64, (63 - t) * 3, -t).astype(np.int32)}
+
 
 if __name__ == "__main__":
     print(run())

@@ -7,6 +7,7 @@
 # timeout = 20
 # ///
 """A named barrier for 64 threads to which only one warp comes never opens.  Source: PTX ISA, barrier.sync."""
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -31,6 +32,7 @@ def run():
     host(from_dlpack(out), 32)
     torch.cuda.synchronize()
     return {"out": out}
+
 
 if __name__ == "__main__":
     print(run())

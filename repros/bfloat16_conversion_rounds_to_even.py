@@ -10,6 +10,7 @@ Source: PTX ISA, cvt.rn.bf16.f32.
 The bits are 1, just below, at and above the half step over it, an odd half step of both signs,
 the greatest Float32 (infinite), half of the least step, infinity.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -7,6 +7,7 @@
 """`0 < f(i) < 5` calls f once, and compares its one value with both ends.
 Source: Python, Comparisons; measured of NVIDIA's compiler 4.8.1.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -7,6 +7,7 @@
 """A function compiled once for a dynamic layout takes tensors of other shapes and row strides.
 Source: CuTe DSL, dynamic layouts (mark_layout_dynamic); measured of NVIDIA's compiler 4.8.1.
 """
+
 import cutlass.cute as cute
 import numpy as np
 import torch

@@ -8,6 +8,7 @@
 """`a if c else b` of an Int32 and a Float32 is a Float32 whichever is chosen.
 Source: the rule of the arithmetic operators; NVIDIA's compiler 4.8.1 wants one type, measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

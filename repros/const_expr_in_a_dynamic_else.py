@@ -8,6 +8,7 @@
 """`if const_expr` inside the else of a dynamic `if` chooses at compile time, in that arm only.
 Source: NVIDIA/cutlass issue 2781.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -46,6 +47,7 @@ def run(twice):
 def expected(twice):
     t = np.arange(THREADS, dtype=np.int32)
     return {"out": np.where(t < 3, t, t + 777 if twice else -t).astype(np.int32)}
+
 
 if __name__ == "__main__":
     print(run(twice=False))

@@ -8,6 +8,7 @@
 """`if const_expr(...)` over an argument of the kernel is rejected: it is decided while compiling.
 Source: CuTe DSL, control flow; diagnostic PHASE_REQUIRES_CONSTANT.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

@@ -9,6 +9,7 @@ Source: CuTe DSL, limitations (Python data types); measured of NVIDIA's compiler
 
 The list swaps its elements five times, and gives the one that moves back 1 each time.
 """
+
 from dataclasses import dataclass
 from typing import NamedTuple
 

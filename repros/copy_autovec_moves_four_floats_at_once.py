@@ -8,6 +8,7 @@
 """autovec_copy of four Float32 is one 128-bit access where the tensor is known to be aligned to 16 bytes.
 Source: CuTe DSL, autovec_copy.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -42,6 +43,7 @@ def run(align):
 
 def expected(align):
     return {"out": np.arange(THREADS * 4, dtype=np.float32).reshape(THREADS, 4)}
+
 
 if __name__ == "__main__":
     print(run(align=16))

@@ -6,6 +6,7 @@
 # outcome = "rejected"
 # ///
 """A copy between tensors of 8 and of 6 elements is rejected.  Source: NVIDIA/cutlass issue 2319, where one aborted."""
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -28,6 +29,7 @@ def run():
     out = torch.zeros(6, dtype=torch.int32, device="cuda")
     host(from_dlpack(a), from_dlpack(out))
     return {"out": out}
+
 
 if __name__ == "__main__":
     print(run())

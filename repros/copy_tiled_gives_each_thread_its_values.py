@@ -9,6 +9,7 @@ Source: CuTe, TiledCopy: thread and value layouts.
 
 The thread layout is row-major and so is that of the values; each thread writes its number and which value it is.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -47,6 +48,7 @@ def expected():
     row, column = np.mgrid[:ROWS, :COLUMNS]
     thread = row // 2 * 8 + column // 2
     return {"out": (thread * 10 + row % 2 * 2 + column % 2).astype(np.int32)}
+
 
 if __name__ == "__main__":
     print(run())

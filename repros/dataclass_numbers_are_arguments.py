@@ -7,6 +7,7 @@
 """Python numbers in a dataclass or tuple passed to a jit function are arguments: a compiled function takes new ones.
 Source: CuTe DSL documentation, Struct-like JIT Arguments (a dataclass is a pytree container).
 """
+
 from dataclasses import dataclass
 
 import cutlass

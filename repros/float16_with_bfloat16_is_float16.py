@@ -7,6 +7,7 @@
 """Float16 + BFloat16 is a Float16: 60000 + 8192 is infinite, and 1 + 2**-10 keeps its last bit.
 Source: measured of NVIDIA's compiler 4.8.1; IEEE 754 binary16.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -9,6 +9,7 @@ Source: OCP Microscaling Formats 1.0, FP4 E2M1.
 
 The numbers are 0, 0.5, 1, 1.5, 2, 3, 4, 6: 0.25, 0.75, 1.25, 1.75, 2.5, 3.5 and 5 lie halfway between two of them.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -17,7 +18,7 @@ from cutlass.cute.runtime import from_dlpack
 
 VALUES = [0.25, 0.26, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0, 7.0, -100.0, -0.0]
 CODES = [0, 1, 2, 2, 4, 4, 6, 6, 7, 15, 8]
-COUNT = 8                                   # elements of one value
+COUNT = 8  # elements of one value
 
 
 @cute.kernel

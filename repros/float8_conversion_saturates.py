@@ -9,6 +9,7 @@ Source: PTX ISA, cvt.rn.satfinite.e4m3x2.f32; OCP 8-bit floating point specifica
 
 1.0625 and 1.1875 lie halfway between two codes, and so does 2**-10, between 0 and the least number.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

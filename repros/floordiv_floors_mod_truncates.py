@@ -10,6 +10,7 @@ Source: CuTe DSL 4.8.1, measured; PTX ISA, rem.
 So -7 // 2 is -4 and -7 % 2 is -1, and (a // b) * b + a % b is not a. Python ints, folded while tracing, keep Python's
 rules.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -7,13 +7,14 @@
 """fma_packed_f16x2 rounds a product and its sum once; a product and then a sum round twice.
 Source: PTX ISA, fma.rn.f16x2.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
 import torch
 from cutlass.cute.runtime import from_dlpack
 
-A = [1.0009765625, 255.875, 0.1]             # 1 + 2**-10
+A = [1.0009765625, 255.875, 0.1]  # 1 + 2**-10
 C = [-1.001953125, -65472.0, -0.01]
 
 

@@ -10,6 +10,7 @@ Source: Python, break; CuTe DSL's limitations refuse it (NVIDIA's diagnostic UNS
 
 i * j grows with j, so the pairs counted before the break are all pairs whose product is at most tid.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

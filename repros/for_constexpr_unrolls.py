@@ -8,6 +8,7 @@
 """`range_constexpr` leaves no loop in PTX, and a `break` under `const_expr` ends it while tracing.
 Source: CuTe DSL, control flow (For Loops).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """`continue` in a loop over a dynamic range skips the rest of that trip and no other.
 Source: Python, continue; CuTe DSL's limitations refuse it (NVIDIA's diagnostic UNSUP_EARLY_EXIT).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

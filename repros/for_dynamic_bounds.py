@@ -9,6 +9,7 @@ Source: CuTe DSL, control flow (For Loops).
 
 One compiled function takes every (start, stop, step). A target set before the loop is its old value after zero trips.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """The `else` of a loop is skipped in the threads that break out of it, and runs in the others.
 Source: Python, for; NVIDIA's compiler 4.8.1 refuses it (UNSUP_EARLY_EXIT for the break), measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """The `else` of a loop over a dynamic range runs once after the last trip, and after no trip at all.
 Source: Python, for; NVIDIA's compiler 4.8.1 refuses it, measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -10,6 +10,7 @@ Source: CuTe DSL, control flow (For Loops).
 `range_constexpr` runs in Python instead: traced once a trip, and i is an int. `traces` counts each, as Python sees it
 while the kernel is traced.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """A kernel that declares a name `global` is rejected: the assignment would outlive the trace.
 Source: measured of NVIDIA's compiler 4.8.1, diagnostic UNSUP_GLOBAL.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

@@ -8,6 +8,7 @@
 """A plain Python function that a kernel calls may branch and return on dynamic values.
 Source: Python; NVIDIA's compiler 4.8.1 rewrites decorated functions only (PHASE_DYNAMIC_TO_STATIC_BOOL), measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

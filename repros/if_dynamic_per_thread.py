@@ -8,6 +8,7 @@
 """A dynamic `if`/`elif`/`else` lets every thread take its own arm, and its assignments are seen after it.
 Source: CuTe DSL, control flow (If-Else Statements).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -10,6 +10,7 @@ Source: CuTe DSL, control flow (If-Else Statements).
 
 `traces` counts the arms that Python entered while the kernel was traced: plain, then const_expr.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

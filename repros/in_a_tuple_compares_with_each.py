@@ -7,6 +7,7 @@
 """`i in (1, 3, n)` is true in the threads where i equals one of them; `not in` is its opposite.
 Source: Python, Membership test operations; measured of NVIDIA's compiler 4.8.1.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

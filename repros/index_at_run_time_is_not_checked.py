@@ -8,6 +8,7 @@
 """x[i] is not checked against the shape (128,): where i is 500 it writes past the end.
 Source: measured, nvidia-cutlass-dsl 4.8.1, which takes a static 500 too; ours rejects that.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -28,6 +29,7 @@ def run():
     x = torch.zeros(128, dtype=torch.float32, device="cuda")
     host(from_dlpack(x), 500)
     return {"x": x}
+
 
 if __name__ == "__main__":
     print(run())

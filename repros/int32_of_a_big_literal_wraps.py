@@ -7,6 +7,7 @@
 """Int32 of a Python integer past 32 bits keeps its low 32 bits, as an argument and in the kernel.
 Source: measured of NVIDIA's compiler 4.8.1, which warns of it: TYPE_INT_LITERAL_OUT_OF_RANGE.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

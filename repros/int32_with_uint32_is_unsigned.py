@@ -9,6 +9,7 @@ Source: measured of NVIDIA's compiler 4.8.1: the wider wins, and of two signs at
 
 With an Int64 the Uint32 is the narrower type, and -1 stays -1.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

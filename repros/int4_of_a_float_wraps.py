@@ -9,6 +9,7 @@ Source: PTX ISA, cvt.rzi.s16.f32 (saturation of integer types).
 
 Int8 and the wider types saturate at their own ends.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

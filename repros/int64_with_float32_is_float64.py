@@ -7,6 +7,7 @@
 """Int64 + Float32 is a Float64, and Int32 + Float32 a Float32 that rounds 2**24 + 1 away.
 Source: measured of NVIDIA's compiler 4.8.1: an integer brings a float of its own width.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """A jit function called from Python returns the numbers that it computed and that its kernel's launch was given.
 Source: Python; NVIDIA's compiler 4.8.1 returns an Int32 without a value, which int() refuses, measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """A kernel that is called and never launched is rejected at compile time.
 Source: measured of NVIDIA's compiler 4.8.1, diagnostic LAUNCH_NEVER_ISSUED.
 """
+
 import cutlass.cute as cute
 import torch
 from cutlass.cute.runtime import from_dlpack

@@ -7,6 +7,7 @@
 """A lambda with `a if c else b` over dynamic values gives what a function would.
 Source: NVIDIA/cutlass issue 3061.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -36,6 +37,7 @@ def run():
 
 def expected():
     return {"out": np.clip(np.arange(THREADS, dtype=np.int32) * 3 - 5, 0, 10)}
+
 
 if __name__ == "__main__":
     print(run())

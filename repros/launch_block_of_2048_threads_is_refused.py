@@ -6,6 +6,7 @@
 # outcome = "invalid_launch"
 # ///
 """A block of 2048 threads compiles, and its launch is refused.  Source: CUDA guide, compute capabilities: 1024."""
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -26,6 +27,7 @@ def run():
     x = torch.zeros(1, dtype=torch.float32, device="cuda")
     host(from_dlpack(x), 2048)
     return {"x": x}
+
 
 if __name__ == "__main__":
     print(run())

@@ -8,6 +8,7 @@
 """A kernel that is launched from plain Python, outside a jit function, is rejected.
 Source: measured of NVIDIA's compiler 4.8.1, diagnostic LAUNCH_OUTSIDE_JIT.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

@@ -8,6 +8,7 @@
 """One compiled function takes tensors of any length: kernel and grid see the shape of the call.
 Source: NVIDIA/cutlass issue 2794, where dynamic shapes arrived as 0.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -46,6 +47,7 @@ def run(n):
 
 def expected(n):
     return {"x": np.arange(n, dtype=np.int32), "seen": np.array([n, -(-n // THREADS)], np.int32)}
+
 
 if __name__ == "__main__":
     print(run(n=65))

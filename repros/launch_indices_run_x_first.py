@@ -7,6 +7,7 @@
 """Blocks and threads are counted x first, then y, then z; lane and warp follow that count.
 Source: PTX ISA, %tid, %ctaid, %laneid.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -43,6 +44,7 @@ def run():
 def expected():
     bz, by, bx, z, y, x = np.indices((GRID[2], GRID[1], GRID[0], BLOCK[2], BLOCK[1], BLOCK[0])).reshape(6, -1)
     return {"out": np.stack([0 * x, x + 10 * y + 100 * z, bx + 10 * by + 100 * bz], axis=1).astype(np.int32)}
+
 
 if __name__ == "__main__":
     print(run())

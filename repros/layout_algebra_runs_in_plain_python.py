@@ -8,6 +8,7 @@
 """Layouts are made, composed and asked for coordinates in plain Python, outside any jit function.
 Source: the layout algebra is Python over integers; NVIDIA's compiler 4.8.1 refuses it (CALL_OUTSIDE_JIT), measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -9,6 +9,7 @@
 
 The layouts are evaluated in the kernel, where the index is a run-time value; expected() evaluates A and B alone.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -63,6 +64,7 @@ def expected(case):
     for i in range(int(np.prod(flat(b[0])))):
         out[i] = offset(a, offset(b, i))
     return {"out": out}
+
 
 if __name__ == "__main__":
     print(run(case="reorder"))

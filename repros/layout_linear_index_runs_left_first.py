@@ -8,6 +8,7 @@
 """A tensor indexed by one number counts its leftmost mode fastest, whatever its strides are.
 Source: CuTe, coordinates: colexicographical order.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -44,6 +45,7 @@ def expected(layout):
     a = np.arange(ROWS * COLUMNS, dtype=np.int32).reshape(ROWS, COLUMNS)
     i = np.arange(ROWS * COLUMNS)
     return {"out": np.stack([a[i % ROWS, i // ROWS], i % ROWS, i // ROWS, i], axis=1).astype(np.int32)}
+
 
 if __name__ == "__main__":
     print(run(layout="row"))

@@ -10,6 +10,7 @@ Source: CuTe, swizzle functor.
 
 With it a column of a row-major 8 x 8 tile lies in eight different banks.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -43,6 +44,7 @@ def expected(base):
     i = np.arange(512, dtype=np.int32)
     mask = ((1 << BITS) - 1) << (base + SHIFT)
     return {"out": i ^ ((i & mask) >> SHIFT)}
+
 
 if __name__ == "__main__":
     print(run(base=0))

@@ -7,6 +7,7 @@
 """zipped_divide(a, (2, 4)) is ((in the tile), (which tile)), also where rows of a are not contiguous.
 Source: CuTe, layout algebra, zipped_divide.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -41,6 +42,7 @@ def expected():
     a = np.arange(ROWS * COLUMNS * 2, dtype=np.int32).reshape(ROWS, COLUMNS * 2)[:, ::2]
     tiles = [a[r : r + 2, c : c + 4].T.reshape(-1) for c in range(0, COLUMNS, 4) for r in range(0, ROWS, 2)]
     return {"out": np.stack(tiles)}
+
 
 if __name__ == "__main__":
     print(run())

@@ -10,6 +10,7 @@ Source: PTX ISA, ldmatrix.
 A 16 x 16 tile of Float16 in shared memory holds 16 * row + column. `rows` has the element each lane's address names,
 `got` the eight elements each lane receives: matrices 0 to 3 are the quarters of the tile that A of m16n8k16 takes.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

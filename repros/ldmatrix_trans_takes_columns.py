@@ -9,6 +9,7 @@ Source: PTX ISA, ldmatrix, .trans.
 
 `plain` and `transposed` have the eight elements of each lane.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

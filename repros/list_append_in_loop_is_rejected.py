@@ -8,6 +8,7 @@
 """A Python list cannot grow in a dynamic loop: how many elements it has is known while compiling.
 Source: CuTe DSL, limitations (Python data types); diagnostic TYPE_UNSTABLE_JOIN.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

@@ -9,6 +9,7 @@
 """A dynamic index past the end of a Python list ends the kernel in a trap: no other element is read.
 Source: Python, IndexError; NVIDIA's compiler 4.8.1 refuses dynamic indices (PHASE_DYNAMIC_INDEX), measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

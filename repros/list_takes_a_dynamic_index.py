@@ -8,6 +8,7 @@
 """xs[i] of a Python list with a dynamic i reads and writes the element i, from the end where i is negative.
 Source: Python; NVIDIA's compiler 4.8.1 refuses it (PHASE_DYNAMIC_INDEX), measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """A list that a dynamic loop changes is changed under its other names too.
 Source: Python. NVIDIA's compiler 4.8.1 carries a copy: the other name keeps the old elements, measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

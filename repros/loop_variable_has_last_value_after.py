@@ -7,6 +7,7 @@
 """A loop variable that had a value before the loop has that of the last trip after it, or the old one after no trip.
 Source: Python, for; measured of NVIDIA's compiler 4.8.1, which agrees.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -7,6 +7,7 @@
 """`max` and `min` of traced floats are NaN where either side is; of +0 and -0 they give the right one.
 Source: NVIDIA's compiler, measured. Python's own max(1.0, nan) is 1.0.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -37,8 +38,10 @@ def run():
 
 def expected():
     nan = np.nan
-    return {"most": np.array([nan, nan, -0.0, 0.0, 2.0, 2.0], np.float32),
-            "least": np.array([nan, nan, -0.0, 0.0, 1.0, 1.0], np.float32)}
+    return {
+        "most": np.array([nan, nan, -0.0, 0.0, 2.0, 2.0], np.float32),
+        "least": np.array([nan, nan, -0.0, 0.0, 1.0, 1.0], np.float32),
+    }
 
 
 if __name__ == "__main__":

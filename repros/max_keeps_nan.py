@@ -10,6 +10,7 @@ Source: PTX ISA, max (NaN inputs).
 max.f32 returns the operand that is not NaN. Python's `max` is a compare and select, x unless x <= 0, and NaN <= 0 is
 false. Both make +0 of -0.0.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

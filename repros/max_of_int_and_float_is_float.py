@@ -7,6 +7,7 @@
 """cutlass.max and min of an Int32 and a Float32 are Float32: the fraction survives, and 2**24 + 1 does not.
 Source: measured of NVIDIA's compiler 4.8.1; limitations.rst of CuTe DSL says that it is refused.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

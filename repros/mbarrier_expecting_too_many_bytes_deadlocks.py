@@ -7,6 +7,7 @@
 # timeout = 20
 # ///
 """A phase that expects one byte more than its copies bring never ends.  Source: PTX ISA, mbarrier.expect_tx."""
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -38,6 +39,7 @@ def run():
     host(from_dlpack(source, assumed_align=16), from_dlpack(out))
     torch.cuda.synchronize()
     return {"out": out}
+
 
 if __name__ == "__main__":
     print(run())

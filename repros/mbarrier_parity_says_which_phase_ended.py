@@ -9,6 +9,7 @@ Source: PTX ISA, mbarrier.test_wait.
 
 Of a new barrier the phase of parity 1 has ended, and that of parity 0 has not.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -27,7 +28,7 @@ def kernel(out: cute.Tensor):
             # CHECK-PTX: mbarrier.test_wait.parity
             out[i, 0, parity] = cutlass.Int32(cute.arch.mbarrier_test_wait(barrier, parity))
         cute.arch.mbarrier_arrive(barrier)
-        for parity in cutlass.range_constexpr(2):              # one arrival of two: still the same phase
+        for parity in cutlass.range_constexpr(2):  # one arrival of two: still the same phase
             out[i, 1, parity] = cutlass.Int32(cute.arch.mbarrier_test_wait(barrier, parity))
         cute.arch.mbarrier_arrive(barrier)
 
@@ -46,6 +47,7 @@ def run():
 def expected():
     before = (np.arange(PHASES) + 1) % 2
     return {"out": np.broadcast_to((before[:, None, None] == np.arange(2)), (PHASES, 2, 2)).astype(np.int32)}
+
 
 if __name__ == "__main__":
     print(run())

@@ -9,6 +9,7 @@ Source: PTX ISA, mbarrier, Phase Completion.
 
 A bulk copy brings 64 bytes before the thread that is to arrive does; the wait behind the copy alone must not pass.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -28,11 +29,11 @@ def kernel(source: cute.Tensor, out: cute.Tensor):
     cute.arch.mbarrier_init_fence()
     cute.arch.mbarrier_expect_tx(barrier, 64)
     cute.arch.mbarrier_expect_tx(barrier + 1, 64)
-    cute.copy(atom, source, box, mbar_ptr=barrier)             # its bytes come; nobody has arrived
-    cute.arch.mbarrier_arrive(barrier + 1)                     # arrived; no bytes come
+    cute.copy(atom, source, box, mbar_ptr=barrier)  # its bytes come; nobody has arrived
+    cute.arch.mbarrier_arrive(barrier + 1)  # arrived; no bytes come
     out[0] = cutlass.Int32(cute.arch.mbarrier_test_wait(barrier + 1, 0))
     cute.arch.mbarrier_arrive(barrier)
-    cute.arch.mbarrier_wait(barrier, 0)                        # both have come
+    cute.arch.mbarrier_wait(barrier, 0)  # both have come
     out[1] = cutlass.Int32(cute.arch.mbarrier_test_wait(barrier, 0))
     out[2] = cutlass.Int32(box[15])
     out[3] = cutlass.Int32(cute.arch.mbarrier_test_wait(barrier + 1, 0))
@@ -52,6 +53,7 @@ def run():
 
 def expected():
     return {"out": np.array([0, 1, 15, 0], np.int32)}
+
 
 if __name__ == "__main__":
     print(run())

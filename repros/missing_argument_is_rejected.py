@@ -8,6 +8,7 @@
 """A call of a jit function that lacks an argument is rejected at compile time.
 Source: measured of NVIDIA's compiler 4.8.1, diagnostic CALL_MISSING_ARG.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

@@ -10,6 +10,7 @@ Source: PTX ISA, mma: .f16 and .f32 accumulators.
 
 One product is 1 and all others are 0, so the order of the sum does not matter.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

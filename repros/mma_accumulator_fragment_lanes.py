@@ -9,6 +9,7 @@ Source: PTX ISA, Matrix Fragments for mma.m16n8k16.
 
 Each lane fills its fragment of C with 4 * lane + register and stores it; `out` is the 16 x 8 matrix.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

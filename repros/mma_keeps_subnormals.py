@@ -9,6 +9,7 @@ Source: PTX ISA, mma.
 
 2**-24, the least Float16, times 1024 is 2**-14; alone in its row and column.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

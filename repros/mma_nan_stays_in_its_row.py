@@ -10,6 +10,7 @@ Source: IEEE 754; PTX ISA, mma.
 Row 2 of A holds a NaN, row 5 an infinity, whose products are infinity, and 0 times infinity in column 1. `nan` and
 `infinite` say where D is which.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

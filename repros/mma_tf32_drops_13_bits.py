@@ -9,6 +9,7 @@ Source: PTX ISA, mma, .tf32 operands.
 
 Row i of A holds 1 + 2**-i alone in its row; B is 1. What is left is 1 from row 11 on, where rounding would keep row 11.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """A name that both arms of a dynamic `if` assign first can be read after it.
 Source: Python; NVIDIA's compiler 4.8.1 wants an assignment before the `if`, measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -9,6 +9,7 @@
 """A name that only one arm of a dynamic `if` assigns cannot be read after it.
 Source: measured: both compilers refuse it; this one with SCOPE_UNBOUND_NAME at the read, NVIDIA's 4.8.1 without an id.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

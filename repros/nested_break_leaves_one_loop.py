@@ -8,6 +8,7 @@
 """A `break` in the inner of two dynamic loops ends that loop; a flag it leaves ends the outer one too.
 Source: Python, break; CuTe DSL's limitations refuse it (NVIDIA's diagnostic UNSUP_EARLY_EXIT).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

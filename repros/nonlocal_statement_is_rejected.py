@@ -8,6 +8,7 @@
 """A kernel that declares a name of the function around it `nonlocal` is rejected: it would outlive the trace.
 Source: measured of NVIDIA's compiler 4.8.1, diagnostic UNSUP_NONLOCAL.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

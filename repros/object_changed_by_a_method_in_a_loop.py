@@ -8,6 +8,7 @@
 """An attribute that a method changes in a dynamic loop has its last value after it, whatever name reads it.
 Source: Python; CuTe DSL's limitations refuse it (NVIDIA's diagnostic TYPE_DYNAMIC_EXPR_UNSUPPORTED).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

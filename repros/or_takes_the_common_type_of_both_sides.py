@@ -7,6 +7,7 @@
 """`a or b` of traced numbers has the type an operator would give them: an Int8 `or` 300 is an Int32, and 300 stays 300.
 Source: NVIDIA's compiler, measured. Python's `or` gives one of its operands as it is.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -9,6 +9,7 @@ Source: CuTe DSL, Pointer.align.
 
 `out` holds how far `(base + n).align(64)` lies above a 64-byte aligned base, in bytes, for n Float32 elements.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -10,6 +10,7 @@ Source: CuTe DSL, Pointer.alignment.
 The alignment is a compile-time fact, known while tracing. From a 16-byte aligned Float32 pointer only multiples of 4
 elements stay fit for a 128-bit copy; a dynamic `4 * n` does not, the factor is not looked at.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -10,6 +10,7 @@ Source: CuTe DSL, Integer types.
 `row * stride` is an Int32 product: 50000 * 50000 elements become an offset of -1794967296. Nothing is read; `out`
 holds distances in bytes of Int8 elements.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

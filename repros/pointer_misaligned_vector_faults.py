@@ -8,6 +8,7 @@
 """A pointer that is said to be aligned to 16 bytes and is not: the 128-bit store through it faults.
 Source: PTX ISA, st: the address must be a multiple of the access's size.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -32,6 +33,7 @@ def run():
     x = torch.zeros(128, dtype=torch.float32, device="cuda")
     host(from_dlpack(x), 4)
     return {"x": x}
+
 
 if __name__ == "__main__":
     print(run())

@@ -7,6 +7,7 @@
 """A pointer takes negative offsets: `p - 2`, `p + (-2)` and a negative run-time Int32 read the same element.
 Source: CuTe DSL, Pointer.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -10,6 +10,7 @@ Source: CuTe DSL, Pointer.
 
 `out` holds the distance in bytes between `p + 3` and `p`, three spellings of 3.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -9,6 +9,7 @@ Source: CuTe DSL, Pointer.
 
 A 2 GiB Int8 tensor is allocated and only the two elements behind its 2^31st are touched.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

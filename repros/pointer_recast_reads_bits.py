@@ -10,6 +10,7 @@ Source: CuTe DSL, recast_ptr.
 Four Float32 are read again as Uint8, Int32 and Int64, little-endian. `distance` is the bytes from the start of
 element 3.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -6,6 +6,7 @@
 # outcome = "rejected"
 # ///
 """A copy of 4 x 2 elements with a predicate of 3 is rejected.  Source: NVIDIA/cutlass issue 2308, where one hung."""
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -30,6 +31,7 @@ def run():
     out = torch.zeros((4, 2), dtype=torch.int32, device="cuda")
     host(from_dlpack(a), from_dlpack(out))
     return {"out": out}
+
 
 if __name__ == "__main__":
     print(run())

@@ -8,6 +8,7 @@
 """elem_less(coordinate, shape) of an identity tensor, tiled as the data is, guards exactly the elements that exist.
 Source: CuTe, predication.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -42,6 +43,7 @@ def run(n):
 def expected(n):
     i = np.arange(96, dtype=np.int32)
     return {"memory": np.where(i < n, i // TILE * 1000 + i % TILE, -1).astype(np.int32)}
+
 
 if __name__ == "__main__":
     print(run(n=33))

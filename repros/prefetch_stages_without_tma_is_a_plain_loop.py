@@ -7,6 +7,7 @@
 """`cutlass.range(n, prefetch_stages=2)` over a loop without a TMA copy is the loop without it.
 Source: measured of NVIDIA's compiler 4.8.1, which says that software pipelining was skipped.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

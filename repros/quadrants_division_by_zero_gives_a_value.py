@@ -7,6 +7,7 @@
 """An integer divided by zero gives all ones, and its remainder is the integer.
 Source: PTX ISA, div and rem, which leave it open; quadrants 1.3.3 dies of it on a CPU.
 """
+
 import numpy as np
 import quadrants as qd
 

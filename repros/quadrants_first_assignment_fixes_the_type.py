@@ -7,6 +7,7 @@
 """A variable keeps the type of its first assignment: a float stored into an int is truncated.
 Source: measured on quadrants 1.3.3 (CPU).
 """
+
 import numpy as np
 import quadrants as qd
 

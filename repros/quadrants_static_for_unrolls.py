@@ -8,6 +8,7 @@
 
 The program is the page's own.
 """
+
 import numpy as np
 import quadrants as qd
 

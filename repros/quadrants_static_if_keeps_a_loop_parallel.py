@@ -10,6 +10,7 @@ Source: Quadrants, qd.static (Interaction with parallelization).
 
 A grid asks for its block's number; a thread alone does not.
 """
+
 import numpy as np
 import quadrants as qd
 

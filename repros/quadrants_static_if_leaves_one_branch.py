@@ -10,6 +10,7 @@ Source: Quadrants, qd.static (Compile-time branching).
 
 The program is the page's own. Each value of the template argument is a compilation.
 """
+
 import numpy as np
 import quadrants as qd
 

@@ -6,6 +6,7 @@
 # outcome = "rejected"
 # ///
 """qd.static of a kernel argument that is no template is a QuadrantsCompilationError.  Source: Quadrants, qd.static."""
+
 import quadrants as qd
 
 

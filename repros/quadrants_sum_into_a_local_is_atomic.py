@@ -9,6 +9,7 @@ Source: Quadrants, Atomics; GPU execution model.
 
 The loop after it sees the whole sum: tasks run one after the other.
 """
+
 import numpy as np
 import quadrants as qd
 

@@ -9,6 +9,7 @@ Source: Quadrants, qd.static (Compile-time branching).
 
 `compiled` says of each call whether the kernel was traced: a host function inside qd.static is called then.
 """
+
 import numpy as np
 import quadrants as qd
 

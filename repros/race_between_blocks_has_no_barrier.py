@@ -10,6 +10,7 @@ Source: PTX ISA, memory consistency model.
 
 Barriers synchronise threads of one block; blocks synchronise by release and acquire.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

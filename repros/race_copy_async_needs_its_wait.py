@@ -8,6 +8,7 @@
 """A barrier does not wait for cp.async: without cp_async_wait_group its bytes may come after it.
 Source: PTX ISA, cp.async: writes are made visible to the executing thread by cp.async.wait_group, and by nothing else.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

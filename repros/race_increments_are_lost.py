@@ -9,6 +9,7 @@
 """Of four threads that add 1 to one place without an atomic, up to three increments are lost.
 Source: PTX ISA, memory consistency model: a race on ordinary accesses orders nothing.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -36,6 +37,7 @@ def run():
         COMPILED.append(cute.compile(host, from_dlpack(x)))
     COMPILED[0](from_dlpack(x))
     return {"x": x[0]}
+
 
 if __name__ == "__main__":
     print(run())

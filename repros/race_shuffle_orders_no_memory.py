@@ -8,6 +8,7 @@
 """A shuffle makes the lanes of a warp meet, but orders none of their accesses to memory: sync_warp does.
 Source: PTX ISA, bar.warp.sync (which guarantees memory ordering) and shfl.sync (which does not).
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

@@ -11,6 +11,7 @@ Source: PTX ISA, memory consistency model; litmus test SB.
 
 The other three outcomes are those of some order of the accesses; this one needs a machine that delays stores.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -39,6 +40,7 @@ def run():
         COMPILED.append(cute.compile(host, from_dlpack(flags), from_dlpack(r)))
     COMPILED[0](from_dlpack(flags), from_dlpack(r))
     return {"r": r}
+
 
 if __name__ == "__main__":
     print(run())

@@ -8,6 +8,7 @@
 """A tree of sums in shared memory needs a barrier of the block after every step, also after the first.
 Source: PTX ISA, memory consistency model, and bar.sync.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

@@ -9,6 +9,7 @@
 """`raise` under a dynamic test in a kernel is a trap in the threads that reach it.
 Source: the meaning of assert in CUDA C++; NVIDIA's compiler 4.8.1 refuses it (UNSUP_EARLY_EXIT), measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

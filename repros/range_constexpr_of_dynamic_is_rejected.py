@@ -8,6 +8,7 @@
 """`range_constexpr(n)` over an argument of the kernel is rejected: its trips are counted while compiling.
 Source: CuTe DSL, control flow; diagnostic ARG_NON_CONSTANT.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

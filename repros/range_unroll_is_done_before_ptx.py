@@ -10,6 +10,7 @@ Source: CuTe DSL, control flow (loop unrolling); measured of NVIDIA's compiler 4
 
 23 trips are five times four and a rest of three, so a loop for the rest runs too.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -7,6 +7,7 @@
 """A jit function may call itself where a static value ends it: each level is traced once, and nothing calls in PTX.
 Source: Python; measured of NVIDIA's compiler 4.8.1, which inlines it too.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -48,7 +49,7 @@ def run():
 def expected():
     weights = np.array([2 ** bin(i).count("1") for i in range(2**DEPTH)])
     x = np.arange(THREADS + 2**DEPTH)
-    return {"out": np.array([weights @ x[t:t + 2**DEPTH] for t in range(THREADS)], np.int32)}
+    return {"out": np.array([weights @ x[t : t + 2**DEPTH] for t in range(THREADS)], np.int32)}
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ Source: CuTe DSL, control flow (Compile-Time Metaprogramming).
 
 Compiled from fake tensors of unknown length; the last block is partial.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

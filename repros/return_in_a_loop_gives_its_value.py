@@ -8,6 +8,7 @@
 """`return` inside a dynamic loop inside a dynamic `if` gives its value to the caller, and ends the function alone.
 Source: Python, return; CuTe DSL's limitations refuse it (NVIDIA's diagnostic UNSUP_EARLY_EXIT).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """`if tid >= n: return` at the top of a kernel ends those threads: nothing below it is theirs.
 Source: Python, return; CuTe DSL's limitations refuse it (NVIDIA's diagnostic UNSUP_EARLY_EXIT).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

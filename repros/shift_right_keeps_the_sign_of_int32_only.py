@@ -7,6 +7,7 @@
 """>> shifts copies of the sign into an Int32, zeros into a Uint32, and past 31 places everything out.
 Source: PTX ISA, shr: .s32 fills with the sign bit, .u32 with zeros; amounts above 32 are clamped to 32.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -11,6 +11,7 @@ Source: PTX ISA, shfl.sync.
 Only the upper end is checked (lane ^ b <= the segment's last lane), so a lane can read an earlier segment, never a
 later one. Row b of `out` holds, for every lane, the lane it read with operand b.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

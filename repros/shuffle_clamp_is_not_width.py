@@ -10,6 +10,7 @@ Source: PTX ISA, shfl.sync (c holds the clamp in bits 4:0 and the segment mask i
 Both forms shuffle down by one. With the segment mask 0x10 lanes 16..30 read their neighbour; without it every lane
 above 15 is out of range, and nothing warns.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

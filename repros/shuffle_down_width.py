@@ -11,6 +11,7 @@ Source: PTX ISA, shfl.sync.
 The last lane of a segment is (lane & segment mask) | (31 & ~segment mask); past it the read is out of range. Row b of
 `out` holds, for every lane, the lane it read with operand b.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

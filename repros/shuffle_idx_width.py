@@ -11,6 +11,7 @@ Source: PTX ISA, shfl.sync.
 Operand b keeps only its low log2(w) bits; the segment's number comes from the reading lane, so no lane is out of
 range. Row b of `out` holds, for every lane, the lane it read with operand b.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

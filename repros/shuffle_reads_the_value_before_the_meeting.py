@@ -5,6 +5,7 @@
 # arch = "sm_70"
 # ///
 """Lanes that change a register after a shuffle do not change what others got from it.  Source: PTX ISA, shfl.sync."""
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -41,6 +42,7 @@ def expected():
     lane = (np.arange(LANES) + 5) % LANES
     x = lane**2
     return {"out": np.stack([x, np.where(lane % 2 == 0, x + 1000, x)], axis=1).astype(np.int32)}
+
 
 if __name__ == "__main__":
     print(run())

@@ -11,6 +11,7 @@ Source: PTX ISA, shfl.sync.
 The clamp of `up` is 0 (the segment's first lane), not 31; shuffle_sync_up's default has it, a width needs it spelt.
 Row b of `out` holds, for every lane, the lane it read with operand b.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

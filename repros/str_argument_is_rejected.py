@@ -8,6 +8,7 @@
 """A str is no argument of a jit function unless it is marked Constexpr.
 Source: measured of NVIDIA's compiler 4.8.1, diagnostic ARG_UNSUPPORTED_TYPE.
 """
+
 import cutlass.cute as cute
 import torch
 from cutlass.cute.runtime import from_dlpack

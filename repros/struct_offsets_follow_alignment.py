@@ -7,6 +7,7 @@
 """A field of a cute.struct starts at the next multiple of its alignment, as in C; Align raises the alignment.
 Source: CuTe DSL documentation, struct (Align, MemRange, __sizeof__).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -61,8 +62,9 @@ def expected():
     before = np.dtype([("flag", "i1"), ("wide", "i8"), ("tile", "f2", 3), ("pair", pair)], align=True)
     starts = [before.fields[name][1] for name in ("flag", "wide", "tile", "pair")]
     aligned = -(-before.itemsize // 64) * 64
-    return {"out": np.array([*starts, starts[3] + pair.fields["right"][1], aligned, aligned + 2, 2 * aligned, 0],
-                            np.int32)}
+    return {
+        "out": np.array([*starts, starts[3] + pair.fields["right"][1], aligned, aligned + 2, 2 * aligned, 0], np.int32)
+    }
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 """A TensorSSA of Boolean is stored as a byte of 0 or 1 an element, also after `+`, which gives True + True = True.
 Source: CuTe DSL 4.8.1, measured.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -9,6 +9,7 @@ Source: CuTe DSL 4.8.1, measured.
 
 Missing modes count as 1 and extents of 1 repeat, so (4,) and (4, 1) act alike and (1, 3) repeats over the rows.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

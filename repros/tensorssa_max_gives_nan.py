@@ -9,6 +9,7 @@ Source: CuTe DSL 4.8.1, measured.
 
 The order of zeros is that of IEEE 754-2019 maximum and minimum: -0 is below +0.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -40,7 +41,7 @@ def run():
 
 
 def expected():
-    nan = np.nan                # max.NaN.f32 gives the canonical NaN, 0x7FFFFFFF
+    nan = np.nan  # max.NaN.f32 gives the canonical NaN, 0x7FFFFFFF
     canonical = np.array([0x7FFFFFFF], np.uint32).view(np.float32)[0]
     largest, smallest = np.array([3, nan, nan, 0.0], np.float32), np.array([1, nan, nan, -0.0], np.float32)
     for values in (largest, smallest):

@@ -9,6 +9,7 @@ Source: CuTe DSL 4.8.1, measured.
 
 Float32 loses a 1 that is added to 1e8, so each order of adding has its own result. `column` keeps mode 0.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

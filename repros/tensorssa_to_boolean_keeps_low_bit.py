@@ -8,6 +8,7 @@
 
 A comparison does not: `x != 0` is true of 2. Booleans are stored as bytes of 0 and 1.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

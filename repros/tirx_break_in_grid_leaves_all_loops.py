@@ -7,6 +7,7 @@
 """A `break` in T.grid leaves all its loops, as it leaves a Python loop over their product.
 Source: Python, break; TIRx calls T.grid a loop nest, and apache-tvm 0.26.0 leaves the innermost loop alone.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -26,8 +27,9 @@ def main(out: T.Buffer((8, 8), "int32")):
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     out = tvm.runtime.tensor(np.zeros((8, 8), np.int32), device=tvm.cuda(0))
     executable(out)
     return {"out": out.numpy()}

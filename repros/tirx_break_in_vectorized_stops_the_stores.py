@@ -7,6 +7,7 @@
 """A `break` in T.vectorized stops what the trips after it would store.
 Source: Python, break; apache-tvm 0.26.0 stores all lanes, measured on a CPU.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -24,8 +25,9 @@ def main(out: T.Buffer((4,), "int32")):
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     out = tvm.runtime.tensor(np.zeros(4, np.int32), device=tvm.cuda(0))
     executable(out)
     return {"out": out.numpy()}

@@ -8,6 +8,7 @@
 """A constant index past the end of a buffer is an error.
 Source: TIRx, Buffers and memory; apache-tvm 0.26.0 compiles it without a word.
 """
+
 import tvm
 from tvm.script import tirx as T
 
@@ -19,6 +20,7 @@ def run():
         bx = T.cta_id([1])
         tx = T.thread_id([1])
         out[64] = 1
+
     tvm.compile(tvm.IRModule({"main": main}), target="cuda", tir_pipeline="tirx")
     return {}
 

@@ -7,6 +7,7 @@
 """A `continue` in T.unroll goes on with its next copy, not with the loop around it.
 Source: Python, continue; apache-tvm 0.26.0 goes on with the loop around it, measured on a CPU.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -25,8 +26,9 @@ def main(out: T.Buffer((3, 8), "int32")):
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     out = tvm.runtime.tensor(np.zeros((3, 8), np.int32), device=tvm.cuda(0))
     executable(out)
     return {"out": out.numpy()}

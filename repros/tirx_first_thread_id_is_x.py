@@ -7,6 +7,7 @@
 """The first name of T.thread_id([16, 8]) is threadIdx.x, the one that warps run along, whatever it is called.
 Source: CUDA C++ of apache-tvm 0.26.0.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -21,8 +22,9 @@ def main(out: T.Buffer((8, 16), "int32")):
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     out = tvm.runtime.tensor(np.zeros((8, 16), np.int32), device=tvm.cuda(0))
     executable(out)
     return {"out": out.numpy()}

@@ -7,6 +7,7 @@
 """T.if_then_else, and Python's `a if c else b`, load the side that is chosen alone; an `and` stops at what is false.
 Source: TIRx, Control flow; CUDA C++ of apache-tvm 0.26.0.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -25,8 +26,9 @@ def main(a: T.Buffer((8,), "float32"), out: T.Buffer((16,), "float32")):
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     out = tvm.runtime.tensor(np.zeros(16, np.float32), device=tvm.cuda(0))
     executable(tvm.runtime.tensor(A, device=tvm.cuda(0)), out)
     return {"out": out.numpy()}

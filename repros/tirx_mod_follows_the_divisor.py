@@ -7,6 +7,7 @@
 """`//` rounds down and `%` follows the sign of the divisor; T.truncdiv and T.truncmod are C's.
 Source: TIRx's FloorDiv and FloorMod; apache-tvm 0.26.0, measured on a CPU.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -26,8 +27,9 @@ def main(a: T.Buffer((4,), "int32"), out: T.Buffer((4, 4), "int32"), b: T.int32)
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     found = {}
     for divisor in (3, -3):
         out = tvm.runtime.tensor(np.zeros((4, 4), np.int32), device=tvm.cuda(0))

@@ -7,6 +7,7 @@
 """`x = e` makes a register of e's dtype, which keeps it, and is no alias of what e was.
 Source: TIRx, Buffers and memory: scalars; CUDA C++ of apache-tvm 0.26.0.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -30,8 +31,9 @@ def main(a: T.Buffer((4,), "float32"), out: T.Buffer((3, 4), "float32")):
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     out = tvm.runtime.tensor(np.zeros((3, 4), np.float32), device=tvm.cuda(0))
     executable(tvm.runtime.tensor(A, device=tvm.cuda(0)), out)
     return {"out": out.numpy()}

@@ -7,6 +7,7 @@
 """A register that T.vectorized adds to takes every trip's term.
 Source: Python, for; in apache-tvm 0.26.0 one lane survives, measured on a CPU.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -24,8 +25,9 @@ def main(out: T.Buffer((1,), "int32")):
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     out = tvm.runtime.tensor(np.zeros(1, np.int32), device=tvm.cuda(0))
     executable(out)
     return {"out": out.numpy()}

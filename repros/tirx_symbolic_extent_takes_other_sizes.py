@@ -7,6 +7,7 @@
 """One compiled kernel takes tensors of every size that `n = T.int32()` stands for, in its grid too.
 Source: TIRx, Defining a function: symbolic shapes.
 """
+
 import numpy as np
 import tvm
 from tvm.script import tirx as T
@@ -28,8 +29,9 @@ def main(a: T.handle, b: T.handle):
 
 
 def run():
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}),
-                             tir_pipeline="tirx")
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_80"}), tir_pipeline="tirx"
+    )
     found = {}
     for n in SIZES:
         a, b = (tvm.runtime.tensor(np.arange(n, dtype=np.float32), device=tvm.cuda(0)) for _ in "ab")

@@ -6,6 +6,7 @@
 # ///
 """TMA loads a box over a tensor's edge whole: elements outside are zero, and their bytes count at the mbarrier.
 Source: PTX ISA, cp.async.bulk.tensor; Tensors, out of bound access."""
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -27,10 +28,11 @@ def kernel(load: cute.CopyAtom, coords: cute.Tensor, out: cute.Tensor):
         cute.arch.mbarrier_init_fence()
         cute.arch.mbarrier_arrive_and_expect_tx(barrier, 8 * 16 * 2)
     cute.arch.sync_threads()
-    tiles = cute.local_tile(coords, TILE, (None, None))                      # ((8, 16, tiles of M, tiles of N))
-    to, start = cpasync.tma_partition(load, 0, cute.make_layout(1), cute.group_modes(box, 0, 2),
-                                      cute.group_modes(tiles, 0, 2))
-    cute.copy(load, start[(None, 1, 1)], to, tma_bar_ptr=barrier)            # the tile that starts at (8, 16)
+    tiles = cute.local_tile(coords, TILE, (None, None))  # ((8, 16, tiles of M, tiles of N))
+    to, start = cpasync.tma_partition(
+        load, 0, cute.make_layout(1), cute.group_modes(box, 0, 2), cute.group_modes(tiles, 0, 2)
+    )
+    cute.copy(load, start[(None, 1, 1)], to, tma_bar_ptr=barrier)  # the tile that starts at (8, 16)
     cute.arch.mbarrier_wait(barrier, 0)
     for i in range(4):
         out[tidx + 32 * i] = box[tidx + 32 * i]
@@ -38,8 +40,9 @@ def kernel(load: cute.CopyAtom, coords: cute.Tensor, out: cute.Tensor):
 
 @cute.jit
 def host(a: cute.Tensor, out: cute.Tensor):
-    load, coords = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), a,
-                                               cute.make_layout(TILE, stride=(16, 1)), TILE)
+    load, coords = cpasync.make_tiled_tma_atom(
+        cpasync.CopyBulkTensorTileG2SOp(), a, cute.make_layout(TILE, stride=(16, 1)), TILE
+    )
     kernel(load, coords, out).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
@@ -52,7 +55,7 @@ def run():
 
 def expected():
     a = np.arange(1, 12 * 24 + 1, dtype=np.float16).reshape(12, 24)
-    return {"out": np.pad(a[8:, 16:], ((0, 4), (0, 8))).T.reshape(-1)}       # a layout counts its first mode first
+    return {"out": np.pad(a[8:, 16:], ((0, 4), (0, 8))).T.reshape(-1)}  # a layout counts its first mode first
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ Source: PTX ISA, Tensors, Swizzling Modes.
 
 The box's rows are as long as the swizzle: 32, 64 or 128 bytes. Shared memory is read back as plain bytes.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -32,8 +33,13 @@ def kernel(load: cute.CopyAtom, coords: cute.Tensor, out: cute.Tensor, tile: cut
         cute.arch.mbarrier_init_fence()
         cute.arch.mbarrier_arrive_and_expect_tx(barrier, BYTES)
     cute.arch.sync_threads()
-    to, start = cpasync.tma_partition(load, 0, cute.make_layout(1), cute.group_modes(box, 0, 2),
-                                      cute.group_modes(cute.local_tile(coords, tile, (None, None)), 0, 2))
+    to, start = cpasync.tma_partition(
+        load,
+        0,
+        cute.make_layout(1),
+        cute.group_modes(box, 0, 2),
+        cute.group_modes(cute.local_tile(coords, tile, (None, None)), 0, 2),
+    )
     # CHECK-PTX: cp.async.bulk.tensor.2d
     cute.copy(load, start[(None, 0, 0)], to, tma_bar_ptr=barrier)
     cute.arch.mbarrier_wait(barrier, 0)

@@ -8,6 +8,7 @@
 """A variable that is Int32 before a dynamic loop and Float32 after its body is rejected at compile time.
 Source: CuTe DSL, limitations (Control Flow); diagnostic TYPE_UNSTABLE_JOIN.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

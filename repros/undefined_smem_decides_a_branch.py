@@ -8,6 +8,7 @@
 """Shared memory holds nothing before its first write, also where only every second word was written.
 Source: CUDA guide: variables in shared memory cannot have an initial value.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

@@ -8,6 +8,7 @@
 """The name `_` may be assigned and not read.
 Source: CuTe DSL, limitations (special variables); diagnostic UNSUP_READ_UNDERSCORE.
 """
+
 import cutlass
 import cutlass.cute as cute
 import torch

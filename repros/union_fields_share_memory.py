@@ -7,6 +7,7 @@
 """The fields of a cute.union share their memory: a Float32 stored in one is read as its bits through another.
 Source: CuTe DSL documentation, union.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

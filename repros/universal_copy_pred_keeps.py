@@ -9,6 +9,7 @@ Source: CuTe DSL, cute.copy.
 
 The zero fill belongs to cp.async, not to `pred=`. Threads from `limit` on keep what `out` held before.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

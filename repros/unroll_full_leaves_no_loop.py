@@ -7,6 +7,7 @@
 """`cutlass.range(6, unroll_full=True)` leaves six loads and no branch in PTX; the loop variable stays a traced Int32.
 Source: CuTe DSL, control flow (loop unrolling); measured of NVIDIA's compiler 4.8.1.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """Bit n of vote.sync.ballot is lane n's predicate; any and all are its OR and AND, the same in every lane.
 Source: PTX ISA, vote.sync.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -10,6 +10,7 @@ Source: PTX ISA, vote.sync (membermask).
 Every lane votes yes. The lower half votes under mask 0x0000FFFF, the upper half under 0xFFFF0000, each in its own
 arm.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

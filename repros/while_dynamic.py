@@ -9,6 +9,7 @@ Source: CuTe DSL, control flow (While Loops).
 
 Each thread counts the Collatz steps from its own start to 1; the starts include one that needs none.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -8,6 +8,7 @@
 """`while True` with a `break` ends at the break, and what was assigned before it is there afterwards.
 Source: Python, while; CuTe DSL's limitations refuse it (NVIDIA's diagnostic UNSUP_EARLY_EXIT).
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

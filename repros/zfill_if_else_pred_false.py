@@ -10,6 +10,7 @@ Source: PTX ISA, cp.async.
 The spelling a paged-KV kernel uses when validity is known a row at a time: both arms issue a cp.async, and the arm
 for an invalid row only fills with zeros. Compiled from fake tensors; torch tensors are passed directly.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -10,6 +10,7 @@ Source: PTX ISA, cp.async; CuTe DSL, control flow.
 The other spelling of zfill_pred_runtime: a branch round the copy, not a predicate. Threads that skip it keep the
 poison.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -12,6 +12,7 @@ The paged-KV case. `pages` maps a row of the tile to a row of the cache; a row w
 64 Float16 is eight 16-byte copies; a row's predicate is `page >= 0`, and the address of an invalid row lies outside
 the cache.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

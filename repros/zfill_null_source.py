@@ -10,6 +10,7 @@ Source: PTX ISA, cp.async.
 
 With src-size 0 no byte of the source is copied, so none is read. The predicate is false statically, or at run time.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

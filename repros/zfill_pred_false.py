@@ -10,6 +10,7 @@
 `pred=` does not skip the copy. It becomes the src-size operand: src-size bytes are copied and the rest of cp-size is
 filled with zeros, so a false predicate is src-size 0. The smem is poisoned first, so what is zero was written.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

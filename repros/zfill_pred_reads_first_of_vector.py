@@ -10,6 +10,7 @@ Source: PTX ISA, cp.async (one src-size an instruction); CuTe DSL 4.8.1, measure
 
 Each thread copies four Float32 with one 16-byte cp.async under four Booleans; the first differs from the others.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -12,6 +12,7 @@ The predicate selects the src-size operand of one cp.async that every thread iss
 run-time argument, have a true predicate. In SASS a size chosen between all and nothing is no guard and no .ZFILL: it
 is the source predicate of LDGSTS, its last operand.
 """
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np

@@ -27,6 +27,7 @@ def pytest_configure(config):
         if made[1]:
             collected.setdefault(made[1], os.environ.get("PYTEST_CURRENT_TEST", "?"))
         return made
+
     dsl.launch.compile.compile_modules = compile_modules
 
 
@@ -42,8 +43,10 @@ def missing(why: str) -> None:
 def needs():
     """`needs(tool, package)`: the path of a tool that apt has in `package`;
     the test is skipped, or fails in CI, without."""
+
     def find(tool: str, package: str) -> str:
         return shutil.which(tool) or missing(f"this test needs `{tool}`: apt-get install {package}")
+
     return find
 
 
@@ -51,6 +54,7 @@ def needs():
 def ptxas_path() -> str:
     """The path of ptxas, which the lock file brings; the test is skipped, or fails in CI, without."""
     from dsl.lower import sass
+
     try:
         return sass.find("ptxas")
     except sass.ToolMissing as error:
@@ -61,6 +65,7 @@ def ptxas_path() -> str:
 def installed(needs) -> str:
     """The version of NVIDIA's compiler; the test is skipped, or fails in CI, where it cannot run on the emulator."""
     from dsl.launch import nvidia_hook
+
     needs("cc", "gcc libc6-dev")
     try:
         return nvidia_hook.version()
@@ -94,6 +99,7 @@ def every_ptx_assembles(request):
         except sass.ToolRejected as error:
             return f"{test}: {error}\n{ptx}"
         return ""
+
     try:
         sass.find("ptxas")
     except sass.ToolMissing as error:
@@ -110,7 +116,9 @@ def every_ptx_assembles(request):
 def needs_module():
     """`needs_module(module, group)`: skips the test, or fails it in CI, without what a group of
     pyproject.toml brings."""
+
     def find(module: str, group: str) -> None:
         if importlib.util.find_spec(module) is None:
             missing(f"this test needs the package {module}: uv sync --group {group}")
+
     return find

@@ -1,6 +1,6 @@
 """As much of IPython's shell as an extension sees, and the cells of docs/notebooks.md run in it, one after another.
 
-    python tests/notebook_shell.py FILE      cells, separated by lines `#---`; before what each printed, `=== N`
+python tests/notebook_shell.py FILE      cells, separated by lines `#---`; before what each printed, `=== N`
 """
 
 import ast

@@ -32,8 +32,8 @@ from _pytest.runner import runtestprotocol
 
 TESTS = Path(__file__).parent
 LIMIT_S = 120
-ELSEWHERE = frozenset({"both", "needs", "on_gpu", "stand_in", "installed"})     # of tests that start processes
-SHOWN = 6                                          # values of an array that are written down beside its hash
+ELSEWHERE = frozenset({"both", "needs", "on_gpu", "stand_in", "installed"})  # of tests that start processes
+SHOWN = 6  # values of an array that are written down beside its hash
 
 
 class Observer:
@@ -43,13 +43,16 @@ class Observer:
         self.compiler, self.out, self.only = compiler, out, only
         self.arrays: list[object] = []
         self.programs, self.error = 0, None
-        self.from_dlpack = None                      # the package's own
+        self.from_dlpack = None  # the package's own
 
     # ** pytest's hooks
 
     def pytest_collection_modifyitems(self, items):
-        items[:] = [item for item in items if not ELSEWHERE.intersection(item.fixturenames)
-                    and (self.only is None or item.nodeid in self.only)]
+        items[:] = [
+            item
+            for item in items
+            if not ELSEWHERE.intersection(item.fixturenames) and (self.only is None or item.nodeid in self.only)
+        ]
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -83,15 +86,20 @@ class Observer:
             signal.alarm(LIMIT_S)
             if self.compiler == "nvidia":
                 from dsl.launch import nvidia_tensors
+
                 running = _start_nvidia()
                 self.from_dlpack = nvidia_tensors.taking_arrays(self.from_dlpack, running.device)
             reports = runtestprotocol(item, log=False, nextitem=item)
             failed = next((report for report in reports if not report.passed), None)
-            drawn = hasattr(item.obj, "hypothesis")             # arrays of other examples
-            line = {"id": item.nodeid, "outcome": failed.outcome if failed else "passed", "programs": self.programs,
-                    "arrays": [] if drawn else list(map(_state, self.arrays)),
-                    "printed": "".join(report.capstdout for report in reports[:1]),
-                    **(_refusal(self.error) if failed else {})}
+            drawn = hasattr(item.obj, "hypothesis")  # arrays of other examples
+            line = {
+                "id": item.nodeid,
+                "outcome": failed.outcome if failed else "passed",
+                "programs": self.programs,
+                "arrays": [] if drawn else list(map(_state, self.arrays)),
+                "printed": "".join(report.capstdout for report in reports[:1]),
+                **(_refusal(self.error) if failed else {}),
+            }
             with os.fdopen(write, "wb") as answer:
                 answer.write(json.dumps(line).encode())
             status = 0
@@ -114,6 +122,7 @@ class Observer:
             if all(tensor_dlpack is not known for known in self.arrays):
                 self.arrays.append(tensor_dlpack)
             return self.from_dlpack(tensor_dlpack, *args, **kwargs)
+
         runtime.from_dlpack = from_dlpack
         if self.compiler == "embedded":
             compile = importlib.import_module("dsl.launch.compile")
@@ -123,32 +132,41 @@ class Observer:
                 returned = run(*arguments)
                 self.programs += 1
                 return returned
+
             compile._run = counted
 
 
 def _state(array) -> dict:
     """What is in an array, as text."""
     import numpy as np
+
     try:
         if hasattr(array, "detach"):
             import torch
+
             array = array.detach().cpu().contiguous()
-            array = array.view(torch.uint8).numpy() if array.dtype.itemsize == 1 or array.dtype == torch.bfloat16 \
+            array = (
+                array.view(torch.uint8).numpy()
+                if array.dtype.itemsize == 1 or array.dtype == torch.bfloat16
                 else array.numpy()
+            )
         array = np.ascontiguousarray(array)
         if array.dtype.kind == "f":
-            array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)       # all NaNs are one
+            array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)  # all NaNs are one
     except Exception as error:
         return {"sha256": "", "shown": f"{type(error).__name__}: {error}"}
-    return {"sha256": hashlib.sha256(array.tobytes()).hexdigest()[:16],
-            "shown": f"{array.dtype}{list(array.shape)} {array.ravel()[:SHOWN].tolist()}"}
+    return {
+        "sha256": hashlib.sha256(array.tobytes()).hexdigest()[:16],
+        "shown": f"{array.dtype}{list(array.shape)} {array.ravel()[:SHOWN].tolist()}",
+    }
 
 
 def _refusal(error: BaseException | None) -> dict:
     """What NVIDIA's compiler says of a program, a diagnostic or another exception of its own; or what was raised."""
     from dsl.launch import nvidia_errors, nvidia_hook, session
+
     seen = error
-    while seen is not None:                          # `pytest.warns` fails before what it was left by
+    while seen is not None:  # `pytest.warns` fails before what it was left by
         cause = session.current().cause(seen)
         outcome = nvidia_errors.rejection(cause)
         if outcome:
@@ -205,6 +223,7 @@ def take_nvidias_names() -> None:
         if name == "dsl.core.dtypes" and fromlist and str((globals or {}).get("__file__", "")).startswith(str(TESTS)):
             return dtypes
         return original(name, globals, locals, fromlist, level)
+
     builtins.__import__ = importing
 
 
@@ -212,6 +231,7 @@ def _start_nvidia():
     """Begin the one session of this process, which is returned: what a test starts and stops is it."""
     from dsl import alias
     from dsl.launch import nvidia_errors, nvidia_hook, session
+
     running = nvidia_hook.start("emulator")
     session.start = alias.install = lambda *_, **__: running
     session.stop = alias.uninstall = lambda: None
@@ -221,8 +241,10 @@ def _start_nvidia():
 def run(compiler: str, paths: list[str], out, only: frozenset[str] | None = None) -> None:
     """Run the tests of `paths` here, in a process that has imported neither compiler. pytest prints nothing."""
     import torch
-    torch.set_num_threads(1)                                    # an OpenMP pool does not survive a fork
+
+    torch.set_num_threads(1)  # an OpenMP pool does not survive a fork
     from dsl import alias
+
     observer = Observer(compiler, out, only)
     if compiler == "nvidia":
         alias.warm("nvidia")
@@ -233,8 +255,20 @@ def run(compiler: str, paths: list[str], out, only: frozenset[str] | None = None
         runtime = importlib.import_module("dsl.cutlass.cute.runtime")
     observer.observe(runtime)
     with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
-        pytest.main([*paths, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler",
-                     "--continue-on-collection-errors"], plugins=[observer])
+        pytest.main(
+            [
+                *paths,
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:xdist",
+                "-p",
+                "no:faulthandler",
+                "--continue-on-collection-errors",
+            ],
+            plugins=[observer],
+        )
 
 
 # ** both together
@@ -249,11 +283,15 @@ class Verdict:
     detail: str = ""
 
 
-KINDS = {"equal": "the test passes under both compilers, with equal arrays and output",
-         "equal so far": "arrays are equal, and the test asserts more that only our compiler gives",
-         "refused": "NVIDIA's compiler refuses a program", "lacks": "the test asks NVIDIA's package for what it lacks",
-         "explained": "values differ or the process dies, as docs/second-opinion.md explains",
-         "differs": "values differ", "died": "the process died"}
+KINDS = {
+    "equal": "the test passes under both compilers, with equal arrays and output",
+    "equal so far": "arrays are equal, and the test asserts more that only our compiler gives",
+    "refused": "NVIDIA's compiler refuses a program",
+    "lacks": "the test asks NVIDIA's package for what it lacks",
+    "explained": "values differ or the process dies, as docs/second-opinion.md explains",
+    "differs": "values differ",
+    "died": "the process died",
+}
 
 
 def verdict(ours: dict, theirs: dict) -> Verdict:
@@ -269,7 +307,7 @@ def verdict(ours: dict, theirs: dict) -> Verdict:
     if theirs["raised"] in ("AttributeError", "ImportError", "ModuleNotFoundError", "NameError"):
         return Verdict(name, "lacks", theirs["error"])
     why = f"{theirs['raised']}: {theirs['error']}"
-    ours_alone = bool(ours["arrays"]) or theirs["raised"] == "Failed"            # DID NOT WARN, DID NOT RAISE
+    ours_alone = bool(ours["arrays"]) or theirs["raised"] == "Failed"  # DID NOT WARN, DID NOT RAISE
     kind = "equal so far" if ours_alone and not wrong else "differs"
     return Verdict(name, kind, f"{why}; {wrong}" if wrong else why)
 

@@ -14,7 +14,7 @@ import dsl.cutlass.cute as cute
 
 N = 1000
 BLOCK = 128
-WIDTH = {"static": False}           # whether the programs know their block's width while compiling
+WIDTH = {"static": False}  # whether the programs know their block's width while compiling
 
 
 def index():
@@ -126,9 +126,12 @@ def floor_cute(a: cutlass.Int32, x: cute.Tensor, y: cute.Tensor, n: cutlass.Int3
         y[i] = x[i] // 7 + (x[i] << 2) - (x[i] | a)
 
 
-PROGRAMS = {name.removesuffix("_cute"): program for name, program in list(globals().items()) if name.endswith("_cute")
-            and name != "square_cute"}
-FLOATS = ("saxpy", "helper", "choice")        # those whose `a` is a float
+PROGRAMS = {
+    name.removesuffix("_cute"): program
+    for name, program in list(globals().items())
+    if name.endswith("_cute") and name != "square_cute"
+}
+FLOATS = ("saxpy", "helper", "choice")  # those whose `a` is a float
 
 
 def arrays(kind: type) -> tuple:
@@ -145,6 +148,7 @@ def run_cute(name: str, running, static_width: bool = False) -> tuple[str, np.nd
     @cute.jit
     def host(a: cutlass.Float32 if is_float else cutlass.Int32, x: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
         program(a, x, y, n).launch(grid=((n + BLOCK - 1) // BLOCK, 1, 1), block=(BLOCK, 1, 1))
+
     WIDTH["static"] = static_width
     try:
         host(1.5 if is_float else 3, torch.from_numpy(x), torch.from_numpy(y), N)
@@ -170,17 +174,20 @@ def body(ptx: str) -> list[str]:
     second operand of what commutes.
     """
     assert ptx.count(".entry") == 1
-    lines = [" ".join(line.split()) for line in ptx[ptx.index("\n{"):ptx.index("\n}")].splitlines()]
+    lines = [" ".join(line.split()) for line in ptx[ptx.index("\n{") : ptx.index("\n}")].splitlines()]
     lines = [line for line in lines if line and not line.startswith((".loc", "//", ".reg", "{", ".pragma"))]
     parameters = {match[1] for match in map(_PARAMETER.match, lines) if match}
     lines = _constants([line for line in lines if not _PARAMETER.match(line)])
-    lines = [_COMMUTES.sub(lambda match: match.expand(r"\1\3, \2\4") if match[2] in parameters else match.group(), line)
-             for line in lines]
+    lines = [
+        _COMMUTES.sub(lambda match: match.expand(r"\1\3, \2\4") if match[2] in parameters else match.group(), line)
+        for line in lines
+    ]
     names: dict[str, str] = {}
 
     def renamed(match: re.Match) -> str:
         kind = "parameter" if match.group() in parameters else re.match(r"\$|%[a-z]+", match.group())[0]
         return names.setdefault(match.group(), f"{kind}#{len(names)}")
+
     for line in lines:
         if not _COPY.match(line):
             _NAMES.sub(renamed, line)

@@ -71,8 +71,9 @@ def missing() -> str:
 
 @functools.cache
 def _server(compiler: str) -> subprocess.Popen:
-    process = subprocess.Popen([sys.executable, __file__, compiler], text=True, stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, __file__, compiler], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     atexit.register(_end, process)
     said = json.loads(process.stdout.readline() or "null")
     if said != "ready":
@@ -95,9 +96,11 @@ def serve(compiler: str) -> None:
     os.dup2(2, 1)
     from dsl import alias
     from dsl.launch.device import DeviceMissing
+
     try:
         import torch
-        torch.set_num_threads(1)                                # an OpenMP pool does not survive a fork
+
+        torch.set_num_threads(1)  # an OpenMP pool does not survive a fork
         if compiler == "embedded":
             alias.install("emulator")
             import cutlass.cute  # noqa: F401
@@ -113,9 +116,13 @@ def serve(compiler: str) -> None:
 
 def _forked(compiler: str, ask: dict) -> dict:
     import time
+
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="second-opinion-") as folder, \
-            tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryDirectory(prefix="second-opinion-") as folder,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+    ):
         child = os.fork()
         if child == 0:
             _run_here(compiler, ask, folder, output.fileno(), errors.fileno())
@@ -124,8 +131,12 @@ def _forked(compiler: str, ask: dict) -> dict:
         for file in (output, errors):
             file.seek(0)
             texts.append(file.read().decode("utf-8", "replace"))
-    return {"output": texts[0], "errors": texts[1], "status": os.waitstatus_to_exitcode(ended),
-            "seconds": round(time.monotonic() - started, 4)}
+    return {
+        "output": texts[0],
+        "errors": texts[1],
+        "status": os.waitstatus_to_exitcode(ended),
+        "seconds": round(time.monotonic() - started, 4),
+    }
 
 
 def _run_here(compiler: str, ask: dict, folder: str, output_fd: int, errors_fd: int) -> None:
@@ -139,9 +150,11 @@ def _run_here(compiler: str, ask: dict, folder: str, output_fd: int, errors_fd: 
         os.dup2(output_fd, 1)
         os.dup2(errors_fd, 2)
         from dsl.__main__ import main
+
         status = main(["--device", "emulator", "--compiler", compiler, ask["path"], "--", *ask["arguments"]])
     except BaseException:
         import traceback
+
         traceback.print_exc()
     finally:
         with contextlib.suppress(OSError, ValueError):
@@ -157,6 +170,7 @@ def compare_all(paths: Sequence[str]) -> int:
     """Print what became of the programs inside the tests of `paths`; 1 where some differ and nothing explains it."""
     sys.path.insert(0, str(Path(__file__).parent))
     import own_programs
+
     with tempfile.TemporaryDirectory(prefix="second-opinion-") as folder:
         found = own_programs.compare(list(paths or FOLDERS), Path(folder))
     print(own_programs.report(found))

@@ -17,12 +17,19 @@ def programs(page: Path) -> list[tuple[str, str]]:
 
 
 def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "pytest", "repros", "-q", "-p", "no:cacheprovider", *arguments],
-                          cwd=folder, capture_output=True, text=True, timeout=300, env=_environment())
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "repros", "-q", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=_environment(),
+    )
 
 
 def _environment() -> dict[str, str]:
     import os
+
     return {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_CURRENT_TEST")}
 
 
@@ -60,8 +67,11 @@ def examples(page: str) -> list[tuple[str, str, list[tuple[str, str]]]]:
     return found
 
 
-EXAMPLES = [pytest.param(page, text, shown, id=f"{page}-{name}") for page in PAGES_OF_EXAMPLES
-            for name, text, shown in examples(page)]
+EXAMPLES = [
+    pytest.param(page, text, shown, id=f"{page}-{name}")
+    for page in PAGES_OF_EXAMPLES
+    for name, text, shown in examples(page)
+]
 
 
 @pytest.mark.parametrize("page, text, shown", EXAMPLES)
@@ -69,8 +79,13 @@ def test_an_example_prints_and_becomes_what_is_shown(page, text, shown, tmp_path
     start = next(block for kind, block in BLOCK.findall((DOCS / page).read_text()) if block.startswith("# start.py\n"))
     (tmp_path / "start.py").write_text(start)
     (tmp_path / "example.py").write_text(text.replace("# example.py", "from start import *", 1))
-    run = subprocess.run([sys.executable, "-m", "dsl", "--device", "emulator", "--show", "mlir", "example.py"],
-                         cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-m", "dsl", "--device", "emulator", "--show", "mlir", "example.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert shown, "an example without its output"
     for kind, block in shown:
         if kind == "text":

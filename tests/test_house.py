@@ -23,8 +23,7 @@ FLOORS = {
     "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"), ()),
     "dsl/notebook.py": (("dsl.alias", "dsl.launch", "dsl.core", "dsl.span"), ("IPython",)),
     "dsl/prompt.py": ((), ()),
-    "dsl/tirx": (("dsl.tirx", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"),
-                 ("numpy",)),
+    "dsl/tirx": (("dsl.tirx", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", "dsl.span"), ("numpy",)),
     "dsl/quadrants": (("dsl.quadrants", "dsl.launch", "dsl.gpu", "dsl.core", "dsl.span"), ("numpy", "torch")),
     "harness": (("harness",), ("pytest", "_pytest", "fabric", "paramiko", "numpy", "filecheck")),
     "harness/runner.py": (("harness", "dsl.alias"), ("numpy", "torch")),
@@ -54,7 +53,7 @@ def imports_of(path: Path) -> list[tuple[str, int]]:
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            folder = ".".join(path.relative_to(ROOT).parent.parts[:len(path.relative_to(ROOT).parts) - node.level])
+            folder = ".".join(path.relative_to(ROOT).parent.parts[: len(path.relative_to(ROOT).parts) - node.level])
             module = ".".join(filter(None, (folder if node.level else "", node.module)))
             found += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "import_module" and node.args:
@@ -75,8 +74,12 @@ def allowed(module: str, names: tuple) -> bool:
     return any(module == name or module.startswith(name + ".") for name in names)
 
 
-FILES = sorted(str(path.relative_to(ROOT)) for folder in ("dsl", "harness", "repros")
-               for path in (ROOT / folder).rglob("*.py") if path.name != "__main__.py" and path.name != "alias.py")
+FILES = sorted(
+    str(path.relative_to(ROOT))
+    for folder in ("dsl", "harness", "repros")
+    for path in (ROOT / folder).rglob("*.py")
+    if path.name != "__main__.py" and path.name != "alias.py"
+)
 
 
 @pytest.mark.parametrize("path", FILES)

@@ -28,8 +28,11 @@ def classes():
 def test_what_is_indexed_says_whether_it_is_iterated():
     found = set(classes())
     assert len(found) > 300
-    indexed = [made for made in found if any("__getitem__" in vars(base) for base in made.__mro__)
-               and "ctypes" not in str(made.__mro__)]
+    indexed = [
+        made
+        for made in found
+        if any("__getitem__" in vars(base) for base in made.__mro__) and "ctypes" not in str(made.__mro__)
+    ]
     assert len(indexed) > 20
     assert [made for made in indexed if not any("__iter__" in vars(base) for base in made.__mro__)] == []
 
@@ -53,8 +56,10 @@ def running():
 
 
 def test_tensors_and_pointers_are_not_iterated_by_python(running):
-    for function, text in ((over_tensor, "a tensor is not iterated by Python"),
-                           (over_pointer, "a pointer is not iterated")):
+    for function, text in (
+        (over_tensor, "a tensor is not iterated by Python"),
+        (over_pointer, "a pointer is not iterated"),
+    ):
         with pytest.raises(DSLUserCodeTypeError, match=text) as caught:
             function()
         assert "fix: loop over" in str(caught.value) and "return" in str(caught.value)

@@ -17,7 +17,9 @@ import numpy as np
 from cutlass.cute.runtime import from_dlpack
 
 """
-GOOD = HEAD + """\
+GOOD = (
+    HEAD
+    + """\
 @cute.kernel
 def kernel(out: cute.Tensor, n: cutlass.Int32):
     t, _, _ = cute.arch.thread_idx()
@@ -37,11 +39,13 @@ def run(n=3):
     host(from_dlpack(out), n)
     return {"out": out}
 """
+)
 
 
 def dsl(*arguments: str, text: str | None = None, folder: Path | None = None) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "dsl", *arguments], input=text, capture_output=True, text=True,
-                          timeout=120, cwd=folder)
+    return subprocess.run(
+        [sys.executable, "-m", "dsl", *arguments], input=text, capture_output=True, text=True, timeout=120, cwd=folder
+    )
 
 
 def failing(tmp_path: Path, body: str) -> str:
@@ -69,13 +73,16 @@ def test_standard_input_has_a_source_too():
     assert run.returncode == 0 and "out = [0 3 6 9]" in run.stdout, run.stderr
 
 
-@pytest.mark.parametrize("stage, expected", [
-    ("mlir", r"llvm\.func @kernel_kernel_0\(.*nvvm\.kernel"),
-    ("cuda", r'extern "C" __global__ void __launch_bounds__\(\d+\) kernel_kernel_0\('),
-    ("llvm", r"define ptx_kernel void @kernel_kernel_0\("),
-    ("ptx", r"\.visible \.entry kernel_kernel_0\((?s:.*)\.loc\t1 8 "),
-    ("sass", r"S2R R\d+, SR_TID\.X"),
-])
+@pytest.mark.parametrize(
+    "stage, expected",
+    [
+        ("mlir", r"llvm\.func @kernel_kernel_0\(.*nvvm\.kernel"),
+        ("cuda", r'extern "C" __global__ void __launch_bounds__\(\d+\) kernel_kernel_0\('),
+        ("llvm", r"define ptx_kernel void @kernel_kernel_0\("),
+        ("ptx", r"\.visible \.entry kernel_kernel_0\((?s:.*)\.loc\t1 8 "),
+        ("sass", r"S2R R\d+, SR_TID\.X"),
+    ],
+)
 def test_every_stage_can_be_shown(stage, expected, tmp_path):
     (tmp_path / "good.py").write_text(GOOD)
     run = dsl("good.py", "--device", "emulator", "--show", stage, folder=tmp_path)
@@ -83,7 +90,9 @@ def test_every_stage_can_be_shown(stage, expected, tmp_path):
 
 
 def test_a_write_past_the_end_names_the_line(tmp_path):
-    text = failing(tmp_path, """\
+    text = failing(
+        tmp_path,
+        """\
 @cute.kernel
 def kernel(out: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
@@ -96,18 +105,24 @@ def host(out: cute.Tensor):
 
 
 host(from_dlpack(np.zeros(4, np.int32)))
-""")
+""",
+    )
     text = re.sub(r"PTX line \d+", "PTX line …", re.sub(r"0x[0-9a-f]+", "0x…", text))
-    assert re.sub(r"%rd\d+\+?\d*|%r\d+", "…", text) == """\
+    assert (
+        re.sub(r"%rd\d+\+?\d*|%r\d+", "…", text)
+        == """\
 author.py:9:5: OUT_OF_BOUNDS
     out[t + 3] = t
     ^ write of 4 bytes at 0x… is just past the end of `out` (16 bytes)
     in `kernel_kernel_0`, block (0, 0, 0), thread (1, 0, 0) = warp 0, lane 1
     PTX line …: st.global.b32 […], …;"""
+    )
 
 
 def test_a_deadlock_is_a_report(tmp_path):
-    text = failing(tmp_path, """\
+    text = failing(
+        tmp_path,
+        """\
 @cute.kernel
 def kernel(out: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
@@ -124,8 +139,11 @@ def host(out: cute.Tensor):
 
 
 host(from_dlpack(np.array([40, 0], np.int32)))
-""")
-    assert re.sub(r"PTX line \d+", "PTX line …", text) == """\
+""",
+    )
+    assert (
+        re.sub(r"PTX line \d+", "PTX line …", text)
+        == """\
 author.py:10:9: DEADLOCK
     cute.arch.sync_threads()
     ^ nothing can move in block (0, 0, 0) of `kernel_kernel_0`
@@ -133,9 +151,12 @@ author.py:10:9: DEADLOCK
         for warp 1 lanes 8-31 (at `bar.sync 1, 64;`, PTX line …)
     warp 1 lanes 8-31 wait at `bar.sync 1, 64;` (author.py:12), PTX line …
         for 32 more threads of the 64 that barrier 1 counts"""
+    )
 
 
-RACY = HEAD + """\
+RACY = (
+    HEAD
+    + """\
 @cute.kernel
 def kernel(out: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
@@ -151,6 +172,7 @@ def host(out: cute.Tensor):
 
 host(from_dlpack(np.zeros(64, np.int32)))
 """
+)
 
 
 def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
@@ -162,27 +184,37 @@ def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
         assert found.stderr.endswith("fix: put a barrier of the block (bar.sync) between line 10 and line 11\n")
     assert "racy.py:11:14: UNDEFINED_READ" in dsl("--check", "undefined", "racy.py", folder=tmp_path).stderr
     wrong = dsl("--check", "races", "racy.py", folder=tmp_path)
-    assert wrong.returncode == 2 and \
-        "there is no check `races`; say all, none, or some of race, undefined" in wrong.stderr
+    assert (
+        wrong.returncode == 2 and "there is no check `races`; say all, none, or some of race, undefined" in wrong.stderr
+    )
 
 
 def test_a_rejected_program_shows_its_line(tmp_path):
-    assert failing(tmp_path, """\
+    assert (
+        failing(
+            tmp_path,
+            """\
 @cute.jit
 def host():
     x = cute.arch.thread_idx()
 
 
 host()
-""") == """\
+""",
+        )
+        == """\
 author.py:8:9: CALL_OUTSIDE_KERNEL
     x = cute.arch.thread_idx()
         ^^^^^^^^^^^^^^^^^^^^^^ is only known inside a kernel, and this runs in a @cute.jit host function
 fix: call it in a @cute.kernel function"""
+    )
 
 
 def test_a_kernel_that_is_never_launched(tmp_path):
-    assert failing(tmp_path, """\
+    assert (
+        failing(
+            tmp_path,
+            """\
 @cute.kernel
 def kernel():
     pass
@@ -194,23 +226,31 @@ def host():
 
 
 host()
-""") == """\
+""",
+        )
+        == """\
 author.py:13:5: LAUNCH_NEVER_ISSUED
     kernel()
     ^^^^^^^^ makes a call of kernel `kernel` that is never launched
 fix: add the launch: `kernel(...).launch(grid=..., block=...)`"""
+    )
 
 
 def test_a_name_of_upstream_that_is_not_here_yet(tmp_path):
-    assert failing(tmp_path, "cute.export\n") == """\
+    assert (
+        failing(tmp_path, "cute.export\n")
+        == """\
 author.py:6:1: UNSUPPORTED_NAME
     cute.export
     ^^^^^^^^^^^ cutlass.cute.export is not part of this compiler yet
 fix: see docs/cute.md for what is, or run the file with NVIDIA's compiler"""
+    )
 
 
 def test_the_authors_own_exception_keeps_the_authors_frames_only(tmp_path):
-    text = failing(tmp_path, """\
+    text = failing(
+        tmp_path,
+        """\
 @cute.jit
 def host(x: cutlass.Float32):
     helper(x)
@@ -221,9 +261,13 @@ def helper(x):
 
 
 host(1.0)
-""")
-    assert re.findall(r'File "(\S+)", line (\d+)', text) == \
-        [("author.py", "15"), ("author.py", "8"), ("author.py", "12")]
+""",
+    )
+    assert re.findall(r'File "(\S+)", line (\d+)', text) == [
+        ("author.py", "15"),
+        ("author.py", "8"),
+        ("author.py", "12"),
+    ]
     assert text.endswith("KeyError: 'nope'")
 
 
@@ -234,18 +278,23 @@ def test_a_syntax_error(tmp_path):
     assert run.stderr.splitlines()[0].strip() == 'File "author.py", line 1'
 
 
-@pytest.mark.parametrize("arguments, says", [
-    (("no_such_file.py",), "dsl: cannot read no_such_file.py: No such file or directory"),
-    ((), "give a FILE, - for standard input, -m MODULE, or -i for a prompt"),
-    (("--show", "assembler", "x.py"), "invalid choice: 'assembler'"),
-])
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (("no_such_file.py",), "dsl: cannot read no_such_file.py: No such file or directory"),
+        ((), "give a FILE, - for standard input, -m MODULE, or -i for a prompt"),
+        (("--show", "assembler", "x.py"), "invalid choice: 'assembler'"),
+    ],
+)
 def test_wrong_usage(arguments, says, tmp_path):
     run = dsl(*arguments, folder=tmp_path)
     assert run.returncode == 2 and says in run.stderr
 
 
 def test_ctrl_c_stops_a_kernel_that_never_ends(tmp_path):
-    (tmp_path / "author.py").write_text(HEAD + """\
+    (tmp_path / "author.py").write_text(
+        HEAD
+        + """\
 @cute.kernel
 def kernel(out: cute.Tensor):
     i = 0
@@ -261,21 +310,29 @@ def host(out: cute.Tensor):
 
 print("launching", flush=True)
 host(from_dlpack(np.zeros(4, np.int32)))
-""")
-    running = subprocess.Popen([sys.executable, "-m", "dsl", "--device", "emulator", "author.py"], cwd=tmp_path,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+"""
+    )
+    running = subprocess.Popen(
+        [sys.executable, "-m", "dsl", "--device", "emulator", "author.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert running.stdout.readline() == "launching\n"
     time.sleep(1.0)
     assert running.poll() is None
     os.kill(running.pid, signal.SIGINT)
     _, errors = running.communicate(timeout=20)
     assert running.returncode == 130 and errors.endswith("dsl: stopped\n") and "Traceback" not in errors
-    *where, _ = errors.splitlines()                      # none while it still compiles
+    *where, _ = errors.splitlines()  # none while it still compiles
     assert not where or where[0] == "author.py:9:11: STOPPED"
 
 
 def test_what_upstream_rejects_is_warned_of_or_refused(tmp_path, monkeypatch):
-    (tmp_path / "author.py").write_text(HEAD + """\
+    (tmp_path / "author.py").write_text(
+        HEAD
+        + """\
 @cute.jit
 def host(n: cutlass.Int32):
     for i in range(n):
@@ -285,14 +342,18 @@ def host(n: cutlass.Int32):
 
 
 host(5)
-""")
+"""
+    )
     run = dsl("author.py", "--device", "emulator", folder=tmp_path)
     assert (run.returncode, run.stdout) == (0, "0\n1\n")
-    assert run.stderr.splitlines()[0] == ("author.py:10: PortabilityWarning: `break` leaves a dynamic statement: "
-                                          "NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)")
+    assert run.stderr.splitlines()[0] == (
+        "author.py:10: PortabilityWarning: `break` leaves a dynamic statement: "
+        "NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"
+    )
     strict = dsl("author.py", "--device", "emulator", "--portable", folder=tmp_path)
-    assert strict.returncode == 1 and \
-        strict.stderr.startswith("author.py:10:13: UNSUP_EARLY_EXIT\n    break\n    ^^^^^ ")
+    assert strict.returncode == 1 and strict.stderr.startswith(
+        "author.py:10:13: UNSUP_EARLY_EXIT\n    break\n    ^^^^^ "
+    )
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
     quiet = dsl("author.py", "--device", "emulator", folder=tmp_path)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "0\n1\n", "")
@@ -316,19 +377,25 @@ def test_executed_texts_and_standard_input_are_compiled(tmp_path):
     wrong = EXECUTED.replace("return n", "return bool(n)")
     run = dsl("-", text=wrong, folder=tmp_path)
     warning, _, error = run.stderr.rstrip().partition("  @cute.jit\n")
-    assert warning == ("<text at <stdin>:6>:1: PortabilityWarning: the text of `host` is in no file: NVIDIA's compiler "
-                       "rejects that (UNSUP_NO_SOURCE)\n")
-    assert error == """\
+    assert warning == (
+        "<text at <stdin>:6>:1: PortabilityWarning: the text of `host` is in no file: NVIDIA's compiler "
+        "rejects that (UNSUP_NO_SOURCE)\n"
+    )
+    assert (
+        error
+        == """\
 <text at <stdin>:6>:4:12: PHASE_REQUIRES_CONSTANT
     return bool(n)
            ^^^^^^^ Python needs a bool while compiling, and this is a dynamic Int32
 fix: use it as it is, or `cutlass.Boolean(x)`"""
+    )
 
 
 def test_without_dsl_the_missing_source_is_said(tmp_path):
     program = "from dsl import alias\nalias.install('emulator')\n" + EXECUTED
-    run = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, timeout=120,
-                         cwd=tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-"], input=program, capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
     assert run.stderr.rstrip().endswith("""\
     the source of `host` cannot be read: it was made by exec or eval
 fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, \
@@ -339,22 +406,39 @@ def test_the_compilers_frames_come_on_demand(tmp_path):
     (tmp_path / "author.py").write_text(EXECUTED.replace("return n", "return bool(n)"))
     (tmp_path / "python.py").write_text("import math\nimport cutlass\nmath.sqrt(-1)\n")
     variable = {**os.environ, "DSL_FULL_TRACEBACK": "1"}
-    shown = [dsl("--full-traceback", "author.py", folder=tmp_path).stderr,
-             subprocess.run([sys.executable, "-m", "dsl", "author.py"], capture_output=True, text=True, timeout=120,
-                            cwd=tmp_path, env=variable).stderr]
+    shown = [
+        dsl("--full-traceback", "author.py", folder=tmp_path).stderr,
+        subprocess.run(
+            [sys.executable, "-m", "dsl", "author.py"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=tmp_path,
+            env=variable,
+        ).stderr,
+    ]
     for text in shown:
         assert re.search(r'File "\S*dsl/core/expression.py", line \d+, in bool_', text) and "Traceback" in text
     assert "dsl/" not in dsl("author.py", folder=tmp_path).stderr
-    assert dsl("python.py", folder=tmp_path).stderr == """\
+    assert (
+        dsl("python.py", folder=tmp_path).stderr
+        == """\
 Traceback (most recent call last):
   File "python.py", line 3, in <module>
     math.sqrt(-1)
 ValueError: math domain error
 """
+    )
 
 
 def test_a_failed_assertion_of_a_kernel(tmp_path):
-    assert re.sub(r"PTX line .*", "PTX line", failing(tmp_path, """\
+    assert (
+        re.sub(
+            r"PTX line .*",
+            "PTX line",
+            failing(
+                tmp_path,
+                """\
 @cute.kernel
 def kernel(n: cutlass.Int32):
     t, _, _ = cute.arch.thread_idx()
@@ -369,27 +453,34 @@ def host(n: cutlass.Int32):
 import warnings
 warnings.simplefilter("ignore")
 host(33)
-""")) == """\
+""",
+            ),
+        )
+        == """\
 author.py:9:5: TRAP
     assert t < n, f"{t} is too many"
     ^ assertion failed: Int32 t is too many
     in `kernel_kernel_0`, block (0, 0, 0), thread (33, 0, 0) = warp 1, lane 1
     PTX line"""
+    )
 
 
-@pytest.mark.parametrize("line, language", [("import quadrants as qd", "Quadrants"),
-                                            ("from tvm.script import tirx as T", "TIRx")])
+@pytest.mark.parametrize(
+    "line, language", [("import quadrants as qd", "Quadrants"), ("from tvm.script import tirx as T", "TIRx")]
+)
 def test_nvidias_compiler_takes_no_other_language(tmp_path, line, language):
     (tmp_path / "other.py").write_text(line + "\n")
     run = dsl("--compiler", "nvidia", "other.py", folder=tmp_path)
     assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr == (f"dsl: other.py is written in {language}: NVIDIA's compiler does not take it; "
-                          "leave out --compiler nvidia\n")
+    assert run.stderr == (
+        f"dsl: other.py is written in {language}: NVIDIA's compiler does not take it; leave out --compiler nvidia\n"
+    )
 
 
 def test_a_function_called_run_that_needs_arguments_is_the_programs_own(tmp_path):
     for text in ("def run(f):\n    return f\n", "def run(*, n):\n    return n\n"):
         (tmp_path / "author.py").write_text(text + "print('plain')\n")
-        done = subprocess.run([sys.executable, "-m", "dsl", "author.py"], capture_output=True, text=True, timeout=120,
-                              cwd=tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-m", "dsl", "author.py"], capture_output=True, text=True, timeout=120, cwd=tmp_path
+        )
         assert (done.returncode, done.stdout, done.stderr) == (0, "plain\n", "")

@@ -14,9 +14,14 @@ def printed(*cells: str, tmp_path: Path) -> list[str]:
     """What each cell printed."""
     file = tmp_path / "cells.txt"
     file.write_text("\n#---\n".join(cells))
-    run = subprocess.run([sys.executable, "-W", "ignore", str(ROOT / "tests/notebook_shell.py"), str(file)], text=True,
-                         capture_output=True, timeout=120, cwd=ROOT,
-                         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", str(ROOT / "tests/notebook_shell.py"), str(file)],
+        text=True,
+        capture_output=True,
+        timeout=120,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+    )
     assert run.returncode == 0, run.stderr
     return re.split(r"(?m)^=== \d+\n", run.stdout)[1:]
 
@@ -46,10 +51,13 @@ print(timed({}))
 
 
 def test_what_a_magic_compiles_has_source(tmp_path):
-    later = ("def f(n):\n    return [timed(n), exec('@cute.jit\\ndef g(n: Int32):\\n    "
-             "return n + 1\\nprint(g(n))')]\nprint(f(3))")
-    outputs = printed(*START, TIMED.format("", 4), TIMED.format(" * 2", 5), later, TIMED.format(" + 0.5", 2),
-                      tmp_path=tmp_path)
+    later = (
+        "def f(n):\n    return [timed(n), exec('@cute.jit\\ndef g(n: Int32):\\n    "
+        "return n + 1\\nprint(g(n))')]\nprint(f(3))"
+    )
+    outputs = printed(
+        *START, TIMED.format("", 4), TIMED.format(" * 2", 5), later, TIMED.format(" + 0.5", 2), tmp_path=tmp_path
+    )
     assert outputs[2:5] == ["10\n", "25\n", "4\n[9, None]\n"]
     assert outputs[5].startswith("DSLUserCodeTypeError: <In[6]>:4:9: TYPE_UNSTABLE_JOIN\n    n += i + 0.5")
 
@@ -69,8 +77,10 @@ def test_what_dsl_does_not_know(tmp_path):
 
 
 def test_portable_refuses_until_told_otherwise(tmp_path):
-    cell = ("@cute.jit\ndef f(n: Int32):\n    for i in range(n):\n        if i == 2:\n            break\n"
-            "    return n\nprint(f(4))")
+    cell = (
+        "@cute.jit\ndef f(n: Int32):\n    for i in range(n):\n        if i == 2:\n            break\n"
+        "    return n\nprint(f(4))"
+    )
     outputs = printed(*START, "%dsl --portable", cell, "%dsl --no-portable", cell, tmp_path=tmp_path)
     assert outputs[3].startswith("DSLUserCodeError: In[4]:5:13: UNSUP_EARLY_EXIT\n    break\n    ^^^^^ `break` leaves")
     assert outputs[5] == "4\n"

@@ -14,8 +14,15 @@ BAD = "@cute.jit\ndef bad(n: Int32):\n    x = 1\n    if n > 2:\n        x = 1.5\
 
 
 def dsl(*arguments: str, typed: str = "", cwd: Path = ROOT) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-W", "ignore", "-m", "dsl", *arguments], input=typed, text=True, cwd=cwd,
-                          capture_output=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "dsl", *arguments],
+        input=typed,
+        text=True,
+        cwd=cwd,
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
 
 
 def test_a_prompt():
@@ -39,9 +46,13 @@ def package(tmp_path) -> Path:
     folder.mkdir()
     (folder / "__init__.py").write_text("")
     (folder / "helper.py").write_text("def pick(x):\n    return 10 if x > 2 else 20\n")
-    (folder / "program.py").write_text("import sys\n" + START + "from .helper import pick\n" +
-                                       TOTAL.replace("+= i", "+= pick(i)") +
-                                       "print(__name__, sys.argv[1:], total(4))\n")
+    (folder / "program.py").write_text(
+        "import sys\n"
+        + START
+        + "from .helper import pick\n"
+        + TOTAL.replace("+= i", "+= pick(i)")
+        + "print(__name__, sys.argv[1:], total(4))\n"
+    )
     (folder / "__main__.py").write_text("from . import program\n")
     return tmp_path
 
@@ -57,13 +68,18 @@ def test_a_file_of_a_package_says_how_to_run_it(package):
     run = dsl("inner/program.py", cwd=package)
     assert run.returncode == 1 and run.stderr.endswith(
         "ImportError: attempted relative import with no known parent package\n"
-        "fix: run it as a module of its package: python -m dsl -m PACKAGE.MODULE\n")
+        "fix: run it as a module of its package: python -m dsl -m PACKAGE.MODULE\n"
+    )
 
 
-@pytest.mark.parametrize("arguments, says", [
-    ((), "dsl: give a FILE, - for standard input, -m MODULE, or -i for a prompt (see --help)\n"),
-    (("-m", "no.such"), "dsl: cannot read no.such: No module named 'no'\n"),
-    (("-m", "math"), "dsl: cannot read math: there is no source of a module of this name\n")])
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        ((), "dsl: give a FILE, - for standard input, -m MODULE, or -i for a prompt (see --help)\n"),
+        (("-m", "no.such"), "dsl: cannot read no.such: No module named 'no'\n"),
+        (("-m", "math"), "dsl: cannot read math: there is no source of a module of this name\n"),
+    ],
+)
 def test_nothing_to_run(arguments, says):
     run = dsl(*arguments)
     assert (run.returncode, run.stderr) == (2, says)

@@ -26,12 +26,17 @@ def load(surface: str):
 
 tirx, quadrants = load("tirx"), load("quadrants")
 # Both put this folder on the path.
-from same_kernel import FLOATS, N, PROGRAMS, arrays, body, run_cute          # noqa: E402
+from same_kernel import FLOATS, N, PROGRAMS, arrays, body, run_cute  # noqa: E402
 
 NUMBER_OF_THE_THREAD = [
     ["mov.u32 %r#0, %ctaid.x;", "mov.u32 %r#1, %tid.x;", "shl.b32 %r#2, %r#0, 7;", "or.b32 %r#3, %r#2, %r#1;"],
-    ["mov.u32 %r#0, %ctaid.x;", "mov.u32 %r#1, %ntid.x;", "mov.u32 %r#2, %tid.x;",
-     "mad.lo.s32 %r#3, %r#0, %r#1, %r#2;"]]
+    [
+        "mov.u32 %r#0, %ctaid.x;",
+        "mov.u32 %r#1, %ntid.x;",
+        "mov.u32 %r#2, %tid.x;",
+        "mad.lo.s32 %r#3, %r#0, %r#1, %r#2;",
+    ],
+]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +52,7 @@ def steps(ptx: str) -> list[str]:
     return lines[4:]
 
 
-ALIKE = [name for name in PROGRAMS if name != "inner_loop"]       # its loop is changed by LLVM where the width is known
+ALIKE = [name for name in PROGRAMS if name != "inner_loop"]  # its loop is changed by LLVM where the width is known
 
 
 @pytest.mark.parametrize("name", ALIKE)

@@ -23,6 +23,7 @@ arch = cute.arch
 def running(monkeypatch):
     def never_ends(*_):
         raise TimeoutError("the loop keeps the others from running")
+
     monkeypatch.setenv("GPU_REPRO_WORKERS", "1")
     run = session.start("emulator")
     qd.init(arch=qd.cpu)
@@ -160,9 +161,11 @@ def cute_run(x: cute.Tensor, look: cutlass.Constexpr, most: cutlass.Constexpr):
 
 
 def test_cute():
-    for look in (lambda x: arch.atomic_add(x.iterator, cutlass.Int32(0)),
-                 lambda x: arch.atomic_or(x.iterator, cutlass.Int32(0)),
-                 lambda x: arch.atomic_max(x.iterator, cutlass.Int32(-1))):
+    for look in (
+        lambda x: arch.atomic_add(x.iterator, cutlass.Int32(0)),
+        lambda x: arch.atomic_or(x.iterator, cutlass.Int32(0)),
+        lambda x: arch.atomic_max(x.iterator, cutlass.Int32(-1)),
+    ):
         x = np.zeros(2, np.int32)
         cute_run(from_dlpack(x), look, 2000000000)
         assert x.tolist() == [7, 1]

@@ -36,6 +36,7 @@ def running(monkeypatch):
     def noted(self, *arguments):
         init(self, *arguments)
         made.append(self)
+
     monkeypatch.setattr(compilation.Compiled, "__init__", noted)
     monkeypatch.setattr(compilation, "_codes", {})
     run = session.start("emulator")
@@ -84,6 +85,7 @@ def in_quadrants():
             qd.atomic_add(total[None], x[i])
             a[i] = x[i]
         return total[None]
+
     array = np.zeros(64, np.int32)
     return lambda: (tasks(array, 7), array.copy())[-1]
 
@@ -96,6 +98,7 @@ def in_t():
         for _ in range(3):
             T.cuda.cta_sync()
             A[tx] = A[tx] + 1
+
     compiled = tvm.compile(kernel, target="cuda")
     tensor = tvm.runtime.tensor(np.zeros(64, np.int32), device=tvm.cuda(0))
     return lambda: (compiled(tensor), tensor.numpy())[-1]
@@ -111,7 +114,7 @@ def take_texts(running, monkeypatch) -> None:
         object.__setattr__(compiled.code, "ptx", Gone())
         compiled.traced = dataclasses.replace(compiled.traced, host_mlir=Gone(), device_mlir=Gone())
         program = compiled._loaded[1]
-        for name in ("ptx", "module", "_sources"):           # a program may be another test's too
+        for name in ("ptx", "module", "_sources"):  # a program may be another test's too
             monkeypatch.setattr(program, name, Gone())
     for record in running.kernels:
         record.mlir = record.llvm = record.ptx = Gone()
@@ -136,6 +139,7 @@ def analyses(monkeypatch):
     def noted(mlir_text, block=None, name=None):
         found.append((name, block))
         return check(mlir_text, block, name)
+
     monkeypatch.setattr(uniformity, "check", noted)
     return found
 
@@ -199,6 +203,7 @@ def test_undecided_are_those_with_an_inner_collective_and_a_block_of_the_launch(
         outer(a).launch(grid=1, block=block)
         guarded(a).launch(grid=1, block=block)
         guarded(a).launch(grid=1, block=32)
+
     session.start("emulator")
     try:
         made = cute.compile(host, from_dlpack(np.zeros(64, np.int32)), 32)

@@ -146,7 +146,7 @@ def shift(name: str, a: Value, amount: Value, signed: bool, static_amount: int |
     if name == "shr" and signed:
         clamped = select(inside, amount, _constant_like(amount, width - 1))
         return mlir.result(spelled, a.type, a, clamped)
-    if width == 64:         # LLVM 22 makes a PTX shift of the same amount, cut to 32 bits, of a select between the two
+    if width == 64:  # LLVM 22 makes a PTX shift of the same amount, cut to 32 bits, of a select between the two
         safe = binary("and", amount, _constant_like(amount, width - 1), False)
     else:
         safe = select(inside, amount, _constant_like(amount, 0))
@@ -185,6 +185,6 @@ def convert(a: Value, to: mlir.Type, from_signed: bool, to_signed: bool) -> Valu
 
 def _convert_float(a: Value, to: mlir.Type) -> Value:
     width, to_width = element(a.type).width, to.width
-    if width == to_width:                        # f16 <-> bf16 has no instruction of its own
+    if width == to_width:  # f16 <-> bf16 has no instruction of its own
         return _convert_float(_convert_float(a, mlir.f32), to)
     return mlir.result("arith.extf" if to_width > width else "arith.truncf", with_element(a.type, to), a)

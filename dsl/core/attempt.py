@@ -14,7 +14,9 @@ from dsl.core.mlir import Operation
 from dsl.core.state import Stack, this_thread, when_accepted
 from dsl.span import Span
 
-_LISTS = ("pending", "failures", "allocations", "ended")     # of the function being traced, beside its loops
+_LISTS = ("pending", "failures", "allocations", "ended")  # of the function being traced, beside its loops
+
+
 def first_time(file: str, name: str) -> bool:
     """Whether nothing was said yet of the variable `name` of `file` in what is being traced."""
     warned, key = trace.outermost().warned, (file, name)
@@ -41,7 +43,7 @@ class Attempt:
         """Throw away `scratches`, the detached ops that hold what was traced, and all that tracing them left behind."""
         self.discarded = True
         trace.bury(self.state.entry, scratches)
-        del self.state.loops[self.loops:]
+        del self.state.loops[self.loops :]
         trace.outermost().warned = self.warned
         for name, before in self.lists.items():
             getattr(self.state, name)[:] = before
@@ -51,7 +53,7 @@ class Attempt:
     def __exit__(self, *_error) -> None:
         this_thread.deferred.pop()
         for action in self.actions if not self.discarded else ():
-            when_accepted(action)               # by the attempt around, if there is one
+            when_accepted(action)  # by the attempt around, if there is one
 
 
 @dataclass

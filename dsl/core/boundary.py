@@ -25,9 +25,17 @@ from dsl.span import Span, is_our_file, is_part, of_code
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _LAYOUT = os.path.join(_PACKAGE, "layout", "")
 # What does what Python or torch would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`, `tensor[i]`.
-_PYTHONS = {os.path.join(_PACKAGE, *name.split("/")) for name in (
-    "core/by_value.py", "core/expression.py", "core/helper.py", "core/item.py", "core/output.py",
-    "launch/torch_cuda.py")}
+_PYTHONS = {
+    os.path.join(_PACKAGE, *name.split("/"))
+    for name in (
+        "core/by_value.py",
+        "core/expression.py",
+        "core/helper.py",
+        "core/item.py",
+        "core/output.py",
+        "launch/torch_cuda.py",
+    )
+}
 
 
 _OF_VALUES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
@@ -52,8 +60,12 @@ def leaving(error: BaseException) -> BaseException:
 
 
 def _said(error: BaseException) -> BaseException:
-    if full() or isinstance(error, (DSLUserCodeError, Warning)) or hasattr(error, "repro_outcome") or \
-            not isinstance(error, Exception):
+    if (
+        full()
+        or isinstance(error, (DSLUserCodeError, Warning))
+        or hasattr(error, "repro_outcome")
+        or not isinstance(error, Exception)
+    ):
         return error
     if isinstance(error, LayoutError):
         return at_author(error)
@@ -66,9 +78,11 @@ def _said(error: BaseException) -> BaseException:
     if isinstance(error, _OF_VALUES) and innermost(error).co_filename.startswith(_LAYOUT):
         name, given = _call(error)
         what = "this" if name.startswith("_") else f"`{name}`"
-        return DSLUserCodeLayoutError(f"{what} has no meaning for {given}", place=place_of(error),
-                                      fix="give integers, tuples of them, layouts or tensors"
-                                      ).with_traceback(error.__traceback__)
+        return DSLUserCodeLayoutError(
+            f"{what} has no meaning for {given}",
+            place=place_of(error),
+            fix="give integers, tuples of them, layouts or tensors",
+        ).with_traceback(error.__traceback__)
     if isinstance(error, _OF_VALUES) and (found := wrong_argument.said(error)) is not None:
         return found
     text, (_, given) = " ".join(str(error).split()), _call(error)
@@ -88,7 +102,7 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
     calls: list[tuple[Span, str]] = []
     while len(calls) < _CALLS_SHOWN:
         code, _ = frames.pop()
-        while frames and (is_part(code) or code.co_name in _COMPREHENSIONS):       # of the function it stands in
+        while frames and (is_part(code) or code.co_name in _COMPREHENSIONS):  # of the function it stands in
             while frames and is_our_file(frames[-1][0].co_filename):
                 frames.pop()
             code, _ = frames.pop() if frames else (code, 0)
@@ -103,9 +117,12 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
 
 def _fault(error: Exception, message: str, place: Span | None = None) -> CompilerFault:
     known = place is not None and is_authors(place.file)
-    return CompilerFault(message, id="INTERNAL", place=place if known else place_of(error),
-                         fix="look at the types of its arguments; where they are right, report it with what "
-                             "DSL_FULL_TRACEBACK=1 shows").with_traceback(error.__traceback__)
+    return CompilerFault(
+        message,
+        id="INTERNAL",
+        place=place if known else place_of(error),
+        fix="look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows",
+    ).with_traceback(error.__traceback__)
 
 
 def _call(error: Exception) -> tuple[str, str]:
@@ -121,7 +138,7 @@ def _call(error: Exception) -> tuple[str, str]:
     if found is None:
         return "", ""
     code = found.f_code
-    names = [name for name in code.co_varnames[:code.co_argcount] if name in found.f_locals and name != "self"]
+    names = [name for name in code.co_varnames[: code.co_argcount] if name in found.f_locals and name != "self"]
     return code.co_name, ", ".join(f"{name}: {type_name(found.f_locals[name])}" for name in names)
 
 
@@ -185,14 +202,18 @@ def guarded(function: Callable, portable: Callable[[tuple], bool] | None = None)
 
     `portable`: of which arguments NVIDIA's compiler takes the function outside a traced one too; of all, unless given.
     """
+
     @functools.wraps(function)
     def call(*args, **keywords):
         if active():
             return function(*args, **keywords)
         try:
             if portable is not None and not portable((*args, *keywords.values())):
-                warn_not_portable(f"`{function.__name__}` is called in plain Python", "CALL_OUTSIDE_JIT",
-                                  fix="call it in a function decorated with @cute.jit")
+                warn_not_portable(
+                    f"`{function.__name__}` is called in plain Python",
+                    "CALL_OUTSIDE_JIT",
+                    fix="call it in a function decorated with @cute.jit",
+                )
             return function(*args, **keywords)
         except BaseException as error:
             try:
@@ -200,6 +221,7 @@ def guarded(function: Callable, portable: Callable[[tuple], bool] | None = None)
             except BaseException as left:
                 strip(left)
                 raise
+
     return call
 
 
@@ -211,4 +233,4 @@ def guard(names: dict[str, object], portable: Mapping[str, Callable[[tuple], boo
             names[name] = guarded(value, portable.get(name))
 
 
-guarded_code = guarded(len).__code__                     # of every function that `guarded` makes
+guarded_code = guarded(len).__code__  # of every function that `guarded` makes

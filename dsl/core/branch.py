@@ -36,26 +36,45 @@ def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tup
     if flag is None:
         return then(*state) if truth(test) else orelse(*state)
     named = Name.all(names)
-    results = _branch(flag, then, orelse, state, named, ("nothing assigns `{}` where this is false",
-                                                         "nothing assigns `{}` where this is true"), warns=True)
+    results = _branch(
+        flag,
+        then,
+        orelse,
+        state,
+        named,
+        ("nothing assigns `{}` where this is false", "nothing assigns `{}` where this is true"),
+        warns=True,
+    )
     warn_of_names(named, state, results)
     return results
 
 
-def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names: list[Name],
-            missing: tuple[str, str], warns: bool = False, is_last: bool = False) -> tuple:
+def _branch(
+    flag: Boolean,
+    then: Callable,
+    orelse: Callable,
+    state: tuple,
+    names: list[Name],
+    missing: tuple[str, str],
+    warns: bool = False,
+    is_last: bool = False,
+) -> tuple:
     """`missing`: what to say of a variable that only the one arm, or only the other, assigns. `warns`: of changed
     state. `is_last`: the author's function ends behind it, so that its variables are read no more.
     """
     heap = Heap((then, orelse), [(name.name, value) for name, value in zip(names, state)])
     ends = is_last and trace.in_entry()
-    arms = [_traced_arm(arm, state, heap, (here(), text), ends, names)
-            for arm, text in zip((then, orelse), reversed(missing))]
+    arms = [
+        _traced_arm(arm, state, heap, (here(), text), ends, names)
+        for arm, text in zip((then, orelse), reversed(missing))
+    ]
     joins = Join(arms, heap)
     if joins.ended and all(arm.ended for arm in arms):
         trace.end_path()
-    parts = [Same(before) if is_last and not name.name.startswith("__dsl_") else joins.variable(name, before, *values)
-             for name, before, *values in zip(names, state, *(arm.results for arm in arms))]
+    parts = [
+        Same(before) if is_last and not name.name.startswith("__dsl_") else joins.variable(name, before, *values)
+        for name, before, *values in zip(names, state, *(arm.results for arm in arms))
+    ]
     by_key = {key: change for arm in reversed(arms) if not arm.ended for key, change in arm.changes.items()}
     changes = list(by_key.values())
     _check_new_keys(arms, changes, warns)
@@ -65,8 +84,13 @@ def _branch(flag: Boolean, then: Callable, orelse: Callable, state: tuple, names
     for side, arm in enumerate(arms):
         arm.scratch.end("scf.yield", [pair[side] for pair in joins.pairs])
     called = [(name.name, part) for name, part in zip(names, parts)] + [(change.name, part) for change, part in slots]
-    made = mlir.op("scf.if", [left.type for left, _ in joins.pairs], [flag.ir()],
-                   naming.attribute(called, len(joins.pairs)), regions=2)
+    made = mlir.op(
+        "scf.if",
+        [left.type for left, _ in joins.pairs],
+        [flag.ir()],
+        naming.attribute(called, len(joins.pairs)),
+        regions=2,
+    )
     for side, arm in enumerate(arms):
         arm.scratch.move_to(made, side)
     values, built = list(made.results), {}
@@ -81,7 +105,7 @@ def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple, en
         results = function(*state)
     made = {name.name: result for name, result in zip(names, results)}
     left = made.get(RETURNED) is True
-    if left and trace.in_entry() and not _has_parts(made.get(VALUE)):        # nothing reads what it has changed
+    if left and trace.in_entry() and not _has_parts(made.get(VALUE)):  # nothing reads what it has changed
         heap.restore([change for change in heap.changes() if not _is_effect(change)])
         return Arm(scratch, results, {}, {}, missing, trace.ends(scratch.block), left)
     changes = state_changes(heap, "branch", may_reshape=ends and not any(map(_has_parts, results)))
@@ -99,9 +123,11 @@ def _check_new_keys(arms: Sequence[Arm], changes: Sequence[Change], warns: bool)
             refuse_shape(change, "branch")
         if change.is_new_key and warns:
             name = change.reached.name
-            warn_not_portable(f"`{name}` gets the key {change.slot!r} inside a dynamic `if`",
-                              "CONTAINER_STRUCTURE_CHANGED",
-                              fix=f"give `{name}` all its keys before the `if`, and assign to them")
+            warn_not_portable(
+                f"`{name}` gets the key {change.slot!r} inside a dynamic `if`",
+                "CONTAINER_STRUCTURE_CHANGED",
+                fix=f"give `{name}` all its keys before the `if`, and assign to them",
+            )
 
 
 def _has_parts(value: object) -> bool:
@@ -138,17 +164,29 @@ def warn_of_state(changes: Sequence[Change], word: str) -> None:
     """Warn, once a statement, where it changes an object that NVIDIA's compiler does not carry."""
     found = next((change for change in changes if is_plain(change.reached.value)), None)
     if found is not None:
-        warn_not_portable(f"`{found.name}` of a plain object changes inside a dynamic `{word}`",
-                          "TYPE_DYNAMIC_EXPR_UNSUPPORTED", fix="make it a @dataclass, or assign to a variable")
+        warn_not_portable(
+            f"`{found.name}` of a plain object changes inside a dynamic `{word}`",
+            "TYPE_DYNAMIC_EXPR_UNSUPPORTED",
+            fix="make it a @dataclass, or assign to a variable",
+        )
 
 
 def warn_of_names(names: Sequence[Name], before: tuple, after: tuple) -> None:
     """Warn of the variables that a dynamic statement assigns first and that are used after it."""
     for name, old, new in zip(names, before, after):
-        if name.used_after and type(old) is Unbound and not isinstance(new, Conflict) and type(new) is not Unbound \
-                and first_time(name.place.file, name.name):
-            warn_not_portable(f"`{name.name}` is first assigned inside a dynamic statement and used after it",
-                              "SCOPE_UNBOUND_NAME", fix=f"assign `{name.name}` before the statement", place=name.place)
+        if (
+            name.used_after
+            and type(old) is Unbound
+            and not isinstance(new, Conflict)
+            and type(new) is not Unbound
+            and first_time(name.place.file, name.name)
+        ):
+            warn_not_portable(
+                f"`{name.name}` is first assigned inside a dynamic statement and used after it",
+                "SCOPE_UNBOUND_NAME",
+                fix=f"assign `{name.name}` before the statement",
+                place=name.place,
+            )
 
 
 # --- early exits -----------------------------------------------------------------------------------------------------
@@ -174,7 +212,7 @@ def _is_plain_static(value: object) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-_trips: Stack[Inside] = Stack()          # the trips being made
+_trips: Stack[Inside] = Stack()  # the trips being made
 
 
 def inside(stops: tuple[str, ...]) -> AbstractContextManager[Inside]:
@@ -182,8 +220,9 @@ def inside(stops: tuple[str, ...]) -> AbstractContextManager[Inside]:
     return _trips.pushed(Inside(stops))
 
 
-def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: bool = False,
-          called: tuple[str, ...] = ()) -> tuple:
+def guard(
+    flags: tuple, body: Callable, state: tuple, names: tuple, is_last: bool = False, called: tuple[str, ...] = ()
+) -> tuple:
     """What follows an early exit: skipped where a flag is set, and no branch while none can be. `is_last`: the function
     has nothing more to do then. `called`: the names of the flags."""
     dynamic = [flag for flag in flags if is_dynamic(flag)]
@@ -196,8 +235,16 @@ def guard(flags: tuple, body: Callable, state: tuple, names: tuple, is_last: boo
     def noted(*inner):
         ends.append(body(*inner))
         return ends[-1]
-    after = _branch(_none_of(dynamic), noted, lambda *unchanged: unchanged, state, Name.all(names),
-                    ("this leaves before anything assigns `{}`",) * 2, is_last=is_last)
+
+    after = _branch(
+        _none_of(dynamic),
+        noted,
+        lambda *unchanged: unchanged,
+        state,
+        Name.all(names),
+        ("this leaves before anything assigns `{}`",) * 2,
+        is_last=is_last,
+    )
     if _trips and called:
         _trips.top().note(called, ends[-1], after)
     if len(dynamic) > 1:
@@ -224,6 +271,7 @@ def unless(flags: tuple, test: Callable) -> object:
 
     def go_on(_):
         return (_truth(test()),)
+
     return if_(_none_of(dynamic), go_on, lambda _: (Boolean(False),), (False,), (name,))[0]
 
 
@@ -240,12 +288,19 @@ def surely(flags: tuple) -> bool:
 def returned(flag: object, value: object, falls_through: bool) -> object:
     """What a function with early returns returns. Raises where a path may return nothing and another a value."""
     if isinstance(value, Conflict):
-        raise DSLUserCodeTypeError(value.error.message.replace("`__dsl_value` is", "returns"), id=value.error.id,
-                                   fix="return one type on every path", place=value.error.place)
+        raise DSLUserCodeTypeError(
+            value.error.message.replace("`__dsl_value` is", "returns"),
+            id=value.error.id,
+            fix="return one type on every path",
+            place=value.error.place,
+        )
     if type(value) is Unbound:
         return None
     value = value.take(True) if isinstance(value, Unbound) else value
     if value is not None and falls_through and (is_dynamic(flag) or not flag):
-        raise DSLUserCodeTypeError(f"returns {type_name(value)} on one path and reaches its end on another",
-                                   fix="end the function with a `return` of that type", id="TYPE_UNSTABLE_JOIN")
+        raise DSLUserCodeTypeError(
+            f"returns {type_name(value)} on one path and reaches its end on another",
+            fix="end the function with a `return` of that type",
+            id="TYPE_UNSTABLE_JOIN",
+        )
     return value

@@ -29,7 +29,7 @@ def _probe(test: Callable, state: tuple, names: tuple) -> object:
             return value
         heap.restore(heap.changes())
         attempt.discard([scratch.holder])
-    return value if is_dynamic(value) else test(*state)         # in place: its ops may be used after the loop
+    return value if is_dynamic(value) else test(*state)  # in place: its ops may be used after the loop
 
 
 class ByValue:
@@ -67,8 +67,15 @@ class ByValue:
             return self.hooks.Range(*bounds, **options)
         return builtins.range(*bounds)
 
-    def for_(self, domain: control.Range | range, body: Callable, state: tuple, names: tuple, target: object = None,
-             stop: Callable | None = None) -> tuple:
+    def for_(
+        self,
+        domain: control.Range | range,
+        body: Callable,
+        state: tuple,
+        names: tuple,
+        target: object = None,
+        stop: Callable | None = None,
+    ) -> tuple:
         if isinstance(domain, control.Range):
             self._met("counts by a dynamic value", "PHASE_DYNAMIC_INDEX")
             return self.hooks.for_(domain, body, state, names, target, stop)
@@ -91,6 +98,7 @@ class ByValue:
             if is_dynamic(test):
                 self._met()
             return getattr(self.hooks, name)(test, *rest)
+
         return hook
 
     def _by_result(name: str):
@@ -99,9 +107,11 @@ class ByValue:
             if is_dynamic(result):
                 self._met()
             return result
+
         return hook
 
     ifexp, and_, or_, not_ = map(_by_test, ("ifexp", "and_", "or_", "not_"))
+
     def compared(self, name: str, a: object, b: object):
         result = self.hooks.compared(name, a, b)
         if isinstance(a, (tuple, list)) and is_dynamic(result):

@@ -16,9 +16,11 @@ def captures(function: object, name: str) -> object:
     """
     variable = _captured(function, set())
     if variable is not None:
-        warn_not_portable(f"`{name}` reads `{variable}` of the function around it and is called in a dynamic statement",
-                          "SCOPE_CLOSURE_CAPTURE",
-                          fix=f"pass `{variable}` as an argument, or define `{name}` in the statement")
+        warn_not_portable(
+            f"`{name}` reads `{variable}` of the function around it and is called in a dynamic statement",
+            "SCOPE_CLOSURE_CAPTURE",
+            fix=f"pass `{variable}` as an argument, or define `{name}` in the statement",
+        )
     return function
 
 
@@ -32,10 +34,13 @@ def _captured(function: object, seen: set[int]) -> str | None:
             continue
         try:
             value = cell.cell_contents
-        except ValueError:                                     # assigned later
+        except ValueError:  # assigned later
             continue
-        is_function = callable(value) and not isinstance(value, type) and \
-            isinstance(inspect.unwrap(value), (types.FunctionType, types.BuiltinFunctionType))
+        is_function = (
+            callable(value)
+            and not isinstance(value, type)
+            and isinstance(inspect.unwrap(value), (types.FunctionType, types.BuiltinFunctionType))
+        )
         if is_function:
             if (variable := _captured(value, seen)) is not None:
                 return variable

@@ -10,8 +10,22 @@ from dsl.core.branch import warn_of_names
 from dsl.core.dtypes import numeric
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.heap import MISSING, Change, Heap, has_slots, inherited, is_plain, kind_of, slot_name, slots_of
-from dsl.core.join import (CHOOSE, Leaf, Maybe, Same, SlotName, Tree, converted, described, diagnostic, equal, leaf_of,
-                           opened, paired, poison)
+from dsl.core.join import (
+    CHOOSE,
+    Leaf,
+    Maybe,
+    Same,
+    SlotName,
+    Tree,
+    converted,
+    described,
+    diagnostic,
+    equal,
+    leaf_of,
+    opened,
+    paired,
+    poison,
+)
 from dsl.core.value import type_name
 from dsl.core.unbound import UNUSED, Name, Partial, Unbound, missing_of
 from dsl.span import here
@@ -26,12 +40,13 @@ class Carried:
     def __init__(self, heap: Heap, state: tuple, names: Sequence[Name], record: Record):
         self.heap, self.state, self.names, self.record = heap, state, list(names), record
         self.initial: list[mlir.Value] = []
-        self.keys: list[object] = []            # the type of each leaf
+        self.keys: list[object] = []  # the type of each leaf
         self.trees: dict[int, Tree] = {}
         self.parts = [self._part(value, name.name) for name, value in zip(names, state)]
         self.slots = self._changing() if record.changed else []
-        self.slot_parts = [self._part(Unbound(slot.name) if slot.before is MISSING else slot.before, slot.name)
-                           for slot in self.slots]
+        self.slot_parts = [
+            self._part(Unbound(slot.name) if slot.before is MISSING else slot.before, slot.name) for slot in self.slots
+        ]
         self.types = [value.type for value in self.initial]
         self.passed: list[mlir.Value] = []
         self.yielded: list[mlir.Value] = []
@@ -44,8 +59,11 @@ class Carried:
             if reached.kind == "set":
                 continue
             slots = dict(enumerate(reached.held)) if reached.kind == "list" else reached.held
-            created = [name.rpartition(".")[2] for name in sorted(self.record.changed)
-                       if reached.kind in ("object", "class") and name.rpartition(".")[0] == reached.name]
+            created = [
+                name.rpartition(".")[2]
+                for name in sorted(self.record.changed)
+                if reached.kind in ("object", "class") and name.rpartition(".")[0] == reached.name
+            ]
             for slot in (*slots, *(name for name in created if name.isidentifier() and name not in slots)):
                 if slot_name(reached.name, reached.kind, slot) in self.record.changed:
                     before = slots.get(slot, MISSING)
@@ -89,8 +107,10 @@ class Carried:
             if part is not None:
                 slot.put(part.build(values, built))
         missing = ((self.place, "on the first trip nothing has assigned `{}`"),)
-        return tuple(Unbound(name.name, missing) if part is None else part.build(values, built)
-                     for name, part in zip(self.names, self.parts))
+        return tuple(
+            Unbound(name.name, missing) if part is None else part.build(values, built)
+            for name, part in zip(self.names, self.parts)
+        )
 
     # --- after a trip ---
 
@@ -108,8 +128,8 @@ class Carried:
 
     def _begin(self, values: Sequence[mlir.Value]) -> None:
         self.values = list(values)
-        self.objects: dict[int, object] = {}         # for each Tree: the object that took its place
-        self.walking: set[int] = set()               # the objects being taken apart: cycles end there
+        self.objects: dict[int, object] = {}  # for each Tree: the object that took its place
+        self.walking: set[int] = set()  # the objects being taken apart: cycles end there
         self.replaced: set[str] = set()
         self.problem: DSLUserCodeTypeError | None = None
 
@@ -151,7 +171,7 @@ class Carried:
 
     def _match(self, part, name: Name, path: str, before: object, after: object) -> None:
         """Take the leaves of `after` where `part` has them; note what does not fit."""
-        if after is UNUSED:                                         # nothing reads it: it stays what it was
+        if after is UNUSED:  # nothing reads it: it stays what it was
             return
         if isinstance(part, Maybe):
             part, before = part.part, before.value if isinstance(before, Partial) else before
@@ -173,7 +193,7 @@ class Carried:
     def _match_tree(self, part: Tree, name: Name, path: str, before: object, after: object) -> None:
         known = self.objects.setdefault(id(part), after)
         if known is not after and has_slots(after):
-            self.replaced.add(f"own {path}")            # two names of one object that are given different ones
+            self.replaced.add(f"own {path}")  # two names of one object that are given different ones
             return
         half = opened(after)
         pairs = paired(part.opened, half)
@@ -193,8 +213,9 @@ class Carried:
                 self._unlike(name, path, before, after)
             else:
                 self.replaced.add(path)
-        elif has_slots(part.value) or not (kind_of(after) in ("", "class", "function", "method")
-                                           and equal(part.value, after)):
+        elif has_slots(part.value) or not (
+            kind_of(after) in ("", "class", "function", "method") and equal(part.value, after)
+        ):
             self._unlike(name, path, before, after)
 
     def _unlike(self, name: Name, path: str, before: object, after: object) -> None:
@@ -205,10 +226,19 @@ class Carried:
         else:
             first, second = described(before, after)
             number = numeric(after)
-            fix = f"start it as {type(number)}: `{path} = {type(number)}(...)`" if number is not None else \
-                f"give `{path}` one type on every path" if first != f"one {type_name(before)}" else CHOOSE
-        self.problem = DSLUserCodeTypeError(f"`{path}` is {first} before this loop and {second} after it", fix=fix,
-                                            id=diagnostic(before, after), place=name.place)
+            fix = (
+                f"start it as {type(number)}: `{path} = {type(number)}(...)`"
+                if number is not None
+                else f"give `{path}` one type on every path"
+                if first != f"one {type_name(before)}"
+                else CHOOSE
+            )
+        self.problem = DSLUserCodeTypeError(
+            f"`{path}` is {first} before this loop and {second} after it",
+            fix=fix,
+            id=diagnostic(before, after),
+            place=name.place,
+        )
 
     def refuse(self) -> None:
         """Raise what did not fit."""
@@ -230,8 +260,10 @@ class Late:
         self.first = len(carried.initial)
         self.trees: dict[int, Tree] = {}
         self.parts = [part or self._late(after) for part, after in zip(carried.parts, carried.results)]
-        self.slot_parts = [part or self._late(Unbound(slot.name) if after is MISSING else after)
-                           for slot, part, after in zip(carried.slots, carried.slot_parts, carried.contents)]
+        self.slot_parts = [
+            part or self._late(Unbound(slot.name) if after is MISSING else after)
+            for slot, part, after in zip(carried.slots, carried.slot_parts, carried.contents)
+        ]
 
     def _late(self, after: object):
         if isinstance(after, Partial):
@@ -256,24 +288,34 @@ class Late:
     def named(self) -> list[tuple[str, object]]:
         """The parts that the loop carries, under the author's names."""
         carried = self.carried
-        return [*((name.name, part) for name, part in zip(carried.names, self.parts)),
-                *((slot.name, part) for slot, part in zip(carried.slots, self.slot_parts))]
+        return [
+            *((name.name, part) for name, part in zip(carried.names, self.parts)),
+            *((slot.name, part) for slot, part in zip(carried.slots, self.slot_parts)),
+        ]
 
     def after(self, values: Sequence[mlir.Value], runs: bool) -> tuple:
         """The variables after the loop; slots are written in place. `runs`: it surely runs a trip to its end."""
         carried, built = self.carried, {}
-        contents = [self._after(slot.name, part, old, after, values, built, runs) for slot, part, old, after in
-                    zip(carried.slots, self.slot_parts, carried.slot_parts, carried.contents)]
+        contents = [
+            self._after(slot.name, part, old, after, values, built, runs)
+            for slot, part, old, after in zip(carried.slots, self.slot_parts, carried.slot_parts, carried.contents)
+        ]
         for slot, content in zip(carried.slots, contents):
             slot.put(content)
-        made = tuple(before if before is UNUSED and not name.used_after else
-                     self._after(name.name, part, old, after, values, built, runs) for name, part, old, after, before in
-                     zip(carried.names, self.parts, carried.parts, carried.results, carried.state))
+        made = tuple(
+            before
+            if before is UNUSED and not name.used_after
+            else self._after(name.name, part, old, after, values, built, runs)
+            for name, part, old, after, before in zip(
+                carried.names, self.parts, carried.parts, carried.results, carried.state
+            )
+        )
         warn_of_names(carried.names, carried.state, made)
         return made
 
-    def _after(self, name: str, part, old, after: object, values: Sequence[mlir.Value], built: dict,
-               runs: bool) -> object:
+    def _after(
+        self, name: str, part, old, after: object, values: Sequence[mlir.Value], built: dict, runs: bool
+    ) -> object:
         value = part.build(values, built)
         has_none = isinstance(after, Unbound) and type(after) is not Partial
         if old is not None and not isinstance(old, Maybe) or has_none:

@@ -8,8 +8,24 @@ from collections.abc import Iterator
 
 from dsl.span import Span
 
-_METHODS = {"append", "extend", "insert", "pop", "remove", "clear", "add", "discard", "update", "setdefault", "popitem",
-            "appendleft", "popleft", "extendleft", "__setitem__", "__delitem__"}
+_METHODS = {
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "remove",
+    "clear",
+    "add",
+    "discard",
+    "update",
+    "setdefault",
+    "popitem",
+    "appendleft",
+    "popleft",
+    "extendleft",
+    "__setitem__",
+    "__delitem__",
+}
 
 
 def changed_at(name: str, statement: Span) -> Span | None:
@@ -40,16 +56,19 @@ def _statement_at(place: Span) -> ast.stmt | None:
     best = None
     for node in ast.walk(tree):
         header = getattr(node, "test", None) or getattr(node, "iter", None)
-        if isinstance(node, (ast.For, ast.While, ast.If)) and \
-                node.lineno <= place.line <= (header.end_lineno or header.lineno):
+        if isinstance(node, (ast.For, ast.While, ast.If)) and node.lineno <= place.line <= (
+            header.end_lineno or header.lineno
+        ):
             best = node if best is None or node.lineno >= best.lineno else best
     return best
 
 
 def _changes(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.AST]]:
     """(what is changed, the expression or statement that does it) each, in the order of the text."""
-    for node in sorted((each for each in ast.walk(statement) if hasattr(each, "lineno")),
-                       key=lambda each: (each.lineno, each.col_offset)):
+    for node in sorted(
+        (each for each in ast.walk(statement) if hasattr(each, "lineno")),
+        key=lambda each: (each.lineno, each.col_offset),
+    ):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
             yield node.func.value, node
         elif isinstance(node, ast.AugAssign):

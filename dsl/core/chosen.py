@@ -20,8 +20,11 @@ _FOREIGN = ("__getattribute__", "__setattr__", "__delattr__", "__init_subclass__
 def is_choosable(values: Sequence[object]) -> bool:
     """Whether a dynamic index can choose between `values`: objects of one class of the author's that can be changed."""
     classes = {class_of(value) for value in values}
-    return len(classes) == 1 and all(isinstance(value, OneOf) or kind_of(value) == "object" and has_slots(value)
-                                     for value in values) and not hasattr(*classes, "__extract_mlir_values__")
+    return (
+        len(classes) == 1
+        and all(isinstance(value, OneOf) or kind_of(value) == "object" and has_slots(value) for value in values)
+        and not hasattr(*classes, "__extract_mlir_values__")
+    )
 
 
 def class_of(value: object) -> type:
@@ -42,10 +45,12 @@ def one_of(tests: list, objects: list, chosen: Callable, choice: Callable) -> On
 def _class(cls: type) -> type:
     own = [name for name in _FOREIGN for base in cls.__mro__[:-1] if name in vars(base)]
     if own:
-        raise _refused(f"a dynamic index cannot choose between objects of `{cls.__name__}`, which has a `{own[0]}` of "
-                       "its own")
-    made = types.new_class(cls.__name__, (OneOf, cls), {"metaclass": type(cls)},
-                           lambda space: space.update(__chosen__=cls))
+        raise _refused(
+            f"a dynamic index cannot choose between objects of `{cls.__name__}`, which has a `{own[0]}` of its own"
+        )
+    made = types.new_class(
+        cls.__name__, (OneOf, cls), {"metaclass": type(cls)}, lambda space: space.update(__chosen__=cls)
+    )
     made.__qualname__, made.__module__ = cls.__qualname__, cls.__module__
     return made
 
@@ -98,8 +103,10 @@ class OneOf(Chosen):
             return
         for test, each in zip(state["tests"], state["objects"]):
             if not hasattr(each, name):
-                raise _refused(f"creates the attribute `{name}` of an object that a dynamic index has chosen",
-                               fix=f"give every object its `{name}` before")
+                raise _refused(
+                    f"creates the attribute `{name}` of an object that a dynamic index has chosen",
+                    fix=f"give every object its `{name}` before",
+                )
             made = state["choice"](test, value, getattr(each, name))
             setattr(each, name, made) if isinstance(each, OneOf) else put(each, "object", name, made)
 
@@ -126,8 +133,11 @@ class OneOf(Chosen):
 
 def _names(objects: Sequence[object]) -> dict[str, None]:
     """The attributes that any of `objects` has itself."""
-    return {name: None for each in objects for name in
-            (each.__dict__ if isinstance(each, OneOf) else slots_of(each, "object"))}
+    return {
+        name: None
+        for each in objects
+        for name in (each.__dict__ if isinstance(each, OneOf) else slots_of(each, "object"))
+    }
 
 
 def _of_class(cls: type, name: str) -> object:

@@ -10,5 +10,22 @@ from dsl.core.branch import condition, guard, if_, returned, surely, unless
 from dsl.core.loop import UNUSED, Range, for_, unrolled, unrolled_while, while_
 from dsl.core.unbound import Name, Unbound, Unread, bound, use
 
-__all__ = ["UNUSED", "Name", "Range", "Unbound", "Unread", "bound", "condition", "for_", "guard", "if_", "returned",
-           "surely", "unless", "unrolled", "unrolled_while", "use", "while_"]
+__all__ = [
+    "UNUSED",
+    "Name",
+    "Range",
+    "Unbound",
+    "Unread",
+    "bound",
+    "condition",
+    "for_",
+    "guard",
+    "if_",
+    "returned",
+    "surely",
+    "unless",
+    "unrolled",
+    "unrolled_while",
+    "use",
+    "while_",
+]

@@ -31,18 +31,21 @@ def convert(value: Value, source, target) -> Value:
         if is_bits(dtype) and dtype.__name__ not in _CVT:
             side = "source" if dtype is source else "destination"
             if dtype.__name__ in _NARROW:
-                raise DSLUserCodeTypeError(f"Unsupported {side} float type: one {dtype} is not converted, vectors of "
-                                           "them are",
-                                           fix="convert a whole `t.load()`, in a kernel for sm_100a")
-            raise DSLUserCodeTypeError(f"Unsupported {side} float type: {dtype} is a storage type without conversions",
-                                       fix="use Float8E4M3FN or Float8E5M2")
+                raise DSLUserCodeTypeError(
+                    f"Unsupported {side} float type: one {dtype} is not converted, vectors of them are",
+                    fix="convert a whole `t.load()`, in a kernel for sm_100a",
+                )
+            raise DSLUserCodeTypeError(
+                f"Unsupported {side} float type: {dtype} is a storage type without conversions",
+                fix="use Float8E4M3FN or Float8E5M2",
+            )
     if is_bits(source):
         return _from_float8(value, source, target)
     if is_bits(target):
         return _to_float8(value, source, target)
     if target.__name__ == "Boolean":
         return arith.compare("ne", value, mlir.constant(0, value.type), source.signed)
-    if target.__name__ == "Int4" and source.is_float:        # by way of 16 bits, which saturate; these wrap
+    if target.__name__ == "Int4" and source.is_float:  # by way of 16 bits, which saturate; these wrap
         value = arith.convert(value, mlir.i16, True, True)
     signed = source.signed and source.__name__ != "Boolean"
     both = target.signed or not target.is_integer or rules.current().extends_by_source
@@ -59,11 +62,14 @@ def convert_pairs(values: list[Value], source, target) -> list[Value] | None:
     if narrow is None:
         return None
     if not (source.is_float and target.is_float):
-        raise DSLUserCodeTypeError(f"Unsupported conversion of {source} to {target}: no instruction does it",
-                                   fix="go by Float32: `x.to(cutlass.Float32)`")
+        raise DSLUserCodeTypeError(
+            f"Unsupported conversion of {source} to {target}: no instruction does it",
+            fix="go by Float32: `x.to(cutlass.Float32)`",
+        )
     if not in_kernel():
-        raise DSLUserCodeTypeError(f"a host function does not convert from or to {narrow}",
-                                   fix="convert in a kernel for sm_100a")
+        raise DSLUserCodeTypeError(
+            f"a host function does not convert from or to {narrow}", fix="convert in a kernel for sm_100a"
+        )
     if (source.__name__, target.__name__) == ("Float16", "Float4E2M1FN"):
         warn_not_portable("a Float16 becomes a Float4E2M1FN", fix="go by Float32")
     this_thread.functions[-1].need("sm_100a", f"converts from or to {narrow}")
@@ -71,8 +77,11 @@ def convert_pairs(values: list[Value], source, target) -> list[Value] | None:
         return convert_pairs([*values, values[-1]], source, target)[:-1]
     if source is narrow:
         halves = [half for k in range(0, len(values), 2) for half in _from_pair(values[k], values[k + 1], narrow)]
-        return halves if target.carrier == mlir.f16 else [arith.convert(half, target.carrier, True, target.signed)
-                                                          for half in halves]
+        return (
+            halves
+            if target.carrier == mlir.f16
+            else [arith.convert(half, target.carrier, True, target.signed) for half in halves]
+        )
     wide = values if not is_bits(source) else [_from_float8(value, source, None) for value in values]
     numbers = [arith.convert(value, mlir.f32, source.signed and source.__name__ != "Boolean", True) for value in wide]
     return [code for k in range(0, len(numbers), 2) for code in _to_pair(numbers[k], numbers[k + 1], narrow)]
@@ -95,8 +104,12 @@ def _to_pair(low: Value, high: Value, narrow) -> list[Value]:
 
 
 def _element(vector: Value, index: int) -> Value:
-    return mlir.op("vector.extract", [mlir.f16], [vector],
-                   {"static_position": mlir.ir.DenseI64ArrayAttr.get([index], mlir.context)}).results[0]
+    return mlir.op(
+        "vector.extract",
+        [mlir.f16],
+        [vector],
+        {"static_position": mlir.ir.DenseI64ArrayAttr.get([index], mlir.context)},
+    ).results[0]
 
 
 def _to_float8(value: Value, source, target) -> Value:
@@ -113,8 +126,11 @@ def _to_float8(value: Value, source, target) -> Value:
 
 def _from_float8(value: Value, source, target) -> Value:
     if in_kernel():
-        packed = mlir.intrinsic(f"llvm.nvvm.{_CVT[source.__name__]}.to.f16x2.rn", mlir.vector(mlir.f16, 2),
-                                mlir.result("arith.extui", mlir.i16, value))
+        packed = mlir.intrinsic(
+            f"llvm.nvvm.{_CVT[source.__name__]}.to.f16x2.rn",
+            mlir.vector(mlir.f16, 2),
+            mlir.result("arith.extui", mlir.i16, value),
+        )
         half = _element(packed, 0)
     else:
         half = _decode(value, FORMATS[source.__name__])
@@ -129,6 +145,7 @@ def _from_float8(value: Value, source, target) -> Value:
 
 def _encode(number: Value, form) -> Value:
     """An f32 in an 8-bit format, to nearest even, saturating: adding a power of two rounds a subnormal result."""
+
     def integer(value: int) -> Value:
         return mlir.constant(value, mlir.i32)
 
@@ -140,11 +157,13 @@ def _encode(number: Value, form) -> Value:
     size = binary("and", bits, 0x7FFFFFFF)
     half = mlir.result("arith.shrui", mlir.i32, size, integer(drop))
     rounded = binary("add", binary("add", size, (1 << (drop - 1)) - 1), binary("and", half, 1))
-    normal = binary("sub", mlir.result("arith.shrui", mlir.i32, rounded, integer(drop)),
-                    (127 - form.bias) << form.fraction_bits)
-    step = (127 + 1 - form.bias + drop) << 23        # the float whose last place is the format's smallest step
-    sum_ = arith.binary("add", mlir.result("arith.bitcast", mlir.f32, size),
-                        mlir.result("arith.bitcast", mlir.f32, integer(step)), True)
+    normal = binary(
+        "sub", mlir.result("arith.shrui", mlir.i32, rounded, integer(drop)), (127 - form.bias) << form.fraction_bits
+    )
+    step = (127 + 1 - form.bias + drop) << 23  # the float whose last place is the format's smallest step
+    sum_ = arith.binary(
+        "add", mlir.result("arith.bitcast", mlir.f32, size), mlir.result("arith.bitcast", mlir.f32, integer(step)), True
+    )
     small = binary("sub", mlir.result("arith.bitcast", mlir.i32, sum_), step)
     code = arith.select(arith.compare("lt", size, integer((128 - form.bias) << 23), False), small, normal)
     code = arith.select(arith.compare("gt", size, integer(0x7F000000), False), integer(form.greatest_code), code)
@@ -159,10 +178,15 @@ def decode(code: Value, form) -> Value:
     """An i32 that holds the bits of a format of finite numbers (4 and 6 bits), as f32."""
     size = arith.binary("and", code, mlir.constant((1 << form.sign_bit) - 1, mlir.i32), False)
     moved = mlir.result("arith.shli", mlir.i32, size, mlir.constant(23 - form.fraction_bits, mlir.i32))
-    scaled = arith.binary("mul", mlir.result("arith.bitcast", mlir.f32, moved),
-                          mlir.constant(2.0 ** (127 - form.bias), mlir.f32), True)
-    negative = arith.compare("ne", arith.binary("and", code, mlir.constant(1 << form.sign_bit, mlir.i32), False),
-                             mlir.constant(0, mlir.i32), False)
+    scaled = arith.binary(
+        "mul", mlir.result("arith.bitcast", mlir.f32, moved), mlir.constant(2.0 ** (127 - form.bias), mlir.f32), True
+    )
+    negative = arith.compare(
+        "ne",
+        arith.binary("and", code, mlir.constant(1 << form.sign_bit, mlir.i32), False),
+        mlir.constant(0, mlir.i32),
+        False,
+    )
     return arith.select(negative, arith.negate(scaled), scaled)
 
 
@@ -173,10 +197,15 @@ def _decode(code: Value, form) -> Value:
     if form.exponent_bits == 5:
         return mlir.result("arith.bitcast", mlir.f16, moved)
     size = arith.binary("and", moved, mlir.constant(0x3F80, mlir.i16), False)
-    scaled = arith.binary("mul", mlir.result("arith.bitcast", mlir.f16, size),
-                          mlir.constant(2.0 ** (15 - form.bias), mlir.f16), True)
-    sign = arith.binary("and", mlir.result("arith.shli", mlir.i16, wide, mlir.constant(8, mlir.i16)),
-                        mlir.constant(-0x8000, mlir.i16), False)
+    scaled = arith.binary(
+        "mul", mlir.result("arith.bitcast", mlir.f16, size), mlir.constant(2.0 ** (15 - form.bias), mlir.f16), True
+    )
+    sign = arith.binary(
+        "and",
+        mlir.result("arith.shli", mlir.i16, wide, mlir.constant(8, mlir.i16)),
+        mlir.constant(-0x8000, mlir.i16),
+        False,
+    )
     signed = arith.binary("or", mlir.result("arith.bitcast", mlir.i16, scaled), sign, False)
     nan = arith.compare("eq", size, mlir.constant(0x3F80, mlir.i16), False)
     return mlir.result("arith.bitcast", mlir.f16, arith.select(nan, mlir.constant(0x7FFF, mlir.i16), signed))

@@ -18,7 +18,7 @@ FRAMES = 10_000
 
 
 _lock = threading.Lock()
-_open, _usual = 0, 0            # the limit is one for all threads: the first to need more raises it, the last puts it back
+_open, _usual = 0, 0  # the limit is one for all threads: the first to need more raises it, the last puts it back
 
 
 @contextmanager
@@ -50,11 +50,15 @@ def endless(error: RecursionError) -> DSLUserCodeRecursionError:
     times = Counter(code for code, _ in calls if not span.is_part(code))
     code, count = max(times.items(), key=lambda item: item[1], default=(None, 0))
     if count < 20:
-        return DSLUserCodeRecursionError("is nested too deeply, or contains itself", fix="use its parts",
-                                         place=span.of_traceback(error.__traceback__))
+        return DSLUserCodeRecursionError(
+            "is nested too deeply, or contains itself",
+            fix="use its parts",
+            place=span.of_traceback(error.__traceback__),
+        )
     again = [position for position, (called, _) in enumerate(calls) if called is code][1]
     name = "this function" if code.co_name.startswith("<") else f"`{code.co_name}`"
     return DSLUserCodeRecursionError(
         f"{name} calls itself without end while compiling, where a dynamic value cannot stop it",
         fix="write a loop, or stop by a value known while compiling: `if cutlass.const_expr(n == 0)`",
-        place=span.of_code(*calls[again - 1]))
+        place=span.of_code(*calls[again - 1]),
+    )

@@ -15,38 +15,114 @@ from dsl.core import arith, mlir
 from dsl.core.dtypes import Boolean, Float64, Int32, Int64, Uint64
 from dsl.core.power import loop
 
-_LN2_HIGH, _LN2_LOW = 0.6931471804855391, 7.440617109802979e-11 + 2.0941744292700725e-21      # high: 33 bits
+_LN2_HIGH, _LN2_LOW = 0.6931471804855391, 7.440617109802979e-11 + 2.0941744292700725e-21  # high: 33 bits
 _LOG10_2_HIGH, _LOG10_2_LOW = 0.30102999560767785, 5.6303348065105986e-11
 _HALF_PI, _HALF_PI_LOW, _PI = 1.5707963267948966, 6.123233995736766e-17, 3.141592653589793
-_HALF_PI_PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)          # 33 bits each
+_HALF_PI_PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # 33 bits each
 _INFINITY = float("inf")
-_EXP = tuple(1.0 / math.factorial(n) for n in range(13, 1, -1))                # of (exp(r) - 1 - r) / r**2
-_LOG = tuple(2.0 / (2 * n + 1) for n in range(11, 0, -1))                     # of (log((1+s)/(1-s)) - 2s) / s, in s**2
+_EXP = tuple(1.0 / math.factorial(n) for n in range(13, 1, -1))  # of (exp(r) - 1 - r) / r**2
+_LOG = tuple(2.0 / (2 * n + 1) for n in range(11, 0, -1))  # of (log((1+s)/(1-s)) - 2s) / s, in s**2
 _SIN = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(8, 0, -1))
 _COS = tuple((-1) ** n / math.factorial(2 * n) for n in range(8, 1, -1))
 # of (asin(x) / x - 1) / x**2 up to x = 1/2, (atan(x) / x - 1) / x**2 up to tan(pi / 8), erf(x) / x up to 1, in x**2
-_ASIN = (0.02963502626354855, -0.019277545928584557, 0.019579201619744684, 0.0030350071727267623,
-    0.009322101501082774, 0.00962140274734483, 0.011566511821890942, 0.013963775787848137, 0.017352816768546473,
-    0.022372157435623815, 0.030381944475693704, 0.04464285714255019, 0.07500000000000119, 0.16666666666666666)
-_ATAN = (0.01627770496465735, -0.03456329433206521, 0.04551310548604838, -0.052303922840425, 0.05878920579113163,
-    -0.06666424153334422, 0.07692296334242579, -0.0909090875208971, 0.11111111105127079, -0.14285714285659537,
-    0.19999999999999804, -0.3333333333333333)
-_ERF = (2.8067128195611264e-13, -6.1967364287877e-12, 9.323723518153027e-11, -1.2277734486795524e-09,
-    1.4806027146128752e-08, -1.636576864883207e-07, 1.6462110782018636e-06, -1.4925650236967501e-05,
-    0.00012055332978879483, -0.0008548327023403001, 0.005223977625441674, -0.026866170645131218, 0.11283791670955126,
-    -0.37612638903183754, 1.1283791670955126)
+_ASIN = (
+    0.02963502626354855,
+    -0.019277545928584557,
+    0.019579201619744684,
+    0.0030350071727267623,
+    0.009322101501082774,
+    0.00962140274734483,
+    0.011566511821890942,
+    0.013963775787848137,
+    0.017352816768546473,
+    0.022372157435623815,
+    0.030381944475693704,
+    0.04464285714255019,
+    0.07500000000000119,
+    0.16666666666666666,
+)
+_ATAN = (
+    0.01627770496465735,
+    -0.03456329433206521,
+    0.04551310548604838,
+    -0.052303922840425,
+    0.05878920579113163,
+    -0.06666424153334422,
+    0.07692296334242579,
+    -0.0909090875208971,
+    0.11111111105127079,
+    -0.14285714285659537,
+    0.19999999999999804,
+    -0.3333333333333333,
+)
+_ERF = (
+    2.8067128195611264e-13,
+    -6.1967364287877e-12,
+    9.323723518153027e-11,
+    -1.2277734486795524e-09,
+    1.4806027146128752e-08,
+    -1.636576864883207e-07,
+    1.6462110782018636e-06,
+    -1.4925650236967501e-05,
+    0.00012055332978879483,
+    -0.0008548327023403001,
+    0.005223977625441674,
+    -0.026866170645131218,
+    0.11283791670955126,
+    -0.37612638903183754,
+    1.1283791670955126,
+)
 # of exp(x**2) * erfc(x) * (1 + 2 * x), in (x - 4) / (x + 4)
-_ERFC = (2.444617461520214e-10, 1.9365526681546593e-09, 1.610827444313557e-09, -1.623229136870622e-08,
-    -1.8678601157268544e-08, 1.1298290239268281e-07, 7.64341287658494e-08, -8.277096391703693e-07,
-    2.9207718000900665e-07, 5.710841403827123e-06, -1.1221087481864768e-05, -2.4399561547397928e-05,
-    0.00015062136139175347, -0.00019925662366701512, -0.0007577732229627078, 0.005031969968540977,
-    -0.01619773406622138, 0.03716751553828055, -0.06633036581159037, 0.09373283499830999, -0.10103906603632826,
-    0.06809705425469365, 0.015379652102620099, -0.13962111684056253, 1.2329951186255526)
+_ERFC = (
+    2.444617461520214e-10,
+    1.9365526681546593e-09,
+    1.610827444313557e-09,
+    -1.623229136870622e-08,
+    -1.8678601157268544e-08,
+    1.1298290239268281e-07,
+    7.64341287658494e-08,
+    -8.277096391703693e-07,
+    2.9207718000900665e-07,
+    5.710841403827123e-06,
+    -1.1221087481864768e-05,
+    -2.4399561547397928e-05,
+    0.00015062136139175347,
+    -0.00019925662366701512,
+    -0.0007577732229627078,
+    0.005031969968540977,
+    -0.01619773406622138,
+    0.03716751553828055,
+    -0.06633036581159037,
+    0.09373283499830999,
+    -0.10103906603632826,
+    0.06809705425469365,
+    0.015379652102620099,
+    -0.13962111684056253,
+    1.2329951186255526,
+)
 # 64 zeros, then the bits of 2 / pi
-_TWO_OVER_PI = (0x0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-    0xb7246e3a424dd2e0, 0x6492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41,
-    0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
-    0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab)
+_TWO_OVER_PI = (
+    0x0,
+    0xA2F9836E4E441529,
+    0xFC2757D1F534DDC0,
+    0xDB6295993C439041,
+    0xFE5163ABDEBBC561,
+    0xB7246E3A424DD2E0,
+    0x6492EEA09D1921C,
+    0xFE1DEB1CB129A73E,
+    0xE88235F52EBB4484,
+    0xE99C7026B45F7E41,
+    0x3991D639835339F4,
+    0x9C845F8BBDF9283B,
+    0x1FF897FFDE05980F,
+    0xEF2F118B5A0A6D1F,
+    0x6D367ECF27CB09B7,
+    0x4F463F669E5FEA2D,
+    0x7527BAC7EBE5F17B,
+    0x3D0739F78A5292EA,
+    0x6BFB5FB11F8D5D08,
+    0x56033046FC7B6BAB,
+)
 
 
 # --- pieces ----------------------------------------------------------------------------------------------------------
@@ -276,7 +352,7 @@ def atanh(x: Float64) -> Float64:
 
 def _quadrant(x: Float64) -> tuple[Float64, Int32]:
     """r and q with x = r + q * pi / 2 (q modulo 4) and |r| <= pi / 4."""
-    near = abs(x) < 1647099.0                        # pi / 2 * 2**20: the product with 33 bits of pi / 2 is exact
+    near = abs(x) < 1647099.0  # pi / 2 * 2**20: the product with 33 bits of pi / 2 is exact
     made = mlir.op("scf.if", [mlir.f64, mlir.i32], [near.ir()], regions=2)
     for region, reduce in zip(made.regions, (_quadrant_near, _quadrant_far)):
         with mlir.inside(region.blocks.append()):
@@ -296,9 +372,9 @@ def _quadrant_near(x: Float64) -> tuple[Float64, Int32]:
 def _quadrant_far(x: Float64) -> tuple[Float64, Int32]:
     """Payne and Hanek: only those bits of 2 / pi that can matter are multiplied."""
     bits = x.bitcast(Int64)
-    exponent = ((bits >> 52) & 0x7FF) - 1075         # of the last bit of the mantissa
+    exponent = ((bits >> 52) & 0x7FF) - 1075  # of the last bit of the mantissa
     mantissa = Uint64((bits & 0xFFFFFFFFFFFFF) | 0x10000000000000)
-    offset = exponent + 62                           # 64 zeros stand before the bits of 2 / pi
+    offset = exponent + 62  # 64 zeros stand before the bits of 2 / pi
     index, shift = offset >> 6, offset & 63
     words = [_word_of_two_over_pi(index + i) for i in range(4)]
     window = [mlir.intrinsic("llvm.fshl.i64", mlir.i64, a.ir(), b.ir(), shift.ir()) for a, b in zip(words, words[1:])]
@@ -332,17 +408,22 @@ def _extended(value) -> mlir.Value:
 
 def _word_of_two_over_pi(index: Int64) -> Uint64:
     from dsl.core import trace
+
     module = trace.kernel().module
     # past the table's end only for infinities and NaNs, whose result is replaced
     last = len(_TWO_OVER_PI) - 1
     index = Int64(arith.select((index > last).ir(), Int64(last).ir(), index.ir()))
     words = ", ".join(str(word - (word >> 63 << 64)) for word in _TWO_OVER_PI)
     count = len(_TWO_OVER_PI)
-    module.declare("two_over_pi", "llvm.mlir.global internal constant "
-                                  f"@two_over_pi(dense<[{words}]> : tensor<{count}xi64>) "
-                                  f"{{addr_space = 1 : i32}} : !llvm.array<{count} x i64>")
-    table = mlir.op("llvm.mlir.addressof", [mlir.ptr(1)], [],
-                    {"global_name": mlir.symbol_attr("two_over_pi")}).results[0]
+    module.declare(
+        "two_over_pi",
+        "llvm.mlir.global internal constant "
+        f"@two_over_pi(dense<[{words}]> : tensor<{count}xi64>) "
+        f"{{addr_space = 1 : i32}} : !llvm.array<{count} x i64>",
+    )
+    table = mlir.op("llvm.mlir.addressof", [mlir.ptr(1)], [], {"global_name": mlir.symbol_attr("two_over_pi")}).results[
+        0
+    ]
     return Uint64(mlir.load(mlir.gep(table, mlir.i64, index.ir()), mlir.i64, 8))
 
 
@@ -467,9 +548,10 @@ def fmod(x: Float64, y: Float64) -> Float64:
         return mlir.result("arith.remui", mlir.i64, shifted, mb.ir()), arith.binary("sub", left, count, True)
 
     start = mlir.result("arith.remui", mlir.i64, ma.ir(), mb.ir())
-    rest = loop([start, steps.ir()], lambda _, left: arith.compare("gt", left, mlir.constant(0, mlir.i64), True),
-                body)[0]
-    half = eb >> 1                                   # 2**eb may be subnormal: in two factors, both exact
+    rest = loop([start, steps.ir()], lambda _, left: arith.compare("gt", left, mlir.constant(0, mlir.i64), True), body)[
+        0
+    ]
+    half = eb >> 1  # 2**eb may be subnormal: in two factors, both exact
     remainder = Float64(Uint64(rest)) * _power_of_two(half) * _power_of_two(eb - half)
     result = select(valid, with_sign(select(a < b, a, remainder), x), math.nan)
     return select((x != x) | (y != y), x + y, result)

@@ -14,9 +14,11 @@ from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLU
 from dsl.core.formats import FORMATS, Format, round_to
 
 
-_INSTEAD = {"a bool": "decide in an `if` statement of a @cute.jit or @cute.kernel function",
-            "an int": "use it as it is (`cutlass.Int32(x)` converts)",
-            "a float": "use it as it is (`cutlass.Float32(x)` converts)"}
+_INSTEAD = {
+    "a bool": "decide in an `if` statement of a @cute.jit or @cute.kernel function",
+    "an int": "use it as it is (`cutlass.Int32(x)` converts)",
+    "a float": "use it as it is (`cutlass.Float32(x)` converts)",
+}
 
 
 class NumericMeta(type):
@@ -107,16 +109,18 @@ class NumericMeta(type):
         prefix = "Float" if cls.is_float else "Int" if cls.signed else "Uint"
         found = _NAMED.get(f"{prefix}{width}")
         if found is None:
-            raise DSLUserCodeTypeError(f"there is no {prefix} of {width} bits",
-                                       fix="write a width that CuTe DSL has: docs/types.md")
+            raise DSLUserCodeTypeError(
+                f"there is no {prefix} of {width} bits", fix="write a width that CuTe DSL has: docs/types.md"
+            )
         return found
 
     def from_python(cls, value: bool | int | float) -> type[Numeric]:
         """The type a Python number takes."""
         found = of_python(value)
         if found is None:
-            raise DSLUserCodeTypeError(f"{type(value).__name__} is no Python number",
-                                       fix="give an int, a float or a bool")
+            raise DSLUserCodeTypeError(
+                f"{type(value).__name__} is no Python number", fix="give an int, a float or a bool"
+            )
         return found
 
 
@@ -124,13 +128,13 @@ class Numeric(metaclass=NumericMeta):
     """A typed number. `Int32(5)` is static; an argument or the result of an op on one is dynamic."""
 
     __slots__ = ("value", "owner", "known_divisor")
-    width = 8                     # bits of the value
+    width = 8  # bits of the value
     storage_width: int  # bits one element takes in memory: below 8, parts of a byte, the first in the low bits
     signed = True
     is_integer = is_float = False
-    format: str | None            # struct format of a host argument slot; None where the type cannot be an argument
+    format: str | None  # struct format of a host argument slot; None where the type cannot be an argument
     numpy_name: str | None = None
-    carrier: mlir.Type            # the MLIR type of its SSA values: bits, where MLIR has no arithmetic on the type
+    carrier: mlir.Type  # the MLIR type of its SSA values: bits, where MLIR has no arithmetic on the type
     _exact_range: tuple[int, int] | None = None
 
     def __init__(self, value: object):
@@ -138,8 +142,11 @@ class Numeric(metaclass=NumericMeta):
             self.value, self.owner = value, mlir.current_function()
         elif isinstance(value, Numeric):
             self.value, self.owner = value.convert_value(type(self)), mlir.current_function()
-            if (known := getattr(value, "known_divisor", 0)) and type(self).is_integer and \
-                    type(self).width == type(value).width:
+            if (
+                (known := getattr(value, "known_divisor", 0))
+                and type(self).is_integer
+                and type(self).width == type(value).width
+            ):
                 self.known_divisor = known
         elif isinstance(value, (bool, int, float)):
             self.value = self.wrap(value)
@@ -149,8 +156,11 @@ class Numeric(metaclass=NumericMeta):
             self.value = self.wrap(value.__float__())
         else:
             from dsl.core.value import type_name
-            raise DSLUserCodeTypeError(f"{type_name(value)} is not a number that {type(self)} can hold",
-                                       fix="give a number, or an element of the tensor: `x[i]`")
+
+            raise DSLUserCodeTypeError(
+                f"{type_name(value)} is not a number that {type(self)} can hold",
+                fix="give a number, or an element of the tensor: `x[i]`",
+            )
 
     @property
     def mlir_type(self) -> mlir.Type:
@@ -164,8 +174,9 @@ class Numeric(metaclass=NumericMeta):
     @classmethod
     def wrap(cls, value):
         """`value` as this type holds it: integers modulo 2**width, floats rounded."""
-        raise DSLUserCodeTypeError(f"{cls} has no values of its own; use one of its concrete types",
-                                   fix="write Int32(x), Float32(x), ...")
+        raise DSLUserCodeTypeError(
+            f"{cls} has no values of its own; use one of its concrete types", fix="write Int32(x), Float32(x), ..."
+        )
 
     @property
     def dtype(self) -> type[Numeric]:
@@ -174,7 +185,7 @@ class Numeric(metaclass=NumericMeta):
     def convert_value(self, to: type[Numeric]):
         """This value as `to` holds it: a Python number or an SSA value. Extension is signed where both types are."""
         if not isinstance(self.value, mlir.Value):
-            if to.is_integer and to._exact_range is None:       # such a type has no static values
+            if to.is_integer and to._exact_range is None:  # such a type has no static values
                 return mlir.constant(int(self.value), to.carrier)
             return to.wrapped(self.value) if to.is_integer and type(self).is_integer else to.wrap(self.value)
         value = mlir.owned(self.value, self.owner)
@@ -183,16 +194,19 @@ class Numeric(metaclass=NumericMeta):
     def to(self, dtype: type[Numeric]):
         """This number as `dtype`; `to(int)` and `to(float)` give a Python number and need a static one."""
         if not isinstance(dtype, NumericMeta) and dtype not in (int, float, bool):
-            raise DSLUserCodeTypeError(f"`.to()` takes a numeric type, and got {dtype!r}",
-                                       fix="for example `x.to(cutlass.Float32)`")
+            raise DSLUserCodeTypeError(
+                f"`.to()` takes a numeric type, and got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
+            )
         return dtype(self)
 
     def bitcast(self, dtype: type[Numeric]) -> Numeric:
         """The same bits as a `dtype` of the same width."""
         if type(self).width != dtype.width:
-            raise DSLUserCodeValueError(f"a {type(self)} has {type(self).width} bits, and a {dtype} {dtype.width}: "
-                                        "bits can only be read as a type of the same width",
-                                        fix="convert it to a type of that width first")
+            raise DSLUserCodeValueError(
+                f"a {type(self)} has {type(self).width} bits, and a {dtype} {dtype.width}: "
+                "bits can only be read as a type of the same width",
+                fix="convert it to a type of that width first",
+            )
         bits = self.ir()
         return dtype(bits if bits.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, bits))
 
@@ -248,7 +262,8 @@ class Numeric(metaclass=NumericMeta):
             raise DSLUserCodeTypeError(
                 f"is a dynamic {type(self).__name__}: its value is not known while compiling, and Python needs {what}",
                 fix=f"{_INSTEAD[what]}, or pass the value as cutlass.Constexpr",
-                id="PHASE_DYNAMIC_TO_STATIC_BOOL" if what == "a bool" else "PHASE_DYNAMIC_INDEX")
+                id="PHASE_DYNAMIC_TO_STATIC_BOOL" if what == "a bool" else "PHASE_DYNAMIC_INDEX",
+            )
         return self.value
 
     def __bool__(self) -> bool:
@@ -280,29 +295,34 @@ class Integer(Numeric):
     def wrap(cls, value):
         """Modulo 2**width, floats truncated. Raises ValueError for NaN, OverflowError past 64 bits, as numpy does."""
         if cls._exact_range is None:
-            raise NoStaticValue(f"{cls} has no values known while compiling",
-                                fix=f"convert a dynamic value: `x.to(cutlass.{cls})`")
+            raise NoStaticValue(
+                f"{cls} has no values known while compiling", fix=f"convert a dynamic value: `x.to(cutlass.{cls})`"
+            )
         low, high = cls._exact_range
         if isinstance(value, float):
             if not math.isfinite(value):
                 raise (DSLUserCodeOverflowError if math.isinf(value) else DSLUserCodeValueError)(
-                    f"{value} is no integer, and {cls} holds integers", fix="test it first, or use a float type")
+                    f"{value} is no integer, and {cls} holds integers", fix="test it first, or use a float type"
+                )
             value = int(value)
-            if cls.width < 32 or cls.width == 32 and cls.signed:          # by way of 32 bits
+            if cls.width < 32 or cls.width == 32 and cls.signed:  # by way of 32 bits
                 return cls.wrapped(value if -(1 << 31) <= value < 1 << 31 else -(1 << 31))
             if -(1 << 63) <= value < 1 << 63:
                 return cls.wrapped(value)
             if cls.width == 64 and not cls.signed:
                 return min(max(value, low), high)
-            return low                                       # what x86 gives, and with it NVIDIA's compiler
+            return low  # what x86 gives, and with it NVIDIA's compiler
         if low <= value <= high:
             return int(value)
         if not -(1 << 63) <= value < 1 << 64:
-            raise DSLUserCodeOverflowError(f"{value} is too large for any integer type",
-                                           fix="give a number below 2 ** 64, or its halves")
+            raise DSLUserCodeOverflowError(
+                f"{value} is too large for any integer type", fix="give a number below 2 ** 64, or its halves"
+            )
         if not -((high - low + 1) >> 1) <= value <= high - low:
-            warn(f"{value} does not fit in {cls} ({low} to {high}) and becomes {cls.wrapped(value)}",
-                 "TYPE_INT_LITERAL_OUT_OF_RANGE")
+            warn(
+                f"{value} does not fit in {cls} ({low} to {high}) and becomes {cls.wrapped(value)}",
+                "TYPE_INT_LITERAL_OUT_OF_RANGE",
+            )
         return cls.wrapped(value)
 
     @classmethod
@@ -321,12 +341,16 @@ class Float(Numeric):
     def wrap(cls, value):
         """The Python float as it is; `constant_of` rounds it. Raises NoStaticValue for groups and FloatNV8E5M3FNU."""
         if cls.__name__ not in FORMATS:
-            raise NoStaticValue(f"{cls} has no values known while compiling: it is a type of bits in memory",
-                                fix="read or write the memory as Uint8: `cute.recast_tensor(t, cutlass.Uint8)`")
+            raise NoStaticValue(
+                f"{cls} has no values known while compiling: it is a type of bits in memory",
+                fix="read or write the memory as Uint8: `cute.recast_tensor(t, cutlass.Uint8)`",
+            )
         value = float(value)
         if math.isfinite(value) and abs(value) > 448 and math.isinf(round_to(value, cls.__name__)):
-            warn(f"{value} is larger than the greatest {cls} and becomes {math.copysign(math.inf, value)}",
-                 "TYPE_FLOAT_LITERAL_OVERFLOW")
+            warn(
+                f"{value} is larger than the greatest {cls} and becomes {math.copysign(math.inf, value)}",
+                "TYPE_FLOAT_LITERAL_OVERFLOW",
+            )
         return value
 
     @classmethod
@@ -343,18 +367,39 @@ _CARRIERS = {4: mlir.i4, 8: mlir.i8, 16: mlir.i16, 32: mlir.i32, 64: mlir.i64, 1
 def _integer(width: int, signed: bool = True) -> type[Integer]:
     known = width in _FORMATS
     bounds = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
-    return NumericMeta(f"{'Int' if signed else 'Uint'}{width}", (Integer,), {
-        "__slots__": (), "__module__": __name__, "width": width, "storage_width": width, "signed": signed,
-        "carrier": _CARRIERS[width], "format": _FORMATS[width][not signed] if known else None,
-        "numpy_name": f"{'' if signed else 'u'}int{width}" if known else None,
-        "_exact_range": bounds if known else None})
+    return NumericMeta(
+        f"{'Int' if signed else 'Uint'}{width}",
+        (Integer,),
+        {
+            "__slots__": (),
+            "__module__": __name__,
+            "width": width,
+            "storage_width": width,
+            "signed": signed,
+            "carrier": _CARRIERS[width],
+            "format": _FORMATS[width][not signed] if known else None,
+            "numpy_name": f"{'' if signed else 'u'}int{width}" if known else None,
+            "_exact_range": bounds if known else None,
+        },
+    )
 
 
-def _float(name: str, width: int, carrier: mlir.Type, format: str | None = None,
-           numpy_name: str | None = None) -> type[Float]:
-    return NumericMeta(name, (Float,), {
-        "__slots__": (), "__module__": __name__, "width": width, "storage_width": width, "carrier": carrier,
-        "format": format, "numpy_name": numpy_name})
+def _float(
+    name: str, width: int, carrier: mlir.Type, format: str | None = None, numpy_name: str | None = None
+) -> type[Float]:
+    return NumericMeta(
+        name,
+        (Float,),
+        {
+            "__slots__": (),
+            "__module__": __name__,
+            "width": width,
+            "storage_width": width,
+            "carrier": carrier,
+            "format": format,
+            "numpy_name": numpy_name,
+        },
+    )
 
 
 Int4, Int8, Int16, Int32, Int64, Int128 = (_integer(width) for width in (4, 8, 16, 32, 64, 128))
@@ -365,9 +410,11 @@ TFloat32 = _float("TFloat32", 32, mlir.f32, "f")
 Float32 = _float("Float32", 32, mlir.f32, "f", "float32")
 Float64 = _float("Float64", 64, mlir.f64, "d", "float64")
 Float8E5M2, Float8E4M3, Float8E4M3FN, Float8E4M3B11FNUZ, Float8E8M0FNU = (
-    _float(f"Float8{name}", 8, mlir.i8, "B") for name in ("E5M2", "E4M3", "E4M3FN", "E4M3B11FNUZ", "E8M0FNU"))
+    _float(f"Float8{name}", 8, mlir.i8, "B") for name in ("E5M2", "E4M3", "E4M3FN", "E4M3B11FNUZ", "E8M0FNU")
+)
 Float6E3M2FN, Float6E2M3FN, Float4E2M1FN = (
-    _float(name, int(name[5]), mlir.i8) for name in ("Float6E3M2FN", "Float6E2M3FN", "Float4E2M1FN"))
+    _float(name, int(name[5]), mlir.i8) for name in ("Float6E3M2FN", "Float6E2M3FN", "Float4E2M1FN")
+)
 Float4E2M1FNx2, FloatNV8E5M3FNU = _float("Float4E2M1FNx2", 8, mlir.i8), _float("FloatNV8E5M3FNU", 8, mlir.i8)
 Float6E3M2FNx4, Float6E2M3FNx4 = _float("Float6E3M2FNx4", 24, mlir.i32), _float("Float6E2M3FNx4", 24, mlir.i32)
 
@@ -437,8 +484,9 @@ def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
             return number
         partner = {16: Float16, 32: Float32, 64: Float64}.get(integer.width)
         if partner is None:
-            raise DSLUserCodeTypeError(f"{a} and {b} have no common type",
-                                       fix="convert one, for example `x.to(cutlass.Float32)`")
+            raise DSLUserCodeTypeError(
+                f"{a} and {b} have no common type", fix="convert one, for example `x.to(cutlass.Float32)`"
+            )
         return promote(number, partner)
     if a.width != b.width:
         return a if a.width > b.width else b

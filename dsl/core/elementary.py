@@ -13,19 +13,22 @@ from dsl.core.dtypes import Float64
 from dsl.core.mlir import Value
 
 
-SINGLE = frozenset("""acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp10 expm1 log log10 log1p log2
-    pow sin sinh tan tanh""".split())
+SINGLE = frozenset(
+    """acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp10 expm1 log log10 log1p log2
+    pow sin sinh tan tanh""".split()
+)
 
 
 def call(name: str, *operands: Value) -> Value:
     """`name(*operands)` of C's math.h, for operands of one float type."""
-    from dsl.core import double, rules, trace            # late: most programs need none
+    from dsl.core import double, rules, trace  # late: most programs need none
+
     kept = operands[0].type
     if trace.in_kernel() and kept != mlir.f64 and name in SINGLE:
         result = _single(name, operands)
     elif trace.in_kernel():
         wide = [Float64(arith.convert(value, mlir.f64, True, True)) for value in operands]
-        with rules.using(rules.CUTE):                        # those `double` is written in
+        with rules.using(rules.CUTE):  # those `double` is written in
             result = getattr(double, name)(*wide).ir()
     else:
         wide = kept if kept in (mlir.f32, mlir.f64) else mlir.f32
@@ -38,6 +41,7 @@ def call(name: str, *operands: Value) -> Value:
 def _single(name: str, operands: Sequence[Value]) -> Value:
     """A call of the kernel's function `name` of Float32."""
     from dsl.core import trace
+
     symbol = f"dsl_{name}f"
     parameters = ", ".join(["f32"] * len(operands))
     trace.kernel().module.declare(symbol, f"llvm.func @{symbol}({parameters}) -> f32")

@@ -12,11 +12,15 @@ from dsl.layout import LayoutError
 from dsl.span import Span
 
 
-_REPRESENTATIONS = ((re.compile(r"<class '(?:[\w.]+\.)?(\w+)'>"), r"the type \1"),
-                    (re.compile(r"<(?:bound method|built-in function|function) ([\w.<>]+)(?: (?:at 0x|of )[^>]*)?>+"),
-                     r"function `\1`"),
-                    (re.compile(r"<module '(?:dsl\.)?([\w.]+)'[^>]*>"), r"the module \1"),
-                    (re.compile(r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>"), r"\1"))
+_REPRESENTATIONS = (
+    (re.compile(r"<class '(?:[\w.]+\.)?(\w+)'>"), r"the type \1"),
+    (
+        re.compile(r"<(?:bound method|built-in function|function) ([\w.<>]+)(?: (?:at 0x|of )[^>]*)?>+"),
+        r"function `\1`",
+    ),
+    (re.compile(r"<module '(?:dsl\.)?([\w.]+)'[^>]*>"), r"the module \1"),
+    (re.compile(r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>"), r"\1"),
+)
 
 
 def _in_words(message: str) -> str:
@@ -34,8 +38,15 @@ class DSLUserCodeError(Exception):
     raised later than it was found.
     """
 
-    def __init__(self, message: str, fix: str = "", id: str | None = None, place: Span | None = None,
-                 also: tuple[tuple[Span, str], ...] = (), callers: list | None = None):
+    def __init__(
+        self,
+        message: str,
+        fix: str = "",
+        id: str | None = None,
+        place: Span | None = None,
+        also: tuple[tuple[Span, str], ...] = (),
+        callers: list | None = None,
+    ):
         self.callers = callers
         message = _in_words(message) if "<" in message else message
         self.id, self.message, self.fix, self.also = id, message, fix, also
@@ -53,8 +64,14 @@ class DSLUserCodeError(Exception):
     @property
     def repro_outcome(self) -> dict:
         """What a harness records of this error."""
-        return {"outcome": "rejected", "class": type(self).__name__, "id": self.id,
-                "file": self.place.file, "line": self.place.line, "text": str(self)}
+        return {
+            "outcome": "rejected",
+            "class": type(self).__name__,
+            "id": self.id,
+            "file": self.place.file,
+            "line": self.place.line,
+            "text": str(self),
+        }
 
 
 class DSLUserCodeTypeError(DSLUserCodeError, TypeError):
@@ -97,8 +114,15 @@ class DSLUserCodeRecursionError(DSLUserCodeError, RecursionError):
     """A function that calls itself, or a value that contains itself, without an end while compiling."""
 
 
-_GENERAL = (DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeRuntimeError, DSLUserCodeValueError,
-            DSLUserCodeLayoutError, DSLUserCodeNameError, DSLUserCodeRecursionError)
+_GENERAL = (
+    DSLUserCodeError,
+    DSLUserCodeTypeError,
+    DSLUserCodeRuntimeError,
+    DSLUserCodeValueError,
+    DSLUserCodeLayoutError,
+    DSLUserCodeNameError,
+    DSLUserCodeRecursionError,
+)
 _joined: dict[tuple[type, type], type] = {}
 
 
@@ -132,18 +156,20 @@ def tell(text: str, category: type[Warning], place: Span, **module: str) -> None
 
 
 def _show(text: str, category: type[Warning], place: Span, **module: str) -> None:
-    warnings.warn_explicit(text, category, place.file, place.line, registry=_warned.setdefault(place.file, {}),
-                           **module)
+    warnings.warn_explicit(
+        text, category, place.file, place.line, registry=_warned.setdefault(place.file, {}), **module
+    )
 
 
-def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Span | None = None,
-                      does: str = "rejects that") -> None:
+def warn_not_portable(
+    what: str, id: str | None = None, fix: str = "", place: Span | None = None, does: str = "rejects that"
+) -> None:
     """Warn, once a place (the author's expression unless given), that NVIDIA's compiler rejects `what` (a sentence), or
     what it `does` with it.
 
     Raises DSLUserCodeError instead where such warnings are errors (`--portable`).
     """
-    if rules.current() is not rules.CUTE:                # another surface's program: NVIDIA's compiler has no say
+    if rules.current() is not rules.CUTE:  # another surface's program: NVIDIA's compiler has no say
         return
     place = place or span.here()
     known = f" ({id})" if id else ""
@@ -153,9 +179,13 @@ def warn_not_portable(what: str, id: str | None = None, fix: str = "", place: Sp
         try:
             _show(f"{what}: NVIDIA's compiler {does}{known}", PortabilityWarning, place)
         except PortabilityWarning:
-            said = f"{what}, which NVIDIA's compiler rejects" if does == "rejects that" else \
-                f"{what}: NVIDIA's compiler {does}"
+            said = (
+                f"{what}, which NVIDIA's compiler rejects"
+                if does == "rejects that"
+                else f"{what}: NVIDIA's compiler {does}"
+            )
             raise DSLUserCodeError(said, id=id, fix=fix, place=place, callers=callers) from None
+
     when_accepted(show)
 
 

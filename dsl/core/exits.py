@@ -48,8 +48,8 @@ class Exits:
     def __init__(self, is_dynamic: Callable[[ast.stmt], bool], found: Callable[[ast.stmt], None]):
         self.is_dynamic, self.found = is_dynamic, found
         self.loops: list[_Loop] = []
-        self.depth: list[int] = []          # for each closure around: how many loops are around it
-        self.dynamic = 0                    # how many dynamic statements of the author are around
+        self.depth: list[int] = []  # for each closure around: how many loops are around it
+        self.dynamic = 0  # how many dynamic statements of the author are around
         self.returns = False
         self.counter = 0
 
@@ -63,8 +63,12 @@ class Exits:
             return made
         at = body[-1]
         head = [_assign(RETURNED, ast.Constant(False), body[0])]
-        tail = put_at(ast.Return(ast.Call(_hook("returned"), [_load(RETURNED), _bound(VALUE),
-                                                           ast.Constant(_falls_through(body))], [])), at)
+        tail = put_at(
+            ast.Return(
+                ast.Call(_hook("returned"), [_load(RETURNED), _bound(VALUE), ast.Constant(_falls_through(body))], [])
+            ),
+            at,
+        )
         return [*head, *made, tail]
 
     def lowers(self, body: list[ast.stmt]) -> bool:
@@ -93,11 +97,11 @@ class Exits:
             lowered, set_here = self._statement(statement)
             made += lowered
             flags |= set_here
-            rest = statements[position + 1:]
+            rest = statements[position + 1 :]
             if leaves:
-                break                                               # the rest is unreachable
+                break  # the rest is unreachable
             if set_here and rest:
-                self.depth.append(len(self.loops))                  # the guard will be a closure
+                self.depth.append(len(self.loops))  # the guard will be a closure
                 inner, more = self._block(rest)
                 self.depth.pop()
                 guard = put_at(Guard(ast.Constant(True), inner, []), rest[0])
@@ -153,8 +157,9 @@ class Exits:
 
     def _loop(self, statement: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
         self.counter += 1
-        loop = _Loop(statement, self.is_dynamic(statement), f"__dsl_broke_{self.counter}",
-                     f"__dsl_continued_{self.counter}")
+        loop = _Loop(
+            statement, self.is_dynamic(statement), f"__dsl_broke_{self.counter}", f"__dsl_continued_{self.counter}"
+        )
         lowered = loop.dynamic or self._exits_dynamically(statement.body, dynamic=False)
         self.loops.append(loop)
         self.depth += [len(self.loops)] if lowered else []
@@ -215,8 +220,9 @@ def guarded(loop: ast.For | ast.While) -> ast.For | ast.While:
     return loop
 
 
-def tests_inside(is_dynamic: Callable[[ast.stmt], bool], warn_of_else: Callable[[ast.stmt], None],
-                 statements: list[ast.stmt]) -> list[ast.stmt]:
+def tests_inside(
+    is_dynamic: Callable[[ast.stmt], bool], warn_of_else: Callable[[ast.stmt], None], statements: list[ast.stmt]
+) -> list[ast.stmt]:
     """`statements` with each dynamic `while` whose test assigns (`:=`) as
     `while True: if test: pass; else: break; ...`.
 

@@ -20,28 +20,39 @@ from dsl.span import here
 def const_expr(value: object) -> object:
     """`value`, which must be known while compiling."""
     if is_dynamic(value):
-        raise DSLUserCodeTypeError(f"needs a value known while compiling, and this is a dynamic {type_name(value)}",
-                                   fix="drop const_expr, or pass the value as cutlass.Constexpr",
-                                   id="PHASE_REQUIRES_CONSTANT")
+        raise DSLUserCodeTypeError(
+            f"needs a value known while compiling, and this is a dynamic {type_name(value)}",
+            fix="drop const_expr, or pass the value as cutlass.Constexpr",
+            id="PHASE_REQUIRES_CONSTANT",
+        )
     if hasattr(type(value), "__flatten__") and len(value.__flatten__()[0]):
-        raise DSLUserCodeTypeError(f"needs a value known while compiling, and this is {told(value)}",
-                                   fix="ask `is not None`, or ask what is static of it", id="PHASE_REQUIRES_CONSTANT")
+        raise DSLUserCodeTypeError(
+            f"needs a value known while compiling, and this is {told(value)}",
+            fix="ask `is not None`, or ask what is static of it",
+            id="PHASE_REQUIRES_CONSTANT",
+        )
     return value.value if isinstance(value, Numeric) else value
 
 
 def bool_(value: object = False) -> bool:
     """`bool(value)`."""
     if is_dynamic(value):
-        raise DSLUserCodeTypeError(f"Python needs a bool while compiling, and this is a dynamic {type_name(value)}",
-                                   fix="use it as it is, or `cutlass.Boolean(x)`", id="PHASE_REQUIRES_CONSTANT")
+        raise DSLUserCodeTypeError(
+            f"Python needs a bool while compiling, and this is a dynamic {type_name(value)}",
+            fix="use it as it is, or `cutlass.Boolean(x)`",
+            id="PHASE_REQUIRES_CONSTANT",
+        )
     return truth(value, "the argument of bool()")
 
 
 def matched(subject: object) -> object:
     """The subject of a `match`, which Python decides."""
     if is_dynamic(subject):
-        raise DSLUserCodeTypeError(f"a `match` is decided while compiling, and this is a dynamic {type_name(subject)}",
-                                   fix="write `if x == 1: ... elif x == 2: ...`", id="PHASE_DYNAMIC_TO_STATIC_BOOL")
+        raise DSLUserCodeTypeError(
+            f"a `match` is decided while compiling, and this is a dynamic {type_name(subject)}",
+            fix="write `if x == 1: ... elif x == 2: ...`",
+            id="PHASE_DYNAMIC_TO_STATIC_BOOL",
+        )
     return subject
 
 
@@ -50,7 +61,7 @@ def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     if not is_dynamic(test):
         return then() if truth(test) else orelse()
     name = Name("the conditional expression", *dataclasses.astuple(here()))
-    first: list = []                       # what the first arm returns; the second may find that it must be converted
+    first: list = []  # what the first arm returns; the second may find that it must be converted
     blocks, arms = [], []
 
     def one(_):
@@ -67,16 +78,20 @@ def ifexp(test: object, then: Callable, orelse: Callable) -> object:
         with mlir.inside(blocks[-1]):
             first[0] = common(first[0])
         return (common(value),)
+
     try:
         return if_(test, one, other, (Unbound(name.name),), (name,))[0]
     except DSLUserCodeTypeError as error:
         if error.id not in ("TYPE_UNSTABLE_JOIN", "TYPE_DYNAMIC_EXPR_UNSUPPORTED") or len(arms) < 2:
             raise
         kinds = [repr(value) if isinstance(value, str) else type_name(value) for value in arms]
-        raise DSLUserCodeTypeError(f"is {kinds[0]} where the test is true and {kinds[1]} where it is false",
-                                   fix="choose between numbers of one kind, or mark the test `const_expr(...)`",
-                                   id="TYPE_DYNAMIC_EXPR_UNSUPPORTED" if any(isinstance(value, str) for value in arms)
-                                   else "TYPE_CONDITIONAL_BRANCH_MISMATCH") from None
+        raise DSLUserCodeTypeError(
+            f"is {kinds[0]} where the test is true and {kinds[1]} where it is false",
+            fix="choose between numbers of one kind, or mark the test `const_expr(...)`",
+            id="TYPE_DYNAMIC_EXPR_UNSUPPORTED"
+            if any(isinstance(value, str) for value in arms)
+            else "TYPE_CONDITIONAL_BRANCH_MISMATCH",
+        ) from None
 
 
 def _common_type(a: object, b: object) -> type[Numeric] | None:
@@ -88,8 +103,11 @@ def _common_type(a: object, b: object) -> type[Numeric] | None:
     if taken is not None:
         return taken
     dtype = promote(type(left), type(right))
-    warn_not_portable(f"a choice between {type_name(a)} and {type_name(b)} becomes {dtype}",
-                      "TYPE_CONDITIONAL_BRANCH_MISMATCH", fix=f"convert both: `{dtype}(...)`")
+    warn_not_portable(
+        f"a choice between {type_name(a)} and {type_name(b)} becomes {dtype}",
+        "TYPE_CONDITIONAL_BRANCH_MISMATCH",
+        fix=f"convert both: `{dtype}(...)`",
+    )
     return dtype
 
 
@@ -156,8 +174,9 @@ def _choose(test: Numeric, if_true: object, if_false: object) -> object:
         return if_true if test else if_false
     if len(types) < 2:
         side = if_true if numeric(if_true) is None else if_false
-        raise DSLUserCodeTypeError(f"`and` and `or` of a dynamic value need numbers, and got {type_name(side)}",
-                                   fix="use an `if` statement")
+        raise DSLUserCodeTypeError(
+            f"`and` and `or` of a dynamic value need numbers, and got {type_name(side)}", fix="use an `if` statement"
+        )
     dtype = promote(*types)
     return select(test, dtype(numeric(if_true)), dtype(numeric(if_false)))
 
@@ -168,8 +187,14 @@ def not_(value: object) -> object:
     return Boolean(operate("xor", Boolean(value), Boolean(True)))
 
 
-_OPERATORS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
-              "GtE": operator.ge}
+_OPERATORS = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+}
 
 
 def filters(test: object) -> bool:
@@ -195,7 +220,7 @@ def compared(name: str, a: object, b: object) -> object:
             if equal:
                 continue
             return False if name == "Eq" else compared(name, left, right)
-        rest = compared(name, a[position + 1:], b[position + 1:])
+        rest = compared(name, a[position + 1 :], b[position + 1 :])
         if name == "Eq":
             return and_(equal, lambda: rest)
         return select(equal, Boolean(rest), Boolean(compared(name, left, right)))
@@ -206,9 +231,13 @@ def _has_dynamic(value: object) -> bool:
     return is_dynamic(value) or isinstance(value, (tuple, list)) and any(map(_has_dynamic, value))
 
 
-_COMPARISONS = {**{name: functools.partial(compared, name) for name in _OPERATORS},
-                "Is": is_same, "IsNot": lambda a, b: not is_same(a, b),
-                "In": lambda x, xs: contains(xs, x), "NotIn": lambda x, xs: not_(contains(xs, x))}
+_COMPARISONS = {
+    **{name: functools.partial(compared, name) for name in _OPERATORS},
+    "Is": is_same,
+    "IsNot": lambda a, b: not is_same(a, b),
+    "In": lambda x, xs: contains(xs, x),
+    "NotIn": lambda x, xs: not_(contains(xs, x)),
+}
 
 
 def compare(left: object, *pairs: tuple[str, Callable]) -> object:
@@ -234,8 +263,9 @@ def contains(items: object, x: object) -> object:
         return x in items
     if not isinstance(items, (tuple, list, range)):
         word = type(items).__name__
-        warn_not_portable(f"`in` asks a {word} for a dynamic value", "UNSUP_IN_OPERATOR",
-                          fix=f"ask a tuple of what the {word} has")
+        warn_not_portable(
+            f"`in` asks a {word} for a dynamic value", "UNSUP_IN_OPERATOR", fix=f"ask a tuple of what the {word} has"
+        )
     found: object = False
     for item in items:
         found = or_(found, lambda item=item: compared("Eq", x, item))
@@ -292,5 +322,8 @@ def _decided(name: str, combine: Callable, result: object, values) -> object:
 
 
 def _warn_of_iterator(name: str, values: object) -> None:
-    warn_not_portable(f"`{name}` asks a {type(values).__name__} of dynamic values", "PHASE_DYNAMIC_TO_STATIC_BOOL",
-                      fix=f"ask a list: `{name}([...])`")
+    warn_not_portable(
+        f"`{name}` asks a {type(values).__name__} of dynamic values",
+        "PHASE_DYNAMIC_TO_STATIC_BOOL",
+        fix=f"ask a list: `{name}([...])`",
+    )

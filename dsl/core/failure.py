@@ -20,7 +20,7 @@ from dsl.core.truth import truth
 from dsl.core.value import operate
 
 
-NUMBERED = "dsl_numbered_text"             # a device function that lower.device_functions has the body of
+NUMBERED = "dsl_numbered_text"  # a device function that lower.device_functions has the body of
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Failure:
         message = self.message.replace("{}", str(number), 1) if self.numbered else self.message
         try:
             made = type(self.kind.__name__, (_Raised, self.kind), {"__module__": self.kind.__module__})
-        except TypeError:                    # a class that no other can be mixed with
+        except TypeError:  # a class that no other can be mixed with
             made = _Raised
         return made(message or self.kind.__name__, place=self.place)
 
@@ -66,8 +66,11 @@ def fail(make: Callable[[], object], caught: bool) -> None:
     _refuse_handlers("raise", caught)
     error = make()
     kind = error if isinstance(error, type) else type(error)
-    warn_not_portable("`raise` leaves a dynamic statement", "UNSUP_EARLY_EXIT",
-                      fix="mark the test `const_expr(...)` where it is static")
+    warn_not_portable(
+        "`raise` leaves a dynamic statement",
+        "UNSUP_EARLY_EXIT",
+        fix="mark the test `const_expr(...)` where it is static",
+    )
     _stop(kind, "" if error is kind else str(error))
     trace.end_path()
 
@@ -77,17 +80,22 @@ def asserted(test: object, message: Callable[[], object], caught: bool) -> objec
     if not is_dynamic(test):
         return truth(test, "what `assert` tests")
     _refuse_handlers("assert", caught)
-    warn_not_portable("`assert` tests a dynamic value", "PHASE_REQUIRES_CONSTANT",
-                      fix="assert what is known while compiling, `assert const_expr(...)`")
+    warn_not_portable(
+        "`assert` tests a dynamic value",
+        "PHASE_REQUIRES_CONSTANT",
+        fix="assert what is known while compiling, `assert const_expr(...)`",
+    )
     require(test, AssertionError, str(message()))
     return True
 
 
 def _refuse_handlers(word: str, caught: bool) -> None:
     if caught:
-        raise DSLUserCodeError(f"what a dynamic value makes `{word}` raise at run time cannot be caught by the `try` "
-                               "around it",
-                               fix="use an `if` statement in place of the `try`", id="UNSUP_EARLY_EXIT")
+        raise DSLUserCodeError(
+            f"what a dynamic value makes `{word}` raise at run time cannot be caught by the `try` around it",
+            fix="use an `if` statement in place of the `try`",
+            id="UNSUP_EARLY_EXIT",
+        )
 
 
 def require(test: Numeric, kind: type[BaseException], message: str, *numbers: Numeric) -> None:
@@ -111,8 +119,9 @@ def _stop(kind: type[BaseException], message: str, *numbers: Numeric) -> None:
         name = os.path.basename(place.file)  # a folder's name would make other PTX wherever the file lies
         file, function = (text.generic_address(state.module, word) for word in (name, state.name))
         words = _numbered(state.module, said, numbers)
-        mlir.call("__assertfail", None, words, file, mlir.constant(place.line, mlir.i32), function,
-                  mlir.constant(1, mlir.i64))
+        mlir.call(
+            "__assertfail", None, words, file, mlir.constant(place.line, mlir.i32), function, mlir.constant(1, mlir.i64)
+        )
         return
     host = trace.host()
     host.failures.append(Failure(kind, message, place, bool(numbers)))
@@ -129,7 +138,7 @@ def _numbered(module: mlir.Module, message: str, numbers: tuple[Numeric, ...]) -
     made, size_bytes = text.generic_address(module, last), len(last.encode()) + 1
     for before, number in zip(reversed(pieces), reversed(numbers)):
         module.declare(NUMBERED, f"llvm.func @{NUMBERED}(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)")
-        size_bytes += len(before.encode()) + 21              # of a number: 20 digits and a sign
+        size_bytes += len(before.encode()) + 21  # of a number: 20 digits and a sign
         after, made = made, trace.entry_alloca(mlir.i8, size_bytes, 1)
         mlir.call(NUMBERED, None, made, text.generic_address(module, before), Int64(number).ir(), after)
     return made

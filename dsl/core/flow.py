@@ -26,9 +26,9 @@ class Flow:
     after: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
     first: set[str] = field(default_factory=set)
-    killed: set[str] = field(default_factory=set)         # assigned on every path through it
-    left: set[str] = field(default_factory=set)           # read where the exits inside it lead to
-    kept: set[str] = field(default_factory=set)           # read by functions and lambdas, who knows when
+    killed: set[str] = field(default_factory=set)  # assigned on every path through it
+    left: set[str] = field(default_factory=set)  # read where the exits inside it lead to
+    kept: set[str] = field(default_factory=set)  # read by functions and lambdas, who knows when
 
     def carries(self, name: str) -> bool:
         """Whether `name`, which the statement assigns, comes in or goes out."""
@@ -69,8 +69,8 @@ class Analysis:
         self.names, self.is_dynamic = set(names), is_dynamic
         self.parameters = set(parameters)
         self.suspects: set[str] = set()
-        self.escaping: set[str] = set()          # read by functions and lambdas
-        self.shared: set[str] = set()            # read by functions
+        self.escaping: set[str] = set()  # read by functions and lambdas
+        self.shared: set[str] = set()  # read by functions
         self.targets: list[_Target] = []
 
     def run(self, body: list[ast.stmt], exits: bool) -> None:
@@ -98,7 +98,7 @@ class Analysis:
     def _gathered(self, statement: ast.stmt) -> Flow:
         own = Flow()
         if isinstance(statement, (ast.Break, ast.Continue)):
-            own.killed = set(self.names)                       # nothing after it is reached
+            own.killed = set(self.names)  # nothing after it is reached
             return own
         expressions, blocks = _split(statement)
         for expression in expressions:
@@ -212,7 +212,7 @@ class Analysis:
             return self._define(statement.body, defined)
         if isinstance(statement, ast.Delete) and defined is not None:
             return defined - {target.id for target in statement.targets if isinstance(target, ast.Name)}
-        if blocks:                                              # try, match: each block may be skipped
+        if blocks:  # try, match: each block may be skipped
             ends = [self._define(block, _copy(defined)) for block in blocks]
             return defined if defined is not None else _meet(ends)
         return defined
@@ -310,15 +310,22 @@ def _accesses(node: ast.AST, inner: frozenset = frozenset()):
     elif isinstance(node, _SCOPES):
         hidden = inner if isinstance(node, ast.ClassDef) else inner | _own_names(node)
         arguments = getattr(node, "args", None)
-        outside = [*getattr(node, "decorator_list", ()), *getattr(node, "bases", ()),
-                   *(arguments.defaults + [d for d in arguments.kw_defaults if d] if arguments else ())]
+        outside = [
+            *getattr(node, "decorator_list", ()),
+            *getattr(node, "bases", ()),
+            *(arguments.defaults + [d for d in arguments.kw_defaults if d] if arguments else ()),
+        ]
         for child in outside:
             yield from _accesses(child, inner)
         for child in node.body if isinstance(node.body, list) else [node.body]:
             yield from ((name, place, False) for name, place, stores in _accesses(child, hidden) if not stores)
     elif isinstance(node, _COMPREHENSIONS):
-        hidden = inner | {name.id for generator in node.generators for name in ast.walk(generator.target)
-                          if isinstance(name, ast.Name)}
+        hidden = inner | {
+            name.id
+            for generator in node.generators
+            for name in ast.walk(generator.target)
+            if isinstance(name, ast.Name)
+        }
         for generator in node.generators:
             yield from _accesses(generator.iter, hidden)
             for test in generator.ifs:
@@ -336,8 +343,9 @@ def _own_names(node: ast.AST) -> frozenset:
     found = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)} if hasattr(node, "args") else set()
     body = node.body if isinstance(node.body, list) else []
     for statement in body:
-        found |= {name.id for name in ast.walk(statement)
-                  if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+        found |= {
+            name.id for name in ast.walk(statement) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        }
     return frozenset(found)
 
 

@@ -38,8 +38,13 @@ class Format:
     @property
     def nan_code(self) -> int | None:
         codes = 1 << self.sign_bit
-        return {"ieee": codes - (1 << max(self.fraction_bits - 1, 0)), "fn": codes - 1, "scale": codes - 1,
-                "fnuz": codes, "finite": None}[self.specials]
+        return {
+            "ieee": codes - (1 << max(self.fraction_bits - 1, 0)),
+            "fn": codes - 1,
+            "scale": codes - 1,
+            "fnuz": codes,
+            "finite": None,
+        }[self.specials]
 
     @property
     def infinity_code(self) -> int | None:

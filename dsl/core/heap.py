@@ -24,15 +24,28 @@ from dsl.core.source import is_authors, is_outer
 from dsl.core.unbound import Unbound
 from dsl.span import is_our_file
 
-MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()       # a slot that is not there
-WHOLE = type("Whole", (), {"__repr__": lambda self: "all of it"})()         # in place of a slot: what has which slots
+MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()  # a slot that is not there
+WHOLE = type("Whole", (), {"__repr__": lambda self: "all of it"})()  # in place of a slot: what has which slots
 
 
 # --- what kind of thing a value is -----------------------------------------------------------------------------------
 
-_kinds: dict[type, str] = {type(None): "", int: "", float: "", bool: "", str: "", types.ModuleType: "", list: "list",
-                           dict: "dict", tuple: "tuple", types.FunctionType: "function", types.MethodType: "method",
-                           functools.partial: "partial", types.SimpleNamespace: "object", deque: "list"}
+_kinds: dict[type, str] = {
+    type(None): "",
+    int: "",
+    float: "",
+    bool: "",
+    str: "",
+    types.ModuleType: "",
+    list: "list",
+    dict: "dict",
+    tuple: "tuple",
+    types.FunctionType: "function",
+    types.MethodType: "method",
+    functools.partial: "partial",
+    types.SimpleNamespace: "object",
+    deque: "list",
+}
 
 
 def kind_of(value: object) -> str:
@@ -60,22 +73,25 @@ def _kind(cls: type) -> str:
 @functools.lru_cache(maxsize=None)
 def is_authors_class(cls: type) -> bool:
     """Whether the author wrote `cls`: not Python's library, an installed package or this one."""
-    if cls.__flags__ & (1 << 8):                         # immutable: no class statement made it
+    if cls.__flags__ & (1 << 8):  # immutable: no class statement made it
         return False
     name = cls.__module__
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is not None:
         return is_authors(file)
-    if name == "builtins":                               # made by exec in a namespace without a __name__
+    if name == "builtins":  # made by exec in a namespace without a __name__
         return getattr(builtins, cls.__name__, None) is not cls
     return name not in sys.stdlib_module_names or name == "__main__"
 
 
 def is_plain(value: object) -> bool:
     """Whether NVIDIA's compiler refuses to carry `value`: an object without fields or protocol to say what is in it."""
-    return kind_of(value) in ("object", "class", "set") and not dataclasses.is_dataclass(value) and \
-        type(value) is not types.SimpleNamespace and \
-        not hasattr(type(value), "__extract_mlir_values__")
+    return (
+        kind_of(value) in ("object", "class", "set")
+        and not dataclasses.is_dataclass(value)
+        and type(value) is not types.SimpleNamespace
+        and not hasattr(type(value), "__extract_mlir_values__")
+    )
 
 
 def is_frozen(value: object) -> bool:
@@ -90,12 +106,22 @@ def has_slots(value: object) -> bool:
 @functools.lru_cache(maxsize=None)
 def _member_names(cls: type) -> tuple[str, ...]:
     """The attributes that `__slots__` of `cls` and its bases hold."""
-    return tuple(name for base in cls.__mro__ for name, member in vars(base).items()
-                 if isinstance(member, types.MemberDescriptorType))
+    return tuple(
+        name
+        for base in cls.__mro__
+        for name, member in vars(base).items()
+        if isinstance(member, types.MemberDescriptorType)
+    )
 
 
-_CODE = (types.FunctionType, staticmethod, classmethod, property, types.MemberDescriptorType,
-         types.GetSetDescriptorType)
+_CODE = (
+    types.FunctionType,
+    staticmethod,
+    classmethod,
+    property,
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+)
 
 
 def slots_of(value: object, kind: str) -> object:
@@ -107,8 +133,11 @@ def slots_of(value: object, kind: str) -> object:
     if kind == "set":
         return frozenset(value)
     if kind == "class":
-        return {name: held for name, held in vars(value).items()
-                if not (name.startswith("__") or isinstance(held, _CODE) or hasattr(type(held), "__reached__"))}
+        return {
+            name: held
+            for name, held in vars(value).items()
+            if not (name.startswith("__") or isinstance(held, _CODE) or hasattr(type(held), "__reached__"))
+        }
     held = dict(getattr(value, "__dict__", ()))
     for name in _member_names(type(value)):
         inner = getattr(value, name, MISSING)
@@ -215,8 +244,8 @@ class Heap:
     def __init__(self, functions: Sequence[Callable], variables: Sequence[tuple[str, object]]):
         self.reached: dict[int, Reached] = {}
         self._seen: set[int] = set()
-        self._kept: list[object] = []           # what `_seen` has the ids of
-        self._outside: list[tuple[str, object]] = []        # what is outside, walked last
+        self._kept: list[object] = []  # what `_seen` has the ids of
+        self._outside: list[tuple[str, object]] = []  # what is outside, walked last
         todo = deque(variables)
         for function in functions:
             if isinstance(function, types.FunctionType):
@@ -250,11 +279,15 @@ class Heap:
                 if kind == "set":
                     continue
                 items = enumerate(held) if kind == "list" else held.items()
-                todo.extend([(slot_name(name, kind, slot), inner) for slot, inner in items
-                             if _kinds.get(type(inner)) != ""])
+                todo.extend(
+                    [(slot_name(name, kind, slot), inner) for slot, inner in items if _kinds.get(type(inner)) != ""]
+                )
             if kind in ("object", "class"):
-                todo.extend((cls.__name__, cls) for cls in (type(value) if kind == "object" else value).__mro__
-                            if id(cls) not in self._seen and is_authors_class(cls))
+                todo.extend(
+                    (cls.__name__, cls)
+                    for cls in (type(value) if kind == "object" else value).__mro__
+                    if id(cls) not in self._seen and is_authors_class(cls)
+                )
             elif kind == "function":
                 todo.extend(self._closure(value))
             if kind not in ("list", "dict", "object", "function"):
@@ -285,14 +318,17 @@ class Heap:
                     found.append(Change(reached, WHOLE, held, now))
                     continue
                 pairs = enumerate(zip(held, now))
-            elif reached.kind == "dict" and now.keys() != held.keys() and list(now)[:len(held)] != list(held):
+            elif reached.kind == "dict" and now.keys() != held.keys() and list(now)[: len(held)] != list(held):
                 found.append(Change(reached, WHOLE, held, now))
                 continue
             else:
                 slots = held if now.keys() == held.keys() else {**held, **now}
                 pairs = ((slot, (held.get(slot, MISSING), now.get(slot, MISSING))) for slot in slots)
-            found.extend(Change(reached, slot, before, after) for slot, (before, after) in pairs
-                         if before is not after and not same(before, after))
+            found.extend(
+                Change(reached, slot, before, after)
+                for slot, (before, after) in pairs
+                if before is not after and not same(before, after)
+            )
         return found
 
     @staticmethod
@@ -319,7 +355,7 @@ def _closure_of(function: types.FunctionType) -> Iterator[tuple[str, object]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         try:
             value = cell.cell_contents
-        except ValueError:                              # not assigned yet
+        except ValueError:  # not assigned yet
             continue
         if not ours or kind_of(value) in ("function", "method", "reached"):
             yield name, value
@@ -328,7 +364,7 @@ def _closure_of(function: types.FunctionType) -> Iterator[tuple[str, object]]:
 def _defaults_of(function: types.FunctionType) -> list[tuple[str, object]]:
     """The defaults of a function's parameters."""
     code, defaults = function.__code__, function.__defaults__ or ()
-    names = code.co_varnames[code.co_argcount - len(defaults):code.co_argcount]
+    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
     return [*zip(names, defaults), *(function.__kwdefaults__ or {}).items()]
 
 

@@ -68,7 +68,7 @@ class Helpers:
             return None
         try:
             definition = rewrite.find_definition(function)
-        except (DSLUserCodeError, SyntaxError):          # without source, Python runs it
+        except (DSLUserCodeError, SyntaxError):  # without source, Python runs it
             return None
         if refuses_rewriting(definition):
             return None
@@ -86,11 +86,12 @@ class Helpers:
 
         def construct(*arguments, **keywords):
             instance = object.__new__(cls)
-            if after is not None:                        # found on the instance before the class
+            if after is not None:  # found on the instance before the class
                 instance.__dict__["__post_init__"] = types.MethodType(after, instance)
             made(instance, *arguments, **keywords)
             instance.__dict__.pop("__post_init__", None) if after is not None else None
             return instance
+
         return construct
 
     def _after_init(self, cls: type) -> Callable | None:

@@ -36,7 +36,7 @@ class Loop:
         if not dropped:
             return
         kept = [k for k in range(count) if k not in dropped]
-        initial = list(self.operation.operands)[len(self.leading):]
+        initial = list(self.operation.operands)[len(self.leading) :]
         for k in dropped:
             self.operation.results[k].replace_all_uses_with(initial[k])
             for block in self.blocks:
@@ -51,16 +51,22 @@ class Loop:
 
     def _shorten(self, terminator: Operation, kept: Sequence[int], count: int) -> None:
         operands = list(terminator.operands)
-        carried = operands[len(operands) - count:]
-        _insert_before(terminator, terminator.name, [],
-                       [*operands[:len(operands) - count], *(carried[k] for k in kept)])
+        carried = operands[len(operands) - count :]
+        _insert_before(
+            terminator, terminator.name, [], [*operands[: len(operands) - count], *(carried[k] for k in kept)]
+        )
         terminator.erase()
 
     def _replace(self, initial: list[Value], kept: Sequence[int]) -> None:
         old = self.operation
-        made = _insert_before(old, old.name, [value.type for value in initial],
-                              [*list(old.operands)[:len(self.leading)], *initial], naming.kept(self.attributes, kept),
-                              len(self.blocks))
+        made = _insert_before(
+            old,
+            old.name,
+            [value.type for value in initial],
+            [*list(old.operands)[: len(self.leading)], *initial],
+            naming.kept(self.attributes, kept),
+            len(self.blocks),
+        )
         for region, block in enumerate(self.blocks):
             block.append_to(made.regions[region])
         for position, k in enumerate(kept):
@@ -70,10 +76,18 @@ class Loop:
 
 def _carried(values: Sequence[Value], count: int) -> list[Value]:
     every = list(values)
-    return every[len(every) - count:]
+    return every[len(every) - count :]
 
 
-def _insert_before(anchor: Operation, name: str, results: list, operands: list[Value], attributes: dict | None = None,
-                   regions: int = 0) -> Operation:
-    return Operation.create(name, results=results, operands=operands, attributes=attributes, regions=regions,
-                            loc=anchor.location, ip=mlir.ir.InsertionPoint(anchor))
+def _insert_before(
+    anchor: Operation, name: str, results: list, operands: list[Value], attributes: dict | None = None, regions: int = 0
+) -> Operation:
+    return Operation.create(
+        name,
+        results=results,
+        operands=operands,
+        attributes=attributes,
+        regions=regions,
+        loc=anchor.location,
+        ip=mlir.ir.InsertionPoint(anchor),
+    )

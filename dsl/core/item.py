@@ -63,8 +63,11 @@ class _Choice(Chosen):
         return self.rows
 
     def _refuse(self, *_arguments, **_options):
-        raise DSLUserCodeTypeError(f"changes the {self.structure} that a dynamic index has chosen",
-                                   fix="change it while the index is static", id="PHASE_DYNAMIC_INDEX")
+        raise DSLUserCodeTypeError(
+            f"changes the {self.structure} that a dynamic index has chosen",
+            fix="change it while the index is static",
+            id="PHASE_DYNAMIC_INDEX",
+        )
 
     pop = clear = __delitem__ = __ior__ = __iadd__ = __imul__ = _refuse
 
@@ -203,23 +206,37 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
     """`index` counted from the front. It is in range from here on."""
     if type(items) in (dict, _Table, str):
         what = "the key of a dict" if isinstance(items, dict) else "the index of a string"
-        raise DSLUserCodeTypeError(f"{what} is needed while compiling, and this is a dynamic {type_name(index)}",
-                                   fix="use a list of numbers, or an `if` for each case", id="PHASE_DYNAMIC_INDEX")
+        raise DSLUserCodeTypeError(
+            f"{what} is needed while compiling, and this is a dynamic {type_name(index)}",
+            fix="use a list of numbers, or an `if` for each case",
+            id="PHASE_DYNAMIC_INDEX",
+        )
     if not index.is_integer:
-        raise DSLUserCodeTypeError(f"an index is an integer, and this is a {type_name(index)}",
-                                   id="PHASE_DYNAMIC_INDEX", fix="convert it: `Int32(x)`")
+        raise DSLUserCodeTypeError(
+            f"an index is an integer, and this is a {type_name(index)}",
+            id="PHASE_DYNAMIC_INDEX",
+            fix="convert it: `Int32(x)`",
+        )
     if not items:
-        raise DSLUserCodeTypeError(f"an empty {type(items).__name__} has no element to choose",
-                                   id="PHASE_DYNAMIC_INDEX", fix="fill it first")
+        raise DSLUserCodeTypeError(
+            f"an empty {type(items).__name__} has no element to choose", id="PHASE_DYNAMIC_INDEX", fix="fill it first"
+        )
     kind = type(items).__name__.replace("_Row", "list")
-    warn_not_portable(f"a {kind} is indexed by a dynamic {type_name(index)}", "PHASE_DYNAMIC_INDEX",
-                      fix="use a fragment (`cute.make_rmem_tensor`), or a static index")
+    warn_not_portable(
+        f"a {kind} is indexed by a dynamic {type_name(index)}",
+        "PHASE_DYNAMIC_INDEX",
+        fix="use a fragment (`cute.make_rmem_tensor`), or a static index",
+    )
     signed, unsigned = (Int64, Uint64) if index.width == 64 else (Int32, Uint32)
     position, count = signed(index), len(items)
     if index.signed:
         position = operate("add", position, select(operate("lt", position, 0), signed(count), signed(0)))
-    require(operate("lt", unsigned(position), unsigned(count)), IndexError,
-            f"{kind} index {{}} is out of range for {count} element{'s' * (count != 1)}", index)
+    require(
+        operate("lt", unsigned(position), unsigned(count)),
+        IndexError,
+        f"{kind} index {{}} is out of range for {count} element{'s' * (count != 1)}",
+        index,
+    )
     return position
 
 
@@ -246,16 +263,21 @@ def _choice(test: Numeric, if_true: object, if_false: object) -> object:
     if if_true is if_false:
         return if_true
     if is_choosable([if_true, if_false]):
-        raise DSLUserCodeTypeError(f"puts another {type_name(if_true)} at an index that is known only at run time",
-                                   fix="assign to the attributes of the one that is there", id="PHASE_DYNAMIC_INDEX")
+        raise DSLUserCodeTypeError(
+            f"puts another {type_name(if_true)} at an index that is known only at run time",
+            fix="assign to the attributes of the one that is there",
+            id="PHASE_DYNAMIC_INDEX",
+        )
     (left, left_node), (right, right_node) = tree.flatten(if_true), tree.flatten(if_false)
     pairs = [_one_type(a, b) for a, b in zip(left, right)]
     if not _alike(left_node, right_node) or None in pairs:
         raise _differ(if_true, if_false)
     if _can_change(left_node):
-        raise DSLUserCodeTypeError("a dynamic index chooses between values that can be changed later "
-                                   f"({type_name(if_true)})",
-                                   fix="keep numbers, tensors or tuples of them in the list", id="PHASE_DYNAMIC_INDEX")
+        raise DSLUserCodeTypeError(
+            f"a dynamic index chooses between values that can be changed later ({type_name(if_true)})",
+            fix="keep numbers, tensors or tuples of them in the list",
+            id="PHASE_DYNAMIC_INDEX",
+        )
     made = [a.with_ir(arith.select(Boolean(test).ir(), a.ir(), b.ir())) for a, b in pairs]
     return tree.unflatten(left_node, iter(made), if_true)
 
@@ -272,8 +294,12 @@ def _one_type(a, b) -> tuple | None:
     if a.type_key() == b.type_key():
         return a, b
     for literal, other in ((a, b), (b, a)):
-        if type(literal) in (Int32, Int64) and not is_dynamic(literal) and getattr(other, "is_integer", False) \
-                and type(other) is not Boolean:
+        if (
+            type(literal) in (Int32, Int64)
+            and not is_dynamic(literal)
+            and getattr(other, "is_integer", False)
+            and type(other) is not Boolean
+        ):
             made = type(other)(literal)
             return (made, b) if literal is a else (a, made)
     return None
@@ -290,6 +316,8 @@ def _alike(a: tree.Node, b: tree.Node) -> bool:
 
 
 def _differ(a: object, b: object) -> DSLUserCodeTypeError:
-    return DSLUserCodeTypeError("the elements a dynamic index chooses from are of one type, and these are "
-                                f"{type_name(b)} and {type_name(a)}",
-                                fix="convert them to one type, or use an `if` for each", id="PHASE_DYNAMIC_INDEX")
+    return DSLUserCodeTypeError(
+        f"the elements a dynamic index chooses from are of one type, and these are {type_name(b)} and {type_name(a)}",
+        fix="convert them to one type, or use an `if` for each",
+        id="PHASE_DYNAMIC_INDEX",
+    )

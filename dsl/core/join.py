@@ -32,7 +32,8 @@ class Scratch:
             self.holder = mlir.Operation.create("scf.execute_region", regions=1)
             trace.keep(self.holder)
             self.block = self.holder.regions[0].blocks.append(
-                *argument_types, arg_locs=[mlir.location()] * len(argument_types))
+                *argument_types, arg_locs=[mlir.location()] * len(argument_types)
+            )
 
     def move_to(self, operation: mlir.Operation, region: int) -> None:
         self.block.append_to(operation.regions[region])
@@ -65,7 +66,7 @@ def poison(type_: mlir.Type) -> mlir.Value:
 class Opened:
     """One level of a value: what rebuilds it, and what it holds under the names the author would use."""
 
-    kind: str                      # tuple | list | dict | object | protocol | tree
+    kind: str  # tuple | list | dict | object | protocol | tree
     key: object
     slots: list
     held: list
@@ -185,14 +186,18 @@ class Copied:
 
     def simplify(self) -> None:
         now = slots_of(self.value, "object")
-        changed = [slot for slot in {**self.held, **now}
-                   if not same(self.held.get(slot, MISSING), now.get(slot, MISSING))]
+        changed = [
+            slot for slot in {**self.held, **now} if not same(self.held.get(slot, MISSING), now.get(slot, MISSING))
+        ]
         if changed:
             name = slot_name(self.name, "object", changed[0])
-            raise DSLUserCodeTypeError(f"`{self.name}` is one object on one path and another on another, and `{name}` "
-                                       "is assigned after that: which object changes is known only at run time",
-                                       fix=f"assign a new object to `{self.name}`, or make it a @dataclass, which is "
-                                           "copied", id="TYPE_DYNAMIC_EXPR_UNSUPPORTED", place=self.place)
+            raise DSLUserCodeTypeError(
+                f"`{self.name}` is one object on one path and another on another, and `{name}` "
+                "is assigned after that: which object changes is known only at run time",
+                fix=f"assign a new object to `{self.name}`, or make it a @dataclass, which is copied",
+                id="TYPE_DYNAMIC_EXPR_UNSUPPORTED",
+                place=self.place,
+            )
 
 
 @dataclass
@@ -223,7 +228,7 @@ def equal(a: object, b: object) -> bool:
     """Whether two static values are interchangeable."""
     try:
         return type(a) is type(b) and bool(a == b)
-    except Exception:       # an author's __eq__ may do anything; unequal is the safe answer
+    except Exception:  # an author's __eq__ may do anything; unequal is the safe answer
         return False
 
 
@@ -293,8 +298,13 @@ def refuse_shape(change: Change, where: str) -> None:
     statement = here()
     place = changed_at(name, statement)
     dynamic = ((statement, f"this {where} is known only at run time"),) if place is not None else ()
-    raise DSLUserCodeTypeError(f"`{name}` {text}", id=id, place=place or statement, also=dynamic,
-                               fix=f"give `{name}` all its {parts} before this {where}, and assign to them")
+    raise DSLUserCodeTypeError(
+        f"`{name}` {text}",
+        id=id,
+        place=place or statement,
+        also=dynamic,
+        fix=f"give `{name}` all its {parts} before this {where}, and assign to them",
+    )
 
 
 # --- the join of two arms --------------------------------------------------------------------------------------------
@@ -308,9 +318,9 @@ class Arm:
     results: tuple
     changes: dict[tuple, Change]
     contents: dict[int, object]
-    missing: tuple[Span, str]             # what to say of a variable that this arm does not assign
-    ended: bool = False                   # its end is never reached: it fails
-    left: bool = False                    # it returns: nothing reads the author's variables behind it
+    missing: tuple[Span, str]  # what to say of a variable that this arm does not assign
+    ended: bool = False  # its end is never reached: it fails
+    left: bool = False  # it returns: nothing reads the author's variables behind it
 
 
 class Join:
@@ -320,7 +330,7 @@ class Join:
         self.arms, self.heap = arms, heap
         self.pairs: list[tuple[mlir.Value, mlir.Value]] = []
         self.trees: dict[tuple[int, int], Tree] = {}
-        self.held: list[object] = []        # what `trees` has the ids of, beside what its trees hold
+        self.held: list[object] = []  # what `trees` has the ids of, beside what its trees hold
 
     def variable(self, name: Name, before: object, a: object, b: object):
         """The part that a variable becomes. Raises DSLUserCodeTypeError where it was there and its types differ."""
@@ -425,10 +435,12 @@ class Join:
         for value, other, side in ((a, b, 1), (b, a, 0)):
             if isinstance(value, Conflict):
                 return Same(value)
-            if value is UNUSED:                         # where that arm leads, nothing reads it
+            if value is UNUSED:  # where that arm leads, nothing reads it
                 return Same(other) if isinstance(other, Unbound) else self._alone(other, side)
-        missing = [missing_of(value) or (arm.missing,) if isinstance(value, Unbound) else ()
-                   for arm, value in zip(self.arms, (a, b))]
+        missing = [
+            missing_of(value) or (arm.missing,) if isinstance(value, Unbound) else ()
+            for arm, value in zip(self.arms, (a, b))
+        ]
         bare = [type(value) is Unbound for value in (a, b)]
         missing = tuple(dict.fromkeys((*missing[0], *missing[1])))
         if all(bare):
@@ -465,8 +477,9 @@ class Join:
         if diagnostic(a, b) == "TYPE_DYNAMIC_EXPR_UNSUPPORTED":
             static = "mark the test `const_expr(...)` where it is static, or choose among numbers"
             fix = CHOOSE if is_plain(a) else static
-        return DSLUserCodeTypeError(f"`{path}` is {first} on one path and {second} on another", fix=fix,
-                                    id=diagnostic(a, b), place=name.place)
+        return DSLUserCodeTypeError(
+            f"`{path}` is {first} on one path and {second} on another", fix=fix, id=diagnostic(a, b), place=name.place
+        )
 
 
 def is_traced(value: object, met: set[int] | None = None) -> bool:

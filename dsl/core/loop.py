@@ -29,16 +29,22 @@ class Range:
 
     def __init__(self, *bounds, unroll: int = -1, unroll_full: bool = False):
         if not 1 <= len(bounds) <= 3:
-            raise DSLUserCodeTypeError(f"range takes one to three bounds, and got {len(bounds)}",
-                                       fix="write range(stop), range(start, stop) or range(start, stop, step)")
+            raise DSLUserCodeTypeError(
+                f"range takes one to three bounds, and got {len(bounds)}",
+                fix="write range(stop), range(start, stop) or range(start, stop, step)",
+            )
         if not isinstance(unroll, int):
-            raise DSLUserCodeTypeError(f"unroll is a number known while compiling, and this is {type_name(unroll)}",
-                                       fix="unroll=4, for example", id="ARG_NON_CONSTANT")
+            raise DSLUserCodeTypeError(
+                f"unroll is a number known while compiling, and this is {type_name(unroll)}",
+                fix="unroll=4, for example",
+                id="ARG_NON_CONSTANT",
+            )
         for value in bounds:
             number = numeric(value)
             if number is None or not number.is_integer:
-                raise DSLUserCodeTypeError(f"a loop bound is an integer, and got {type_name(value)}",
-                                           fix="convert it: `range(Int32(n))`")
+                raise DSLUserCodeTypeError(
+                    f"a loop bound is an integer, and got {type_name(value)}", fix="convert it: `range(Int32(n))`"
+                )
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         dtype = Int32
         for value in (start, stop, step):
@@ -52,9 +58,10 @@ class Range:
         self.unroll, self.unroll_full = unroll, unroll_full
 
     def __iter__(self):
-        raise DSLUserCodeError("a dynamic range is looped over by a `for` statement only",
-                               fix="write `for i in range(...)`, or `cutlass.range_constexpr` where Python must "
-                                   "iterate")
+        raise DSLUserCodeError(
+            "a dynamic range is looped over by a `for` statement only",
+            fix="write `for i in range(...)`, or `cutlass.range_constexpr` where Python must iterate",
+        )
 
     def trips(self) -> tuple[Numeric, Callable[[Numeric], Numeric]]:
         """How many trips, and the loop variable of trip k. Right for every step, and where stop is near the limit."""
@@ -68,8 +75,9 @@ class Range:
         return dtype(maximum(count, Int64(0))), lambda k: dtype(self.start + k * self.step)
 
 
-def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: object = UNUSED,
-         stop: Callable | None = None) -> tuple:
+def for_(
+    domain: Range, body: Callable, state: tuple, names: tuple, target: object = UNUSED, stop: Callable | None = None
+) -> tuple:
     """A dynamic `for`: `body(i, *state) -> state`. Returns the state after it and the loop variable's last value.
 
     `target` is the loop variable's value before the loop: an Unbound where it has none, UNUSED where its value after
@@ -90,9 +98,10 @@ def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: obje
         with mlir.inside(scratch.block):
             i = variable(domain.dtype(scratch.block.arguments[0]))
             inner = carried.enter(list(scratch.block.arguments)[1:])
-            results = body(i, *inner[:len(state)])
+            results = body(i, *inner[: len(state)])
             carried.leave((*results, i) if keeps else results, trace.ends(scratch.block))
         return [scratch]
+
     variables = (*state, target) if keeps else state
     names = [*names[2:], names[1]] if keeps else names[2:]
     carried, (scratch,) = _settled("for", [body], variables, names, trip)
@@ -109,20 +118,30 @@ def for_(domain: Range, body: Callable, state: tuple, names: tuple, target: obje
     return after if keeps else (*after, target)
 
 
-def _for_until(domain: Range, trips: Numeric, variable: Callable, body: Callable, state: tuple, names: list[Name],
-               target: object, stop: Callable) -> tuple:
+def _for_until(
+    domain: Range,
+    trips: Numeric,
+    variable: Callable,
+    body: Callable,
+    state: tuple,
+    names: list[Name],
+    target: object,
+    stop: Callable,
+) -> tuple:
     """A `for` with early exits: a `while` over the number of the trip."""
 
     def test(trip, *inner):
-        return unless(stop(*inner[:len(state)]), lambda: operate("lt", trip, trips))
+        return unless(stop(*inner[: len(state)]), lambda: operate("lt", trip, trips))
 
     def one_trip(trip, *inner):
         i = variable(trip)
-        return (trip + 1, *body(i, *inner[:len(state)]), i)
+        return (trip + 1, *body(i, *inner[: len(state)]), i)
+
     counter = domain.dtype(mlir.constant(0, domain.dtype.mlir_type))
     if target is UNUSED:
-        after = _while(test, lambda *inner: one_trip(*inner)[:-1], (counter, *state), [names[0], *names[2:]], [body],
-                       "for")
+        after = _while(
+            test, lambda *inner: one_trip(*inner)[:-1], (counter, *state), [names[0], *names[2:]], [body], "for"
+        )
         return (*after[1:], target)
     return _while(test, one_trip, (counter, *state, target), [names[0], *names[2:], names[1]], [body], "for")[1:]
 
@@ -141,8 +160,9 @@ def _loop_attributes(domain: Range) -> dict:
         return {"llvm.loop_annotation": mlir.ir.Attribute.parse(f"#llvm.loop_annotation<{text}>")}
 
 
-def unrolled(domain: Iterable, body: Callable, state: tuple, names: tuple, stop: Callable | None = None,
-             target: object = UNUSED) -> tuple:
+def unrolled(
+    domain: Iterable, body: Callable, state: tuple, names: tuple, stop: Callable | None = None, target: object = UNUSED
+) -> tuple:
     """A loop over Python's values, trip by trip; after a dynamic early exit the later trips are guarded by its flag.
 
     Returns the state after it and the loop variable's last value.
@@ -153,18 +173,23 @@ def unrolled(domain: Iterable, body: Callable, state: tuple, names: tuple, stop:
             break
         if any(map(is_dynamic, flags)):
             place = dataclasses.astuple(here())
-            *state, target = guard(flags, lambda *inner, i=i: (*body(i, *inner[:-1]), i), (*state, target),
-                                   (*names, ("the loop variable", *place)))
+            *state, target = guard(
+                flags,
+                lambda *inner, i=i: (*body(i, *inner[:-1]), i),
+                (*state, target),
+                (*names, ("the loop variable", *place)),
+            )
         else:
             state, target = body(i, *state), i
     return (*state, target)
 
 
-_MOST_TRIPS = 1_000              # of a static `while` that only a value of the run time ends
+_MOST_TRIPS = 1_000  # of a static `while` that only a value of the run time ends
 
 
-def unrolled_while(test: Callable, body: Callable, state: tuple, names: tuple, stops: tuple[str, ...],
-                   stop: Callable) -> tuple:
+def unrolled_while(
+    test: Callable, body: Callable, state: tuple, names: tuple, stops: tuple[str, ...], stop: Callable
+) -> tuple:
     """A static `while` with dynamic early exits: `test(*state) -> (whether it goes on, state)`,
     `body(*state) -> state`.
 
@@ -186,8 +211,11 @@ def unrolled_while(test: Callable, body: Callable, state: tuple, names: tuple, s
             start = tuple(map(trip.of, state))
         if not goes_on:
             return state
-    raise DSLUserCodeError(f"this loop has not ended after {_MOST_TRIPS} trips while compiling: what may leave it is "
-                           "known only at run time", fix="drop const_expr, which makes it a loop at run time")
+    raise DSLUserCodeError(
+        f"this loop has not ended after {_MOST_TRIPS} trips while compiling: what may leave it is "
+        "known only at run time",
+        fix="drop const_expr, which makes it a loop at run time",
+    )
 
 
 def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
@@ -195,8 +223,9 @@ def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
     return _while(test, body, state, Name.all(names), [test, body], "while")
 
 
-def _while(test: Callable, body: Callable, state: tuple, names: list[Name], functions: list[Callable],
-           word: str) -> tuple:
+def _while(
+    test: Callable, body: Callable, state: tuple, names: list[Name], functions: list[Callable], word: str
+) -> tuple:
     """`functions`: what the author's objects are reached through."""
     flags = []
 
@@ -206,17 +235,19 @@ def _while(test: Callable, body: Callable, state: tuple, names: list[Name], func
             tested = test(*carried.enter(list(before.block.arguments)))
             flag = condition(tested)
             if flag is None:
-                raise DSLUserCodeTypeError(f"the condition of a `while` must be a number, got {told(tested)}",
-                                           fix="compare: `while x != 0:`")
+                raise DSLUserCodeTypeError(
+                    f"the condition of a `while` must be a number, got {told(tested)}", fix="compare: `while x != 0:`"
+                )
             flags[:] = [flag.ir()]
             carried.pass_on()
         with mlir.inside(after.block):
             results = body(*carried.enter(list(after.block.arguments)))
             carried.leave(results, trace.ends(after.block))
         return [before, after]
+
     carried, (before, after) = _settled(word, functions, state, names, trip)
     late = Late(carried, [before.block, after.block])
-    passed = carried.passed + list(before.block.arguments)[len(carried.passed):]
+    passed = carried.passed + list(before.block.arguments)[len(carried.passed) :]
     ends = [before.end("scf.condition", [*flags, *passed]), after.end("scf.yield", carried.yielded + late.yielded)]
     initial = carried.initial + late.initial
     attributes = naming.attribute(late.named(), len(initial))
@@ -228,8 +259,9 @@ def _while(test: Callable, body: Callable, state: tuple, names: list[Name], func
     return late.after(list(made.results), runs=False)
 
 
-def _settled(word: str, functions: list[Callable], state: tuple, names: Sequence[Name],
-             trip: Callable[[Carried], list[Scratch]]) -> tuple[Carried, list[Scratch]]:
+def _settled(
+    word: str, functions: list[Callable], state: tuple, names: Sequence[Name], trip: Callable[[Carried], list[Scratch]]
+) -> tuple[Carried, list[Scratch]]:
     """The attempt at a loop that carries all it must: what it carries, and the regions of its trip."""
     heap = Heap(functions, [(name.name, value) for name, value in zip(names, state)])
     if not heap:

@@ -15,16 +15,23 @@ import types
 from collections.abc import Callable
 
 from dsl.core import operations, spelling
-from dsl.core.errors import (DSLUserCodeAttributeError, DSLUserCodeError, DSLUserCodeNameError, DSLUserCodeTypeError)
+from dsl.core.errors import DSLUserCodeAttributeError, DSLUserCodeError, DSLUserCodeNameError, DSLUserCodeTypeError
 from dsl.core.raised import innermost, is_authors_code, names_at, place_of, walk, words
 from dsl.core.value import type_name
 from dsl.span import Span, is_our_file
 
 _ARITY = re.compile(r"([\w.<>]+)\(\) ((takes|missing|got an unexpected keyword|got multiple|got some).*)", re.DOTALL)
-_IMPORTS = {"np": "import numpy as np", "cute": "import cutlass.cute as cute", "cutlass": "import cutlass",
-            "from_dlpack": "from cutlass.cute.runtime import from_dlpack", "cuda": "import cuda.bindings.driver as cuda",
-            **{name: f"import {name}" for name in ("torch", "numpy", "math", "os", "sys", "random", "functools",
-                                                   "itertools", "dataclasses", "time")}}
+_IMPORTS = {
+    "np": "import numpy as np",
+    "cute": "import cutlass.cute as cute",
+    "cutlass": "import cutlass",
+    "from_dlpack": "from cutlass.cute.runtime import from_dlpack",
+    "cuda": "import cuda.bindings.driver as cuda",
+    **{
+        name: f"import {name}"
+        for name in ("torch", "numpy", "math", "os", "sys", "random", "functools", "itertools", "dataclasses", "time")
+    },
+}
 
 
 def said(error: BaseException) -> DSLUserCodeError | None:
@@ -41,8 +48,11 @@ def said(error: BaseException) -> DSLUserCodeError | None:
 def is_raised_by_python(error: BaseException) -> bool:
     """Whether an operation of the author's code raised it, and no `raise`."""
     entry = list(walk(error))[-1:]
-    return bool(entry) and is_authors_code(code := entry[0].tb_frame.f_code) and \
-        dis.opname[code.co_code[entry[0].tb_lasti]] != "RAISE_VARARGS"
+    return (
+        bool(entry)
+        and is_authors_code(code := entry[0].tb_frame.f_code)
+        and dis.opname[code.co_code[entry[0].tb_lasti]] != "RAISE_VARARGS"
+    )
 
 
 def is_pythons_own(error: BaseException) -> bool:
@@ -90,9 +100,18 @@ def is_ours(value: object) -> bool:
 def _unknown_attribute(error: AttributeError) -> DSLUserCodeAttributeError | None:
     """An attribute that the author reads of one of this package's objects, and that is not there."""
     name, value, code = error.name, error.obj, innermost(error)
-    if name is None or code is None or is_our_file(code.co_filename) or not is_ours(value) or \
-            str(error) not in (name, f"'{type(value).__name__}' object has no attribute '{name}'",
-                               f"type object '{getattr(value, '__name__', '')}' has no attribute '{name}'"):
+    if (
+        name is None
+        or code is None
+        or is_our_file(code.co_filename)
+        or not is_ours(value)
+        or str(error)
+        not in (
+            name,
+            f"'{type(value).__name__}' object has no attribute '{name}'",
+            f"type object '{getattr(value, '__name__', '')}' has no attribute '{name}'",
+        )
+    ):
         return None
     cls = value if isinstance(value, type) else type(value)
     owner = cls.__name__.lstrip("_")
@@ -100,14 +119,19 @@ def _unknown_attribute(error: AttributeError) -> DSLUserCodeAttributeError | Non
     theirs = _upstream_members(value, cls)
     place, what = place_of(error), "member" if isinstance(cls, enum.EnumType) else "attribute"
     if theirs is not None and name in theirs:
-        return DSLUserCodeAttributeError(f"`{name}` of {type_name(value)} is not part of this compiler yet",
-                                         id="UNSUPPORTED_NAME", place=place, fix=_members(here, theirs)
-                                         ).with_traceback(error.__traceback__)
-    near = spelling.nearest(name, [each for each in here if theirs and each in theirs] or here) or \
-        spelling.nearest(name, here)
+        return DSLUserCodeAttributeError(
+            f"`{name}` of {type_name(value)} is not part of this compiler yet",
+            id="UNSUPPORTED_NAME",
+            place=place,
+            fix=_members(here, theirs),
+        ).with_traceback(error.__traceback__)
+    near = spelling.nearest(name, [each for each in here if theirs and each in theirs] or here) or spelling.nearest(
+        name, here
+    )
     fix = f"did you mean `{near}`?" if near else _members(list(cls.__members__) if what == "member" else here, theirs)
-    return DSLUserCodeAttributeError(f"{owner if what == 'member' else type_name(value)} has no {what} `{name}`", fix,
-                                     id="UNKNOWN_NAME", place=place).with_traceback(error.__traceback__)
+    return DSLUserCodeAttributeError(
+        f"{owner if what == 'member' else type_name(value)} has no {what} `{name}`", fix, id="UNKNOWN_NAME", place=place
+    ).with_traceback(error.__traceback__)
 
 
 def _upstream_members(value: object, cls: type) -> set[str] | None:
@@ -137,8 +161,11 @@ def _wrong_arguments(error: TypeError) -> DSLUserCodeTypeError | None:
         return None
     if isinstance(function, type):
         name = function.__name__
-    if ours and getattr(inspect.unwrap(function), "__name__", name) not in (name, getattr(function, "__name__", name)) and \
-            not isinstance(function, type):
+    if (
+        ours
+        and getattr(inspect.unwrap(function), "__name__", name) not in (name, getattr(function, "__name__", name))
+        and not isinstance(function, type)
+    ):
         return None
     id, what, fix = _mismatch(name, found[2], function if ours else None)
     return DSLUserCodeTypeError(what, fix, id=id, place=place).with_traceback(error.__traceback__)
@@ -153,10 +180,16 @@ def _mismatch(name: str, text: str, function: Callable | None) -> tuple[str, str
         near = spelling.nearest(wrong[1], names)
         upstream = spelling.upstream_parameters(function)
         if near is None and wrong[1] in upstream:
-            return "UNSUPPORTED_NAME", f"parameter `{wrong[1]}` of `{name}` is not part of this compiler yet", \
-                f"call it as `{usage}`"
-        return "CALL_UNEXPECTED_KWARG", f"`{name}` has no parameter `{wrong[1]}`", \
-            f"did you mean `{near}`?" if near else f"call it as `{usage}`" if usage else "leave it out"
+            return (
+                "UNSUPPORTED_NAME",
+                f"parameter `{wrong[1]}` of `{name}` is not part of this compiler yet",
+                f"call it as `{usage}`",
+            )
+        return (
+            "CALL_UNEXPECTED_KWARG",
+            f"`{name}` has no parameter `{wrong[1]}`",
+            f"did you mean `{near}`?" if near else f"call it as `{usage}`" if usage else "leave it out",
+        )
     if text.startswith("missing"):
         lacks = text.partition(": ")[2].replace("'", "`")
         return "CALL_MISSING_ARG", f"`{name}` needs {lacks}", f"call it as `{usage}`" if usage else "give it"
@@ -167,8 +200,13 @@ def _mismatch(name: str, text: str, function: Callable | None) -> tuple[str, str
     positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     most = f"at most {len(positional)}" if positional else "no"
     got = int(given[1]) - text.startswith("takes") * (_is_bound(function)) if given else "more"
-    return "CALL_EXTRA_ARG", f"`{name}` takes {most} argument{'s' * (len(positional) != 1)} by position, got {got}" \
-        if usage else f"`{name}` {text}", f"call it as `{usage}`" if usage else "leave some out"
+    return (
+        "CALL_EXTRA_ARG",
+        f"`{name}` takes {most} argument{'s' * (len(positional) != 1)} by position, got {got}"
+        if usage
+        else f"`{name}` {text}",
+        f"call it as `{usage}`" if usage else "leave some out",
+    )
 
 
 def _is_bound(function: Callable | None) -> bool:
@@ -186,8 +224,11 @@ def _parameters(function: Callable) -> list[inspect.Parameter]:
 def _spelt(parameter: inspect.Parameter) -> str:
     """A parameter as a call names it: `x`, `mode=`."""
     optional = parameter.default is not parameter.empty or parameter.kind is parameter.KEYWORD_ONLY
-    return {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "") + parameter.name + \
-        ("=" if optional else "")
+    return (
+        {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        + parameter.name
+        + ("=" if optional else "")
+    )
 
 
 def call_at(place: Span) -> ast.Call | None:
@@ -196,8 +237,8 @@ def call_at(place: Span) -> ast.Call | None:
     if not lines or place.end_column is None:
         return None
     parts = [line.encode() for line in lines]
-    parts[-1] = parts[-1][:place.end_column - 1]
-    parts[0] = parts[0][place.column - 1:]
+    parts[-1] = parts[-1][: place.end_column - 1]
+    parts[0] = parts[0][place.column - 1 :]
     try:
         call = ast.parse(b"(" + b"".join(parts) + b")", mode="eval").body
     except (SyntaxError, ValueError):

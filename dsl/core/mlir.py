@@ -100,7 +100,7 @@ def symbol_attr(name: str):
 
 
 def int_attr(value: int, type_: Type = i64):
-    if value >> 63 == 1 and type_.width <= 64:            # the bindings read a number as int64_t
+    if value >> 63 == 1 and type_.width <= 64:  # the bindings read a number as int64_t
         value -= 1 << 64
     return ir.IntegerAttr.get(type_, value)
 
@@ -119,12 +119,20 @@ def i32_array_attr(values: Sequence[int]):
 
 def in_memory(parameters: Sequence[tuple[int, int] | int]):
     """Attributes of a kernel's parameters: (bytes, alignment) of those that are memory, 0 for the others."""
+
     def attributes(parameter):
         if not parameter:
             return ir.DictAttr.get({}, context)
         n_bytes, alignment_bytes = parameter
-        return ir.DictAttr.get({"llvm.byval": type_attr(array(i8, n_bytes)), "llvm.align": int_attr(alignment_bytes),
-                                "nvvm.grid_constant": unit_attr()}, context)
+        return ir.DictAttr.get(
+            {
+                "llvm.byval": type_attr(array(i8, n_bytes)),
+                "llvm.align": int_attr(alignment_bytes),
+                "nvvm.grid_constant": unit_attr(),
+            },
+            context,
+        )
+
     return ir.ArrayAttr.get([attributes(each) for each in parameters], context)
 
 
@@ -194,9 +202,12 @@ def current_function() -> object:
 def check_owner(owner: object) -> None:
     """Raise DSLUserCodeError for a value of another function: its module may be gone."""
     if owner is not current_function():
-        raise DSLUserCodeError("a value is used where it does not exist: it was computed in another function, or in an "
-                               "earlier call, and kept in an object or a closure",
-                               fix="pass it to this function as an argument", id="VALUE_OF_ANOTHER_FUNCTION")
+        raise DSLUserCodeError(
+            "a value is used where it does not exist: it was computed in another function, or in an "
+            "earlier call, and kept in an object or a closure",
+            fix="pass it to this function as an argument",
+            id="VALUE_OF_ANOTHER_FUNCTION",
+        )
 
 
 def owned(value: Value, owner: object) -> Value:
@@ -213,15 +224,24 @@ def owned(value: Value, owner: object) -> Value:
     return value
 
 
-def op(name: str, results: Sequence[Type] = (), operands: Sequence[Value] = (),
-       attributes: dict | None = None, regions: int = 0) -> Operation:
+def op(
+    name: str,
+    results: Sequence[Type] = (),
+    operands: Sequence[Value] = (),
+    attributes: dict | None = None,
+    regions: int = 0,
+) -> Operation:
     """Append op `name` to the current block, located at the author's expression."""
     blocks = this_thread.blocks
     if not blocks:
-        raise DSLUserCodeRuntimeError("computes a traced value outside any @cute.jit or @cute.kernel function",
-                                      fix="move it into a @cute.jit function", id="CALL_OUTSIDE_JIT")
-    made = Operation.create(name, results=results, operands=operands, attributes=attributes, regions=regions,
-                            loc=location())
+        raise DSLUserCodeRuntimeError(
+            "computes a traced value outside any @cute.jit or @cute.kernel function",
+            fix="move it into a @cute.jit function",
+            id="CALL_OUTSIDE_JIT",
+        )
+    made = Operation.create(
+        name, results=results, operands=operands, attributes=attributes, regions=regions, loc=location()
+    )
     blocks[-1].append(made)
     return made
 
@@ -244,41 +264,68 @@ def constant_of(value: Value) -> object | None:
 
 def intrinsic(name: str, result_type: Type | None, *operands: Value) -> Value | None:
     """Call LLVM intrinsic `name`; it carries its own attributes (convergent, memory effects) all the way down."""
-    made = op("llvm.call_intrinsic", [result_type] if result_type else [], operands,
-              {"intrin": string_attr(name), "op_bundle_sizes": i32_array_attr([]),
-               "operandSegmentSizes": i32_array_attr([len(operands), 0])})
+    made = op(
+        "llvm.call_intrinsic",
+        [result_type] if result_type else [],
+        operands,
+        {
+            "intrin": string_attr(name),
+            "op_bundle_sizes": i32_array_attr([]),
+            "operandSegmentSizes": i32_array_attr([len(operands), 0]),
+        },
+    )
     return made.results[0] if result_type else None
 
 
 def call(symbol: str, result_type: Type | None, *operands: Value) -> Value | None:
     """Call a function declared in the module by `Module.declare`."""
-    made = op("llvm.call", [result_type] if result_type else [], operands,
-              {"callee": symbol_attr(symbol), "op_bundle_sizes": i32_array_attr([]),
-               "operandSegmentSizes": i32_array_attr([len(operands), 0])})
+    made = op(
+        "llvm.call",
+        [result_type] if result_type else [],
+        operands,
+        {
+            "callee": symbol_attr(symbol),
+            "op_bundle_sizes": i32_array_attr([]),
+            "operandSegmentSizes": i32_array_attr([len(operands), 0]),
+        },
+    )
     return made.results[0] if result_type else None
 
 
 def call_variadic(symbol: str, result_type: Type, fixed: Sequence[Type], *operands: Value) -> Value:
     """Call a declared C function that takes `fixed` and then any arguments."""
     type_ = _llvm.FunctionType.get(result_type, list(fixed), is_var_arg=True)
-    made = op("llvm.call", [result_type], operands,
-              {"callee": symbol_attr(symbol), "var_callee_type": type_attr(type_),
-               "op_bundle_sizes": i32_array_attr([]), "operandSegmentSizes": i32_array_attr([len(operands), 0])})
+    made = op(
+        "llvm.call",
+        [result_type],
+        operands,
+        {
+            "callee": symbol_attr(symbol),
+            "var_callee_type": type_attr(type_),
+            "op_bundle_sizes": i32_array_attr([]),
+            "operandSegmentSizes": i32_array_attr([len(operands), 0]),
+        },
+    )
     return made.results[0]
 
 
 def field(aggregate: Value, index: int, type_: Type) -> Value:
     """Member `index` of a struct value."""
-    return op("llvm.extractvalue", [type_], [aggregate],
-              {"position": ir.DenseI64ArrayAttr.get([index], context)}).results[0]
+    return op(
+        "llvm.extractvalue", [type_], [aggregate], {"position": ir.DenseI64ArrayAttr.get([index], context)}
+    ).results[0]
 
 
 def gep(base: Value, element: Type, index: Value | int) -> Value:
     """`base + index` elements of type `element`; an int index becomes a constant index."""
     dynamic = not isinstance(index, int)
     raw = -2147483648 if dynamic else index
-    return op("llvm.getelementptr", [base.type], [base, index] if dynamic else [base],
-              {"rawConstantIndices": i32_array_attr([raw]), "elem_type": type_attr(element)}).results[0]
+    return op(
+        "llvm.getelementptr",
+        [base.type],
+        [base, index] if dynamic else [base],
+        {"rawConstantIndices": i32_array_attr([raw]), "elem_type": type_attr(element)},
+    ).results[0]
 
 
 def load(address: Value, type_: Type, alignment_bytes: int) -> Value:
@@ -314,7 +361,7 @@ class Module:
             self.operation = Operation.create("builtin.module", regions=1, loc=unknown)
             self.body = self.operation.regions[0].blocks.append()
         self.declared: set[str] = set()
-        self.texts: dict[tuple[str, int], str] = {}          # core.text: (text, address space) -> symbol
+        self.texts: dict[tuple[str, int], str] = {}  # core.text: (text, address space) -> symbol
 
     def declare(self, symbol: str, text: str) -> str:
         """Add a module-level llvm op (a global, an external function), given as text, once; returns `symbol`."""
@@ -324,17 +371,26 @@ class Module:
                 self.body.append(Operation.parse(text))
         return symbol
 
-    def function(self, name: str, inputs: Sequence[Type], result: Type | None = None,
-                 attributes: dict | None = None, attached: bool = True) -> tuple[Operation, Block]:
+    def function(
+        self,
+        name: str,
+        inputs: Sequence[Type],
+        result: Type | None = None,
+        attributes: dict | None = None,
+        attached: bool = True,
+    ) -> tuple[Operation, Block]:
         """An `llvm.func` and its entry block, whose terminator (llvm.return) the caller appends.
 
         One that is not `attached` comes into the module when the caller appends it to `body`.
         """
         with context, unknown:
             type_ = _llvm.FunctionType.get(result or Type.parse("!llvm.void"), list(inputs))
-            made = Operation.create("llvm.func", regions=1, loc=location(),
-                                    attributes={"sym_name": string_attr(name), "function_type": type_attr(type_),
-                                                **(attributes or {})})
+            made = Operation.create(
+                "llvm.func",
+                regions=1,
+                loc=location(),
+                attributes={"sym_name": string_attr(name), "function_type": type_attr(type_), **(attributes or {})},
+            )
             if attached:
                 self.body.append(made)
             return made, made.regions[0].blocks.append(*inputs, arg_locs=[made.location] * len(inputs))

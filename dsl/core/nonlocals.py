@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 _STATEMENTS = (ast.If, ast.While, ast.For)
-_OUTSIDE, _RETURN = " cannot be compiled: a kernel cannot rebind outside names", "return the value and assign it outside"
+_OUTSIDE, _RETURN = (
+    " cannot be compiled: a kernel cannot rebind outside names",
+    "return the value and assign it outside",
+)
 
 
 class Refused(NamedTuple):
@@ -46,23 +49,31 @@ def refused(root: ast.FunctionDef, is_dynamic: Callable[[ast.stmt], bool]) -> Re
             if found:
                 return found
         return None
+
     return look(root)
 
 
-def _look_at(node: ast.Nonlocal, function: ast.FunctionDef, owners: list[ast.FunctionDef],
-             is_dynamic: Callable[[ast.stmt], bool]) -> Refused | None:
+def _look_at(
+    node: ast.Nonlocal, function: ast.FunctionDef, owners: list[ast.FunctionDef], is_dynamic: Callable[[ast.stmt], bool]
+) -> Refused | None:
     for name in node.names:
         at = next((i for i in reversed(range(len(owners) - 1)) if name in _bound(owners[i])), None)
         if at is None:
             return Refused(node, f"`nonlocal`{_OUTSIDE}", _RETURN)
-        inside = owners[at + 1:]
+        inside = owners[at + 1 :]
         if any(is_dynamic(inner) for inner in ast.walk(function) if isinstance(inner, _STATEMENTS)):
-            return Refused(node, f"`{function.name}` rebinds `{name}` and has a dynamic statement in it",
-                           f"return `{name}` and assign it outside")
+            return Refused(
+                node,
+                f"`{function.name}` rebinds `{name}` and has a dynamic statement in it",
+                f"return `{name}` and assign it outside",
+            )
         if _is_decided(owners[at], {inner.name for inner in inside}, is_dynamic):
-            return Refused(node, f"`{function.name}` rebinds `{name}`, and a dynamic statement decides whether it runs",
-                           f"return `{name}` and assign it there: `{name} = {function.name}(...)`",
-                           "SCOPE_CLOSURE_CAPTURE")
+            return Refused(
+                node,
+                f"`{function.name}` rebinds `{name}`, and a dynamic statement decides whether it runs",
+                f"return `{name}` and assign it there: `{name} = {function.name}(...)`",
+                "SCOPE_CLOSURE_CAPTURE",
+            )
     return None
 
 

@@ -11,7 +11,7 @@ from dsl.core.state import when_accepted
 
 def write(text: str) -> None:
     """Print `text`, once what prints it is sure to stay: a loop may be traced again."""
-    when_accepted(lambda: builtins.print(text, end=""))           # a process may have no stdout
+    when_accepted(lambda: builtins.print(text, end=""))  # a process may have no stdout
 
 
 class Shown:
@@ -55,8 +55,9 @@ def format_(names: tuple, *values) -> str:
     return format(*_all_shown(names, values))
 
 
-def print_(names: tuple, *values, sep: str | None = " ", end: str | None = "\n", file=None,
-           flush: bool = False) -> None:
+def print_(
+    names: tuple, *values, sep: str | None = " ", end: str | None = "\n", file=None, flush: bool = False
+) -> None:
     """Python's print; a dynamic value reads as its type and name."""
     shown_values = _all_shown(names, values)
     if file is not None:
@@ -69,6 +70,6 @@ def print_(names: tuple, *values, sep: str | None = " ", end: str | None = "\n",
 
 
 def _all_shown(names: tuple, values: tuple) -> list:
-    if len(names) != len(values):            # star arguments
+    if len(names) != len(values):  # star arguments
         names = ("",) * len(values)
     return [shown(value, name) for value, name in zip(values, names)]

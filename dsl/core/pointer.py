@@ -10,9 +10,14 @@ from dsl.core.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, nu
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 
 
-_FAR = 1 << 30      # elements
-_NAMES = {"Int4": "i4", "FloatNV8E5M3FNU": "fnv8E5M3FNU", "Float4E2M1FNx2": "i8", "Float6E2M3FNx4": "f6E2M3FN",
-          "Float6E3M2FNx4": "f6E3M2FN"}
+_FAR = 1 << 30  # elements
+_NAMES = {
+    "Int4": "i4",
+    "FloatNV8E5M3FNU": "fnv8E5M3FNU",
+    "Float4E2M1FNx2": "i8",
+    "Float6E2M3FNx4": "f6E2M3FN",
+    "Float6E3M2FNx4": "f6E3M2FN",
+}
 
 
 class AddressSpace(enum.IntEnum):
@@ -42,8 +47,15 @@ class Pointer:
 
     __slots__ = ("dtype", "_address", "_owner", "space", "alignment_bytes", "on_host", "bit")
 
-    def __init__(self, dtype: type[Numeric], address: mlir.Value, space: AddressSpace, alignment_bytes: int = 0,
-                 on_host: bool = False, bit: int | None = 0):
+    def __init__(
+        self,
+        dtype: type[Numeric],
+        address: mlir.Value,
+        space: AddressSpace,
+        alignment_bytes: int = 0,
+        on_host: bool = False,
+        bit: int | None = 0,
+    ):
         self.dtype, self._address, self.space = dtype, address, AddressSpace(space)
         self._owner = mlir.current_function()
         self.alignment_bytes = alignment_bytes or natural_alignment(dtype)
@@ -108,8 +120,11 @@ class Pointer:
 
     def __sub__(self, offset) -> Pointer:
         if isinstance(offset, Pointer):
-            raise DSLUserCodeTypeError("the difference of two pointers has no type here",
-                                       fix="subtract addresses: `(q.toint() - p.toint()) // bytes`", id="TYPE_POINTER")
+            raise DSLUserCodeTypeError(
+                "the difference of two pointers has no type here",
+                fix="subtract addresses: `(q.toint() - p.toint()) // bytes`",
+                id="TYPE_POINTER",
+            )
         return self._moved(offset, -1)
 
     def _moved(self, offset, sign: int) -> Pointer:
@@ -140,7 +155,8 @@ class Pointer:
         if not whole and self.bit is None:
             raise DSLUserCodeValueError(
                 f"moves a pointer to {self.dtype} by parts of a byte from a place that may be inside one",
-                fix="add the offsets first, and then the sum to the pointer")
+                fix="add the offsets first, and then the sum to the pointer",
+            )
         if not is_dynamic(count):
             far, bit = divmod((self.bit or 0) + sign * step_bits, 8)
             bit = None if self.bit is None else bit
@@ -179,8 +195,7 @@ class Pointer:
         return self.dtype(value)
 
     def store(self, value, *, alignment: int | None = None) -> None:
-        """Write `value`, converted to the element type; `alignment` is what the author knows of the address, in bytes.
-        """
+        """Write `value`, converted to the element type; `alignment` is what the author knows of the address, in bytes."""
         value = self.dtype(value).ir()
         if self.dtype is Boolean:
             value = mlir.result("arith.extui", mlir.i8, value)
@@ -195,12 +210,16 @@ class Pointer:
 
     def __iter__(self):
         """Not there: Python would ask for element after element for ever. Raises DSLUserCodeTypeError."""
-        raise DSLUserCodeTypeError("a pointer is not iterated: it does not know how many elements there are",
-                                   fix="loop over offsets: `for i in range(n): p[i]`")
+        raise DSLUserCodeTypeError(
+            "a pointer is not iterated: it does not know how many elements there are",
+            fix="loop over offsets: `for i in range(n): p[i]`",
+        )
 
     def __len__(self) -> int:
-        raise DSLUserCodeTypeError("a pointer has no len(): it does not know how many elements follow",
-                                   fix="make a tensor of it: `cute.make_tensor(p, layout)`")
+        raise DSLUserCodeTypeError(
+            "a pointer has no len(): it does not know how many elements follow",
+            fix="make a tensor of it: `cute.make_tensor(p, layout)`",
+        )
 
     def __contains__(self, value) -> bool:
         raise DSLUserCodeTypeError("`in` does not search behind a pointer", fix="loop over indices, and compare `p[i]`")
@@ -216,8 +235,10 @@ class Pointer:
     def _at(self, offset) -> Pointer:
         moved = self._moved(offset, 1)
         if moved is NotImplemented:
-            raise DSLUserCodeTypeError(f"a pointer is indexed by one integer, and this is a {type(offset).__name__}",
-                                       fix="convert it: `Int32(x)`")
+            raise DSLUserCodeTypeError(
+                f"a pointer is indexed by one integer, and this is a {type(offset).__name__}",
+                fix="convert it: `Int32(x)`",
+            )
         return moved
 
     def toint(self) -> Int64:
@@ -235,16 +256,18 @@ class Pointer:
     def recast(self, dtype: type[Numeric]) -> Pointer:
         """The same address, pointing at elements of `dtype`."""
         if self.bit != 0 and dtype.storage_width != self.dtype.storage_width:
-            raise DSLUserCodeValueError(f"a pointer to {self.dtype} that may be inside a byte has no address as "
-                                        f"{dtype}",
-                                        fix=f"recast first, and move the pointer to {dtype}")
+            raise DSLUserCodeValueError(
+                f"a pointer to {self.dtype} that may be inside a byte has no address as {dtype}",
+                fix=f"recast first, and move the pointer to {dtype}",
+            )
         return Pointer(dtype, self.address, self.space, self.alignment_bytes, bit=self.bit)
 
 
 def _power_of_two(alignment_bytes: int) -> int:
     if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1):
-        raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes} is none",
-                                   fix="write 4, 8, 16, ...")
+        raise DSLUserCodeTypeError(
+            f"an alignment is a power of two, and {alignment_bytes} is none", fix="write 4, 8, 16, ..."
+        )
     return alignment_bytes
 
 
@@ -253,7 +276,8 @@ def element_bytes(dtype: type[Numeric]) -> int:
     if dtype.is_packed:
         raise DSLUserCodeValueError(
             f"Sub-byte scalar dereference not supported for type {dtype}: it has no elements of whole bytes",
-            fix="load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`")
+            fix="load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`",
+        )
     return dtype.storage_width // 8
 
 
@@ -282,14 +306,19 @@ def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_b
     """A pointer at an integer address (64 bits; 32 for shared memory)."""
     number = numeric(address)
     if number is None or not type(number).is_integer:
-        raise DSLUserCodeTypeError(f"an address is an integer, and this is a {type(address).__name__}",
-                                   fix="give `tensor.iterator.toint()`, or `tensor.iterator` as it is")
+        raise DSLUserCodeTypeError(
+            f"an address is an integer, and this is a {type(address).__name__}",
+            fix="give `tensor.iterator.toint()`, or `tensor.iterator` as it is",
+        )
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)) or not isinstance(space, AddressSpace):
-        raise DSLUserCodeTypeError("a pointer is made of a numeric type, an address and a memory space",
-                                   fix="make_ptr(cutlass.Float32, address, cute.AddressSpace.gmem)")
+        raise DSLUserCodeTypeError(
+            "a pointer is made of a numeric type, an address and a memory space",
+            fix="make_ptr(cutlass.Float32, address, cute.AddressSpace.gmem)",
+        )
     if not isinstance(alignment_bytes, int) or alignment_bytes < 0 or alignment_bytes & (alignment_bytes - 1):
-        raise DSLUserCodeTypeError(f"an alignment is a power of two, and {alignment_bytes!r} is none",
-                                   fix="write 4, 8, 16, ...")
+        raise DSLUserCodeTypeError(
+            f"an alignment is a power of two, and {alignment_bytes!r} is none", fix="write 4, 8, 16, ..."
+        )
     width = Int64 if space in (AddressSpace.generic, AddressSpace.gmem) else Int32
     value = mlir.result("llvm.inttoptr", mlir.ptr(space), width(number).ir())
     return Pointer(dtype, value, space, alignment_bytes)

@@ -23,13 +23,17 @@ def loop(initial: Sequence[Value], test: Callable[..., Value], body: Callable[..
 def integer(base: Value, exponent: Value, signed: bool) -> Value:
     """By squaring, wrapping. A negative exponent gives 0, but for 1 and -1;
     0 to a negative power is all ones, as x // 0."""
+
     def constant(number: int) -> Value:
         return mlir.constant(number, base.type)
 
     def step(result: Value, square: Value, rest: Value) -> tuple[Value, Value, Value]:
         odd = arith.compare("ne", arith.binary("and", rest, constant(1), False), constant(0), False)
-        return (arith.select(odd, arith.binary("mul", result, square, signed), result),
-                arith.binary("mul", square, square, signed), mlir.result("arith.shrui", base.type, rest, constant(1)))
+        return (
+            arith.select(odd, arith.binary("mul", result, square, signed), result),
+            arith.binary("mul", square, square, signed),
+            mlir.result("arith.shrui", base.type, rest, constant(1)),
+        )
 
     if base.type.width == 1:
         return arith.binary("or", base, arith.binary("xor", exponent, constant(-1), False), False)
@@ -40,7 +44,7 @@ def integer(base: Value, exponent: Value, signed: bool) -> Value:
     power = loop([constant(1), base, rest], lambda _, __, left: arith.compare("ne", left, constant(0), False), step)[0]
     if not signed:
         return power
-    unit = arith.compare("lt", arith.binary("add", base, constant(1), True), constant(3), False)     # -1, 0 or 1
+    unit = arith.compare("lt", arith.binary("add", base, constant(1), True), constant(3), False)  # -1, 0 or 1
     is_zero = arith.compare("eq", base, constant(0), True)
     inverse = arith.select(is_zero, constant(-1), arith.select(unit, power, constant(0)))
     return arith.select(negative, inverse, power)

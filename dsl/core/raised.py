@@ -32,8 +32,9 @@ def place_of(error: BaseException) -> Span:
 def innermost(error: BaseException) -> types.CodeType | None:
     """The code nearest to where it was raised that is the compiler's or the author's, and no library's."""
     found = [entry.tb_frame.f_code for entry in walk(error)]
-    return next((code for code in reversed(found) if is_our_file(code.co_filename) or is_authors(code.co_filename)),
-                None)
+    return next(
+        (code for code in reversed(found) if is_our_file(code.co_filename) or is_authors(code.co_filename)), None
+    )
 
 
 def words(place: Span) -> set[str]:

@@ -32,7 +32,7 @@ def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionTyp
 @deep()
 def rewritten_code(function: types.FunctionType, grammar: Grammar) -> types.CodeType:
     """The code object of `function` rewritten. Raises DSLUserCodeError where there is no source to read."""
-    definition = copy_of(find_definition(function))       # the file's tree is shared
+    definition = copy_of(find_definition(function))  # the file's tree is shared
     rewriter = (grammar.rewriter or Rewriter)(function.__code__.co_filename, grammar, Resolver(function))
     if isinstance(definition, ast.Lambda):
         rewritten = rewriter.visit(definition)
@@ -53,13 +53,13 @@ def function_of(code: types.CodeType, function: types.FunctionType, hooks: objec
     return made
 
 
-_rewritten: dict[int, types.CodeType] = {}       # by id; the codes are held, so that an id stays its own
+_rewritten: dict[int, types.CodeType] = {}  # by id; the codes are held, so that an id stays its own
 
 
 def _remember(code: types.CodeType) -> None:
     _rewritten[id(code)] = code
     for const in code.co_consts:
-        if isinstance(const, types.CodeType) and const.co_flags & inspect.CO_OPTIMIZED:       # a class stays as it is
+        if isinstance(const, types.CodeType) and const.co_flags & inspect.CO_OPTIMIZED:  # a class stays as it is
             _remember(const)
 
 
@@ -68,7 +68,7 @@ def is_rewritten(code: types.CodeType) -> bool:
     return id(code) in _rewritten
 
 
-_Known = dict[int, tuple[ast.stmt, dict[str, ast.AST]]]          # by id; the statement is held
+_Known = dict[int, tuple[ast.stmt, dict[str, ast.AST]]]  # by id; the statement is held
 
 
 class _Assigned(ast.NodeVisitor):
@@ -139,7 +139,7 @@ def assigned_in(statements: list[ast.stmt], known: _Known | None = None) -> dict
 # What stands around a statement: a test known while compiling, one that may not be, a dynamic early exit before it, and
 # what this rewriting adds itself.
 _STATIC, _DYNAMIC, _BEHIND, _OURS = "static", "dynamic", "behind", "ours"
-_ENTRY = "__dsl_entry"           # the block a function starts in
+_ENTRY = "__dsl_entry"  # the block a function starts in
 
 
 def _mark_last(statements: list[ast.stmt]) -> None:
@@ -153,15 +153,15 @@ def _mark_last(statements: list[ast.stmt]) -> None:
 class Rewriter(Expressions):
     """Rewrites statements."""
 
-    around: tuple[str, ...] = ()     # the tests that decide whether the statement runs, the innermost last
-    caught = False                   # whether a `try` of the function may catch what the statement raises
-    raises = False                   # whether the function has a `raise` that may be dynamic
-    suspects: set[str] = set()       # variables that may be missing where they are read
-    deleted: frozenset[str] = frozenset()                # names that a `del` seen so far takes away
-    known: _Known = {}               # what statements of the function assign; they are rewritten from outside to inside
-    shared: set[str] = set()         # variables that functions inside this one read: every closure has the one variable
-    inner: dict[str, int] = {}       # functions inside functions: how many dynamic statements are around their `def`
-    lambdas: dict[str, tuple[int, set[str]]] = {}        # names of lambdas: the same, and the variables they read
+    around: tuple[str, ...] = ()  # the tests that decide whether the statement runs, the innermost last
+    caught = False  # whether a `try` of the function may catch what the statement raises
+    raises = False  # whether the function has a `raise` that may be dynamic
+    suspects: set[str] = set()  # variables that may be missing where they are read
+    deleted: frozenset[str] = frozenset()  # names that a `del` seen so far takes away
+    known: _Known = {}  # what statements of the function assign; they are rewritten from outside to inside
+    shared: set[str] = set()  # variables that functions inside this one read: every closure has the one variable
+    inner: dict[str, int] = {}  # functions inside functions: how many dynamic statements are around their `def`
+    lambdas: dict[str, tuple[int, set[str]]] = {}  # names of lambdas: the same, and the variables they read
 
     # --- functions ---
 
@@ -205,11 +205,16 @@ class Rewriter(Expressions):
     def _bare(self, arguments: ast.arguments) -> ast.arguments:
         def strip(arg):
             return arg and ast.copy_location(ast.arg(arg.arg), arg)
+
         return ast.arguments(
-            posonlyargs=[strip(a) for a in arguments.posonlyargs], args=[strip(a) for a in arguments.args],
-            vararg=strip(arguments.vararg), kwonlyargs=[strip(a) for a in arguments.kwonlyargs],
-            kw_defaults=[d and self.visit(d) for d in arguments.kw_defaults], kwarg=strip(arguments.kwarg),
-            defaults=[self.visit(d) for d in arguments.defaults])
+            posonlyargs=[strip(a) for a in arguments.posonlyargs],
+            args=[strip(a) for a in arguments.args],
+            vararg=strip(arguments.vararg),
+            kwonlyargs=[strip(a) for a in arguments.kwonlyargs],
+            kw_defaults=[d and self.visit(d) for d in arguments.kw_defaults],
+            kwarg=strip(arguments.kwarg),
+            defaults=[self.visit(d) for d in arguments.defaults],
+        )
 
     def _refuse_unsupported(self, node: ast.FunctionDef) -> None:
         if isinstance(node, ast.AsyncFunctionDef):
@@ -217,8 +222,12 @@ class Rewriter(Expressions):
         for child in ast.walk(node):
             if isinstance(child, (ast.Yield, ast.YieldFrom, ast.Await)):
                 self._error(child, "a generator cannot be compiled", "return a tuple", "UNSUP_YIELD")
-            if not self.grammar.by_value and isinstance(child, ast.Name) and child.id == "_" and \
-                    isinstance(child.ctx, ast.Load):
+            if (
+                not self.grammar.by_value
+                and isinstance(child, ast.Name)
+                and child.id == "_"
+                and isinstance(child.ctx, ast.Load)
+            ):
                 self._error(child, "`_` is write-only here", "give the value a name", "UNSUP_READ_UNDERSCORE")
         if found := nonlocals.refused(node, self._is_dynamic):
             self._error(*found)
@@ -244,8 +253,11 @@ class Rewriter(Expressions):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
         arguments = node.args
-        names = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs,
-                                 arguments.vararg, arguments.kwarg] if a}
+        names = {
+            a.arg
+            for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+            if a
+        }
         outer, self.locals = self.locals, self.locals | names
         made = self.generic_visit(ast.copy_location(ast.Lambda(arguments, node.body), node))
         self.locals = outer
@@ -259,7 +271,7 @@ class Rewriter(Expressions):
             result = self.visit(statement)
             made.extend(result if isinstance(result, list) else [result])
             if isinstance(statement, ast.Raise):
-                break                                               # the rest is unreachable
+                break  # the rest is unreachable
         self.around = outer
         return made
 
@@ -268,29 +280,49 @@ class Rewriter(Expressions):
     def visit_If(self, node: ast.If):
         if not self._is_dynamic(node):
             around = _OURS if getattr(node, "is_static", False) else _STATIC
-            return ast.copy_location(ast.If(self.visit(node.test), self._block(node.body, around),
-                                            self._block(node.orelse, around)), node)
+            return ast.copy_location(
+                ast.If(self.visit(node.test), self._block(node.body, around), self._block(node.orelse, around)), node
+            )
         assigned = assigned_in([*node.body, *node.orelse], self.known)
         self._warn_of_lambdas(node, assigned)
         names = self._carried(node, assigned)
         then, orelse = self._fresh("then"), self._fresh("else")
-        call = self._hook("if_", node.test, self.visit(node.test), self._load(then), self._load(orelse),
-                          self._state(names), self._places(node, assigned, names))
-        return self._located(node, [
-            self._closure(then, names, self._block(node.body, _DYNAMIC)),
-            self._closure(orelse, names, self._block(node.orelse, _DYNAMIC)),
-            self._assign(names, call)])
+        call = self._hook(
+            "if_",
+            node.test,
+            self.visit(node.test),
+            self._load(then),
+            self._load(orelse),
+            self._state(names),
+            self._places(node, assigned, names),
+        )
+        return self._located(
+            node,
+            [
+                self._closure(then, names, self._block(node.body, _DYNAMIC)),
+                self._closure(orelse, names, self._block(node.orelse, _DYNAMIC)),
+                self._assign(names, call),
+            ],
+        )
 
     def visit_Guard(self, node: Guard):
         assigned = assigned_in(node.body, self.known)
         names = self._carried(node, assigned)
         body = self._fresh("rest")
         flags = ast.Tuple([self._load(flag) for flag in node.flags], ast.Load())
-        call = self._hook("guard", getattr(node, "cause", node), flags, self._load(body), self._state(names),
-                          self._places(node, assigned, names), ast.Constant(hasattr(node, "is_last")),
-                          ast.Constant(node.flags))
-        return self._located(node, [self._closure(body, names, self._block(node.body, _BEHIND)),
-                                    self._assign(names, call)])
+        call = self._hook(
+            "guard",
+            getattr(node, "cause", node),
+            flags,
+            self._load(body),
+            self._state(names),
+            self._places(node, assigned, names),
+            ast.Constant(hasattr(node, "is_last")),
+            ast.Constant(node.flags),
+        )
+        return self._located(
+            node, [self._closure(body, names, self._block(node.body, _BEHIND)), self._assign(names, call)]
+        )
 
     def visit_For(self, node: ast.For):
         dynamic, stops = self._is_dynamic(node), getattr(node, "stops", ())
@@ -309,8 +341,14 @@ class Rewriter(Expressions):
         before = self._bound(target) if flow is None or flow.needs(target) else self._attribute("UNUSED", node.iter)
         if flow is not None and flow.needs(target) and not flow.is_read_after(target):
             before.args.append(self._attribute("Unread", node.iter))
-        call = self._hook("for_" if dynamic else "unrolled", node.iter, domain, self._load(body), self._state(names),
-                          self._places(node, assigned, names))
+        call = self._hook(
+            "for_" if dynamic else "unrolled",
+            node.iter,
+            domain,
+            self._load(body),
+            self._state(names),
+            self._places(node, assigned, names),
+        )
         around = _DYNAMIC if dynamic else _BEHIND
         made = [self._closure(body, [target, *names], self._block(node.body, around), returned=names)]
         if stops:
@@ -329,14 +367,19 @@ class Rewriter(Expressions):
         """The closure that gives a loop's flags of early exits, told to the loop's `call`."""
         name = self._fresh("stop")
         call.keywords.append(ast.keyword("stop", self._load(name)))
-        return ast.FunctionDef(name=name, args=arguments_named(names), decorator_list=[],
-                               body=[ast.Return(ast.Tuple([self._load(flag) for flag in stops], ast.Load()))])
+        return ast.FunctionDef(
+            name=name,
+            args=arguments_named(names),
+            decorator_list=[],
+            body=[ast.Return(ast.Tuple([self._load(flag) for flag in stops], ast.Load()))],
+        )
 
     def visit_While(self, node: ast.While):
         dynamic, stops = self._is_dynamic(node), getattr(node, "stops", ())
         if not dynamic and not stops:
-            return ast.copy_location(ast.While(self.visit(node.test), self._block(node.body, _STATIC),
-                                               self._block(node.orelse)), node)
+            return ast.copy_location(
+                ast.While(self.visit(node.test), self._block(node.body, _STATIC), self._block(node.orelse)), node
+            )
         assigned = assigned_in([*node.body, ast.Expr(node.test)], self.known)
         names = self._carried(node, assigned)
         self._warn_of_lambdas(node, assigned if dynamic else {})
@@ -344,12 +387,20 @@ class Rewriter(Expressions):
         around = _DYNAMIC if dynamic else _BEHIND
         self.around = (*self.around, around)
         tested, self.around = self.visit(node.test), self.around[:-1]
-        call = self._hook("while_" if dynamic else "unrolled_while", node.test, self._load(test), self._load(body),
-                          self._state(names), self._places(node, assigned, names))
+        call = self._hook(
+            "while_" if dynamic else "unrolled_while",
+            node.test,
+            self._load(test),
+            self._load(body),
+            self._state(names),
+            self._places(node, assigned, names),
+        )
         after = ast.Tuple([self._load(name) for name in names], ast.Load())
         returned = tested if dynamic else ast.Tuple([tested, after], ast.Load())
-        made = [self._closure(test, names, [put_at(ast.Return(returned), node.test)]),
-                self._closure(body, names, self._block(node.body, around))]
+        made = [
+            self._closure(test, names, [put_at(ast.Return(returned), node.test)]),
+            self._closure(body, names, self._block(node.body, around)),
+        ]
         if not dynamic:
             call.args.append(ast.Constant(stops))
             made.append(self._stop(stops, names, call))
@@ -427,12 +478,20 @@ class Rewriter(Expressions):
         if not self.grammar.warns_of_exits or getattr(statement, "is_ours", False):
             return
         if isinstance(statement, (ast.For, ast.While)):
-            warn_not_portable("a dynamic loop has an `else`", "UNSUP_LOOP_ELSE", place=self._span(statement.orelse[0]),
-                              fix="write it after the loop, under a flag where the loop is broken out of")
+            warn_not_portable(
+                "a dynamic loop has an `else`",
+                "UNSUP_LOOP_ELSE",
+                place=self._span(statement.orelse[0]),
+                fix="write it after the loop, under a flag where the loop is broken out of",
+            )
             return
         word = type(statement).__name__.lower()
-        warn_not_portable(f"`{word}` leaves a dynamic statement", "UNSUP_EARLY_EXIT", place=self._span(statement),
-                          fix="guard the rest with a flag, or mark what is static with const_expr and range_constexpr")
+        warn_not_portable(
+            f"`{word}` leaves a dynamic statement",
+            "UNSUP_EARLY_EXIT",
+            place=self._span(statement),
+            fix="guard the rest with a flag, or mark what is static with const_expr and range_constexpr",
+        )
 
     # --- functions inside functions ---
 
@@ -465,8 +524,12 @@ class Rewriter(Expressions):
             depth, read = self.lambdas[name]
             stale = sorted(read & assigned.keys() - self.shared)
             if stale and depth <= self._depth:
-                tell(f"SCOPE_CLOSURE_CAPTURE: `{name}` reads `{stale[0]}`, which this statement assigns, as it was "
-                     f"before the statement: pass `{stale[0]}` as an argument", DSLWarning, self._span(node))
+                tell(
+                    f"SCOPE_CLOSURE_CAPTURE: `{name}` reads `{stale[0]}`, which this statement assigns, as it was "
+                    f"before the statement: pass `{stale[0]}` as an argument",
+                    DSLWarning,
+                    self._span(node),
+                )
 
     # --- variables ---
 
@@ -497,18 +560,24 @@ class Rewriter(Expressions):
         """(name, place..., whether it is read after the statement) for unbound.Name."""
         flow = getattr(node, "flow", None) or Flow()
         spans = {name: self._span(assigned[name]) for name in names}
-        return ast.Constant(tuple((name, at.file, at.line, at.column, at.end_line, at.end_column,
-                                   flow.is_read_after(name)) for name, at in spans.items()))
+        return ast.Constant(
+            tuple(
+                (name, at.file, at.line, at.column, at.end_line, at.end_column, flow.is_read_after(name))
+                for name, at in spans.items()
+            )
+        )
 
-    def _closure(self, name: str, parameters: list[str], body: list[ast.stmt],
-                 returned: list[str] | None = None) -> ast.FunctionDef:
+    def _closure(
+        self, name: str, parameters: list[str], body: list[ast.stmt], returned: list[str] | None = None
+    ) -> ast.FunctionDef:
         """`def name(parameters): body; return (returned...)`, all parameters unless said otherwise.
 
         A parameter that the author's own functions read is no other variable than theirs.
         """
         names = parameters if returned is None else returned
-        result = ast.Return(ast.Tuple([self._bound(n) if n in self.deleted else self._load(n) for n in names],
-                                      ast.Load()))
+        result = ast.Return(
+            ast.Tuple([self._bound(n) if n in self.deleted else self._load(n) for n in names], ast.Load())
+        )
         shared = [parameter for parameter in parameters if parameter in self.shared]
         entry = [self._assign_name(n, self._load(f"__dsl_{n}")) for n in shared]
         entry = [ast.Nonlocal(shared), *entry] if shared else []
@@ -525,6 +594,7 @@ class Rewriter(Expressions):
 
     def _located(self, node: ast.stmt, statements: list[ast.stmt]) -> list[ast.stmt]:
         """`statements` placed where `node` starts; what has a place keeps it."""
-        start = ast.Pass(lineno=node.lineno, col_offset=node.col_offset, end_lineno=node.lineno,
-                         end_col_offset=node.col_offset + 1)
+        start = ast.Pass(
+            lineno=node.lineno, col_offset=node.col_offset, end_lineno=node.lineno, end_col_offset=node.col_offset + 1
+        )
         return [put_at(statement, start) for statement in statements]

@@ -70,8 +70,12 @@ class Expressions(ast.NodeTransformer):
         if names and self.grammar.by_value:
             return self._assigning_arms(node, names)
         if names and self.grammar.warns_of_exits:
-            tell(f"SCOPE_CLOSURE_CAPTURE: `{names[0]}` is assigned in an arm of a conditional expression, and is after "
-                 "it what it was before: write an `if` statement", DSLWarning, self._span(node))
+            tell(
+                f"SCOPE_CLOSURE_CAPTURE: `{names[0]}` is assigned in an arm of a conditional expression, and is after "
+                "it what it was before: write an `if` statement",
+                DSLWarning,
+                self._span(node),
+            )
         return self._hook("ifexp", node, self.visit(node.test), self._thunk(node.body), self._thunk(node.orelse))
 
     def _assigning_arms(self, node: ast.IfExp, names: list[str]) -> ast.expr:
@@ -84,6 +88,7 @@ class Expressions(ast.NodeTransformer):
 
         def part(position: int) -> ast.Subscript:
             return ast.Subscript(self._load(result), ast.Constant(position), ast.Load())
+
         made = self._hook("ifexp", node, self.visit(node.test), arm(node.body), arm(node.orelse))
         parts = [ast.NamedExpr(ast.Name(result, ast.Store()), made)]
         parts += [ast.NamedExpr(ast.Name(name, ast.Store()), part(position)) for position, name in enumerate(names, 1)]
@@ -92,16 +97,24 @@ class Expressions(ast.NodeTransformer):
 
     def _given(self, names: list[str]) -> ast.arguments:
         """The parameters of a thunk that assigns `names`: what they are before, or that they are not."""
-        return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[],
-                             defaults=[self._bound(name) for name in names])
+        return ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(name) for name in names],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[self._bound(name) for name in names],
+        )
 
     def visit_BoolOp(self, node: ast.BoolOp):
         hook = "and_" if isinstance(node.op, ast.And) else "or_"
         made = self.visit(node.values[0])
         for value in node.values[1:]:
             names = assigned_inside(value)
-            made = self._assigning(hook, node, made, value, names) if names else \
-                self._hook(hook, node, made, self._thunk(value))
+            made = (
+                self._assigning(hook, node, made, value, names)
+                if names
+                else self._hook(hook, node, made, self._thunk(value))
+            )
         return made
 
     def _assigning(self, hook: str, node: ast.BoolOp, left: ast.expr, value: ast.expr, names: list[str]) -> ast.expr:
@@ -112,8 +125,10 @@ class Expressions(ast.NodeTransformer):
         held, result = self._fresh("held"), self._fresh("result")
         after = ast.Tuple([self._load(name) for name in names], ast.Load())
         thunk = ast.Lambda(self._given(names), self._hook("kept", value, self._load(held), self.visit(value), after))
-        parts = [ast.NamedExpr(ast.Name(held, ast.Store()), ast.List([], ast.Load())),
-                 ast.NamedExpr(ast.Name(result, ast.Store()), self._hook(hook, node, left, thunk))]
+        parts = [
+            ast.NamedExpr(ast.Name(held, ast.Store()), ast.List([], ast.Load())),
+            ast.NamedExpr(ast.Name(result, ast.Store()), self._hook(hook, node, left, thunk)),
+        ]
         for position, name in enumerate(names):
             given = self._hook("given", value, self._load(held), ast.Constant(position), self._bound(name))
             parts.append(ast.NamedExpr(ast.Name(name, ast.Store()), given))
@@ -132,28 +147,36 @@ class Expressions(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare):
         if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)) and not _compares_objects(node):
             word, made = type(node.ops[0]).__name__, self.generic_visit(node)
-            if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not (self.grammar.warns_of_exits
-                                                                    or self.grammar.by_value):
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not (
+                self.grammar.warns_of_exits or self.grammar.by_value
+            ):
                 return made
             return self._hook("compared", node, ast.Constant(word), made.left, made.comparators[0])
-        assigns = any(map(assigned_inside, node.comparators))           # which a thunk would keep to itself
-        parts = [self._hook("held", value, self.visit(value)) if assigns else self._thunk(value)
-                 for value in node.comparators]
-        pairs = [ast.copy_location(ast.Tuple([ast.Constant(type(op).__name__), part], ast.Load()), node)
-                 for op, part in zip(node.ops, parts)]
+        assigns = any(map(assigned_inside, node.comparators))  # which a thunk would keep to itself
+        parts = [
+            self._hook("held", value, self.visit(value)) if assigns else self._thunk(value)
+            for value in node.comparators
+        ]
+        pairs = [
+            ast.copy_location(ast.Tuple([ast.Constant(type(op).__name__), part], ast.Load()), node)
+            for op, part in zip(node.ops, parts)
+        ]
         return self._hook("compare", node, self.visit(node.left), *pairs)
 
     def visit_Call(self, node: ast.Call):
         callee = self._callee(node)
         if self.grammar.ambient and not _is_authors_function(callee):
-            node.keywords = [keyword for keyword in node.keywords
-                             if keyword.arg not in self.grammar.ambient or ast.unparse(keyword.value) != keyword.arg]
+            node.keywords = [
+                keyword
+                for keyword in node.keywords
+                if keyword.arg not in self.grammar.ambient or ast.unparse(keyword.value) != keyword.arg
+            ]
         named = self.grammar.hook_of(self.grammar.named, callee)
         names = [self._text(argument) for argument in node.args] if named else []
         if node.args and isinstance(node.args[0], ast.JoinedStr) and self.grammar.formats_later(callee):
             return self._format_later(node)
         made = self.generic_visit(node)
-        if callee is super and not node.args and self.instance:      # a closure has no first argument to find it by
+        if callee is super and not node.args and self.instance:  # a closure has no first argument to find it by
             made.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
         elif hook := self.grammar.hook_of(self.grammar.calls, callee):
             made.func = self._attribute(hook, node.func)
@@ -173,9 +196,15 @@ class Expressions(ast.NodeTransformer):
             if isinstance(part, ast.FormattedValue):
                 spec = part.format_spec or ast.JoinedStr([])
                 known = all(isinstance(piece, ast.Constant) for piece in spec.values)
-                part = ast.Tuple([self.visit(part.value),
-                                  ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
-                                  self.visit(spec), ast.Constant(known)], ast.Load())
+                part = ast.Tuple(
+                    [
+                        self.visit(part.value),
+                        ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
+                        self.visit(spec),
+                        ast.Constant(known),
+                    ],
+                    ast.Load(),
+                )
             parts.append(part)
         made = self._hook("Formatted", node.args[0], *parts)
         node.args[1:] = [self.visit(argument) for argument in node.args[1:]]
@@ -228,7 +257,7 @@ class Expressions(ast.NodeTransformer):
 
     def _attribute(self, hook: str, at: ast.AST) -> ast.Attribute:
         made = ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
-        if at.end_lineno != at.lineno:            # Python puts a method's call on the line where its name ends
+        if at.end_lineno != at.lineno:  # Python puts a method's call on the line where its name ends
             made.end_lineno, made.end_col_offset = at.lineno, at.col_offset
         return made
 
@@ -236,8 +265,11 @@ class Expressions(ast.NodeTransformer):
         return put_at(ast.Call(self._attribute(hook, at), list(arguments), []), at)
 
     def _bound(self, name: str) -> ast.Call:
-        return ast.Call(ast.Attribute(self._load("__dsl__"), "bound", ast.Load()),
-                        [ast.Lambda(arguments_named([]), self._load(name)), ast.Constant(name)], [])
+        return ast.Call(
+            ast.Attribute(self._load("__dsl__"), "bound", ast.Load()),
+            [ast.Lambda(arguments_named([]), self._load(name)), ast.Constant(name)],
+            [],
+        )
 
     def _thunk(self, node: ast.expr) -> ast.Lambda:
         return self._made_thunk(self.visit(node))
@@ -249,16 +281,17 @@ class Expressions(ast.NodeTransformer):
 
 def _compares_objects(node: ast.Compare) -> bool:
     """Whether `a is b` asks of two objects, neither of which is a constant as in `a is None`."""
-    return isinstance(node.ops[0], (ast.Is, ast.IsNot)) and \
-        not any(isinstance(side, ast.Constant) for side in (node.left, *node.comparators))
+    return isinstance(node.ops[0], (ast.Is, ast.IsNot)) and not any(
+        isinstance(side, ast.Constant) for side in (node.left, *node.comparators)
+    )
 
 
-_TAKE_FUNCTIONS = (map, filter, functools.reduce)          # their first argument is called
+_TAKE_FUNCTIONS = (map, filter, functools.reduce)  # their first argument is called
 
 
 def assigned_inside(node: ast.expr) -> list[str]:
     """The variables that `:=` in an expression assigns; not in lambdas, which have their own."""
-    found = getattr(node, "assigns", None)               # kept: each part of a nested expression asks of all below it
+    found = getattr(node, "assigns", None)  # kept: each part of a nested expression asks of all below it
     if found is None:
         parts = () if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node)
         own = [node.target.id] if isinstance(node, ast.NamedExpr) else []
@@ -268,8 +301,9 @@ def assigned_inside(node: ast.expr) -> list[str]:
 
 def is_hook(function: ast.expr) -> bool:
     """Whether rewriting itself made this callee."""
-    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and \
-        function.value.id == "__dsl__"
+    return (
+        isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "__dsl__"
+    )
 
 
 def _is_authors_function(value: object) -> bool:
@@ -279,6 +313,10 @@ def _is_authors_function(value: object) -> bool:
 
 def _stays(callee: object) -> bool:
     """Whether a call of `callee` needs no look at run time: builtins and this package's own functions."""
-    return isinstance(callee, types.BuiltinFunctionType) or \
-        getattr(callee, "__module__", None) == "builtins" and isinstance(callee, type) or \
-        isinstance(callee, types.FunctionType) and is_ours(callee.__code__)
+    return (
+        isinstance(callee, types.BuiltinFunctionType)
+        or getattr(callee, "__module__", None) == "builtins"
+        and isinstance(callee, type)
+        or isinstance(callee, types.FunctionType)
+        and is_ours(callee.__code__)
+    )

@@ -29,17 +29,19 @@ def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambd
     found = [node for node in found if len(found) == 1 or _is_where(node, code)]
     if len(found) == 1:
         return found[0]
-    raise DSLUserCodeError(f"the source of `{code.co_name}` cannot be read: {_why(code.co_filename, text, found)}",
-                           fix="put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, "
-                               "as a prompt, `python -m dsl -i`",
-                           place=Span(code.co_filename, code.co_firstlineno))
+    raise DSLUserCodeError(
+        f"the source of `{code.co_name}` cannot be read: {_why(code.co_filename, text, found)}",
+        fix="put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, "
+        "as a prompt, `python -m dsl -i`",
+        place=Span(code.co_filename, code.co_firstlineno),
+    )
 
 
 def copy_of(node):
     """A copy of an AST, or of what stands in a field of one: new nodes and lists, the same constants and words."""
     if isinstance(node, list):
         return [copy_of(item) for item in node]
-    if not getattr(node, "_fields", ()):                        # a constant, `Load()`, `Add()`
+    if not getattr(node, "_fields", ()):  # a constant, `Load()`, `Add()`
         return node
     made = type(node)()
     for name, value in vars(node).items():
@@ -120,13 +122,20 @@ def _is_where(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
 def assignment_to(slot: object, statement: Span) -> Span | None:
     """The last assignment to an attribute `slot`, or to an item, in the statement whose head is at `statement`."""
     tree = _tree(statement.file, "".join(linecache.getlines(statement.file)))
-    heads = (node for node in ast.walk(tree) if isinstance(node, (ast.If, ast.For, ast.While))
-             and node.lineno <= statement.line <= node.body[0].lineno)
+    heads = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.If, ast.For, ast.While)) and node.lineno <= statement.line <= node.body[0].lineno
+    )
     found = None
     for node in ast.walk(max(heads, key=lambda node: node.lineno, default=ast.Module([], []))):
         stores = isinstance(getattr(node, "ctx", None), ast.Store)
-        if stores and (isinstance(node, ast.Attribute) and node.attr == slot or
-                       isinstance(node, ast.Subscript) and not isinstance(slot, str)):
+        if stores and (
+            isinstance(node, ast.Attribute)
+            and node.attr == slot
+            or isinstance(node, ast.Subscript)
+            and not isinstance(slot, str)
+        ):
             found = Span(statement.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
     return found
 
@@ -135,7 +144,7 @@ def index_text(place: Span) -> str:
     """The text of the index of the subscript at `place`; '' where that is not one subscript on one line."""
     if place.end_column is None or place.end_line != place.line:
         return ""
-    text = linecache.getline(place.file, place.line).encode()[place.column - 1:place.end_column - 1].decode()
+    text = linecache.getline(place.file, place.line).encode()[place.column - 1 : place.end_column - 1].decode()
     try:
         found = ast.parse(text, mode="eval").body
     except SyntaxError:
@@ -167,7 +176,7 @@ def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types
 
     A method is compiled in a class of its own class's name, so that `self.__name` is mangled as it was.
     """
-    freevars = list(dict.fromkeys(["__dsl__", *function.__code__.co_freevars]))    # inside a rewritten one it has both
+    freevars = list(dict.fromkeys(["__dsl__", *function.__code__.co_freevars]))  # inside a rewritten one it has both
     owner = function.__qualname__.split(".")[-2:-1]
     in_class = bool(owner) and owner[0].isidentifier()
     is_lambda = isinstance(definition, ast.Lambda)
@@ -175,12 +184,12 @@ def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types
     if in_class:
         body = [ast.ClassDef(name=owner[0], bases=[], keywords=[], body=body, decorator_list=[])]
     bound = owner[0] if in_class else None if is_lambda else definition.name
-    if bound and bound not in freevars:          # what it calls itself is a global there
+    if bound and bound not in freevars:  # what it calls itself is a global there
         body.insert(0, ast.Global([bound]))
     factory = ast.FunctionDef(name="__dsl_factory", args=arguments_named(freevars), body=body, decorator_list=[])
     ast.copy_location(factory, definition)
     module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
-    future = function.__code__.co_flags & __future__.annotations.compiler_flag        # the author's, not this file's
+    future = function.__code__.co_flags & __future__.annotations.compiler_flag  # the author's, not this file's
     compiled = compile(module, function.__code__.co_filename, "exec", flags=future, dont_inherit=True)
     code = _inner_code(compiled, "__dsl_factory")
     if in_class:
@@ -219,8 +228,10 @@ def is_outer(code: types.CodeType, name: str) -> bool:
 
 def refuses_rewriting(definition: ast.FunctionDef | ast.Lambda) -> bool:
     """Whether a plain function has what becomes another thing in closures: generators, global and nonlocal names."""
-    return any(isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal))
-               for node in ast.walk(definition))
+    return any(
+        isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal))
+        for node in ast.walk(definition)
+    )
 
 
 def _inner_code(code: types.CodeType, name: str) -> types.CodeType:
@@ -228,8 +239,9 @@ def _inner_code(code: types.CodeType, name: str) -> types.CodeType:
 
 
 def arguments_named(names: list[str]) -> ast.arguments:
-    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[],
-                         defaults=[])
+    return ast.arguments(
+        posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
 
 
 class Resolver:
@@ -261,22 +273,24 @@ def keep_executed_texts() -> None:
 
     A text without a file name of its own is called after the place that executes it.
     """
+
     def with_source(python: Callable) -> Callable:
         @functools.wraps(python)
         def executing(source, globals=None, locals=None, /, **options):
-            __tracebackhide__ = True                        # of IPython's and pytest's tracebacks
+            __tracebackhide__ = True  # of IPython's and pytest's tracebacks
             frame = sys._getframe(1)
             if globals is None:
                 globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
             if isinstance(source, (str, bytes)) and is_authors(frame.f_code.co_filename):
                 mode = "exec" if python is python_exec else "eval"
-                text = source.lstrip() if mode == "eval" else source          # as eval does
+                text = source.lstrip() if mode == "eval" else source  # as eval does
                 source = python_compile(text, _kept(text, "<string>", frame), mode, _future(frame), True)
             try:
                 return python(source, globals, locals, **options)
-            except BaseException as error:                   # as it was raised, without this frame
+            except BaseException as error:  # as it was raised, without this frame
                 error.__traceback__ = error.__traceback__.tb_next
                 raise
+
         return executing
 
     @functools.wraps(builtins.compile)
@@ -284,8 +298,9 @@ def keep_executed_texts() -> None:
         frame = sys._getframe(1)
         if isinstance(source, (str, bytes)) and isinstance(filename, str) and is_authors(frame.f_code.co_filename):
             filename = _kept(source, filename, frame)
-        return python_compile(source, filename, mode, flags if dont_inherit else flags | _future(frame), True, *rest,
-                              **options)
+        return python_compile(
+            source, filename, mode, flags if dont_inherit else flags | _future(frame), True, *rest, **options
+        )
 
     python_compile, python_exec = builtins.compile, builtins.exec
     builtins.compile = compiling

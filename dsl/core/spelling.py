@@ -7,9 +7,9 @@ import sys
 import types
 from collections.abc import Callable, Iterable
 
-_upstream: list[tuple[Callable, Callable]] = []            # what the surfaces know of the packages they stand for
+_upstream: list[tuple[Callable, Callable]] = []  # what the surfaces know of the packages they stand for
 _SURFACES = ("dsl.cutlass", "dsl.quadrants", "dsl.tirx")
-_DEPTH = 4                                               # `cutlass.cute.nvgpu.cpasync`
+_DEPTH = 4  # `cutlass.cute.nvgpu.cpasync`
 
 
 def know_upstream(names: Callable[[str], set[str] | None], parameters: Callable[[str, str], tuple[str, ...]]) -> None:
@@ -26,8 +26,11 @@ def upstream_parameters(function: Callable | None) -> set[str]:
     """The parameters of upstream's function of the same name, of every module that has one."""
     name = getattr(function, "__name__", "")
     owner = getattr(function, "__qualname__", "").rpartition(".")[0].lstrip("_")
-    spaces = (f"class {owner}",) if owner else tuple(module.__name__.removeprefix("dsl.") for module in _modules()
-                                                     if vars(module).get(name) is function)
+    spaces = (
+        (f"class {owner}",)
+        if owner
+        else tuple(module.__name__.removeprefix("dsl.") for module in _modules() if vars(module).get(name) is function)
+    )
     return {each for _, parameters in _upstream for space in spaces for each in parameters(space, name)}
 
 
@@ -37,8 +40,13 @@ def _modules() -> list[types.ModuleType]:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The one of `known` that `name` is a misspelling of, or None."""
-    found = [(distance, -_alike(name, each), each) for each in dict.fromkeys(known) if each != name
-             for distance in [_distance(name.lower(), each.lower(), _allowed(name, each))] if distance is not None]
+    found = [
+        (distance, -_alike(name, each), each)
+        for each in dict.fromkeys(known)
+        if each != name
+        for distance in [_distance(name.lower(), each.lower(), _allowed(name, each))]
+        if distance is not None
+    ]
     if found:
         return min(found)[2]
     close = difflib.get_close_matches(name, [each for each in known if each != name], 1, cutoff=0.8)
@@ -97,8 +105,11 @@ def in_modules(name: str, space: dict[str, object]) -> str | None:
             seen.add(id(module))
             if name in vars(module) and not name.startswith("_"):
                 return f"{spelt}.{name}"
-            deeper += [(f"{spelt}.{inner}", value) for inner, value in vars(module).items()
-                       if _is_surface(value) and not inner.startswith("_")]
+            deeper += [
+                (f"{spelt}.{inner}", value)
+                for inner, value in vars(module).items()
+                if _is_surface(value) and not inner.startswith("_")
+            ]
         todo = deeper
     return None
 

@@ -18,11 +18,11 @@ class TraceState(threading.local):
     """What a thread traces. Each list is a stack, the innermost last."""
 
     def __init__(self):
-        self.functions: list[Any] = []              # trace.HostTrace and KernelTrace: the functions being traced
-        self.blocks: list[Any] = []                 # where ops are appended
-        self.owners: list[object] = [None]          # the function that values made now belong to
-        self.deferred: list[list[Callable[[], None]]] = []     # what each open attempt does once it is accepted
-        self.stacks: dict[Stack, list] = {}         # what parts of the compiler and the surfaces stack
+        self.functions: list[Any] = []  # trace.HostTrace and KernelTrace: the functions being traced
+        self.blocks: list[Any] = []  # where ops are appended
+        self.owners: list[object] = [None]  # the function that values made now belong to
+        self.deferred: list[list[Callable[[], None]]] = []  # what each open attempt does once it is accepted
+        self.stacks: dict[Stack, list] = {}  # what parts of the compiler and the surfaces stack
 
 
 class Stack(Generic[T]):

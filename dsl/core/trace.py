@@ -30,14 +30,36 @@ from dsl.span import Span, author_frame, here, is_ours, is_part
 if TYPE_CHECKING:
     from dsl.core.invariant import Loop
 
-SLOT_TYPES = {"P": mlir.ptr(1), "i": mlir.i32, "I": mlir.i32, "q": mlir.i64, "Q": mlir.i64, "h": mlir.i16,
-               "H": mlir.i16, "b": mlir.i8, "B": mlir.i8, "?": mlir.i8, "f": mlir.f32, "d": mlir.f64, "e": mlir.f16}
+SLOT_TYPES = {
+    "P": mlir.ptr(1),
+    "i": mlir.i32,
+    "I": mlir.i32,
+    "q": mlir.i64,
+    "Q": mlir.i64,
+    "h": mlir.i16,
+    "H": mlir.i16,
+    "b": mlir.i8,
+    "B": mlir.i8,
+    "?": mlir.i8,
+    "f": mlir.f32,
+    "d": mlir.f64,
+    "e": mlir.f16,
+}
 SLOT_BYTES = 8
 _RECORD_BYTES = 56
 # A value that an object hands out itself: what it is as a kernel parameter, and its bytes.
-_RAW_PARAMS = {"i1": ("int", 1), "i8": ("int", 1), "i16": ("int", 2), "i32": ("int", 4), "i64": ("int", 8),
-               "f16": ("float", 2), "bf16": ("float", 2), "f32": ("float", 4), "f64": ("float", 8)}
-COOPERATIVE, PROGRAMMATIC = 1, 2       # bits of a launch record's flags
+_RAW_PARAMS = {
+    "i1": ("int", 1),
+    "i8": ("int", 1),
+    "i16": ("int", 2),
+    "i32": ("int", 4),
+    "i64": ("int", 8),
+    "f16": ("float", 2),
+    "bf16": ("float", 2),
+    "f32": ("float", 4),
+    "f64": ("float", 8),
+}
+COOPERATIVE, PROGRAMMATIC = 1, 2  # bits of a launch record's flags
 
 
 @dataclass
@@ -51,8 +73,8 @@ class KernelTrace:
     allocations: list[Allocation] = field(default_factory=list)
     entry: mlir.Block | None = None
     loops: list[Loop] = field(default_factory=list)
-    scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
-    ended: list[mlir.Block] = field(default_factory=list)              # blocks whose end is never reached
+    scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists
+    ended: list[mlir.Block] = field(default_factory=list)  # blocks whose end is never reached
     needs: list[Need] = field(default_factory=list)
 
     def allocated(self, end_bytes: int) -> None:
@@ -77,13 +99,13 @@ class HostTrace:
     entry: mlir.Block | None = None
     handle: mlir.Value | None = None
     slots: list[str] = field(default_factory=list)
-    failures: list = field(default_factory=list)       # core.failure.Failure: the exceptions it may end with
+    failures: list = field(default_factory=list)  # core.failure.Failure: the exceptions it may end with
     buried: list[tuple[mlir.Block, mlir.Operation]] = field(default_factory=list)
-    pending: list = field(default_factory=list)        # kernel calls that were made and not launched
+    pending: list = field(default_factory=list)  # kernel calls that were made and not launched
     loops: list[Loop] = field(default_factory=list)
-    scratches: list[mlir.Operation] = field(default_factory=list)      # regions traced before their op exists
-    ended: list[mlir.Block] = field(default_factory=list)              # blocks whose end is never reached
-    warned: set[tuple[str, str]] = field(default_factory=set)          # (file, variable) the author was warned of
+    scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists
+    ended: list[mlir.Block] = field(default_factory=list)  # blocks whose end is never reached
+    warned: set[tuple[str, str]] = field(default_factory=set)  # (file, variable) the author was warned of
 
 
 def active() -> bool:
@@ -95,8 +117,11 @@ def kernel() -> KernelTrace:
     """The kernel being traced. Raises DSLUserCodeRuntimeError in host code."""
     if not in_kernel():
         where = "a @cute.jit host function" if this_thread.functions else "plain Python"
-        raise DSLUserCodeRuntimeError(f"is only known inside a kernel, and this runs in {where}",
-                                      fix="call it in a @cute.kernel function", id="CALL_OUTSIDE_KERNEL")
+        raise DSLUserCodeRuntimeError(
+            f"is only known inside a kernel, and this runs in {where}",
+            fix="call it in a @cute.kernel function",
+            id="CALL_OUTSIDE_KERNEL",
+        )
     return this_thread.functions[-1]
 
 
@@ -146,7 +171,7 @@ def out_slot(slots: Sequence[str], index: int) -> int:
 def in_entry() -> bool:
     """Whether the author's innermost function is the one that is traced, and not one that it calls."""
     frame, functions = author_frame(), 0
-    while frame is not None and functions < 2:           # as many frames as statements stand in one another, each time
+    while frame is not None and functions < 2:  # as many frames as statements stand in one another, each time
         code = frame.f_code
         known = _counted.get(id(code))
         if known is None:
@@ -167,21 +192,27 @@ def host() -> HostTrace:
     """The host function being traced. Raises DSLUserCodeRuntimeError elsewhere."""
     state = current()
     if not isinstance(state, HostTrace):
-        raise DSLUserCodeRuntimeError("a kernel is launched inside a kernel", id="LAUNCH_OUTSIDE_JIT",
-                                      fix="launch it from a @cute.jit function, and call that")
+        raise DSLUserCodeRuntimeError(
+            "a kernel is launched inside a kernel",
+            id="LAUNCH_OUTSIDE_JIT",
+            fix="launch it from a @cute.jit function, and call that",
+        )
     return state
 
 
 def current() -> HostTrace | KernelTrace:
     """The function being traced. Raises DSLUserCodeRuntimeError in plain Python."""
     if not this_thread.functions:
-        raise DSLUserCodeRuntimeError("works in a traced function only, and this runs in plain Python",
-                                      fix="move it into a @cute.jit function, and call that", id="CALL_OUTSIDE_JIT")
+        raise DSLUserCodeRuntimeError(
+            "works in a traced function only, and this runs in plain Python",
+            fix="move it into a @cute.jit function, and call that",
+            id="CALL_OUTSIDE_JIT",
+        )
     return this_thread.functions[-1]
 
 
 _failed: list[HostTrace | KernelTrace] = []
-ctypes.pythonapi.Py_IncRef(ctypes.py_object(_failed))       # not when the interpreter ends either
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_failed))  # not when the interpreter ends either
 
 
 def never_free(states: Sequence[KernelTrace]) -> None:
@@ -220,11 +251,15 @@ def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: in
     entry = current().entry
     with mlir.context, mlir.location():
         point = mlir.ir.InsertionPoint.at_block_begin(entry)
-        size = mlir.Operation.create("arith.constant", results=[mlir.i32],
-                                     attributes={"value": mlir.int_attr(count, mlir.i32)})
+        size = mlir.Operation.create(
+            "arith.constant", results=[mlir.i32], attributes={"value": mlir.int_attr(count, mlir.i32)}
+        )
         made = mlir.Operation.create(
-            "llvm.alloca", results=[mlir.ptr(space)], operands=[size.results[0]],
-            attributes={"elem_type": mlir.type_attr(element), "alignment": mlir.int_attr(alignment_bytes)})
+            "llvm.alloca",
+            results=[mlir.ptr(space)],
+            operands=[size.results[0]],
+            attributes={"elem_type": mlir.type_attr(element), "alignment": mlir.int_attr(alignment_bytes)},
+        )
         point.insert(made)
         mlir.ir.InsertionPoint.at_block_begin(entry).insert(size)
     return made.results[0]
@@ -279,9 +314,12 @@ def load_argument(argument, block: mlir.Value, slots: list[str]):
 def _refuse_unlaunched(state: HostTrace) -> None:
     if state.pending:
         name, place = state.pending[0]
-        raise DSLUserCodeRuntimeError(f"makes a call of kernel `{name}` that is never launched", place=place,
-                                      fix=f"add the launch: `{name}(...).launch(grid=..., block=...)`",
-                                      id="LAUNCH_NEVER_ISSUED")
+        raise DSLUserCodeRuntimeError(
+            f"makes a call of kernel `{name}` that is never launched",
+            place=place,
+            fix=f"add the launch: `{name}(...).launch(grid=..., block=...)`",
+            id="LAUNCH_NEVER_ISSUED",
+        )
 
 
 def finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
@@ -293,9 +331,13 @@ def finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
     except mlir.ir.MLIRError as error:
         text = str(error)
         if "defined outside the region" in text or "dominate" in text:
-            raise DSLUserCodeError("a value is used where it does not exist: it was computed in another loop or "
-                                   "branch, and kept in an object or a closure", id="VALUE_OF_ANOTHER_REGION",
-                                   fix="assign it to a variable of this function", place=_place_in(text)) from None
+            raise DSLUserCodeError(
+                "a value is used where it does not exist: it was computed in another loop or "
+                "branch, and kept in an object or a closure",
+                id="VALUE_OF_ANOTHER_REGION",
+                fix="assign it to a variable of this function",
+                place=_place_in(text),
+            ) from None
         raise
 
 
@@ -323,8 +365,9 @@ def param_of(leaf) -> tuple[str, int, mlir.Type]:
         return "float" if leaf.is_float else "int", leaf.storage_width // 8, leaf.mlir_type
     kind, size_bytes = _RAW_PARAMS.get(str(leaf.value.type), ("ptr", 8))
     if kind == "ptr" and not str(leaf.value.type).startswith("!llvm.ptr"):
-        raise DSLUserCodeTypeError(f"an object made of a {leaf.value.type} cannot be a kernel parameter",
-                                   fix="make it of numbers and pointers")
+        raise DSLUserCodeTypeError(
+            f"an object made of a {leaf.value.type} cannot be a kernel parameter", fix="make it of numbers and pointers"
+        )
     return kind, size_bytes, mlir.i8 if str(leaf.value.type) == "i1" else leaf.value.type
 
 
@@ -375,8 +418,14 @@ class Launch:
         return found
 
 
-def launch(name: str, function: Callable, arguments: Sequence, config: Launch,
-           asked: Callable[[int], int | None] = lambda allocated_bytes: None, names: Sequence[str] = ()) -> None:
+def launch(
+    name: str,
+    function: Callable,
+    arguments: Sequence,
+    config: Launch,
+    asked: Callable[[int], int | None] = lambda allocated_bytes: None,
+    names: Sequence[str] = (),
+) -> None:
     """Trace `function` as a kernel of the current host function, and launch it there.
 
     Python numbers in `arguments` are static: those that shall be parameters have been converted.
@@ -407,16 +456,28 @@ def emit_launch(state: HostTrace, made: Kernel, config: Launch, block: list[Nume
     mlir.call("dsl_launch", mlir.i32, state.handle, mlir.constant(index, mlir.i32), record, params)
 
 
-def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Sequence, leaves: list, node: tree.Node,
-                  bounds: dict, names: Sequence[str] = ()) -> Kernel:
+def _trace_kernel(
+    state: HostTrace,
+    name: str,
+    function: Callable,
+    arguments: Sequence,
+    leaves: list,
+    node: tree.Node,
+    bounds: dict,
+    names: Sequence[str] = (),
+) -> Kernel:
     params = [param_of(leaf) for leaf in leaves]
     unique = f"kernel_{symbol(name)}_{len(state.kernels)}"
     attributes = {"nvvm.kernel": mlir.unit_attr(), **bounds}
     in_memory = [str(index) for index, (kind, _, _) in enumerate(params) if kind == "bytes"]
     if in_memory:
         attributes["dsl.memory"] = mlir.string_attr(",".join(in_memory))
-        attributes["arg_attrs"] = mlir.in_memory([getattr(leaf, "param_alignment_bytes", 0) and
-                                                  (leaf.param_bytes, leaf.param_alignment_bytes) for leaf in leaves])
+        attributes["arg_attrs"] = mlir.in_memory(
+            [
+                getattr(leaf, "param_alignment_bytes", 0) and (leaf.param_bytes, leaf.param_alignment_bytes)
+                for leaf in leaves
+            ]
+        )
     if names:
         attributes["dsl.names"] = mlir.string_attr(",".join(_leaf_names(arguments, names)))
     operation, entry = state.device.function(unique, [type_ for _, _, type_ in params], None, attributes)
@@ -426,8 +487,14 @@ def _trace_kernel(state: HostTrace, name: str, function: Callable, arguments: Se
         function(*tree.unflatten(node, inner, tuple(arguments)))
         mlir.op("llvm.return")
         finish(operation, traced)
-    return Kernel(unique, tuple((kind, size_bytes) for kind, size_bytes, _ in params), traced.smem_bytes,
-                  tuple(traced.allocations), here(), needs=tuple(traced.needs))
+    return Kernel(
+        unique,
+        tuple((kind, size_bytes) for kind, size_bytes, _ in params),
+        traced.smem_bytes,
+        tuple(traced.allocations),
+        here(),
+        needs=tuple(traced.needs),
+    )
 
 
 def _leaf_names(arguments: Sequence, names: Sequence[str]) -> list[str]:

@@ -46,8 +46,8 @@ class Traced:
 
     name: str
     host_mlir: str
-    device_mlir: str                  # "" where no kernel is launched
+    device_mlir: str  # "" where no kernel is launched
     kernels: tuple[Kernel, ...]
-    slots: str                        # one struct format letter an 8-byte slot, slot 0 (the handle) left out
-    result: object = None             # what the function returned, where that is static
+    slots: str  # one struct format letter an 8-byte slot, slot 0 (the handle) left out
+    result: object = None  # what the function returned, where that is static
     failures: tuple = ()  # core.failure.Failure: the host function returns the number of the one it ended with

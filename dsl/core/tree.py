@@ -41,7 +41,7 @@ class RawValue:
 class Node:
     """One level of a tree: its kind, what rebuilds it, and its children's nodes."""
 
-    kind: str                       # leaf | static | tuple | list | dict | dataclass | object | protocol
+    kind: str  # leaf | static | tuple | list | dict | dataclass | object | protocol
     key: object
     children: tuple[Node, ...] = ()
 

@@ -31,7 +31,7 @@ def truth_in_python(value: object) -> bool:
     error."""
     if type(value) in _PLAIN or not (fix := _always_true(value)):
         return bool(value)
-    if isinstance(value, _CALLED):                       # a callback that may be None
+    if isinstance(value, _CALLED):  # a callback that may be None
         return True
     warn(f"a condition that is {told(value)} is always true ({fix})", "ALWAYS_TRUE")
     return True

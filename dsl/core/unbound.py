@@ -30,8 +30,14 @@ class Name:
     @staticmethod
     def all(names: tuple) -> list[Name]:
         """Names from what rewritten code holds: (name, file, line, column, end line, end column[, used after])."""
-        return [name if isinstance(name, Name) else
-                Name(*name[:6], used_after=name[6], lenient=True) if len(name) > 6 else Name(*name) for name in names]
+        return [
+            name
+            if isinstance(name, Name)
+            else Name(*name[:6], used_after=name[6], lenient=True)
+            if len(name) > 6
+            else Name(*name)
+            for name in names
+        ]
 
 
 class Unbound:
@@ -48,8 +54,12 @@ class Unbound:
     def _raise(self):
         also = tuple((place, text.format(self._name)) for place, text in self._missing[:1])
         fix = f"assign `{self._name}` there too, or before it" if also else f"assign `{self._name}` first"
-        raise DSLUserCodeError(f"`{self._name}` is not defined{' on every path' if also else ''}",
-                               id="SCOPE_UNBOUND_NAME", also=also, fix=fix)
+        raise DSLUserCodeError(
+            f"`{self._name}` is not defined{' on every path' if also else ''}",
+            id="SCOPE_UNBOUND_NAME",
+            also=also,
+            fix=fix,
+        )
 
     def take(self, _proven: bool) -> object:
         self._raise()
@@ -62,13 +72,15 @@ def _refuse(self, *_args):
     self._raise()
 
 
-for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow and or xor lshift rshift "
-              "neg invert abs eq ne lt le gt ge bool index int float call getitem setitem iter len repr str").split():
+for _name in (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow and or xor lshift rshift "
+    "neg invert abs eq ne lt le gt ge bool index int float call getitem setitem iter len repr str"
+).split():
     setattr(Unbound, f"__{_name}__", _refuse)
 Unbound.__hash__ = object.__hash__
 
 
-UNUSED = Unbound("the loop variable")         # of a loop variable that nothing reads after the loop
+UNUSED = Unbound("the loop variable")  # of a loop variable that nothing reads after the loop
 
 
 class Partial(Unbound):
@@ -97,8 +109,9 @@ class Conflict(Unbound):
         self.error = error
 
     def _raise(self):
-        raise DSLUserCodeTypeError(self.error.message, fix=self.error.fix, id=self.error.id,
-                                   also=((self.error.place, "assigned here"),))
+        raise DSLUserCodeTypeError(
+            self.error.message, fix=self.error.fix, id=self.error.id, also=((self.error.place, "assigned here"),)
+        )
 
 
 def missing_of(value: object) -> tuple[tuple[Span, str], ...]:

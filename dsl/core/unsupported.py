@@ -33,8 +33,11 @@ def unknown_module(name: str) -> UnknownModule:
     parent, _, last = name.rpartition(".")
     theirs = spelling.upstream(parent)
     if theirs is None or last in theirs:
-        what, fix, id = f"{name} is not part of this compiler yet", \
-            "leave out what needs it, or run the file with the package itself", "UNSUPPORTED_NAME"
+        what, fix, id = (
+            f"{name} is not part of this compiler yet",
+            "leave out what needs it, or run the file with the package itself",
+            "UNSUPPORTED_NAME",
+        )
     else:
         what, fix, id = f"there is no module {name}", _meant(parent, last, theirs), "UNKNOWN_NAME"
     error = UnknownModule(what, fix=fix, id=id)
@@ -42,13 +45,18 @@ def unknown_module(name: str) -> UnknownModule:
     return error
 
 
-def refuser(module: str, fix: str, instead: dict[str, str] | None = None,
-            upstream: Callable[[str], set[str] | None] = lambda module: None) -> Callable:
+def refuser(
+    module: str,
+    fix: str,
+    instead: dict[str, str] | None = None,
+    upstream: Callable[[str], set[str] | None] = lambda module: None,
+) -> Callable:
     """A module's `__getattr__` that refuses names by their upstream spelling.
 
     `instead`: names that may be imported and are refused where they are called, each with what to write in its place.
     `upstream`: the names that upstream's module has, or None where that is not known.
     """
+
     @boundary.guarded
     def missing(name: str):
         if name.startswith("__"):
@@ -57,14 +65,19 @@ def refuser(module: str, fix: str, instead: dict[str, str] | None = None,
             return _refused_when_called(f"{module}.{name}", instead[name])
         theirs = upstream(module)
         if theirs is None or name in theirs:
-            what, id, kind, said = f"{module}.{name} is not part of this compiler yet", "UNSUPPORTED_NAME", \
-                UnsupportedName, fix
+            what, id, kind, said = (
+                f"{module}.{name} is not part of this compiler yet",
+                "UNSUPPORTED_NAME",
+                UnsupportedName,
+                fix,
+            )
         else:
             what, id, kind = f"{module} has no name `{name}`", "UNKNOWN_NAME", UnknownName
             said = _meant(module, name, theirs)
         if (place := _import_of(name)) is not None:
             kind = UnknownImport
         raise kind(what, id=id, fix=said, place=place)
+
     return missing
 
 
@@ -95,11 +108,12 @@ def _import_of(name: str) -> span.Span | None:
     found = list(re.finditer(rf"\b{re.escape(name)}\b", place.source_line()))
     if not found:
         return place
-    start = len(place.source_line()[:found[-1].start()].encode()) + 1
+    start = len(place.source_line()[: found[-1].start()].encode()) + 1
     return span.Span(place.file, place.line, start, place.line, start + len(name.encode()))
 
 
 def _refused_when_called(name: str, fix: str) -> Callable:
     def call(*_, **__):
         raise UnsupportedName(f"{name} is not part of this compiler", id="UNSUPPORTED_NAME", fix=fix)
+
     return call

@@ -13,19 +13,58 @@ import types
 from dsl.core import arith, elementary, mlir, power, rules
 from dsl.core.conversion import is_bits
 from dsl.core.dtypes import Boolean, Float32, Int32, Numeric, TFloat32, is_dynamic, numeric, of_python, promote
-from dsl.core.errors import (DSLUserCodeOverflowError, DSLUserCodeShiftError, DSLUserCodeTypeError,
-                             DSLUserCodeValueError, DSLUserCodeZeroDivisionError)
+from dsl.core.errors import (
+    DSLUserCodeOverflowError,
+    DSLUserCodeShiftError,
+    DSLUserCodeTypeError,
+    DSLUserCodeValueError,
+    DSLUserCodeZeroDivisionError,
+)
 from dsl.core.unbound import Unbound
 
 
-_FOLD = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
-         "floordiv": operator.floordiv, "mod": operator.mod, "and": operator.and_, "or": operator.or_,
-         "xor": operator.xor, "lshift": operator.lshift, "rshift": operator.rshift, "pow": operator.pow,
-         "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
-         "ge": operator.ge, "min": min, "max": max}
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
-          "xor": "^", "lshift": "<<", "rshift": ">>", "pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
-          "gt": ">", "ge": ">="}
+_FOLD = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
+    "pow": operator.pow,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "min": min,
+    "max": max,
+}
+SIGNS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "pow": "**",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+}
 _ARITHMETIC = {"add", "sub", "mul", "floordiv", "mod"}
 _INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
 
@@ -45,8 +84,9 @@ def _operation_type(name: str, a: object, b: object) -> type[Numeric]:
 def _must_compute(dtype: type[Numeric]) -> None:
     """Raise DSLUserCodeTypeError for a type that is storage only."""
     if is_bits(dtype) or dtype is TFloat32:
-        raise DSLUserCodeTypeError(f"{dtype} has no arithmetic and no comparison",
-                                   fix="convert it: `x.to(cutlass.Float32)`")
+        raise DSLUserCodeTypeError(
+            f"{dtype} has no arithmetic and no comparison", fix="convert it: `x.to(cutlass.Float32)`"
+        )
 
 
 def operate(name: str, a: object, b: object):
@@ -58,16 +98,26 @@ def operate(name: str, a: object, b: object):
         return NotImplemented
     dtype = _operation_type(name, a, b)
     if name in _INTEGER_ONLY and not dtype.is_integer:
-        kind = DSLUserCodeShiftError if name in ("lshift", "rshift") and type(left).is_float and \
-            type(right).is_integer else DSLUserCodeTypeError
-        raise kind(f"`{SIGNS[name]}` needs integers, and one side is {dtype}",
-                   fix="convert it first, for example `Int32(x)`")
+        kind = (
+            DSLUserCodeShiftError
+            if name in ("lshift", "rshift") and type(left).is_float and type(right).is_integer
+            else DSLUserCodeTypeError
+        )
+        raise kind(
+            f"`{SIGNS[name]}` needs integers, and one side is {dtype}", fix="convert it first, for example `Int32(x)`"
+        )
     # of integers: their common type comes first
     if name == "truediv" and dtype is Float32 and rules.current() is rules.CUTE:
         common = promote(type(left), type(right))
         left, right = common(left), common(right)
-    if name in ("lshift", "rshift") and not is_dynamic(right) and right.value < 0 and rules.current() is rules.CUTE and \
-            not is_dynamic(left) and (left.value or dtype.signed):
+    if (
+        name in ("lshift", "rshift")
+        and not is_dynamic(right)
+        and right.value < 0
+        and rules.current() is rules.CUTE
+        and not is_dynamic(left)
+        and (left.value or dtype.signed)
+    ):
         _shifted(name, dtype, 0, right.value)
     a, b = dtype(left), dtype(right)
     if not is_dynamic(a) and not is_dynamic(b):
@@ -94,10 +144,13 @@ def _divisor_of_quotient(a: Numeric, b: Numeric) -> int:
 
 
 # What a result is a multiple of, where one side is known to be a multiple of something; other operators forget it.
-_DIVISOR = {"add": lambda a, b: math.gcd(_divisor(a), _divisor(b)),
-            "sub": lambda a, b: math.gcd(_divisor(a), _divisor(b)),
-            "mul": lambda a, b: _divisor(a) * _divisor(b), "floordiv": _divisor_of_quotient,
-            "mod": lambda a, b: 1 if is_dynamic(b) else math.gcd(_divisor(a), b.value)}
+_DIVISOR = {
+    "add": lambda a, b: math.gcd(_divisor(a), _divisor(b)),
+    "sub": lambda a, b: math.gcd(_divisor(a), _divisor(b)),
+    "mul": lambda a, b: _divisor(a) * _divisor(b),
+    "floordiv": _divisor_of_quotient,
+    "mod": lambda a, b: 1 if is_dynamic(b) else math.gcd(_divisor(a), b.value),
+}
 
 
 def truncated_divmod(a: object, b: object) -> tuple[Numeric, Numeric]:
@@ -117,13 +170,18 @@ Numeric.truncated_divmod = staticmethod(truncated_divmod)
 def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
     """The static result, or None where it has to be left to run time."""
     if rules.current() is not rules.CUTE:
-        if name in ("truediv", "floordiv", "mod") and b == 0 or \
-                name in ("lshift", "rshift") and not 0 <= b < dtype.width or \
-                name == "pow" and (b < 0 if dtype.is_integer else a < 0 and b != int(b)):
+        if (
+            name in ("truediv", "floordiv", "mod")
+            and b == 0
+            or name in ("lshift", "rshift")
+            and not 0 <= b < dtype.width
+            or name == "pow"
+            and (b < 0 if dtype.is_integer else a < 0 and b != int(b))
+        ):
             return None
     try:
         result = _FOLD[name](a, b) if name not in _CHECKED else _CHECKED[name](name, dtype, a, b)
-    except OverflowError:                                  # of a float power
+    except OverflowError:  # of a float power
         if dtype.is_integer:
             raise
         return None
@@ -139,9 +197,10 @@ def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
 
 
 def _overflow(name: str, dtype: type[Numeric]) -> DSLUserCodeOverflowError:
-    return DSLUserCodeOverflowError(f"`{SIGNS.get(name, name)}` of two {dtype} known while compiling gives more than "
-                                    "64 bits hold", fix="compute it of values known at run time, which wrap, or in "
-                                    "smaller steps")
+    return DSLUserCodeOverflowError(
+        f"`{SIGNS.get(name, name)}` of two {dtype} known while compiling gives more than 64 bits hold",
+        fix="compute it of values known at run time, which wrap, or in smaller steps",
+    )
 
 
 def _divided(name: str, dtype: type[Numeric], a, b):
@@ -152,8 +211,9 @@ def _divided(name: str, dtype: type[Numeric], a, b):
 
 def _shifted(name: str, dtype: type[Numeric], a, b):
     if b < 0:
-        raise DSLUserCodeValueError(f"`{SIGNS[name]}` shifts by a negative count, {b}",
-                                    fix="shift the other way by its absolute value")
+        raise DSLUserCodeValueError(
+            f"`{SIGNS[name]}` shifts by a negative count, {b}", fix="shift the other way by its absolute value"
+        )
     if name == "rshift":
         return a >> min(b, 128)
     if a and b >= 1 << 12:
@@ -163,22 +223,26 @@ def _shifted(name: str, dtype: type[Numeric], a, b):
 
 def _powered(name: str, dtype: type[Numeric], a, b):
     if not dtype.is_integer:
-        return None if a < 0 and b != int(b) else a ** b
-    if b < 0:                                              # as NVIDIA's: Python's float, cut off
+        return None if a < 0 and b != int(b) else a**b
+    if b < 0:  # as NVIDIA's: Python's float, cut off
         if a == 0:
             raise DSLUserCodeZeroDivisionError("`**` raises 0 to a negative power", fix="test the base first")
         return int(float(a) ** b)
     if b > 64 and abs(a) > 1 and rules.current() is rules.CUTE:
         raise _overflow(name, dtype)
-    return a ** b if b <= 64 or abs(a) < 2 else pow(a, b, 1 << 2 * dtype.width)
+    return a**b if b <= 64 or abs(a) < 2 else pow(a, b, 1 << 2 * dtype.width)
 
 
-_CHECKED = {**dict.fromkeys(("truediv", "floordiv", "mod"), _divided), "lshift": _shifted, "rshift": _shifted,
-            "pow": _powered}
+_CHECKED = {
+    **dict.fromkeys(("truediv", "floordiv", "mod"), _divided),
+    "lshift": _shifted,
+    "rshift": _shifted,
+    "pow": _powered,
+}
 
 
 def _emit(name: str, dtype: type[Numeric], a: Numeric, b: Numeric) -> mlir.Value:
-    if dtype is Boolean and name == "add" and not rules.current().modular_bool:         # True + True is True
+    if dtype is Boolean and name == "add" and not rules.current().modular_bool:  # True + True is True
         name = "or"
     static = None if is_dynamic(b) else b.value
     if name == "pow":
@@ -191,8 +255,9 @@ def _emit(name: str, dtype: type[Numeric], a: Numeric, b: Numeric) -> mlir.Value
     if name == "mod" and rules.current().floor_mod:
         return arith.modulo_floor(x, y, dtype.signed, static)
     if name == "mod":
-        return elementary.call("fmod", x, y) if dtype.is_float else \
-            arith.divide_truncating(x, y, dtype.signed, static)[1]
+        return (
+            elementary.call("fmod", x, y) if dtype.is_float else arith.divide_truncating(x, y, dtype.signed, static)[1]
+        )
     if name in ("lshift", "rshift"):
         return arith.shift("shl" if name == "lshift" else "shr", x, y, dtype.signed, static)
     return arith.binary(name, x, y, dtype.signed)
@@ -225,6 +290,8 @@ def _reflected(name: str):
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift", "pow"):
     setattr(Numeric, f"__{_name}__", _forward(_name))
     setattr(Numeric, f"__r{_name}__", _reflected(_name))
+
+
 def _pow(self, other, modulus=None):
     if modulus is not None:
         raise DSLUserCodeTypeError("pow() of dynamic numbers takes two arguments", fix="write `(x ** y) % m`")
@@ -240,13 +307,16 @@ def _unary(name: str, fold, emit):
     def method(self: Numeric):
         dtype = type(self)
         if name in ("neg", "pos") and dtype is Boolean or name == "invert" and dtype.is_float:
-            raise DSLUserCodeTypeError(f"a {dtype} has no unary `{ {'neg': '-', 'pos': '+', 'invert': '~'}[name] }`",
-                                       fix="convert it first, for example `Int32(x)`")
+            raise DSLUserCodeTypeError(
+                f"a {dtype} has no unary `{ {'neg': '-', 'pos': '+', 'invert': '~'}[name] }`",
+                fix="convert it first, for example `Int32(x)`",
+            )
         if is_dynamic(self):
             _must_compute(dtype)
             return dtype(emit(self))
         folded = fold(self.value)
         return dtype(dtype.wrapped(folded) if dtype.is_integer and dtype is not Boolean else folded)
+
     return method
 
 
@@ -277,8 +347,10 @@ def _extreme(name: str, a, b):
         return _FOLD[name](a, b)
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
-        raise DSLUserCodeTypeError(f"{name} compares numbers, and got {type_name(a)} and {type_name(b)}",
-                                   fix="compare elements of tensors: `x[i]`")
+        raise DSLUserCodeTypeError(
+            f"{name} compares numbers, and got {type_name(a)} and {type_name(b)}",
+            fix="compare elements of tensors: `x[i]`",
+        )
     dtype = _operation_type(name, a, b)
     left, right = dtype(left), dtype(right)
     if not dtype.is_float or not (is_dynamic(left) or is_dynamic(right)):
@@ -305,8 +377,10 @@ def select(condition, a, b) -> Numeric:
     """`a` where `condition`, else `b`, in their common type, without a branch."""
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
-        raise DSLUserCodeTypeError(f"a choice needs two numbers, and got {type_name(a)} and {type_name(b)}",
-                                   fix="choose between elements of tensors: `x[i]`")
+        raise DSLUserCodeTypeError(
+            f"a choice needs two numbers, and got {type_name(a)} and {type_name(b)}",
+            fix="choose between elements of tensors: `x[i]`",
+        )
     dtype = type_of_literal(a, b) or promote(type(left), type(right))
     condition = Boolean(condition)
     if not is_dynamic(condition):

@@ -22,10 +22,30 @@ from dsl.core.value import type_name
 from dsl.span import Span, is_our_file
 
 _UNKNOWN = object()
-_NEVER = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, bytes, complex, set,
-          frozenset, slice, type(...), range, memoryview)
-_WORDS = {int: "an integer", bool: "True or False", str: "a text", float: "a number", tuple: "a tuple", list: "a list",
-          dict: "a dict", Numeric: "a number"}
+_NEVER = (
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    bytes,
+    complex,
+    set,
+    frozenset,
+    slice,
+    type(...),
+    range,
+    memoryview,
+)
+_WORDS = {
+    int: "an integer",
+    bool: "True or False",
+    str: "a text",
+    float: "a number",
+    tuple: "a tuple",
+    list: "a list",
+    dict: "a dict",
+    Numeric: "a number",
+}
 
 
 def said(error: BaseException) -> DSLUserCodeError | None:
@@ -41,14 +61,25 @@ def said(error: BaseException) -> DSLUserCodeError | None:
         annotation = _annotation(frame, name, module)
         what = _wanted(value, annotation)
         if what is not None:
-            return DSLUserCodeTypeError(f"`{name}` of `{called}` must be {what}, got {type_name(value)}",
-                                        fix=f"give {what} for `{name}`", place=place).with_traceback(error.__traceback__)
-    odd = next(((name, value) for name, value in given.items() if _is_odd(value) or _is_named(value, str(error))
-                or _is_no_operand(value, code)), None)
+            return DSLUserCodeTypeError(
+                f"`{name}` of `{called}` must be {what}, got {type_name(value)}",
+                fix=f"give {what} for `{name}`",
+                place=place,
+            ).with_traceback(error.__traceback__)
+    odd = next(
+        (
+            (name, value)
+            for name, value in given.items()
+            if _is_odd(value) or _is_named(value, str(error)) or _is_no_operand(value, code)
+        ),
+        None,
+    )
     if odd is not None:
-        return DSLUserCodeTypeError(f"`{odd[0]}` of `{called}` has no meaning as {type_name(odd[1])}",
-                                    fix="give a number, a tensor, a layout, or what the page of the function names",
-                                    place=place).with_traceback(error.__traceback__)
+        return DSLUserCodeTypeError(
+            f"`{odd[0]}` of `{called}` has no meaning as {type_name(odd[1])}",
+            fix="give a number, a tensor, a layout, or what the page of the function names",
+            place=place,
+        ).with_traceback(error.__traceback__)
     return None
 
 
@@ -66,14 +97,16 @@ def _entered(error: BaseException) -> types.FrameType | None:
         elif is_our_file(entry.tb_frame.f_code.co_filename):
             frames.append(entry.tb_frame)
     known = words(place_of(error))
-    return next((frame for frame in frames if _name(frame.f_code) in known),
-                next((frame for frame in frames if _in_frame(frame)), None))
+    return next(
+        (frame for frame in frames if _name(frame.f_code) in known),
+        next((frame for frame in frames if _in_frame(frame)), None),
+    )
 
 
 def _in_frame(frame: types.FrameType) -> dict[str, object]:
     """The parameters as the function has them now."""
     code = frame.f_code
-    names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return {name: frame.f_locals[name] for name in names if name in frame.f_locals and name not in ("self", "cls")}
 
 
@@ -83,7 +116,7 @@ def _at_call(error: BaseException, place: Span, frame: types.FrameType) -> dict[
     if call is None:
         return {}
     local, known, _ = names_at(error)
-    names = [name for name in frame.f_code.co_varnames[:frame.f_code.co_argcount] if name not in ("self", "cls")]
+    names = [name for name in frame.f_code.co_varnames[: frame.f_code.co_argcount] if name not in ("self", "cls")]
     pairs = [*zip(names, call.args), *((each.arg, each.value) for each in call.keywords if each.arg)]
     found = {name: _value(node, {**known, **local}) for name, node in pairs if not isinstance(node, ast.Starred)}
     return {name: value for name, value in found.items() if value is not _UNKNOWN}
@@ -104,13 +137,18 @@ def _annotation(frame: types.FrameType, name: str, module: dict[str, object]) ->
     for part in frame.f_code.co_qualname.split("."):
         if part == "<locals>":
             return typing.Any
-        function = function.get(part) if isinstance(function, dict) else vars(function).get(part) \
-            if isinstance(function, type) else None
+        function = (
+            function.get(part)
+            if isinstance(function, dict)
+            else vars(function).get(part)
+            if isinstance(function, type)
+            else None
+        )
     function = getattr(function, "__wrapped__", function)
     text = getattr(getattr(function, "__func__", function), "__annotations__", {}).get(name, typing.Any)
     try:
         return eval(text, module) if isinstance(text, str) else text
-    except Exception:                                    # a name that only a type checker knows
+    except Exception:  # a name that only a type checker knows
         return typing.Any
 
 
@@ -151,8 +189,11 @@ def _word(kind: object) -> str:
         return "a numeric type such as Float32" if Numeric in typing.get_args(kind) else "a class"
     kind = typing.get_origin(kind) or kind
     name = getattr(kind, "__name__", str(kind)).lstrip("_")
-    return _WORDS.get(kind) or {"Callable": "a function", "Sequence": "a tuple or a list"}.get(name) or \
-        f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    return (
+        _WORDS.get(kind)
+        or {"Callable": "a function", "Sequence": "a tuple or a list"}.get(name)
+        or f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    )
 
 
 def _is_named(value: object, text: str) -> bool:
@@ -163,12 +204,21 @@ def _is_named(value: object, text: str) -> bool:
 
 def _is_no_operand(value: object, code: types.CodeType) -> bool:
     """Whether `value` is nothing that an instruction of dsl.gpu takes."""
-    return f"{os.sep}dsl{os.sep}gpu{os.sep}" in code.co_filename and \
-        not isinstance(value, (Numeric, Pointer, int, float, str, type(None)))
+    return f"{os.sep}dsl{os.sep}gpu{os.sep}" in code.co_filename and not isinstance(
+        value, (Numeric, Pointer, int, float, str, type(None))
+    )
 
 
 def _is_odd(value: object) -> bool:
     """Whether hardly any function has a use for `value`."""
-    return value is None or isinstance(value, _NEVER) or type(value) is object or isinstance(value, (str, dict)) or \
-        isinstance(value, type) and not isinstance(value, NumericMeta) or hasattr(value, "function") and callable(value) \
+    return (
+        value is None
+        or isinstance(value, _NEVER)
+        or type(value) is object
+        or isinstance(value, (str, dict))
+        or isinstance(value, type)
+        and not isinstance(value, NumericMeta)
+        or hasattr(value, "function")
+        and callable(value)
         or type(value).__module__.partition(".")[0] in ("numpy", "torch")
+    )

@@ -1,10 +1,42 @@
 """The CuTe DSL surface under upstream's names; `import cutlass` finds it through dsl.alias. It only translates."""
 
-from dsl.core.dtypes import (BFloat16, Boolean, Float, Float4E2M1FN, Float4E2M1FNx2, Float6E2M3FN, Float6E2M3FNx4,
-                             Float6E3M2FN, Float6E3M2FNx4, Float8E4M3, Float8E4M3B11FNUZ, Float8E4M3FN, Float8E5M2,
-                             Float8E8M0FNU, FloatNV8E5M3FNU, Float16, Float32, Float64, Int4, Int8, Int16, Int32, Int64,
-                             Int128, Integer, Numeric, NumericMeta, TFloat32, Uint8, Uint16, Uint32, Uint64, Uint128,
-                             dtype, numeric as as_numeric)
+from dsl.core.dtypes import (
+    BFloat16,
+    Boolean,
+    Float,
+    Float4E2M1FN,
+    Float4E2M1FNx2,
+    Float6E2M3FN,
+    Float6E2M3FNx4,
+    Float6E3M2FN,
+    Float6E3M2FNx4,
+    Float8E4M3,
+    Float8E4M3B11FNUZ,
+    Float8E4M3FN,
+    Float8E5M2,
+    Float8E8M0FNU,
+    FloatNV8E5M3FNU,
+    Float16,
+    Float32,
+    Float64,
+    Int4,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Int128,
+    Integer,
+    Numeric,
+    NumericMeta,
+    TFloat32,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+    Uint128,
+    dtype,
+    numeric as as_numeric,
+)
 from dsl.core.expression import all_, any_, every as and_, max_ as max, min_ as min, not_, some as or_
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.pointer import AddressSpace, Pointer
@@ -19,4 +51,4 @@ from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 from dsl.tile.tensor import Tensor
 
 __getattr__ = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")
-__version__ = "4.8.1"                    # the release whose programs and meanings these are
+__version__ = "4.8.1"  # the release whose programs and meanings these are

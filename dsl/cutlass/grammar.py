@@ -51,8 +51,10 @@ def range_dynamic(*bounds, **options):
 
 
 def _outside_for(name: str):
-    raise DSLUserCodeError(f"{name} is the iterable of a `for` statement in a @cute.jit or @cute.kernel function",
-                           fix="write `for i in cutlass.range(...)` there, or use Python's range here")
+    raise DSLUserCodeError(
+        f"{name} is the iterable of a `for` statement in a @cute.jit or @cute.kernel function",
+        fix="write `for i in cutlass.range(...)` there, or use Python's range here",
+    )
 
 
 def range_constexpr(*bounds):
@@ -60,17 +62,23 @@ def range_constexpr(*bounds):
     found: list[int] = []
     for bound in bounds:
         if is_dynamic(bound):
-            raise DSLUserCodeTypeError("a bound of range_constexpr is known only at run time", id="ARG_NON_CONSTANT",
-                                       fix="use `range(...)`, or pass the bound as cutlass.Constexpr")
+            raise DSLUserCodeTypeError(
+                "a bound of range_constexpr is known only at run time",
+                id="ARG_NON_CONSTANT",
+                fix="use `range(...)`, or pass the bound as cutlass.Constexpr",
+            )
         try:
             found.append(int(bound))
         except (TypeError, ValueError, OverflowError):
-            raise DSLUserCodeTypeError(f"a bound of range_constexpr is an integer, and this is {type_name(bound)}",
-                                       fix="write range_constexpr(stop), (start, stop) or "
-                                           "(start, stop, step)") from None
+            raise DSLUserCodeTypeError(
+                f"a bound of range_constexpr is an integer, and this is {type_name(bound)}",
+                fix="write range_constexpr(stop), (start, stop) or (start, stop, step)",
+            ) from None
     if not 1 <= len(bounds) <= 3 or len(bounds) == 3 and found[2] == 0:
-        raise DSLUserCodeTypeError("range_constexpr takes one to three bounds, of which the third, the step, is not 0",
-                                   fix="write range_constexpr(stop), (start, stop) or (start, stop, step)")
+        raise DSLUserCodeTypeError(
+            "range_constexpr takes one to three bounds, of which the third, the step, is not 0",
+            fix="write range_constexpr(stop), (start, stop) or (start, stop, step)",
+        )
     return builtins.range(*found)
 
 
@@ -78,18 +86,26 @@ class _Hooks(Hooks):
     """core's hooks with this surface's range."""
 
     @staticmethod
-    def Range(*bounds, unroll=-1, unroll_full=False, prefetch_stages=None, pipelining=None, vectorize=None,
-              **unknown) -> Range:
+    def Range(
+        *bounds, unroll=-1, unroll_full=False, prefetch_stages=None, pipelining=None, vectorize=None, **unknown
+    ) -> Range:
         if unknown:
-            raise DSLUserCodeTypeError(f"range takes no keyword `{next(iter(unknown))}`", id="UNSUP_RANGE_ARGS",
-                                       fix="write range(start, stop, step); cutlass.range also takes unroll=, "
-                                           "unroll_full= and prefetch_stages=")
+            raise DSLUserCodeTypeError(
+                f"range takes no keyword `{next(iter(unknown))}`",
+                id="UNSUP_RANGE_ARGS",
+                fix="write range(start, stop, step); cutlass.range also takes unroll=, "
+                "unroll_full= and prefetch_stages=",
+            )
         if vectorize:
-            raise DSLUserCodeError("cutlass.range(vectorize=True) needs compute capability 10", id="UNSUP_ARCH",
-                                   fix="drop vectorize")
+            raise DSLUserCodeError(
+                "cutlass.range(vectorize=True) needs compute capability 10", id="UNSUP_ARCH", fix="drop vectorize"
+            )
         if prefetch_stages or pipelining:
-            tell("software pipelining skipped: cutlass.range(prefetch_stages=) compiles as a plain loop here",
-                 UserWarning, here())
+            tell(
+                "software pipelining skipped: cutlass.range(prefetch_stages=) compiles as a plain loop here",
+                UserWarning,
+                here(),
+            )
         return Range(*bounds, unroll=unroll, unroll_full=unroll_full)
 
     def range_dynamic(self, *bounds, **options) -> Range:
@@ -105,12 +121,19 @@ def _deprecated(text: str) -> None:
 
 _HOOKS = _Hooks()
 _WORDS = {
-    "hooks": _HOOKS, "static": (const_expr,),
+    "hooks": _HOOKS,
+    "static": (const_expr,),
     "ranges": {builtins.range: "Range", range: "Range", range_dynamic: "range_dynamic"},
-    "calls": {builtins.min: "min_", builtins.max: "max_", builtins.any: "any_", builtins.all: "all_",
-              builtins.bool: "bool_"},
+    "calls": {
+        builtins.min: "min_",
+        builtins.max: "max_",
+        builtins.any: "any_",
+        builtins.all: "all_",
+        builtins.bool: "bool_",
+    },
     "named": {builtins.print: "print_", builtins.str: "str_", builtins.repr: "repr_", builtins.format: "format_"},
-    "formats": (printf,), "ambient": ("loc", "ip"),
+    "formats": (printf,),
+    "ambient": ("loc", "ip"),
 }
 GRAMMAR = Grammar(**_WORDS, warns_of_exits=True)
 UNDECORATED = Grammar(**_WORDS, by_value=True)

@@ -1,11 +1,34 @@
 """`cutlass.pipeline`: producers, consumers and what they meet by."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.pipeline import (PipelineAsync, PipelineConsumer, PipelineCpAsync, PipelineOrder, PipelineProducer,
-                               PipelineTmaAsync, PipelineTmaStore, PipelineUserType, alloc_reserved_mbarrier,
-                               make_pipeline_state)
-from dsl.tile.sync import (Agent, CooperativeGroup, MbarrierArray, NamedBarrier, PipelineOp, PipelineState,
-                           TmaStoreFence, agent_sync, arrive, arrive_and_wait, arrive_unaligned, pipeline_init_arrive,
-                           pipeline_init_wait, sync, wait_unaligned)
+from dsl.tile.pipeline import (
+    PipelineAsync,
+    PipelineConsumer,
+    PipelineCpAsync,
+    PipelineOrder,
+    PipelineProducer,
+    PipelineTmaAsync,
+    PipelineTmaStore,
+    PipelineUserType,
+    alloc_reserved_mbarrier,
+    make_pipeline_state,
+)
+from dsl.tile.sync import (
+    Agent,
+    CooperativeGroup,
+    MbarrierArray,
+    NamedBarrier,
+    PipelineOp,
+    PipelineState,
+    TmaStoreFence,
+    agent_sync,
+    arrive,
+    arrive_and_wait,
+    arrive_unaligned,
+    pipeline_init_arrive,
+    pipeline_init_wait,
+    sync,
+    wait_unaligned,
+)
 
 __getattr__ = _refuser("cutlass.pipeline")

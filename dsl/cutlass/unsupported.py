@@ -11,8 +11,9 @@ from dsl.cutlass import upstream
 def module_getattr(module: str, **instead: str) -> Callable:
     """A module's `__getattr__` that refuses names by their upstream spelling,
     those of `instead` where they are called."""
-    return unsupported.refuser(module, "see docs/cute.md for what is, or run the file with NVIDIA's compiler", instead,
-                               upstream.names)
+    return unsupported.refuser(
+        module, "see docs/cute.md for what is, or run the file with NVIDIA's compiler", instead, upstream.names
+    )
 
 
 spelling.know_upstream(upstream.names, upstream.parameters)

@@ -32,7 +32,7 @@ def names(space: str) -> set[str] | None:
     found = _spaces().get(space)
     if found is None:
         return None
-    inside = {name[len(space) + 1:] for name in modules() if name.startswith(f"{space}.")}
+    inside = {name[len(space) + 1 :] for name in modules() if name.startswith(f"{space}.")}
     return {*found, *(name for name in inside if "." not in name)}
 
 

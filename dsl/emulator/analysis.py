@@ -104,8 +104,18 @@ def _registers_read(function: Function) -> set[str]:
     found: set[str] = set()
     for item in function.items:
         if isinstance(item, Instr):
-            writes = item.opcode not in ("st", "red", "bra", "brx", "call", "bar", "barrier", "cp", "nanosleep",
-                                            "stmatrix")
+            writes = item.opcode not in (
+                "st",
+                "red",
+                "bra",
+                "brx",
+                "call",
+                "bar",
+                "barrier",
+                "cp",
+                "nanosleep",
+                "stmatrix",
+            )
             found.update(names(item.guard))
             for operand in item.operands[1 if writes else 0 :]:
                 found.update(names(operand))

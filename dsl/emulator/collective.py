@@ -12,8 +12,8 @@ from . import fragments
 from .builder import Builder
 from .fragments import BITS, Mma
 
-WORDS = 40                    # i32 in an exchange area: 8 bytes of function, m16n8k16 of f64 has 32 words in
-FIRST = 2                     # the word where what a lane gives begins
+WORDS = 40  # i32 in an exchange area: 8 bytes of function, m16n8k16 of f64 has 32 words in
+FIRST = 2  # the word where what a lane gives begins
 LANES = 32
 HEAD = "define internal void @{}(ptr %ctx, i32 %base) noinline"
 
@@ -109,8 +109,9 @@ def _eight_bit_float(f: _Collective, part: str, kind: str) -> str:
         half = f.op(f"bitcast i16 {f.shl(code, 8, 'i16')} to half")
         return f.op(f"fpext half {half} to float")
     size = f.and_(code, 0x7F, "i16")
-    half = f.op(f"bitcast i16 {f.or_(f.shl(size, 7, 'i16'), f.shl(f.and_(code, 0x80, 'i16'), 8, 'i16'), 'i16')} to "
-                "half")
+    half = f.op(
+        f"bitcast i16 {f.or_(f.shl(size, 7, 'i16'), f.shl(f.and_(code, 0x80, 'i16'), 8, 'i16'), 'i16')} to half"
+    )
     number = f.op(f"fmul float {f.op(f'fpext half {half} to float')}, 2.560000e+02")
     return f.op(f"select i1 {f.cmp('eq', size, 0x7F, 'i16')}, float 0x7FF8000000000000, float {number}")
 
@@ -231,8 +232,10 @@ def matrix_name(what: str, count: int, transpose: bool) -> str:
     return f"{what}_x{count}" + "_trans" * transpose
 
 
-DECLARATIONS = "\n".join((
-    "declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)",
-    "declare <8 x double> @llvm.fma.v8f64(<8 x double>, <8 x double>, <8 x double>)",
-    "declare <8 x i32> @llvm.sadd.sat.v8i32(<8 x i32>, <8 x i32>)",
-))
+DECLARATIONS = "\n".join(
+    (
+        "declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)",
+        "declare <8 x double> @llvm.fma.v8f64(<8 x double>, <8 x double>, <8 x double>)",
+        "declare <8 x i32> @llvm.sadd.sat.v8i32(<8 x i32>, <8 x i32>)",
+    )
+)

@@ -48,8 +48,11 @@ class Mma:
     def registers(self) -> tuple[int, int, int]:
         """How many registers of A, B and C (or D) a lane has."""
         accumulators = self.m * self.n // 32
-        return (self.m * self.k // 32 // self.pack, self.k * self.n // 32 // self.pack,
-                accumulators // 2 if self.c == "f16" else accumulators)
+        return (
+            self.m * self.k // 32 // self.pack,
+            self.k * self.n // 32 // self.pack,
+            accumulators // 2 if self.c == "f16" else accumulators,
+        )
 
 
 def a_element(form: Mma, lane: int, register: int) -> tuple[int, int]:

@@ -427,9 +427,7 @@ class Lanes(Forms, Thread):
             head.do(f"{pointer} = getelementptr i8, ptr %params, i64 {offset}")
             frame.params[variable.name] = (pointer, variable.size)
         self.param_slots(self.entry.variables)
-        self.label_positions = {
-            item.name: i for i, item in enumerate(self.entry.items) if not isinstance(item, Instr)
-        }
+        self.label_positions = {item.name: i for i, item in enumerate(self.entry.items) if not isinstance(item, Instr)}
         loops.start(self, head)
         uniform.walk(self.entry, self)
         text, self.cold_text = loops.text(self, head)

@@ -32,7 +32,7 @@ SHORT = 1 << 20  # PTX instructions in all: without loops at most a few millisec
 
 
 def _print(text: str) -> None:
-    print(text, end="", flush=True)              # the host's printf writes past Python's buffer
+    print(text, end="", flush=True)  # the host's printf writes past Python's buffer
 
 
 def launch(
@@ -73,8 +73,18 @@ def launch(
         if len(program.launched) < MAX_KNOWN:
             program.launched.add(shape)
     made = _Launch(
-        program, entry_name, grid, block, cluster, params, memory, smem_bytes, write or _print, seed,
-        tuple(checks), announce,
+        program,
+        entry_name,
+        grid,
+        block,
+        cluster,
+        params,
+        memory,
+        smem_bytes,
+        write or _print,
+        seed,
+        tuple(checks),
+        announce,
     )
     if plain and known and made.may_repeat:
         made.first()
@@ -83,7 +93,9 @@ def launch(
         made.run()
 
 
-_repeats: dict[tuple, _Launch] = {}  # by program and shape: launches that are ready to be made again; the last used last
+_repeats: dict[
+    tuple, _Launch
+] = {}  # by program and shape: launches that are ready to be made again; the last used last
 
 
 def _keep(program: Program, shape: tuple, made: _Launch) -> None:
@@ -142,15 +154,29 @@ _buffers: list[slots.Buffer] = []  # of parameters, for the next launches
 
 
 class _Launch:
-    def __init__(self, program, entry_name, grid, block, cluster, params, memory, smem_bytes, write, seed,
-                 checks=(), announce=None):
+    def __init__(
+        self,
+        program,
+        entry_name,
+        grid,
+        block,
+        cluster,
+        params,
+        memory,
+        smem_bytes,
+        write,
+        seed,
+        checks=(),
+        announce=None,
+    ):
         self.announce = announce
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block, self.cluster = grid, block, cluster
         self.blocks, self.threads = math.prod(grid), math.prod(block)
         self.random = random.Random(seed) if seed else None
         self.code: Code = (
-            program.seeded_code(entry_name, checks) if seed
+            program.seeded_code(entry_name, checks)
+            if seed
             else program.code(entry_name, self.blocks * self.threads, checks)
         )
         if "cluster" in self.code.uses and math.prod(cluster) > 1:
@@ -219,8 +245,11 @@ class _Launch:
     def fits(self, memory: Memory) -> bool:
         """Whether what was prepared for the last launch is right for one now."""
         threads = self.blocks * self.threads
-        return memory is self.memory and memory.signature == self.ranges and \
-            self.program.code(self.entry_name, threads) is self.code
+        return (
+            memory is self.memory
+            and memory.signature == self.ranges
+            and self.program.code(self.entry_name, threads) is self.code
+        )
 
     def again(self, params: list[bytes], announce: Callable[[str], None] | None) -> None:
         """Run it with other parameters."""
@@ -259,7 +288,7 @@ class _Launch:
         statuses = [(slot.ctx.block, slot) for slot in self.slots if slot.ctx.status not in (0, context.INTERRUPTED)]
         if statuses:
             self.slot = min(statuses, key=lambda row: row[0])[1]
-            self.allocations = self.memory.allocations() + self.program.allocations()        # by the names of now
+            self.allocations = self.memory.allocations() + self.program.allocations()  # by the names of now
             if self.slot.failure is not None:
                 raise self.slot.failure
             if self.slot.ctx.status in (context.RACE, context.UNDEFINED):

@@ -37,7 +37,7 @@ class Memory:
     def __init__(self) -> None:
         self._by_address: dict[int, list[Allocation]] = {}
         self._owned: dict[int, ctypes.Array] = {}
-        self.signature = 0                      # a sum over the ranges: the same for the same ranges, whatever their order
+        self.signature = 0  # a sum over the ranges: the same for the same ranges, whatever their order
 
     def register(self, address: int, nbytes: int, label: str) -> None:
         """Make `nbytes` at a host address device memory; `label` names it in reports. Balance with unregister."""

@@ -6,8 +6,27 @@ import bisect
 import re
 
 from . import literals
-from .syntax import (SINK, SPACES, TYPE_BITS, Addr, FloatImm, Function, Imm, Instr, Label, Module, Not, Pair, PtxError,
-                     Reg, Special, Sym, Unsupported, Variable, Vec)
+from .syntax import (
+    SINK,
+    SPACES,
+    TYPE_BITS,
+    Addr,
+    FloatImm,
+    Function,
+    Imm,
+    Instr,
+    Label,
+    Module,
+    Not,
+    Pair,
+    PtxError,
+    Reg,
+    Special,
+    Sym,
+    Unsupported,
+    Variable,
+    Vec,
+)
 
 _TOKEN = re.compile(
     r"""(?:\s+|//[^\n]*|/\*.*?\*/)

@@ -18,8 +18,13 @@ from .syntax import SINK, Addr, Function, Imm, Instr, Pair, Vec
 PATIENCE = 256
 _MADE_FOR_IT = frozenset({"volatile", "relaxed", "acquire", "cas", "exch"})
 _PRIVATE = frozenset({"param", "const", "local"})
-_NEUTRAL = (frozenset({"add"}), frozenset({"or"}), frozenset({"xor"}), frozenset({"max", "u32"}),
-            frozenset({"max", "u64"}))  # what leaves memory as it was, of an operand 0
+_NEUTRAL = (
+    frozenset({"add"}),
+    frozenset({"or"}),
+    frozenset({"xor"}),
+    frozenset({"max", "u32"}),
+    frozenset({"max", "u64"}),
+)  # what leaves memory as it was, of an operand 0
 
 
 @dataclass(frozen=True)
@@ -117,8 +122,9 @@ def _exits(function: Function, start: int, end: int, items: list[Instr]) -> Iter
     leaves = False
     for item in items:  # a branch without a guard that leaves makes every branch one that may
         target = getattr(item.operands[0], "name", None) if item.operands else None
-        leaves |= item.guard is None and (item.opcode in ("ret", "exit") or item.opcode == "bra"
-                                          and target not in inside)
+        leaves |= item.guard is None and (
+            item.opcode in ("ret", "exit") or item.opcode == "bra" and target not in inside
+        )
     for item in items:
         if item.guard is None or item.opcode not in ("bra", "ret", "exit"):
             continue
@@ -157,6 +163,7 @@ def _written(item: Instr):
     first = item.operands[0]
     if first is SINK or isinstance(first, Addr):
         return
-    for each in (first.first, first.second) if isinstance(first, Pair) else first.items if isinstance(first, Vec) else \
-            (first,):
+    for each in (
+        (first.first, first.second) if isinstance(first, Pair) else first.items if isinstance(first, Vec) else (first,)
+    ):
         yield from names(each)

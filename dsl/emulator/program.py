@@ -288,8 +288,9 @@ class Program:
             code = native.object_code(text, level)
             cold = native.object_code(thread.cold_text, native.QUICK) if thread.cold_text else b""
         except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
-            raise PtxError(f"`{thread.entry.name}` has an instruction whose operand types do not fit: "
-                           f"{error}") from error
+            raise PtxError(
+                f"`{thread.entry.name}` has an instruction whose operand types do not fit: {error}"
+            ) from error
         parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
         parts += ["queues"] if "cp.async" in thread.uses else []
         parts += ["bulk"] if "bulk" in thread.uses else []

@@ -69,18 +69,24 @@ class Tiled:
         for i, extent in enumerate(self.extents):
             _need(1 <= extent <= MOST_EXTENT, f"extent {i} is {extent}, and TMA knows 1 to 2**32")
         for i, stride in enumerate(self.strides, 1):
-            _need(stride % 16 == 0 and stride < MOST_STRIDE,
-                  f"the stride of dimension {i} is {stride} bytes; it has to be a multiple of 16 below 2**36")
+            _need(
+                stride % 16 == 0 and stride < MOST_STRIDE,
+                f"the stride of dimension {i} is {stride} bytes; it has to be a multiple of 16 below 2**36",
+            )
         for i, (extent, step) in enumerate(zip(self.box, self.steps)):
-            _need(1 <= extent <= MOST_BOX,
-                  f"the box has {extent} elements along dimension {i}, and TMA moves 1 to {MOST_BOX}")
+            _need(
+                1 <= extent <= MOST_BOX,
+                f"the box has {extent} elements along dimension {i}, and TMA moves 1 to {MOST_BOX}",
+            )
             _need(1 <= step <= 8, f"the element stride of dimension {i} is {step}, and TMA knows 1 to 8")
         row_bytes = self.box[0] * size
         _need(row_bytes % 16 == 0, f"a row of the box has {row_bytes} bytes; it has to be a multiple of 16")
         span = SWIZZLE_BYTES.get(self.swizzle, 0)
         _need(span != 0, f"a swizzle of mode {self.swizzle} is not emulated")
-        _need(span is None or row_bytes <= span,
-              f"a row of the box has {row_bytes} bytes, and a swizzle of {span} bytes takes {span} at most")
+        _need(
+            span is None or row_bytes <= span,
+            f"a row of the box has {row_bytes} bytes, and a swizzle of {span} bytes takes {span} at most",
+        )
         _need(self.fill == 0 or self.dtype in FLOATS, "only elements of a floating-point type are filled with NaN")
 
     def encode(self) -> bytes:
@@ -89,10 +95,12 @@ class Tiled:
 
         def padded(values, count, fill=0):
             return [*values, *(fill,) * (count - len(values))]
+
         code, size = TYPES[self.dtype]
         large = max(e * s for e, s in zip(self.extents, (size, *self.strides))) >= LARGE_BYTES
-        flags = TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | self.swizzle << 13 | \
-            (self.dtype in TF32) << 16
+        flags = (
+            TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | self.swizzle << 13 | (self.dtype in TF32) << 16
+        )
         box = padded([extent - 1 for extent in self.box], DIMENSIONS)
         own = self.fill | sum((step - 1) << 8 + 3 * i for i, step in enumerate(self.steps) if i)
         words = (self.address, flags | LARGE * large, *padded([stride >> 4 for stride in self.strides], 4), 0,

@@ -12,14 +12,18 @@ MOST_BLOCKS = 4  # told of, the lowest first
 
 def text(launch) -> str:
     """What each warp of the blocks that had begun was doing; "" where none had."""
-    stopped = sorted((slot for slot in launch.slots if slot.ctx.status == context.INTERRUPTED),
-                     key=lambda slot: slot.ctx.block)
+    stopped = sorted(
+        (slot for slot in launch.slots if slot.ctx.status == context.INTERRUPTED), key=lambda slot: slot.ctx.block
+    )
     if not stopped:
         return ""
     place = next(filter(None, (_place_of(launch, slot.ctx.stopped_site) for slot in stopped)), None)
     said = f"`{launch.entry_name}` was stopped: {launch.blocks} block{'s' * (launch.blocks > 1)} of {launch.threads} threads"
-    lines = [f"{short(place.file)}:{place.line}:{place.column}: STOPPED", *place.underlined(said).split("\n")] if place \
+    lines = (
+        [f"{short(place.file)}:{place.line}:{place.column}: STOPPED", *place.underlined(said).split("\n")]
+        if place
         else [said]
+    )
     for slot in stopped[:MOST_BLOCKS]:
         launch.slot = slot
         lines += _block(launch)

@@ -13,8 +13,14 @@ from dsl.core.value import type_name
 from dsl.gpu.inline import CONSTRAINTS, ptx
 
 _SCOPES = (None, "gpu", "cta", "cluster", "sys")
-_LEVEL1 = {"evict_normal": ".L1::evict_normal", "evict_first": ".L1::evict_first", "evict_last": ".L1::evict_last",
-           "evict_no_allocate": ".L1::no_allocate", "evict_unchanged": ".L1::evict_unchanged", None: ""}
+_LEVEL1 = {
+    "evict_normal": ".L1::evict_normal",
+    "evict_first": ".L1::evict_first",
+    "evict_last": ".L1::evict_last",
+    "evict_no_allocate": ".L1::no_allocate",
+    "evict_unchanged": ".L1::evict_unchanged",
+    None: "",
+}
 _LEVEL2 = {"size_64b": ".L2::64B", "size_128b": ".L2::128B", "size_256b": ".L2::256B", None: ""}
 _CARRIERS = {8: mlir.i16, 16: mlir.i16, 32: mlir.i32, 64: mlir.i64}
 
@@ -25,31 +31,56 @@ class CacheEvictionPriority(enum.Enum):
     EVICT_NORMAL, EVICT_FIRST, EVICT_LAST, EVICT_UNCHANGED, NO_ALLOCATE = range(5)
 
 
-def load(ptr: Pointer, dtype: type[Numeric], *, sem: str | None = None, scope: str | None = None,
-         level1_eviction_priority: str | None = None, cop: str | None = None, ss: str | None = None,
-         level_prefetch_size: str | None = None) -> Numeric:
+def load(
+    ptr: Pointer,
+    dtype: type[Numeric],
+    *,
+    sem: str | None = None,
+    scope: str | None = None,
+    level1_eviction_priority: str | None = None,
+    cop: str | None = None,
+    ss: str | None = None,
+    level_prefetch_size: str | None = None,
+) -> Numeric:
     """The `dtype` at `ptr`. `sem` is relaxed or acquire and needs a `scope` (gpu, cta, cluster, sys); `cop` is ca, cg,
     cs, lu or cv, `ss` (of shared memory) cta.  PTX ISA: ld
     """
     if not isinstance(dtype, NumericMeta) or dtype.is_packed or dtype.width > 64:
-        raise DSLUserCodeTypeError(f"load reads one number of up to 64 bits, and this is {dtype!r}",
-                                   fix="load several as a tensor: `cute.make_tensor(ptr, 4).load()`")
+        raise DSLUserCodeTypeError(
+            f"load reads one number of up to 64 bits, and this is {dtype!r}",
+            fix="load several as a tensor: `cute.make_tensor(ptr, 4).load()`",
+        )
     modifiers = _order("load", ptr, sem, ("relaxed", "acquire"), scope, cop, ("ca", "cg", "cs", "lu", "cv"), ss)
     modifiers += _known(level1_eviction_priority, _LEVEL1, "level1_eviction_priority")
     modifiers += _known(level_prefetch_size, _LEVEL2, "level_prefetch_size")
     width, carrier = dtype.storage_width, _CARRIERS[dtype.storage_width]
-    value = _asm(f"ld{modifiers}.b{width} $0, [$1];", carrier, f"={CONSTRAINTS[carrier]},{_letter(ptr)}",
-                 ptr.toint().ir())
+    value = _asm(
+        f"ld{modifiers}.b{width} $0, [$1];", carrier, f"={CONSTRAINTS[carrier]},{_letter(ptr)}", ptr.toint().ir()
+    )
     if dtype is Boolean:
-        return Boolean(arith.compare("ne", arith.binary("and", value, mlir.constant(255, value.type), False),
-                                     mlir.constant(0, value.type), False))
+        return Boolean(
+            arith.compare(
+                "ne",
+                arith.binary("and", value, mlir.constant(255, value.type), False),
+                mlir.constant(0, value.type),
+                False,
+            )
+        )
     if width == 8:
         value = mlir.result("arith.trunci", mlir.i8, value)
     return dtype(value if value.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, value))
 
 
-def store(ptr: Pointer, val: object, *, level1_eviction_priority: str | None = None, cop: str | None = None,
-          ss: str | None = None, sem: str | None = None, scope: str | None = None) -> None:
+def store(
+    ptr: Pointer,
+    val: object,
+    *,
+    level1_eviction_priority: str | None = None,
+    cop: str | None = None,
+    ss: str | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> None:
     """Write `val`, in its own type, at `ptr`. `sem` is relaxed or release and needs a `scope`;
     `cop` is wb, cg, cs or wt.
 
@@ -57,8 +88,10 @@ def store(ptr: Pointer, val: object, *, level1_eviction_priority: str | None = N
     """
     number = numeric(val)
     if number is None or type(number).is_packed or type(number).width > 64:
-        raise DSLUserCodeTypeError(f"store writes one number of up to 64 bits, and got {type_name(val)}",
-                                   fix="store several as a tensor: `cute.make_tensor(ptr, 4).store(values)`")
+        raise DSLUserCodeTypeError(
+            f"store writes one number of up to 64 bits, and got {type_name(val)}",
+            fix="store several as a tensor: `cute.make_tensor(ptr, 4).store(values)`",
+        )
     modifiers = _order("store", ptr, sem, ("relaxed", "release"), scope, cop, ("wb", "cg", "cs", "wt"), ss)
     modifiers += _known(level1_eviction_priority, _LEVEL1, "level1_eviction_priority")
     dtype = type(number)
@@ -66,8 +99,13 @@ def store(ptr: Pointer, val: object, *, level1_eviction_priority: str | None = N
     if value.type != carrier:
         narrow = isinstance(value.type, mlir.ir.IntegerType)
         value = mlir.result("arith.extui" if narrow else "arith.bitcast", carrier, value)
-    _asm(f"st{modifiers}.b{dtype.storage_width} [$0], $1;", None, f"{_letter(ptr)},{CONSTRAINTS[carrier]}",
-         ptr.toint().ir(), value)
+    _asm(
+        f"st{modifiers}.b{dtype.storage_width} [$0], $1;",
+        None,
+        f"{_letter(ptr)},{CONSTRAINTS[carrier]}",
+        ptr.toint().ir(),
+        value,
+    )
 
 
 def _asm(text: str, result: mlir.Type | None, constraints: str, *operands: mlir.Value) -> mlir.Value | None:
@@ -88,55 +126,90 @@ def _letter(ptr: Pointer) -> str:
     return "r" if ptr.space is AddressSpace.smem else "l"
 
 
-def _order(what: str, ptr: Pointer, sem: str | None, sems: tuple, scope: str | None, cop: str | None, cops: tuple,
-           ss: str | None) -> str:
+def _order(
+    what: str,
+    ptr: Pointer,
+    sem: str | None,
+    sems: tuple,
+    scope: str | None,
+    cop: str | None,
+    cops: tuple,
+    ss: str | None,
+) -> str:
     """Order, scope, space and cache operation, as PTX writes them."""
     if not isinstance(ptr, Pointer) or ptr.space not in (AddressSpace.gmem, AddressSpace.smem, AddressSpace.generic):
-        raise DSLUserCodeTypeError(f"{what} works on global or shared memory, and got {type_name(ptr)}",
-                                   fix=f"cute.arch.{what}(tensor.iterator + i, ...)")
-    for word, known, name in ((sem, (None, *sems), "sem"), (scope, _SCOPES, "scope"), (cop, (None, *cops), "cop"),
-                              (ss, (None, "cta", "cluster"), "ss")):
+        raise DSLUserCodeTypeError(
+            f"{what} works on global or shared memory, and got {type_name(ptr)}",
+            fix=f"cute.arch.{what}(tensor.iterator + i, ...)",
+        )
+    for word, known, name in (
+        (sem, (None, *sems), "sem"),
+        (scope, _SCOPES, "scope"),
+        (cop, (None, *cops), "cop"),
+        (ss, (None, "cta", "cluster"), "ss"),
+    ):
         if word not in known:
-            raise DSLUserCodeValueError(f"{name} of a {what} is one of {', '.join(known[1:])}, and this is {word!r}",
-                                        fix=f'{name}="{known[1]}"')
+            raise DSLUserCodeValueError(
+                f"{name} of a {what} is one of {', '.join(known[1:])}, and this is {word!r}", fix=f'{name}="{known[1]}"'
+            )
     if sem is not None and scope is None:
         raise DSLUserCodeValueError(f'sem="{sem}" needs the scope of the threads it is for', fix='scope="gpu"')
     if sem is not None and cop is not None:
-        raise DSLUserCodeValueError(f'cop="{cop}" is of accesses without an order, and sem is "{sem}"',
-                                    fix="leave one out")
+        raise DSLUserCodeValueError(
+            f'cop="{cop}" is of accesses without an order, and sem is "{sem}"', fix="leave one out"
+        )
     if ss is not None and ptr.space is not AddressSpace.smem:
-        raise DSLUserCodeValueError(f"ss is of shared memory, and the pointer is to {ptr.space} memory",
-                                    fix="leave ss out")
+        raise DSLUserCodeValueError(
+            f"ss is of shared memory, and the pointer is to {ptr.space} memory", fix="leave ss out"
+        )
     if ss == "cluster":
-        raise DSLUserCodeValueError('ss="cluster" is not part of this compiler yet', id="UNSUPPORTED_NAME",
-                                    fix="see docs/cute.md")
+        raise DSLUserCodeValueError(
+            'ss="cluster" is not part of this compiler yet', id="UNSUPPORTED_NAME", fix="see docs/cute.md"
+        )
     space = {AddressSpace.gmem: ".global", AddressSpace.smem: ".shared", AddressSpace.generic: ""}[ptr.space]
     return (f".{sem}.{scope}" if sem else "") + space + (f".{cop}" if cop else "")
 
 
 def _known(word: str | None, words: dict, name: str) -> str:
     if word not in words:
-        raise DSLUserCodeValueError(f"{name} is one of {', '.join(filter(None, words))}, and this is {word!r}",
-                                    fix=f'{name}="{next(iter(words))}"')
+        raise DSLUserCodeValueError(
+            f"{name} is one of {', '.join(filter(None, words))}, and this is {word!r}",
+            fix=f'{name}="{next(iter(words))}"',
+        )
     return words[word]
 
 
-def prefetch(addr: Pointer, *, cache_level: str | None = None, evict_priority: CacheEvictionPriority | None = None,
-             predicate: object = None, tensormap: bool | None = None, uniform: bool | None = None,
-             in_param_space: bool | None = None) -> None:
+def prefetch(
+    addr: Pointer,
+    *,
+    cache_level: str | None = None,
+    evict_priority: CacheEvictionPriority | None = None,
+    predicate: object = None,
+    tensormap: bool | None = None,
+    uniform: bool | None = None,
+    in_param_space: bool | None = None,
+) -> None:
     """Bring the line of `addr` into a cache, "L1" (the default) or "L2"; `evict_priority` is of L2.
     PTX ISA: prefetch"""
     if tensormap or uniform or in_param_space:
-        raise DSLUserCodeValueError("prefetch of tensor maps and of the uniform cache needs a generic pointer",
-                                    fix="cpasync.prefetch_descriptor(tma_atom)")
+        raise DSLUserCodeValueError(
+            "prefetch of tensor maps and of the uniform cache needs a generic pointer",
+            fix="cpasync.prefetch_descriptor(tma_atom)",
+        )
     if not isinstance(addr, Pointer) or addr.space not in (AddressSpace.gmem, AddressSpace.generic):
-        raise DSLUserCodeTypeError(f"prefetch takes a pointer to global memory, and got {type_name(addr)}",
-                                   fix="cute.arch.prefetch(tensor.iterator)")
+        raise DSLUserCodeTypeError(
+            f"prefetch takes a pointer to global memory, and got {type_name(addr)}",
+            fix="cute.arch.prefetch(tensor.iterator)",
+        )
     level = cache_level or "L1"
-    if level not in ("L1", "L2") or evict_priority not in (None, CacheEvictionPriority.EVICT_LAST,
-                                                           CacheEvictionPriority.EVICT_NORMAL):
-        raise DSLUserCodeValueError(f"prefetch fills L1 or L2, and this is {cache_level!r}, {evict_priority}",
-                                    fix='cache_level="L2"')
+    if level not in ("L1", "L2") or evict_priority not in (
+        None,
+        CacheEvictionPriority.EVICT_LAST,
+        CacheEvictionPriority.EVICT_NORMAL,
+    ):
+        raise DSLUserCodeValueError(
+            f"prefetch fills L1 or L2, and this is {cache_level!r}, {evict_priority}", fix='cache_level="L2"'
+        )
     priority = "" if evict_priority is None else f"::{evict_priority.name.lower()}"
     space = ".global" if addr.space is AddressSpace.gmem else ""
     text, operands, constraints = f"prefetch{space}.{level}{priority} [$0];", [addr.toint()], "l"

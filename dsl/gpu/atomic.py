@@ -17,8 +17,16 @@ from dsl.core.value import operate, type_name
 from dsl.gpu.inline import CONSTRAINTS, ptx
 
 # AtomicBinOp of MLIR's llvm dialect: (signed integers, unsigned, floats)
-KINDS = {"exch": (0, 0, 0), "add": (1, 1, 11), "sub": (2, 2, None), "and": (3, 3, None), "or": (5, 5, None),
-         "xor": (6, 6, None), "max": (7, 9, None), "min": (8, 10, None)}
+KINDS = {
+    "exch": (0, 0, 0),
+    "add": (1, 1, 11),
+    "sub": (2, 2, None),
+    "and": (3, 3, None),
+    "or": (5, 5, None),
+    "xor": (6, 6, None),
+    "max": (7, 9, None),
+    "min": (8, 10, None),
+}
 _MONOTONIC = 2
 _SEMS, SCOPES = (None, "relaxed", "release", "acquire", "acq_rel"), (None, "gpu", "cta", "cluster", "sys")
 _SPACES = {AddressSpace.gmem: ".global", AddressSpace.smem: ".shared", AddressSpace.generic: ""}
@@ -35,27 +43,44 @@ def update(name: str, pointer: Pointer, value: object, sem: str | None = None, s
     """`*pointer = *pointer name value`, one instruction. Raises DSLUserCodeTypeError where the type has none."""
     dtype, kind = pointer.dtype, kind_of(name, pointer.dtype)
     if kind is None:
-        raise DSLUserCodeTypeError(f"no atomic `{name}` exists for {dtype}", id="ATOMIC_TYPE",
-                                   fix="integers of 32 or 64 bits; floats have `add` and `exch` alone")
+        raise DSLUserCodeTypeError(
+            f"no atomic `{name}` exists for {dtype}",
+            id="ATOMIC_TYPE",
+            fix="integers of 32 or 64 bits; floats have `add` and `exch` alone",
+        )
     order = _order(sem, scope)
     if order:
         held = CONSTRAINTS[dtype.carrier]
-        return ptx(f"atom{order}{_space(pointer)}.{name}.{_suffix(name, dtype)} $0, [$1], $2;", dtype,
-                   f"={held},{_address(pointer)},{held}", pointer.toint(), dtype(value))
-    made = mlir.op("llvm.atomicrmw", [dtype.carrier], [pointer.address, dtype(value).ir()],
-                   {"bin_op": mlir.int_attr(kind), "ordering": mlir.int_attr(_MONOTONIC),
-                    "syncscope": mlir.string_attr("device"),
-                    "alignment": mlir.int_attr(element_bytes(dtype))})
+        return ptx(
+            f"atom{order}{_space(pointer)}.{name}.{_suffix(name, dtype)} $0, [$1], $2;",
+            dtype,
+            f"={held},{_address(pointer)},{held}",
+            pointer.toint(),
+            dtype(value),
+        )
+    made = mlir.op(
+        "llvm.atomicrmw",
+        [dtype.carrier],
+        [pointer.address, dtype(value).ir()],
+        {
+            "bin_op": mlir.int_attr(kind),
+            "ordering": mlir.int_attr(_MONOTONIC),
+            "syncscope": mlir.string_attr("device"),
+            "alignment": mlir.int_attr(element_bytes(dtype)),
+        },
+    )
     return dtype(made.results[0])
 
 
-def compare_and_swap(pointer: Pointer, expected: object, value: object, sem: str | None = None,
-                     scope: str | None = None) -> Numeric:
+def compare_and_swap(
+    pointer: Pointer, expected: object, value: object, sem: str | None = None, scope: str | None = None
+) -> Numeric:
     """`*pointer = value` where its bits are those of `expected`."""
     dtype = pointer.dtype
     if dtype.width not in (16, 32, 64):
-        raise DSLUserCodeTypeError(f"no atomic compare-and-swap exists for {dtype}", id="ATOMIC_TYPE",
-                                   fix="elements of 16, 32 or 64 bits")
+        raise DSLUserCodeTypeError(
+            f"no atomic compare-and-swap exists for {dtype}", id="ATOMIC_TYPE", fix="elements of 16, 32 or 64 bits"
+        )
     bits = {16: mlir.i16, 32: mlir.i32, 64: mlir.i64}[dtype.width]
     operands = [dtype(number).ir() for number in (expected, value)]
     if dtype.is_float:
@@ -64,8 +89,13 @@ def compare_and_swap(pointer: Pointer, expected: object, value: object, sem: str
     if order or dtype.width == 16:
         held = CONSTRAINTS[bits]
         integer = {16: Int16, 32: Int32, 64: Int64}[dtype.width]
-        old = ptx(f"atom{order}{_space(pointer)}.cas.b{dtype.width} $0, [$1], $2, $3;", integer,
-                  f"={held},{_address(pointer)},{held},{held}", pointer.toint(), *operands).ir()
+        old = ptx(
+            f"atom{order}{_space(pointer)}.cas.b{dtype.width} $0, [$1], $2, $3;",
+            integer,
+            f"={held},{_address(pointer)},{held},{held}",
+            pointer.toint(),
+            *operands,
+        ).ir()
     else:
         old = _swapped(pointer.address, *operands, element_bytes(dtype))[0]
     return dtype(mlir.result("arith.bitcast", dtype.carrier, old) if dtype.is_float else old)
@@ -73,9 +103,17 @@ def compare_and_swap(pointer: Pointer, expected: object, value: object, sem: str
 
 def _swapped(address: mlir.Value, expected: mlir.Value, wanted: mlir.Value, alignment_bytes: int) -> tuple:
     """What was there, and whether it was replaced (an i1)."""
-    made = mlir.op("llvm.cmpxchg", [mlir.struct(expected.type, mlir.i1)], [address, expected, wanted],
-                   {"success_ordering": mlir.int_attr(_MONOTONIC), "failure_ordering": mlir.int_attr(_MONOTONIC),
-                    "syncscope": mlir.string_attr("device"), "alignment": mlir.int_attr(alignment_bytes)})
+    made = mlir.op(
+        "llvm.cmpxchg",
+        [mlir.struct(expected.type, mlir.i1)],
+        [address, expected, wanted],
+        {
+            "success_ordering": mlir.int_attr(_MONOTONIC),
+            "failure_ordering": mlir.int_attr(_MONOTONIC),
+            "syncscope": mlir.string_attr("device"),
+            "alignment": mlir.int_attr(alignment_bytes),
+        },
+    )
     return mlir.field(made.results[0], 0, expected.type), mlir.field(made.results[0], 1, mlir.i1)
 
 
@@ -83,16 +121,22 @@ def reduce(name: str, pointer: Pointer, value: mlir.Value, kind: str, sem: str, 
     """`*pointer = *pointer name value` of PTX type `kind`, without the old value.  PTX ISA: red."""
     held = "h" if kind in ("f16", "bf16") else "r" if kind.endswith("x2") else CONSTRAINTS[value.type]
     rounding = "noftz." if "16" in kind else ""
-    ptx(f"red.{sem}.{scope}{_space(pointer)}.{name}.{rounding}{kind} [$0], $1;", None, f"{_address(pointer)},{held}",
-        pointer.toint(), value)
+    ptx(
+        f"red.{sem}.{scope}{_space(pointer)}.{name}.{rounding}{kind} [$0], $1;",
+        None,
+        f"{_address(pointer)},{held}",
+        pointer.toint(),
+        value,
+    )
 
 
 def _order(sem: str | None, scope: str | None) -> str:
     """`.sem.scope`, or nothing for a relaxed operation of scope gpu. Raises DSLUserCodeValueError for other words."""
     for word, known, what in ((sem, _SEMS, "sem"), (scope, SCOPES, "scope")):
         if word not in known:
-            raise DSLUserCodeValueError(f"{what} is one of {', '.join(known[1:])}, and this is {word!r}",
-                                        fix=f'{what}="{known[1]}"')
+            raise DSLUserCodeValueError(
+                f"{what} is one of {', '.join(known[1:])}, and this is {word!r}", fix=f'{what}="{known[1]}"'
+            )
     if sem in (None, "relaxed") and scope in (None, "gpu"):
         return ""
     return f".{sem or 'relaxed'}.{scope or 'gpu'}"
@@ -100,8 +144,10 @@ def _order(sem: str | None, scope: str | None) -> str:
 
 def _space(pointer: Pointer) -> str:
     if pointer.space not in _SPACES:
-        raise DSLUserCodeTypeError(f"no other thread sees {pointer.space} memory: an atomic operation works on global "
-                                   "or shared memory", fix="copy the value to shared memory first")
+        raise DSLUserCodeTypeError(
+            f"no other thread sees {pointer.space} memory: an atomic operation works on global or shared memory",
+            fix="copy the value to shared memory first",
+        )
     return _SPACES[pointer.space]
 
 
@@ -165,8 +211,14 @@ def _word_of(pointer: Pointer) -> tuple[mlir.Value, mlir.Value | None]:
     return start, operate("mul", Int32(operate("and", address, type(address)(3))), Int32(8)).ir()
 
 
-def float_extreme(name: str, pointer: Pointer, value: Numeric, negative: bool | None = None, sem: str | None = None,
-                  scope: str | None = None) -> Float32:
+def float_extreme(
+    name: str,
+    pointer: Pointer,
+    value: Numeric,
+    negative: bool | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> Float32:
     """The larger (`max`) or smaller of a Float32 and `value`, by the order of their bits.
 
     As signed integers floats without a sign are in order, as unsigned ones those with it are in the other. `negative`
@@ -200,13 +252,17 @@ def typed(ptr: Pointer, val: object, what: str) -> tuple[Pointer, Numeric]:
     says so where the pointer's is another."""
     number = numeric(val)
     if not isinstance(ptr, Pointer) or number is None:
-        raise DSLUserCodeTypeError(f"{what} takes a pointer and a number, and got {type_name(ptr)} and "
-                                   f"{type_name(val)}",
-                                   fix=f"cute.arch.{what}(tensor.iterator + i, value)")
+        raise DSLUserCodeTypeError(
+            f"{what} takes a pointer and a number, and got {type_name(ptr)} and {type_name(val)}",
+            fix=f"cute.arch.{what}(tensor.iterator + i, value)",
+        )
     dtype = type(number)
     if dtype is not ptr.dtype:
-        warn(f"{what} of a {dtype} in memory of {ptr.dtype} works on {dtype.width} bits as {dtype}: convert the value, "
-             f"`{ptr.dtype}(x)`", "ATOMIC_TYPE")
+        warn(
+            f"{what} of a {dtype} in memory of {ptr.dtype} works on {dtype.width} bits as {dtype}: convert the value, "
+            f"`{ptr.dtype}(x)`",
+            "ATOMIC_TYPE",
+        )
         ptr = ptr.recast(dtype)
     return ptr, number
 
@@ -215,15 +271,21 @@ def _atomic(name: str, text: str) -> Callable:
     def operation(ptr: Pointer, val: object, *, sem: str | None = None, scope: str | None = None) -> Numeric:
         pointer, number = typed(ptr, val, f"atomic_{name}")
         return update(name, pointer, number, sem, scope)
+
     operation.__name__ = operation.__qualname__ = f"atomic_{name}"
-    operation.__doc__ = (f"{text} `val` and what `ptr` points at; the old value. `sem` is relaxed, release, acquire or "
-                         f"acq_rel, `scope` gpu, cta, cluster or sys.  PTX ISA: atom.{name}")
+    operation.__doc__ = (
+        f"{text} `val` and what `ptr` points at; the old value. `sem` is relaxed, release, acquire or "
+        f"acq_rel, `scope` gpu, cta, cluster or sys.  PTX ISA: atom.{name}"
+    )
     return operation
 
 
 atomic_add, atomic_and, atomic_or, atomic_xor = (_atomic(name, "Combine") for name in ("add", "and", "or", "xor"))
-atomic_min, atomic_max, atomic_exch = _atomic("min", "The smaller of"), _atomic("max", "The larger of"), \
-    _atomic("exch", "Swap")
+atomic_min, atomic_max, atomic_exch = (
+    _atomic("min", "The smaller of"),
+    _atomic("max", "The larger of"),
+    _atomic("exch", "Swap"),
+)
 
 
 def atomic_cas(ptr: Pointer, *, cmp: object, val: object, sem: str | None = None, scope: str | None = None) -> Numeric:
@@ -232,14 +294,16 @@ def atomic_cas(ptr: Pointer, *, cmp: object, val: object, sem: str | None = None
     return compare_and_swap(pointer, cmp, number, sem, scope)
 
 
-def atomic_fmax(ptr: Pointer, val: object, *, sign_bit: bool | None = None, sem: str | None = None,
-                scope: str | None = None) -> Float32:
+def atomic_fmax(
+    ptr: Pointer, val: object, *, sign_bit: bool | None = None, sem: str | None = None, scope: str | None = None
+) -> Float32:
     """The larger of `val` and what `ptr` points at, by integer atomics; the old value. See float_extreme."""
     return float_extreme("max", ptr, val, sign_bit, sem, scope)
 
 
-def atomic_fmin(ptr: Pointer, val: object, *, sign_bit: bool | None = None, sem: str | None = None,
-                scope: str | None = None) -> Float32:
+def atomic_fmin(
+    ptr: Pointer, val: object, *, sign_bit: bool | None = None, sem: str | None = None, scope: str | None = None
+) -> Float32:
     """The smaller of `val` and what `ptr` points at, by integer atomics; the old value. See float_extreme."""
     return float_extreme("min", ptr, val, sign_bit, sem, scope)
 
@@ -249,13 +313,22 @@ def atomic_max_float32(ptr: Pointer, value: object, *, positive_only: bool = Tru
     return float_extreme("max", ptr, value, False if positive_only else None)
 
 
-_PTX_TYPES = {"Int32": "s32", "Uint32": "u32", "Int64": "s64", "Uint64": "u64", "Float32": "f32", "Float64": "f64",
-              "Float16": "f16", "BFloat16": "bf16"}
+_PTX_TYPES = {
+    "Int32": "s32",
+    "Uint32": "u32",
+    "Int64": "s64",
+    "Uint64": "u64",
+    "Float32": "f32",
+    "Float64": "f64",
+    "Float16": "f16",
+    "BFloat16": "bf16",
+}
 _FLOATS, _MIXED = ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"), {"and", "or", "xor"}
 
 
-def red(ptr: Pointer, val: object, *, op: str, dtype: str | type[Numeric], sem: str | None = None,
-        scope: str | None = None) -> None:
+def red(
+    ptr: Pointer, val: object, *, op: str, dtype: str | type[Numeric], sem: str | None = None, scope: str | None = None
+) -> None:
     """`*ptr = *ptr op val` without the old value. `dtype` is a type or PTX's word: s32, u64, b32, f16x2...
 
     `op` is add, min, max, umin, umax (of a signed type too), and, or, xor; and `sem` relaxed or release.  PTX ISA: red.
@@ -264,13 +337,21 @@ def red(ptr: Pointer, val: object, *, op: str, dtype: str | type[Numeric], sem: 
     if op in ("umin", "umax"):
         op, kind = op[1:], kind.replace("s", "u")
     number = numeric(val)
-    exists = kind in ("b32", "b64") if op in _MIXED else kind in ("s32", "u32", "u64", *_FLOATS) if op == "add" else \
-        op in ("min", "max") and kind in ("s32", "u32", "s64", "u64")
+    exists = (
+        kind in ("b32", "b64")
+        if op in _MIXED
+        else kind in ("s32", "u32", "u64", *_FLOATS)
+        if op == "add"
+        else op in ("min", "max") and kind in ("s32", "u32", "s64", "u64")
+    )
     if number is None or not isinstance(ptr, Pointer) or not exists:
-        raise DSLUserCodeTypeError(f"no reduction `{op}` exists for {kind or dtype}", id="ATOMIC_TYPE",
-                                   fix='and, or, xor of "b32" and "b64"; min, max of "s32" to "u64"; add of "s32", '
-                                   '"u32", "u64" and floats')
+        raise DSLUserCodeTypeError(
+            f"no reduction `{op}` exists for {kind or dtype}",
+            id="ATOMIC_TYPE",
+            fix='and, or, xor of "b32" and "b64"; min, max of "s32" to "u64"; add of "s32", "u32", "u64" and floats',
+        )
     if sem not in ("relaxed", "release") or scope not in SCOPES:
-        raise DSLUserCodeValueError(f"red needs its order: sem is relaxed or release, and this is {sem!r}",
-                                    fix='sem="relaxed", scope="gpu"')
+        raise DSLUserCodeValueError(
+            f"red needs its order: sem is relaxed or release, and this is {sem!r}", fix='sem="relaxed", scope="gpu"'
+        )
     reduce(op, ptr, number.ir(), kind, sem, scope or "gpu")

@@ -16,8 +16,10 @@ def _number(name: str, operand: object, allowed: tuple = _WIDE) -> Numeric:
     """`operand` as one of the types the instruction has. Raises DSLUserCodeTypeError for others."""
     number = numeric(operand)
     if type(number) not in allowed:
-        raise DSLUserCodeTypeError(f"{name} takes {', '.join(map(str, allowed))}, and got {type_name(operand)}",
-                                   fix=f"convert it: `x.to(cutlass.{allowed[0]})`")
+        raise DSLUserCodeTypeError(
+            f"{name} takes {', '.join(map(str, allowed))}, and got {type_name(operand)}",
+            fix=f"convert it: `x.to(cutlass.{allowed[0]})`",
+        )
     return number
 
 
@@ -40,8 +42,9 @@ def popc(value) -> Numeric:
     """How many bits are set, in the type of `value`.  PTX ISA: popc."""
     number = numeric(value)
     if number is None or not type(number).is_integer:
-        raise DSLUserCodeTypeError(f"popc takes an integer, and got {type_name(value)}",
-                                   fix="convert it first, for example `Int32(x)`")
+        raise DSLUserCodeTypeError(
+            f"popc takes an integer, and got {type_name(value)}", fix="convert it first, for example `Int32(x)`"
+        )
     dtype = type(number)
     return dtype(mlir.intrinsic(f"llvm.ctpop.i{dtype.width}", dtype.carrier, number.ir()))
 
@@ -87,8 +90,10 @@ def mul_wide(a, b) -> Numeric:
     """The whole product, in the type of twice the width.  PTX ISA: mul.wide."""
     number = numeric(a)
     if number is None or not type(number).is_integer or type(number).width not in (16, 32):
-        raise DSLUserCodeTypeError(f"mul_wide takes integers of 16 or 32 bits, and got {type_name(a)}",
-                                   fix="convert it first, for example `Int32(x)`")
+        raise DSLUserCodeTypeError(
+            f"mul_wide takes integers of 16 or 32 bits, and got {type_name(a)}",
+            fix="convert it first, for example `Int32(x)`",
+        )
     wide = type(number).recast_width(2 * type(number).width)
     return wide(number) * wide(type(number)(b))
 
@@ -119,8 +124,10 @@ def lop3(a, b, c, lut: int) -> Numeric:
     """The bitwise function of three operands whose truth table is `lut` (a is 0xF0, b 0xCC, c 0xAA).  PTX ISA: lop3."""
     a = _number("lop3", a, _NARROW)
     if not isinstance(lut, int) or not 0 <= lut < 256:
-        raise DSLUserCodeValueError(f"lut is a static number from 0 to 255, and {lut!r} is none",
-                                    fix="compute it from 0xF0, 0xCC and 0xAA: `0xF0 & 0xCC` is a & b")
+        raise DSLUserCodeValueError(
+            f"lut is a static number from 0 to 255, and {lut!r} is none",
+            fix="compute it from 0xF0, 0xCC and 0xAA: `0xF0 & 0xCC` is a & b",
+        )
     return inline.ptx(f"lop3.b32 $0, $1, $2, $3, {lut};", type(a), "=r,r,r,r", a, type(a)(b), type(a)(c))
 
 
@@ -131,8 +138,9 @@ def shf(a, b, shift, kind: str = "l") -> Numeric:
     """The 64 bits b:a shifted; the upper half of a left shift, the lower of a right one.  PTX ISA: shf."""
     a = _number("shf", a, _NARROW)
     if kind not in _SHIFTS:
-        raise DSLUserCodeValueError(f"kind is one of {', '.join(_SHIFTS)}, and {kind!r} is none",
-                                    fix="write one of these as a string")
+        raise DSLUserCodeValueError(
+            f"kind is one of {', '.join(_SHIFTS)}, and {kind!r} is none", fix="write one of these as a string"
+        )
     return _run(f"shf.{_SHIFTS[kind]}.b32", type(a), a, type(a)(b), Uint32(shift))
 
 

@@ -21,16 +21,25 @@ def _chained(name: str, instruction: str, count: int, text: str) -> Callable:
         numbers = [numeric(operand) for operand in operands]
         kinds = {type(number) for number in numbers if number is not None}
         typed = {type(numeric(operand)) for operand in operands if isinstance(operand, Numeric)} or kinds
-        if len(operands) != count or any(number is None for number in numbers) or len(typed) != 1 or not typed <= set(_TYPES):
-            raise DSLUserCodeTypeError(f"{name} takes {count} integers of one type of 32 or 64 bits, and got "
-                                       f"{', '.join(map(type_name, operands))}",
-                                       fix="convert them, for example `Int32(x)`")
+        if (
+            len(operands) != count
+            or any(number is None for number in numbers)
+            or len(typed) != 1
+            or not typed <= set(_TYPES)
+        ):
+            raise DSLUserCodeTypeError(
+                f"{name} takes {count} integers of one type of 32 or 64 bits, and got "
+                f"{', '.join(map(type_name, operands))}",
+                fix="convert them, for example `Int32(x)`",
+            )
         (dtype,) = typed
         width, sign, letter = _TYPES[dtype]
         sign = sign if "mad" in instruction else "u"
         places = ", ".join(f"${i}" for i in range(count + 1))
-        return inline.ptx(f"{instruction}.{sign}{width} {places};", dtype, f"={letter}" + f",{letter}" * count,
-                          *map(dtype, operands))
+        return inline.ptx(
+            f"{instruction}.{sign}{width} {places};", dtype, f"={letter}" + f",{letter}" * count, *map(dtype, operands)
+        )
+
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = f"{text}  PTX ISA: {instruction}"
     return operation

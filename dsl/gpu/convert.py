@@ -17,6 +17,7 @@ def _elements(vector: mlir.Value) -> list[mlir.Value]:
     def one(index: int) -> mlir.Value:
         position = mlir.ir.DenseI64ArrayAttr.get([index], mlir.context)
         return mlir.op("vector.extract", [vector.type.element_type], [vector], {"static_position": position}).results[0]
+
     return [one(index) for index in range(vector.type.shape[0])]
 
 
@@ -28,25 +29,31 @@ def _check(vector: object, source: type[Numeric], count: int | None, name: str) 
     is_vector = isinstance(vector, mlir.Value) and isinstance(vector.type, mlir.ir.VectorType)
     if not is_vector or vector.type.element_type != source.carrier or count not in (None, vector.type.shape[0]):
         wanted = f"a vector of {source}" if count is None else f"a vector of {count} {source}"
-        raise DSLUserCodeTypeError(f"{name} takes {wanted} as an SSA value, and got "
-                                   f"{vector.type if isinstance(vector, mlir.Value) else type(vector).__name__}",
-                                   fix="t.load().ir_value()")
+        raise DSLUserCodeTypeError(
+            f"{name} takes {wanted} as an SSA value, and got "
+            f"{vector.type if isinstance(vector, mlir.Value) else type(vector).__name__}",
+            fix="t.load().ir_value()",
+        )
 
 
 def _fixed(name: str, source: type[Numeric], target: type[Numeric], count: int) -> Callable:
     def convert(vector: mlir.Value, *, with_shuffle: bool = False) -> mlir.Value:
         _check(vector, source, count, name)
         return _converted(vector, source, target, with_shuffle)
+
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"{count} {source} as {target}."
     return convert
 
 
-def _converted(vector: mlir.Value, source: type[Numeric], target: type[Numeric],
-               with_shuffle: bool = False) -> mlir.Value:
+def _converted(
+    vector: mlir.Value, source: type[Numeric], target: type[Numeric], with_shuffle: bool = False
+) -> mlir.Value:
     if with_shuffle:
-        raise DSLUserCodeValueError("the order of with_shuffle=True is not part of this compiler",
-                                    fix="leave with_shuffle out: the elements stay in order")
+        raise DSLUserCodeValueError(
+            "the order of with_shuffle=True is not part of this compiler",
+            fix="leave with_shuffle out: the elements stay in order",
+        )
     pairs = conversion.convert_pairs(_elements(vector), source, target)
     if pairs is not None:
         return _vector(pairs)
@@ -56,9 +63,11 @@ def _converted(vector: mlir.Value, source: type[Numeric], target: type[Numeric],
 cvt_i8x2_to_bf16x2, cvt_i8x4_to_bf16x4 = (_fixed(f"cvt_i8x{n}_to_bf16x{n}", Int8, BFloat16, n) for n in (2, 4))
 cvt_i8x2_to_f32x2, cvt_i8x4_to_f32x4 = (_fixed(f"cvt_i8x{n}_to_f32x{n}", Int8, Float32, n) for n in (2, 4))
 cvt_i4x2_to_bf16x2, cvt_i4x4_to_bf16x4, cvt_i4x8_to_bf16x8 = (
-    _fixed(f"cvt_i4x{n}_to_bf16x{n}", Int4, BFloat16, n) for n in (2, 4, 8))
+    _fixed(f"cvt_i4x{n}_to_bf16x{n}", Int4, BFloat16, n) for n in (2, 4, 8)
+)
 cvt_f4e2m1x2_to_f16x2, cvt_f4e2m1x4_to_f16x4, cvt_f4e2m1x8_to_f16x8 = (
-    _fixed(f"cvt_f4e2m1x{n}_to_f16x{n}", Float4E2M1FN, Float16, n) for n in (2, 4, 8))
+    _fixed(f"cvt_f4e2m1x{n}_to_f16x{n}", Float4E2M1FN, Float16, n) for n in (2, 4, 8)
+)
 cvt_f32x2_bf16x2 = _fixed("cvt_f32x2_bf16x2", Float32, BFloat16, 2)
 
 

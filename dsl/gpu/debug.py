@@ -15,11 +15,12 @@ from dsl.core.pointer import Pointer, element_name
 from dsl.core.value import type_name
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 
-MOST_VALUES = 32                # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
+MOST_VALUES = 32  # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
 _CONVERSION = r"[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]"
 _C_PLACES = re.compile(f"%%|%{_CONVERSION}")
-_PLACES = re.compile(rf"%%|%{_CONVERSION}|\{{\}}|(?P<field>\{{\w*(?:![rsa])?(?::[^{{}}]*)?\}})|(?P<stray>%.)",
-                     re.DOTALL)
+_PLACES = re.compile(
+    rf"%%|%{_CONVERSION}|\{{\}}|(?P<field>\{{\w*(?:![rsa])?(?::[^{{}}]*)?\}})|(?P<stray>%.)", re.DOTALL
+)
 
 
 def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
@@ -46,8 +47,10 @@ def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
     pattern = _PLACES if braces else _C_PLACES
     wanted = sum(_values_of(place) for place in pattern.finditer(form))
     if wanted != len(values):
-        raise DSLUserCodeTypeError(f"the format has {wanted} place{'s' * (wanted != 1)} for {len(values)} "
-                                   f"value{'s' * (len(values) != 1)}", fix=_one_for_each(form, braces))
+        raise DSLUserCodeTypeError(
+            f"the format has {wanted} place{'s' * (wanted != 1)} for {len(values)} value{'s' * (len(values) != 1)}",
+            fix=_one_for_each(form, braces),
+        )
     remaining = iter(values)
     text = pattern.sub(lambda match: _place(match.group(), remaining, leaves), form)
     emit(text + "%" * _ends_in_percent(text) + tail, leaves)
@@ -57,8 +60,10 @@ def _values_of(place: re.Match) -> int:
     """How many values a place takes. Raises DSLUserCodeTypeError for what looks like one and is none."""
     text, kind = place.group(), place.lastgroup
     if kind == "field":
-        raise DSLUserCodeTypeError(f"`{text}` is no place of printf's: values are taken in order, and as they are",
-                                   fix='write {}, or a conversion of C\'s (%5d), or an f-string: f"{x:5d}"')
+        raise DSLUserCodeTypeError(
+            f"`{text}` is no place of printf's: values are taken in order, and as they are",
+            fix='write {}, or a conversion of C\'s (%5d), or an f-string: f"{x:5d}"',
+        )
     if kind == "stray":
         raise DSLUserCodeTypeError(f"`{text}` is no conversion of printf", fix="%% prints a percent sign")
     return 0 if text == "%%" else 1 + text.count("*")
@@ -78,12 +83,16 @@ def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
     """The C format of an f-string. Raises DSLUserCodeTypeError for values beside it,
     and for formats that are not C's."""
     if more and any("{}" in part for part in form.parts if isinstance(part, str)):
-        warn("printf prints `{{}}` of an f-string as braces, and not the values behind it: write the values in the "
-             "f-string, or the format in a variable", "PRINTF_VALUES_UNUSED")
+        warn(
+            "printf prints `{{}}` of an f-string as braces, and not the values behind it: write the values in the "
+            "f-string, or the format in a variable",
+            "PRINTF_VALUES_UNUSED",
+        )
     elif more:
-        raise DSLUserCodeTypeError(f"an f-string has its values in it, and {len(more)} more "
-                                   f"stand{'s' * (len(more) == 1)} beside it",
-                                   fix="write them all in the f-string, or all behind a plain string")
+        raise DSLUserCodeTypeError(
+            f"an f-string has its values in it, and {len(more)} more stand{'s' * (len(more) == 1)} beside it",
+            fix="write them all in the f-string, or all behind a plain string",
+        )
     pieces = []
     for part in form.parts:
         if isinstance(part, tuple):
@@ -91,8 +100,10 @@ def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
             continue
         place = next((place for place in _C_PLACES.findall(part) if place != "%%"), None)
         if place:
-            raise DSLUserCodeTypeError(f"`{place}` in an f-string stands for no value",
-                                       fix="write the value there: {x:d}; %% prints a percent sign")
+            raise DSLUserCodeTypeError(
+                f"`{place}` in an f-string stands for no value",
+                fix="write the value there: {x:d}; %% prints a percent sign",
+            )
         pieces.append(part.replace("%%", "%").replace("%", "%%"))
     return "".join(pieces)
 
@@ -102,22 +113,29 @@ def _spell_formatted(value: object, conversion: str, spec: str, is_known: bool, 
     found: list = []
     try:
         spelt = spell(value, found)
-    except DSLUserCodeTypeError:                     # a dict, a type, an object: Python has a text for it
+    except DSLUserCodeTypeError:  # a dict, a type, an object: Python has a text for it
         spelt = ""
     if not found and not isinstance(value, Numeric):
-        return format({"r": repr, "s": str, "a": ascii}.get(conversion, lambda same: same)(value),
-                      spec).replace("%", "%%")
+        return format({"r": repr, "s": str, "a": ascii}.get(conversion, lambda same: same)(value), spec).replace(
+            "%", "%%"
+        )
     if not spec:
         leaves += found
         return spelt
     if not is_known:
         warn_not_portable("the format of a value known at run time is computed", id="UNSUP_FSTRING_FORMAT")
     if set("<>^=") & set(spec):
-        raise DSLUserCodeError(f"`:{spec}` aligns a value known at run time", id="UNSUP_FSTRING_ALIGN",
-                               fix="give a width as C does: {x:5d}, and {x:-5d} for the left")
+        raise DSLUserCodeError(
+            f"`:{spec}` aligns a value known at run time",
+            id="UNSUP_FSTRING_ALIGN",
+            fix="give a width as C does: {x:5d}, and {x:-5d} for the left",
+        )
     if not re.fullmatch(_CONVERSION, spec) or "*" in spec:
-        raise DSLUserCodeError(f"`:{spec}` is no format of a value known at run time", id="UNSUP_FSTRING_FORMAT",
-                               fix="write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}")
+        raise DSLUserCodeError(
+            f"`:{spec}` is no format of a value known at run time",
+            id="UNSUP_FSTRING_FORMAT",
+            fix="write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}",
+        )
     leaves.append(_for_conversion("%" + spec, value))
     return "%" + spec
 
@@ -149,13 +167,15 @@ def _for_conversion(place: str, value: object) -> Numeric | Pointer:
     if number.is_float:
         raise DSLUserCodeTypeError(f"{place} prints integers, and got {type_name(value)}", fix="%f, or {}")
     if kind in "oxX" and number.signed and type(number).width < 32:
-        number = Int32(number)                       # as C promotes it
+        number = Int32(number)  # as C promotes it
     return (Int64 if wide else Int32)(number) if kind in "dic" else (Uint64 if wide else Uint32)(number)
 
 
 def _refuse(value: object) -> None:
-    raise DSLUserCodeTypeError(f"printf prints numbers, pointers, layouts, tensors and tuples of them, and got "
-                               f"{type_name(value)}", fix="print its parts, or use Python's print while compiling")
+    raise DSLUserCodeTypeError(
+        f"printf prints numbers, pointers, layouts, tensors and tuples of them, and got {type_name(value)}",
+        fix="print its parts, or use Python's print while compiling",
+    )
 
 
 def spell(value: object, leaves: list) -> str:
@@ -235,13 +255,14 @@ def emit(form: str, leaves: list) -> None:
         return
     module = trace.host().module
     module.declare("dprintf", "llvm.func @dprintf(i32, !llvm.ptr, ...) -> i32")
-    mlir.call_variadic("dprintf", mlir.i32, [mlir.i32, mlir.ptr()], mlir.constant(1, mlir.i32),
-                       text.address(module, form, 0), *values)
+    mlir.call_variadic(
+        "dprintf", mlir.i32, [mlir.i32, mlir.ptr()], mlir.constant(1, mlir.i32), text.address(module, form, 0), *values
+    )
 
 
 def _parts(form: str, leaves: list) -> Iterator[tuple[str, list]]:
     """A format in parts of as many values as one call takes."""
-    start = stop = first = last = 0                  # of the part: in the format, in the values
+    start = stop = first = last = 0  # of the part: in the format, in the values
     for place in _C_PLACES.finditer(form):
         count = 0 if place.group() == "%%" else 1 + place.group().count("*")
         if last + count - first > MOST_VALUES:

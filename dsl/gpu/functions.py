@@ -32,24 +32,31 @@ def _operands(name: str, *operands: object, floats: bool = True) -> list[Numeric
     """The operands as numbers of one type. Raises DSLUserCodeTypeError for others."""
     numbers = [numeric(operand) for operand in operands]
     if any(number is None for number in numbers):
-        raise DSLUserCodeTypeError(f"{name} takes numbers, and got {', '.join(map(value.type_name, operands))}",
-                                   fix="give numbers, or a TensorSSA: `x[i]`, or `x.load()` of a tensor in registers")
+        raise DSLUserCodeTypeError(
+            f"{name} takes numbers, and got {', '.join(map(value.type_name, operands))}",
+            fix="give numbers, or a TensorSSA: `x[i]`, or `x.load()` of a tensor in registers",
+        )
     types = [type(number) for number in numbers]
     if len(set(types)) > 1:
         got = ", ".join(map(str, types))
-        raise DSLUserCodeTypeError(f"All operands to {name} must have the same numeric type, got {got}",
-                                   fix=f"convert them, for example `x.to(cutlass.{types[0]})`")
+        raise DSLUserCodeTypeError(
+            f"All operands to {name} must have the same numeric type, got {got}",
+            fix=f"convert them, for example `x.to(cutlass.{types[0]})`",
+        )
     if is_bits(types[0]) or types[0] is TFloat32 or floats and not types[0].is_float:
-        raise DSLUserCodeTypeError(f"{name} is only supported for floating-point types, and this is {types[0]}",
-                                   fix="convert it: `x.to(cutlass.Float32)`")
+        raise DSLUserCodeTypeError(
+            f"{name} is only supported for floating-point types, and this is {types[0]}",
+            fix="convert it: `x.to(cutlass.Float32)`",
+        )
     return numbers
 
 
 def _choose(name: str, x: Numeric, fastmath: bool, approx: bool, ftz: bool) -> str | None:
-    """".approx.f" or ".approx.ftz.f" where one approximate instruction is asked for, else None."""
+    """ ".approx.f" or ".approx.ftz.f" where one approximate instruction is asked for, else None."""
     if fastmath and ftz:
-        raise DSLUserCodeValueError(f"{name}: fastmath and ftz are mutually exclusive",
-                                    fix="pass approx=True with ftz=True")
+        raise DSLUserCodeValueError(
+            f"{name}: fastmath and ftz are mutually exclusive", fix="pass approx=True with ftz=True"
+        )
     if ftz and not approx:
         raise DSLUserCodeValueError(f"{name}: ftz requires approx=True", fix="pass approx=True as well")
     if not (fastmath or approx) or isinstance(x, Float64) or not trace.in_kernel():
@@ -87,13 +94,16 @@ def _elementary(name: str, symbol: str = "") -> Callable:
     def function(x, fastmath=False):
         (x,) = _operands(name, x)
         return _accurate(symbol or name, x)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of a float; `fastmath` changes nothing."
     return function
 
 
-acos, acosh, asin, asinh, atan, atanh, cbrt, cosh, erf, erfc, expm1, log1p, sinh = map(_elementary, (
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cosh", "erf", "erfc", "expm1", "log1p", "sinh"))
+acos, acosh, asin, asinh, atan, atanh, cbrt, cosh, erf, erfc, expm1, log1p, sinh = map(
+    _elementary,
+    ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cosh", "erf", "erfc", "expm1", "log1p", "sinh"),
+)
 
 
 def exp(x, fastmath=False):
@@ -223,8 +233,10 @@ def _rounded(name: str, operands: list[Numeric], rounding: RoundingMode | None, 
     if kind is Float64 and not ftz:
         return Float64(mlir.intrinsic(f"llvm.nvvm.{name}.{mode}.d", mlir.f64, *(operand.ir() for operand in operands)))
     if kind is not Float32:
-        raise DSLUserCodeTypeError(f"{name} has a rounding mode and ftz for Float32, and this is {kind}",
-                                   fix="convert it: `x.to(cutlass.Float32)`")
+        raise DSLUserCodeTypeError(
+            f"{name} has a rounding mode and ftz for Float32, and this is {kind}",
+            fix="convert it: `x.to(cutlass.Float32)`",
+        )
     return _instruction(f"{name}.{mode}{'.ftz' * ftz}.f", *operands)
 
 
@@ -357,19 +369,29 @@ def _to_integral(name: str, intrinsic: str) -> Callable:
     def function(x, fastmath=False):
         (x,) = _operands(name, x)
         return _unary(intrinsic, x)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of a float, as a float."
     return function
 
 
-ceil, floor, trunc, round, roundeven = (_to_integral(name, intrinsic) for name, intrinsic in (
-    ("ceil", "ceil"), ("floor", "floor"), ("trunc", "trunc"), ("round", "round"), ("roundeven", "roundeven")))
+ceil, floor, trunc, round, roundeven = (
+    _to_integral(name, intrinsic)
+    for name, intrinsic in (
+        ("ceil", "ceil"),
+        ("floor", "floor"),
+        ("trunc", "trunc"),
+        ("round", "round"),
+        ("roundeven", "roundeven"),
+    )
+)
 
 
 def _class_test(name: str, mask: int) -> Callable:
     def function(x, fastmath=False):
         (x,) = _operands(name, x)
         return Boolean(mlir.intrinsic(f"llvm.is.fpclass.{x.ir().type}", mlir.i1, x.ir(), mlir.constant(mask, mlir.i32)))
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of a float, as a Boolean."
     return function
@@ -405,5 +427,7 @@ def clamp(x, lo, hi, fastmath=False, propagate_nan=False, ftz=False):
     return min(max(x, lo, propagate_nan, ftz), hi, propagate_nan, ftz)
 
 
-isfinite, isinf, isnan, isnormal = (_class_test(name, mask) for name, mask in (
-    ("isfinite", 0x1F8), ("isinf", 0x204), ("isnan", 0x003), ("isnormal", 0x108)))
+isfinite, isinf, isnan, isnormal = (
+    _class_test(name, mask)
+    for name, mask in (("isfinite", 0x1F8), ("isinf", 0x204), ("isnan", 0x003), ("isnormal", 0x108))
+)

@@ -20,19 +20,39 @@ def intrinsic(name: str, result: type[Numeric] | None, *operands) -> Numeric | N
 def ptx(text: str, result: type[Numeric] | None, constraints: str, *operands) -> Numeric | None:
     """PTX text with $0, $1...; it has side effects and is convergent (lower.llvm_ir keeps it so)."""
     trace.kernel()
-    made = mlir.op("llvm.inline_asm", [result.mlir_type] if result else [], list(map(_value, operands)),
-                   {"asm_string": mlir.string_attr(text), "constraints": mlir.string_attr(constraints),
-                    "has_side_effects": mlir.unit_attr()})
+    made = mlir.op(
+        "llvm.inline_asm",
+        [result.mlir_type] if result else [],
+        list(map(_value, operands)),
+        {
+            "asm_string": mlir.string_attr(text),
+            "constraints": mlir.string_attr(constraints),
+            "has_side_effects": mlir.unit_attr(),
+        },
+    )
     return result(made.results[0]) if result else None
 
 
-CONSTRAINTS = {mlir.i1: "b", mlir.i16: "h", mlir.i32: "r", mlir.i64: "l", mlir.f16: "h", mlir.bf16: "h", mlir.f32: "f",
-               mlir.f64: "d"}                                  # the register of an operand, by its MLIR type
+CONSTRAINTS = {
+    mlir.i1: "b",
+    mlir.i16: "h",
+    mlir.i32: "r",
+    mlir.i64: "l",
+    mlir.f16: "h",
+    mlir.bf16: "h",
+    mlir.f32: "f",
+    mlir.f64: "d",
+}  # the register of an operand, by its MLIR type
 
 
-def inline_ptx(ptx_code: str, *, write_only_types: Sequence[type[Numeric]] | None = None,
-               read_only_args: Sequence | None = None, read_write_args: Sequence | None = None,
-               predicate: object = None) -> Numeric | tuple | None:
+def inline_ptx(
+    ptx_code: str,
+    *,
+    write_only_types: Sequence[type[Numeric]] | None = None,
+    read_only_args: Sequence | None = None,
+    read_write_args: Sequence | None = None,
+    predicate: object = None,
+) -> Numeric | tuple | None:
     """PTX text of the author's: `{$w0}`, `{$w1}` are results of `write_only_types`, `{$r0}`,
     `{$r1}` the `read_only_args`.
 
@@ -41,22 +61,27 @@ def inline_ptx(ptx_code: str, *, write_only_types: Sequence[type[Numeric]] | Non
     operands that have no register, DSLUserCodeValueError for names without an operand.
     """
     if read_write_args:
-        raise DSLUserCodeValueError("a number here is a value, which PTX text cannot change: read_write_args has none "
-                                    "to write to",
-                                    fix="read it with read_only_args, and write a new one: write_only_types")
+        raise DSLUserCodeValueError(
+            "a number here is a value, which PTX text cannot change: read_write_args has none to write to",
+            fix="read it with read_only_args, and write a new one: write_only_types",
+        )
     types, given = list(write_only_types or ()), list(read_only_args or ())
     texts = [_literal(value) for value in given]
     arguments = [_register_of(value) for value, text in zip(given, texts) if text is None]
     for dtype in types:
         if not isinstance(dtype, NumericMeta) or dtype.carrier not in CONSTRAINTS:
-            raise DSLUserCodeTypeError(f"PTX text writes registers of 16, 32 and 64 bits, and {dtype!r} has none",
-                                       fix="write an Int32, and convert it")
+            raise DSLUserCodeTypeError(
+                f"PTX text writes registers of 16, 32 and 64 bits, and {dtype!r} has none",
+                fix="write an Int32, and convert it",
+            )
 
     def place(match: re.Match) -> str:
         kind, index = match[1], int(match[2])
         if index >= len(types if kind == "w" else given) or kind == "rw":
-            raise DSLUserCodeValueError(f"the PTX text names {match[0]}, and there is no such operand",
-                                        fix="pass a type in write_only_types, or a value in read_only_args, for each")
+            raise DSLUserCodeValueError(
+                f"the PTX text names {match[0]}, and there is no such operand",
+                fix="pass a type in write_only_types, or a value in read_only_args, for each",
+            )
         if kind == "r" and texts[index] is not None:
             return texts[index]
         return f"${index if kind == 'w' else len(types) + texts[:index].count(None)}"
@@ -85,8 +110,10 @@ def _literal(value: object) -> str | None:
 def _register_of(value: object) -> Numeric:
     number = numeric(value)
     if number is None or type(number).carrier not in CONSTRAINTS:
-        raise DSLUserCodeTypeError(f"PTX text reads registers of 16, 32 and 64 bits, and {value!r} has none",
-                                   fix="convert it, for example `Int32(x)`")
+        raise DSLUserCodeTypeError(
+            f"PTX text reads registers of 16, 32 and 64 bits, and {value!r} has none",
+            fix="convert it, for example `Int32(x)`",
+        )
     return number
 
 
@@ -96,9 +123,16 @@ def _written(text: str, types: list[type[Numeric]], constraints: str, operands: 
         return ptx(text, types[0] if types else None, constraints, *operands)
     trace.kernel()
     carriers = [dtype.carrier for dtype in types]
-    made = mlir.op("llvm.inline_asm", [mlir.struct(*carriers)], list(map(_value, operands)),
-                   {"asm_string": mlir.string_attr(text), "constraints": mlir.string_attr(constraints),
-                    "has_side_effects": mlir.unit_attr()}).results[0]
+    made = mlir.op(
+        "llvm.inline_asm",
+        [mlir.struct(*carriers)],
+        list(map(_value, operands)),
+        {
+            "asm_string": mlir.string_attr(text),
+            "constraints": mlir.string_attr(constraints),
+            "has_side_effects": mlir.unit_attr(),
+        },
+    ).results[0]
     return tuple(dtype(mlir.field(made, index, dtype.carrier)) for index, dtype in enumerate(types))
 
 

@@ -14,18 +14,24 @@ from dsl.core.pointer import AddressSpace, Pointer
 from dsl.core.value import type_name
 from dsl.gpu.inline import ptx
 
-_AGAIN_NS = 10_000_000           # how long the hardware may suspend a waiting thread
-MOST_ARRIVALS, MOST_BYTES = (1 << 20) - 1, (1 << 20) - 1       # of a phase.  PTX ISA: mbarrier object
+_AGAIN_NS = 10_000_000  # how long the hardware may suspend a waiting thread
+MOST_ARRIVALS, MOST_BYTES = (1 << 20) - 1, (1 << 20) - 1  # of a phase.  PTX ISA: mbarrier object
 
 
 def address_of(barrier: Pointer) -> mlir.Value:
     """The address of an mbarrier. Raises DSLUserCodeTypeError for what is none."""
     if not isinstance(barrier, Pointer):
-        raise DSLUserCodeTypeError(f"an mbarrier is 8 bytes of shared memory, and this is {type_name(barrier)}",
-                                   id="MBARRIER_TYPE", fix="smem.allocate_array(cutlass.Int64, 1)")
+        raise DSLUserCodeTypeError(
+            f"an mbarrier is 8 bytes of shared memory, and this is {type_name(barrier)}",
+            id="MBARRIER_TYPE",
+            fix="smem.allocate_array(cutlass.Int64, 1)",
+        )
     if barrier.space != AddressSpace.smem or barrier.dtype.width != 64:
-        raise DSLUserCodeTypeError("an mbarrier is 8 bytes of shared memory", id="MBARRIER_TYPE",
-                                   fix='an element of a shared array of 64-bit integers')
+        raise DSLUserCodeTypeError(
+            "an mbarrier is 8 bytes of shared memory",
+            id="MBARRIER_TYPE",
+            fix="an element of a shared array of 64-bit integers",
+        )
     return barrier.address
 
 
@@ -40,8 +46,9 @@ def init_fence() -> None:
     ptx("fence.mbarrier_init.release.cluster;", None, "")
 
 
-def arrive(mbar_ptr: Pointer, peer_cta_rank_in_cluster=None, arrive_count=1, *, relaxed: bool = False,
-           scope=None) -> None:
+def arrive(
+    mbar_ptr: Pointer, peer_cta_rank_in_cluster=None, arrive_count=1, *, relaxed: bool = False, scope=None
+) -> None:
     """Arrive `arrive_count` times, at the barrier of another block of the cluster where its rank is given.
 
     PTX ISA: mbarrier.arrive.
@@ -53,12 +60,18 @@ def arrive(mbar_ptr: Pointer, peer_cta_rank_in_cluster=None, arrive_count=1, *, 
         text = f"mbarrier.arrive{order}.shared::cluster.b64 _, [%dsl_peer], $2;"
         return _at_peer(text, mbar_ptr, peer_cta_rank_in_cluster, arrive_count)
     order = ".relaxed.cta" if relaxed else ""
-    ptx(_with_state(f"mbarrier.arrive{order}.shared.b64 %dsl_state, [$0], $1;"), None, "r,r", address_of(mbar_ptr),
-        Int32(arrive_count))
+    ptx(
+        _with_state(f"mbarrier.arrive{order}.shared.b64 %dsl_state, [$0], $1;"),
+        None,
+        "r,r",
+        address_of(mbar_ptr),
+        Int32(arrive_count),
+    )
 
 
-def arrive_expect_tx(mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=None, relaxed: bool = False,
-                     scope=None) -> None:
+def arrive_expect_tx(
+    mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=None, relaxed: bool = False, scope=None
+) -> None:
     """Arrive once, and let the phase wait for `bytes` more.  PTX ISA: mbarrier.arrive.expect_tx."""
     _no_scope(scope)
     _require(bytes, 0, MOST_BYTES, "bytes are expected at an mbarrier at once")
@@ -66,8 +79,13 @@ def arrive_expect_tx(mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=
         text = "mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%dsl_peer], $2;"
         return _at_peer(text, mbar_ptr, peer_cta_rank_in_cluster, bytes)
     order = ".relaxed.cta" if relaxed else ""
-    ptx(_with_state(f"mbarrier.arrive.expect_tx{order}.shared.b64 %dsl_state, [$0], $1;"), None, "r,r",
-        address_of(mbar_ptr), Int32(bytes))
+    ptx(
+        _with_state(f"mbarrier.arrive.expect_tx{order}.shared.b64 %dsl_state, [$0], $1;"),
+        None,
+        "r,r",
+        address_of(mbar_ptr),
+        Int32(bytes),
+    )
 
 
 def expect_tx(mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=None, *, scope=None) -> None:
@@ -82,8 +100,14 @@ def expect_tx(mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=None, *
 
 def wait(mbar_ptr: Pointer, phase: object) -> None:
     """Wait until the phase of parity `phase` (0 or 1) has ended.  PTX ISA: mbarrier.try_wait.parity, in a loop."""
-    ptx(f"{{ .reg .pred P1; LAB_WAIT: mbarrier.try_wait.parity.shared.b64 P1, [$0], $1, {_AGAIN_NS}; "
-        "@P1 bra.uni DONE; bra.uni LAB_WAIT; DONE: }", None, "r,r", address_of(mbar_ptr), Int32(phase))
+    ptx(
+        f"{{ .reg .pred P1; LAB_WAIT: mbarrier.try_wait.parity.shared.b64 P1, [$0], $1, {_AGAIN_NS}; "
+        "@P1 bra.uni DONE; bra.uni LAB_WAIT; DONE: }",
+        None,
+        "r,r",
+        address_of(mbar_ptr),
+        Int32(phase),
+    )
 
 
 def try_wait(barrier: Pointer, parity: object) -> Boolean:
@@ -103,8 +127,13 @@ def test_wait(mbar_ptr: Pointer, phase: object) -> Boolean:
 
 def conditional_try_wait(cond: object, mbar_ptr: Pointer, phase: object) -> Boolean:
     """`poll` where `cond` holds, True without asking elsewhere."""
-    return if_(Boolean(cond), lambda _: (poll(mbar_ptr, phase),), lambda _: (Boolean(True),), (Boolean(True),),
-               (("the answer", *_NOWHERE),))[0]
+    return if_(
+        Boolean(cond),
+        lambda _: (poll(mbar_ptr, phase),),
+        lambda _: (Boolean(True),),
+        (Boolean(True),),
+        (("the answer", *_NOWHERE),),
+    )[0]
 
 
 def cp_async_arrive_noinc(mbar_ptr: Pointer) -> None:
@@ -121,13 +150,26 @@ def _with_state(text: str) -> str:
 
 def _at_peer(text: str, barrier: Pointer, rank: object, amount: object) -> None:
     """`text` at the barrier's place in block `rank` of the cluster.  PTX ISA: mapa."""
-    ptx(f"{{ .reg .b32 %dsl_peer; mapa.shared::cluster.u32 %dsl_peer, $0, $1; {text} }}", None, "r,r,r",
-        address_of(barrier), Int32(rank), Int32(amount))
+    ptx(
+        f"{{ .reg .b32 %dsl_peer; mapa.shared::cluster.u32 %dsl_peer, $0, $1; {text} }}",
+        None,
+        "r,r,r",
+        address_of(barrier),
+        Int32(rank),
+        Int32(amount),
+    )
 
 
 def _asked(text: str, barrier: Pointer, parity: object) -> Boolean:
-    return Boolean(ptx(f"{{ .reg .pred %dsl_p; {text} selp.b32 $0, 1, 0, %dsl_p; }}", Int32, "=r,r,r",
-                       address_of(barrier), Int32(parity)))
+    return Boolean(
+        ptx(
+            f"{{ .reg .pred %dsl_p; {text} selp.b32 $0, 1, 0, %dsl_p; }}",
+            Int32,
+            "=r,r,r",
+            address_of(barrier),
+            Int32(parity),
+        )
+    )
 
 
 def _require(amount: object, least: int, most: int, what: str) -> None:
@@ -139,5 +181,8 @@ def _require(amount: object, least: int, most: int, what: str) -> None:
 
 def _no_scope(scope: object) -> None:
     if scope is not None:
-        raise DSLUserCodeValueError("the scope of an mbarrier's operation is not chosen here yet",
-                                    id="UNSUPPORTED_NAME", fix="leave `scope` out")
+        raise DSLUserCodeValueError(
+            "the scope of an mbarrier's operation is not chosen here yet",
+            id="UNSUPPORTED_NAME",
+            fix="leave `scope` out",
+        )

@@ -13,7 +13,7 @@ from dsl.core import mlir, trace
 from dsl.core.pointer import Pointer
 
 ACCUMULATOR = {"f16": mlir.vector(mlir.f16, 2), "f32": mlir.f32, "s32": mlir.i32, "f64": mlir.f64}
-OPERAND = {"f16": mlir.vector(mlir.f16, 2), "f64": mlir.f64}                     # all others: i32
+OPERAND = {"f16": mlir.vector(mlir.f16, 2), "f64": mlir.f64}  # all others: i32
 
 _SINCE = {"e4m3": "sm_89", "e5m2": "sm_89"}
 
@@ -24,8 +24,14 @@ def _name(m: int, n: int, k: int, ab: str, acc: str) -> str:
     return f"llvm.nvvm.mma.m{m}n{n}k{k}.row.col.{kinds}"
 
 
-def mma(shape_mnk: tuple[int, int, int], ab: str, acc: str, a: Sequence[mlir.Value], b: Sequence[mlir.Value],
-        c: Sequence[mlir.Value]) -> list[mlir.Value]:
+def mma(
+    shape_mnk: tuple[int, int, int],
+    ab: str,
+    acc: str,
+    a: Sequence[mlir.Value],
+    b: Sequence[mlir.Value],
+    c: Sequence[mlir.Value],
+) -> list[mlir.Value]:
     """D = A * B + C, A (M, K) row-major, B (N, K), in registers of a warp; `ab` and `acc` are PTX's types.
 
     Every thread of the warp must execute it.  PTX ISA: mma.

@@ -24,8 +24,9 @@ def _halves(instruction: str, dtype: type[Numeric], operands: tuple, predicate: 
     places = ", ".join(f"${i + 1}" for i in range(len(registers)))
     constraints = "=r" + ",r" * len(registers)
     text, extra = f"{instruction} $0, {places};", ()
-    if predicate is not None and not (predicate is True or numeric(predicate) is not None and not is_dynamic(predicate)
-                                      and numeric(predicate).value):
+    if predicate is not None and not (
+        predicate is True or numeric(predicate) is not None and not is_dynamic(predicate) and numeric(predicate).value
+    ):
         text, constraints, extra = f"@${len(registers) + 1} {text}", constraints + ",b", (Boolean(predicate),)
     packed = inline.ptx(text, Int32, constraints, *registers, *extra)
     return packed if all(not isinstance(operand, tuple) for operand in operands) else _pair(packed, dtype)
@@ -35,8 +36,9 @@ def _register(operand: object, dtype: type[Numeric]) -> Int32:
     if not isinstance(operand, tuple):
         number = numeric(operand)
         if number is None or not number.is_integer or type(number).width != 32:
-            raise DSLUserCodeTypeError(f"two {dtype} come as a tuple or as an Int32, and this is {type_name(operand)}",
-                                       fix="pass (a, b)")
+            raise DSLUserCodeTypeError(
+                f"two {dtype} come as a tuple or as an Int32, and this is {type_name(operand)}", fix="pass (a, b)"
+            )
         return Int32(number)
     return _joined(operand, dtype, Int32)
 
@@ -50,16 +52,19 @@ def _joined(operand: tuple, dtype: type[Numeric], whole: type[Numeric]) -> Numer
 
 def _two(operand: tuple) -> tuple:
     if len(operand) != 2 or any(numeric(part) is None for part in operand):
-        raise DSLUserCodeTypeError(f"a packed operand is a tuple of two numbers, and this is {type_name(operand)}",
-                                   fix="pass (a, b)")
+        raise DSLUserCodeTypeError(
+            f"a packed operand is a tuple of two numbers, and this is {type_name(operand)}", fix="pass (a, b)"
+        )
     return operand
 
 
 def _pair(packed: Numeric, dtype: type[Numeric]) -> tuple[Numeric, Numeric]:
     vector = mlir.result("llvm.bitcast", mlir.vector(dtype.carrier, 2), packed.ir())
     positions = (mlir.ir.DenseI64ArrayAttr.get([index], mlir.context) for index in range(2))
-    return tuple(dtype(mlir.op("vector.extract", [dtype.carrier], [vector], {"static_position": position}).results[0])
-                 for position in positions)
+    return tuple(
+        dtype(mlir.op("vector.extract", [dtype.carrier], [vector], {"static_position": position}).results[0])
+        for position in positions
+    )
 
 
 def _modifiers(**given: object) -> str:
@@ -91,8 +96,9 @@ def add_packed_bf16x2(a, b, *, rnd: str | None = None, predicate=None):
     return _halves(f"add{_modifiers(rnd=rnd)}.bf16x2", BFloat16, (a, b), predicate)
 
 
-def sub_packed_bf16x2(a, b, *, rnd: str | None = None, ftz: bool | None = None, sat: bool | None = None,
-                      predicate=None):
+def sub_packed_bf16x2(
+    a, b, *, rnd: str | None = None, ftz: bool | None = None, sat: bool | None = None, predicate=None
+):
     """a - b, twice.  PTX ISA: sub.bf16x2"""
     _check_rounding(rnd, (None, "rn"))
     for name, on in (("ftz", ftz), ("sat", sat)):
@@ -101,12 +107,22 @@ def sub_packed_bf16x2(a, b, *, rnd: str | None = None, ftz: bool | None = None, 
     return _halves(f"sub{_modifiers(rnd=rnd)}.bf16x2", BFloat16, (a, b), predicate)
 
 
-def fma_packed_f16x2(a, b, c, *, rnd: str | None = "rn", ftz: bool | None = None, sat: bool | None = None,
-                     relu: bool | None = None, oob: bool | None = None):
+def fma_packed_f16x2(
+    a,
+    b,
+    c,
+    *,
+    rnd: str | None = "rn",
+    ftz: bool | None = None,
+    sat: bool | None = None,
+    relu: bool | None = None,
+    oob: bool | None = None,
+):
     """a * b + c, twice, each rounded once.  PTX ISA: fma.f16x2"""
     if sat and relu:
-        raise DSLUserCodeValueError("sat and relu cannot be used together for half fma",
-                                    fix="sat clamps to [0, 1] alone")
+        raise DSLUserCodeValueError(
+            "sat and relu cannot be used together for half fma", fix="sat clamps to [0, 1] alone"
+        )
     modifiers = _modifiers(rnd=rnd or "rn", ftz=ftz, sat=sat, relu=relu, oob=oob)
     return _halves(f"fma{modifiers}.f16x2", Float16, (a, b, c))
 
@@ -134,8 +150,12 @@ def _floats(name: str, operands: tuple, rnd: str | None, ftz: bool | None) -> tu
     trace.kernel().need("sm_100", f"computes with f32x2 ({name})")
     registers = [_wide(operand) for operand in operands]
     places = ", ".join(f"${i + 1}" for i in range(len(registers)))
-    packed = inline.ptx(f"{name}{_modifiers(rnd=rnd if rnd != 'none' else 'rn', ftz=ftz)}.f32x2 $0, {places};", Int64,
-                        "=l" + ",l" * len(registers), *registers)
+    packed = inline.ptx(
+        f"{name}{_modifiers(rnd=rnd if rnd != 'none' else 'rn', ftz=ftz)}.f32x2 $0, {places};",
+        Int64,
+        "=l" + ",l" * len(registers),
+        *registers,
+    )
     return _pair(packed, Float32)
 
 
@@ -146,9 +166,11 @@ def _wide(operand: object) -> Int64:
 
 
 def _binary(name: str, text: str) -> Callable:
-    def operation(src_a, src_b, *, src_c=None, rnd: str | None = "rn",
-                  ftz: bool | None = None) -> tuple[Float32, Float32]:
+    def operation(
+        src_a, src_b, *, src_c=None, rnd: str | None = "rn", ftz: bool | None = None
+    ) -> tuple[Float32, Float32]:
         return _floats(name, (src_a, src_b), rnd, ftz)
+
     operation.__name__ = operation.__qualname__ = f"{name}_packed_f32x2"
     operation.__doc__ = f"{text}, of two Float32 at once, from sm_100 on.  PTX ISA: {name}.f32x2"
     return operation
@@ -158,8 +180,9 @@ add_packed_f32x2, sub_packed_f32x2 = _binary("add", "a + b"), _binary("sub", "a 
 mul_packed_f32x2 = _binary("mul", "a * b")
 
 
-def fma_packed_f32x2(src_a, src_b, src_c, *, rnd: str | None = "rn",
-                     ftz: bool | None = None) -> tuple[Float32, Float32]:
+def fma_packed_f32x2(
+    src_a, src_b, src_c, *, rnd: str | None = "rn", ftz: bool | None = None
+) -> tuple[Float32, Float32]:
     """a * b + c of two Float32 at once, rounded once, from sm_100 on.  PTX ISA: fma.f32x2"""
     return _floats("fma", (src_a, src_b, src_c), rnd, ftz)
 
@@ -167,4 +190,5 @@ def fma_packed_f32x2(src_a, src_b, src_c, *, rnd: str | None = "rn",
 def exp_packed_f32x2(a) -> tuple[Float32, Float32]:
     """e**a of two Float32, as 2**(a * log2(e)), from sm_100 on.  PTX ISA: mul.f32x2, ex2.approx.ftz"""
     from dsl.gpu.math import exp2
+
     return tuple(exp2(part) for part in mul_packed_f32x2(a, (_LOG2_E, _LOG2_E)))

@@ -11,6 +11,7 @@ def _register(name: str, dtype: type, text: str) -> object:
 
     def read():
         return inline.ptx(f"mov.{kind} $0, %{name};", dtype, f"={letter}")
+
     read.__doc__, read.__name__ = text, name
     return read
 

@@ -19,8 +19,12 @@ def barrier(barrier_id=None, number_of_threads=None) -> None:
         intrinsic("nvvm.barrier.cta.sync.aligned.all", None, Int32(0 if barrier_id is None else barrier_id))
     else:
         _check_count(number_of_threads)
-        intrinsic("nvvm.barrier.cta.sync.aligned.count", None, Int32(0 if barrier_id is None else barrier_id),
-                  Int32(number_of_threads))
+        intrinsic(
+            "nvvm.barrier.cta.sync.aligned.count",
+            None,
+            Int32(0 if barrier_id is None else barrier_id),
+            Int32(number_of_threads),
+        )
 
 
 def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True) -> None:
@@ -29,8 +33,10 @@ def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True
     `aligned`: all threads of a warp arrive together.
     """
     if number_of_threads is None:
-        raise DSLUserCodeError("barrier_arrive needs the number of threads that take part",
-                               fix="barrier_arrive(barrier_id=1, number_of_threads=64)")
+        raise DSLUserCodeError(
+            "barrier_arrive needs the number of threads that take part",
+            fix="barrier_arrive(barrier_id=1, number_of_threads=64)",
+        )
     _check_count(number_of_threads)
     how = "arrive.aligned.count" if aligned else "arrive.count"
     intrinsic(f"nvvm.barrier.cta.{how}", None, Int32(0 if barrier_id is None else barrier_id), Int32(number_of_threads))
@@ -38,8 +44,10 @@ def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True
 
 def _check_count(number_of_threads) -> None:
     if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % 32):
-        raise DSLUserCodeError(f"a barrier counts whole warps, and {number_of_threads} is no multiple of 32",
-                               fix="round the count up to a multiple of 32")
+        raise DSLUserCodeError(
+            f"a barrier counts whole warps, and {number_of_threads} is no multiple of 32",
+            fix="round the count up to a multiple of 32",
+        )
 
 
 def sync_warp(mask=0xFFFFFFFF) -> None:
@@ -78,8 +86,11 @@ def fence_proxy(kind: str, *, space: str | None = None, use_intrinsic: bool | No
     """
     known = _SHARED_PROXIES.get(space) if kind == "async.shared" else _PROXIES.get(kind) if space is None else None
     if known is None:
-        raise DSLUserCodeValueError(f"there is no fence of the proxy {kind!r}" + (f" in {space!r}" if space else ""),
-                                    fix='cute.arch.fence_proxy("async.shared", space="cta")', id="FENCE_PROXY")
+        raise DSLUserCodeValueError(
+            f"there is no fence of the proxy {kind!r}" + (f" in {space!r}" if space else ""),
+            fix='cute.arch.fence_proxy("async.shared", space="cta")',
+            id="FENCE_PROXY",
+        )
     ptx(f"fence.proxy.{known};", None, "")
 
 
@@ -120,10 +131,11 @@ class elect_one:
 
     def __init__(self) -> None:
         if elect_one._open:
-            raise DSLUserCodeError("elects a lane where one is elected already: it would wait for the other lanes, "
-                                   "which never come",
-                                   fix="take it out of `with elect_one()`; a copy by TMA elects its lane itself",
-                                   id="ELECT_IN_ELECT")
+            raise DSLUserCodeError(
+                "elects a lane where one is elected already: it would wait for the other lanes, which never come",
+                fix="take it out of `with elect_one()`; a copy by TMA elects its lane itself",
+                id="ELECT_IN_ELECT",
+            )
         self._flag, self._inside = elected(), None
 
     def __enter__(self) -> None:
@@ -139,5 +151,8 @@ class elect_one:
         self._inside.__exit__(*error)
 
     def __bool__(self) -> bool:
-        raise DSLUserCodeTypeError("elect_one() is not a condition: which lane it is, is known while running only",
-                                   fix="`with cute.arch.elect_one():`", id="PHASE_DYNAMIC_TO_STATIC_BOOL")
+        raise DSLUserCodeTypeError(
+            "elect_one() is not a condition: which lane it is, is known while running only",
+            fix="`with cute.arch.elect_one():`",
+            id="PHASE_DYNAMIC_TO_STATIC_BOOL",
+        )

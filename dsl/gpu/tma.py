@@ -27,9 +27,17 @@ def load_box(smem: Pointer, tensor_map: mlir.Value, coords: Sequence[object], ba
     text, constraints, numbers = _coordinates(3, coords)
     hint = ".L2::cache_hint" if policy is not None else ""
     last = f", ${3 + len(coords)}" if policy is not None else ""
-    ptx(f"cp.async.bulk.tensor.{len(coords)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{hint} "
-        f"[$0], [$1, {text}], [$2]{last};", None, f"r,l,r{constraints}{',l' if last else ''}", smem.address, tensor_map,
-        mbarrier.address_of(barrier), *numbers, *([Int64(policy)] if last else []))
+    ptx(
+        f"cp.async.bulk.tensor.{len(coords)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{hint} "
+        f"[$0], [$1, {text}], [$2]{last};",
+        None,
+        f"r,l,r{constraints}{',l' if last else ''}",
+        smem.address,
+        tensor_map,
+        mbarrier.address_of(barrier),
+        *numbers,
+        *([Int64(policy)] if last else []),
+    )
 
 
 def store_box(tensor_map: mlir.Value, coords: Sequence[object], smem: Pointer, policy=None) -> None:
@@ -37,9 +45,15 @@ def store_box(tensor_map: mlir.Value, coords: Sequence[object], smem: Pointer, p
     text, constraints, numbers = _coordinates(2, coords)
     hint = ".L2::cache_hint" if policy is not None else ""
     last = f", ${2 + len(coords)}" if policy is not None else ""
-    ptx(f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta.tile.bulk_group{hint} [$0, {text}], [$1]{last};", None,
-        f"l,r{constraints}{',l' if last else ''}", tensor_map, smem.address, *numbers,
-        *([Int64(policy)] if last else []))
+    ptx(
+        f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta.tile.bulk_group{hint} [$0, {text}], [$1]{last};",
+        None,
+        f"l,r{constraints}{',l' if last else ''}",
+        tensor_map,
+        smem.address,
+        *numbers,
+        *([Int64(policy)] if last else []),
+    )
 
 
 def prefetch_map(tensor_map: mlir.Value) -> None:
@@ -49,11 +63,24 @@ def prefetch_map(tensor_map: mlir.Value) -> None:
 
 def load_bytes(smem: Pointer, source: Pointer, n_bytes: int, barrier: Pointer) -> None:
     """Copy `n_bytes`, a multiple of 16, into shared memory; they complete at `barrier`."""
-    ptx("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];", None, "r,l,r,r",
-        smem.address, source.address, Int32(n_bytes), mbarrier.address_of(barrier))
+    ptx(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];",
+        None,
+        "r,l,r,r",
+        smem.address,
+        source.address,
+        Int32(n_bytes),
+        mbarrier.address_of(barrier),
+    )
 
 
 def store_bytes(target: Pointer, smem: Pointer, n_bytes: int) -> None:
     """Copy `n_bytes`, a multiple of 16, out of shared memory; part of this thread's open bulk group."""
-    ptx("cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;", None, "l,r,r", target.address, smem.address,
-        Int32(n_bytes))
+    ptx(
+        "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;",
+        None,
+        "l,r,r",
+        target.address,
+        smem.address,
+        Int32(n_bytes),
+    )

@@ -24,8 +24,9 @@ def shuffle_sync_op(value, offset, mask=FULL_MASK, mask_and_clamp=31, kind: str 
     """
     number = numeric(value)
     if number is None:
-        raise DSLUserCodeTypeError(f"a shuffle moves a number, and got {type_name(value)}",
-                                   fix="shuffle the elements one by one")
+        raise DSLUserCodeTypeError(
+            f"a shuffle moves a number, and got {type_name(value)}", fix="shuffle the elements one by one"
+        )
     operands = Int32(offset), Int32(mask_and_clamp), Int32(mask)
     dtype = type(number)
     if dtype.width == 64:
@@ -95,8 +96,10 @@ def vote_uni_sync(pred, mask=FULL_MASK) -> Boolean:
 def warp_reduction(value, op: Callable, threads_in_group: int = 32):
     """`op` over the lanes of each group of `threads_in_group` (a power of two), by butterfly shuffles."""
     if not isinstance(threads_in_group, int) or not 1 <= threads_in_group <= 32:
-        raise DSLUserCodeTypeError(f"threads_in_group must be 1, 2, 4, 8, 16 or 32, got {threads_in_group!r}",
-                                   fix="threads_in_group=32 takes the whole warp")
+        raise DSLUserCodeTypeError(
+            f"threads_in_group must be 1, 2, 4, 8, 16 or 32, got {threads_in_group!r}",
+            fix="threads_in_group=32 takes the whole warp",
+        )
     offset = threads_in_group // 2
     while offset:
         value = op(value, shuffle_sync_bfly(value, offset))
@@ -109,16 +112,27 @@ def make_warp_uniform(value) -> Int32:
     return shuffle_sync(Int32(value), 0)
 
 
-_REDUX = {"add": ("add", "s32"), "max": ("max", "s32"), "min": ("min", "s32"), "umax": ("max", "u32"),
-          "umin": ("min", "u32"), "and": ("and", "b32"), "or": ("or", "b32"), "xor": ("xor", "b32")}
+_REDUX = {
+    "add": ("add", "s32"),
+    "max": ("max", "s32"),
+    "min": ("min", "s32"),
+    "umax": ("max", "u32"),
+    "umin": ("min", "u32"),
+    "and": ("and", "b32"),
+    "or": ("or", "b32"),
+    "xor": ("xor", "b32"),
+}
 
 
 def warp_redux_sync(value, kind: str, mask_and_clamp=FULL_MASK):
     """The sum, extreme or bitwise combination of a 32-bit integer over the lanes of the mask.  PTX ISA: redux.sync."""
     number = numeric(value)
     if kind not in _REDUX or number is None or not type(number).is_integer or type(number).width != 32:
-        raise DSLUserCodeTypeError(f"redux.sync combines Int32 or Uint32 by one of {', '.join(_REDUX)}, and got "
-                                   f"{type_name(value)} and {kind!r}", fix="use warp_reduction for other types")
+        raise DSLUserCodeTypeError(
+            f"redux.sync combines Int32 or Uint32 by one of {', '.join(_REDUX)}, and got "
+            f"{type_name(value)} and {kind!r}",
+            fix="use warp_reduction for other types",
+        )
     operation, suffix = _REDUX[kind]
     return ptx(f"redux.sync.{operation}.{suffix} $0, $1, $2;", type(number), "=r,r,r", number, Int32(mask_and_clamp))
 
@@ -128,8 +142,10 @@ def match_sync(mask, value, kind: str = "any") -> Uint32:
     number = numeric(value)
     integer = number is not None and type(number).is_integer and type(number).width in (32, 64)
     if kind not in ("any", "all") or not integer:
-        raise DSLUserCodeTypeError(f"match.sync compares integers of 32 or 64 bits, any or all, and got "
-                                   f"{type_name(value)} and {kind!r}", fix="convert it first, for example `Int32(x)`")
+        raise DSLUserCodeTypeError(
+            f"match.sync compares integers of 32 or 64 bits, any or all, and got {type_name(value)} and {kind!r}",
+            fix="convert it first, for example `Int32(x)`",
+        )
     width, letter = type(number).width, "l" if type(number).width == 64 else "r"
     destination = "$0" if kind == "any" else "$0|%dsl_all"
     text = f"match.{kind}.sync.b{width} {destination}, $1, $2;"
@@ -142,6 +158,7 @@ def vote_sync_op(pred, kind: str, mask=FULL_MASK):
     """vote_any_sync, vote_all_sync, vote_uni_sync or vote_ballot_sync, by name."""
     votes = {"any": vote_any_sync, "all": vote_all_sync, "uni": vote_uni_sync, "ballot": vote_ballot_sync}
     if kind not in votes:
-        raise DSLUserCodeTypeError(f"kind is one of {', '.join(votes)}, and {kind!r} is none",
-                                   fix="write one of these as a string")
+        raise DSLUserCodeTypeError(
+            f"kind is one of {', '.join(votes)}, and {kind!r} is none", fix="write one of these as a string"
+        )
     return votes[kind](pred, mask)

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dsl.core import mlir
-from dsl.core.dtypes import (BFloat16, Boolean, Int8, Int16, Int32, Int64, Numeric, Uint8, Uint16, Uint32,
-                             Uint64)
+from dsl.core.dtypes import BFloat16, Boolean, Int8, Int16, Int32, Int64, Numeric, Uint8, Uint16, Uint32, Uint64
 from dsl.core.errors import DSLUserCodeTypeError, warn
 from dsl.core.formats import FORMATS
 from dsl.core.pointer import AddressSpace, Pointer
@@ -46,18 +45,20 @@ class SymInt:
 class Binding:
     """One call being read: what it is for error texts, the values of symbols, and the storages kernels may touch."""
 
-    call: str = ""                                      # "f(a: Tensor([4], float32), n: int32)"
+    call: str = ""  # "f(a: Tensor([4], float32), n: int32)"
     position: int = 0
     name: str = "argument"
     symbols: dict[SymInt, tuple[int, str]] = field(default_factory=dict)
-    storages: list[tuple[int, int, str]] = field(default_factory=list)     # address, bytes, label
+    storages: list[tuple[int, int, str]] = field(default_factory=list)  # address, bytes, label
     owners: list[object] = field(default_factory=list)
 
     def mismatch(self, error: type[Exception], part: str, expected: object, got: object) -> Exception:
         """The error of argument part `part` ("shape[0]", or "" for the argument itself)."""
         what = f"{self.name}.{part}" if part else self.name
-        made = error(f"Mismatched {what} on argument #{self.position} when calling: `{self.call}`, "
-                     f"expected to be {expected}, got {got}")
+        made = error(
+            f"Mismatched {what} on argument #{self.position} when calling: `{self.call}`, "
+            f"expected to be {expected}, got {got}"
+        )
         made.part = part.partition("[")[0]
         return made
 
@@ -92,6 +93,7 @@ class TensorType:
     def layout_text(self) -> str:
         def text(leaves: tuple) -> str:
             return f"({','.join(map(str, leaves))})"
+
         return f"{text(self.shape)}:{text(self.stride)}"
 
     def __str__(self) -> str:
@@ -99,11 +101,14 @@ class TensorType:
 
     def rebuild(self, values: Sequence[mlir.Value]):
         from dsl.tile.tensor import Tensor
+
         remaining = iter(values)
         pointer = PointerType(self.dtype, self.space, self.alignment_bytes).rebuild([next(remaining)])
         pointer.on_host = self.on_host
-        shape, stride = (tuple(leaf.rebuild(next(remaining)) if isinstance(leaf, SymInt) else leaf for leaf in leaves)
-                         for leaves in (self.shape, self.stride))
+        shape, stride = (
+            tuple(leaf.rebuild(next(remaining)) if isinstance(leaf, SymInt) else leaf for leaf in leaves)
+            for leaves in (self.shape, self.stride)
+        )
         return Tensor(pointer, Layout(shape, stride))
 
     def read(self, value: object, binding: Binding) -> list[int]:
@@ -130,7 +135,7 @@ class TensorType:
         for mode, (leaf, extent) in enumerate(zip(self.shape, view.shape)):
             self._check_leaf(leaf, extent, f"shape[{mode}]", binding)
         for mode, (leaf, stride) in enumerate(zip(self.stride, view.strides)):
-            if view.shape[mode] > 1:                    # the stride of a single element is never used
+            if view.shape[mode] > 1:  # the stride of a single element is never used
                 self._check_leaf(leaf, stride, f"strides[{mode}]", binding)
 
     def _check_leaf(self, leaf: int | SymInt, actual: int, part: str, binding: Binding) -> None:
@@ -152,8 +157,11 @@ def as_python_number(annotation: type[Numeric]) -> type[Numeric]:
 def warn_of_sign(given: int | float, annotation: type[Numeric], becomes: int, name: str) -> None:
     """Say that a Python number is too large for the signed type it is passed as."""
     signed = as_python_number(annotation)
-    warn(f"{given} for the {annotation} `{name}` is passed as {signed}, as every Python number is, and becomes "
-         f"{becomes}: pass {annotation}({given})", "TYPE_INT_LITERAL_OUT_OF_RANGE")
+    warn(
+        f"{given} for the {annotation} `{name}` is passed as {signed}, as every Python number is, and becomes "
+        f"{becomes}: pass {annotation}({given})",
+        "TYPE_INT_LITERAL_OUT_OF_RANGE",
+    )
 
 
 @dataclass(frozen=True)
@@ -165,8 +173,9 @@ class ScalarType:
 
     def slot_formats(self) -> str:
         if self.dtype.format is None:
-            raise DSLUserCodeTypeError(f"a {self.dtype} cannot be an argument",
-                                       fix="pass a wider type and convert it inside")
+            raise DSLUserCodeTypeError(
+                f"a {self.dtype} cannot be an argument", fix="pass a wider type and convert it inside"
+            )
         return self.dtype.format
 
     def __str__(self) -> str:
@@ -182,7 +191,7 @@ class ScalarType:
 
     def read(self, value: object, binding: Binding) -> list[int | float]:
         number = value.value if isinstance(value, Numeric) else value
-        if hasattr(number, "item") and getattr(number, "shape", None) == ():       # a scalar of numpy
+        if hasattr(number, "item") and getattr(number, "shape", None) == ():  # a scalar of numpy
             number = number.item()
         if not isinstance(number, (bool, int, float)):
             raise binding.mismatch(TypeError, "", self.dtype.__name__, type(value).__name__)
@@ -270,8 +279,8 @@ class ContainerType:
     """A tuple, list, dict or dataclass with typed parts: `parts(value)` lists them, `make(parts)` builds one."""
 
     kind: type
-    names: tuple[str, ...]                  # ".x", "[0]", "['k']"
-    types: tuple                            # an argument type, or Static
+    names: tuple[str, ...]  # ".x", "[0]", "['k']"
+    types: tuple  # an argument type, or Static
     parts: Callable[[object], list]
     make: Callable[[list], object]
 

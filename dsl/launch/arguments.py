@@ -54,8 +54,10 @@ class RuntimeTensor:
     @element_type.setter
     def element_type(self, dtype: type[Numeric]) -> None:
         if not isinstance(dtype, NumericMeta) or dtype.storage_width > self.view.dtype.storage_width:
-            raise DSLUserCodeTypeError(f"elements of {self.view.dtype} cannot be read as {dtype}",
-                                       fix=f"assign a type of {self.view.dtype.width} bits or fewer")
+            raise DSLUserCodeTypeError(
+                f"elements of {self.view.dtype} cannot be read as {dtype}",
+                fix=f"assign a type of {self.view.dtype.width} bits or fewer",
+            )
         self.view, self._type = replace(self.view, dtype=dtype), None
 
     dtype = element_type
@@ -73,8 +75,14 @@ class RuntimeTensor:
     def argument_type(self) -> TensorType:
         """How it is passed: which extents and strides are static."""
         if self._type is None:
-            self._type = TensorType(self.element_type, tuple(self._shape), tuple(self._stride), self.assumed_align,
-                                    self.memspace, on_host=not getattr(self.source, "is_cuda", False))
+            self._type = TensorType(
+                self.element_type,
+                tuple(self._shape),
+                tuple(self._stride),
+                self.assumed_align,
+                self.memspace,
+                on_host=not getattr(self.source, "is_cuda", False),
+            )
         return self._type
 
     def __repr__(self) -> str:
@@ -87,18 +95,22 @@ class RuntimeTensor:
             if not -rank <= leading_dim < rank:
                 raise DSLUserCodeRuntimeError(
                     f"Expected leading_dim to be in range [0, {rank}) or [{-rank}, -1], but got {leading_dim}.",
-                                              fix="count modes from 0")
+                    fix="count modes from 0",
+                )
             leading_dim %= rank
             if self.stride[leading_dim] != 1:
                 raise DSLUserCodeRuntimeError(
                     f"Expected strides[leading_dim] == 1, but got {self.stride[leading_dim]}.",
-                    fix=f"the strides are {self.stride}: name the mode of stride 1")
+                    fix=f"the strides are {self.stride}: name the mode of stride 1",
+                )
         else:
             leading_dim = self.leading_dim
             if leading_dim is None and self.stride.count(1) > 1:
                 raise DSLUserCodeRuntimeError(
                     "Can't deduce the leading dimension from layout (multiple dimensions have stride 1 but none has "
-                    "size > 1), please specify leading_dim explicitly.", fix="mark_layout_dynamic(leading_dim=...)")
+                    "size > 1), please specify leading_dim explicitly.",
+                    fix="mark_layout_dynamic(leading_dim=...)",
+                )
         for mode in range(rank):
             self._shape[mode] = SymInt(32)
             if mode != leading_dim and self.stride[mode] != 0:
@@ -106,8 +118,9 @@ class RuntimeTensor:
         self._type = None
         return self
 
-    def mark_compact_shape_dynamic(self, mode: int, stride_order: Sequence[int] | None = None,
-                                   divisibility: int = 1) -> RuntimeTensor:
+    def mark_compact_shape_dynamic(
+        self, mode: int, stride_order: Sequence[int] | None = None, divisibility: int = 1
+    ) -> RuntimeTensor:
         """Make the extent of `mode` dynamic, a multiple of `divisibility`, and the strides that depend on it.
 
         `stride_order` lists the modes from the outermost (greatest stride) to the innermost, as torch's dim_order().
@@ -115,13 +128,15 @@ class RuntimeTensor:
         """
         rank = len(self.shape)
         if not 0 <= mode < rank:
-            raise DSLUserCodeRuntimeError(f"Expected mode value to be in range [0, {rank}), but got {mode}.",
-                                          fix="count modes from 0")
+            raise DSLUserCodeRuntimeError(
+                f"Expected mode value to be in range [0, {rank}), but got {mode}.", fix="count modes from 0"
+            )
         order = self._stride_order(stride_order)
         if self.shape[mode] % divisibility:
-            raise DSLUserCodeRuntimeError(f"The shape({self.shape[mode]}) of mode({mode}) is not divisible by the "
-                                          f"divisibility({divisibility}).",
-                                          fix="leave out divisibility, or give a divisor of the extent")
+            raise DSLUserCodeRuntimeError(
+                f"The shape({self.shape[mode]}) of mode({mode}) is not divisible by the divisibility({divisibility}).",
+                fix="leave out divisibility, or give a divisor of the extent",
+            )
         self._shape[mode] = SymInt(32, divisibility)
         known, past = 1, False
         for inner in reversed(order):
@@ -140,24 +155,37 @@ class RuntimeTensor:
             return deduced
         order = list(stride_order)
         if sorted(order) != list(range(rank)):
-            raise DSLUserCodeRuntimeError(f"Expected stride_order to be a permutation of range({rank}), got {order}.",
-                                          fix="give each mode its place: (1, 0) is row-major")
+            raise DSLUserCodeRuntimeError(
+                f"Expected stride_order to be a permutation of range({rank}), got {order}.",
+                fix="give each mode its place: (1, 0) is row-major",
+            )
         strides = [self.stride[mode] for mode in order if self.shape[mode] != 1]
         if strides != sorted(strides, reverse=True):
-            raise DSLUserCodeRuntimeError("The stride_order is not consistent with the deduced stride_order.",
-                                          fix=f"the strides are {self.stride}: stride_order={tuple(deduced)}")
+            raise DSLUserCodeRuntimeError(
+                "The stride_order is not consistent with the deduced stride_order.",
+                fix=f"the strides are {self.stride}: stride_order={tuple(deduced)}",
+            )
         return order
 
 
-def from_dlpack(tensor_dlpack: object, assumed_align: int | None = None, use_32bit_stride: bool = False, *,
-                enable_tvm_ffi: bool = False, force_tf32: bool = False) -> RuntimeTensor:
+def from_dlpack(
+    tensor_dlpack: object,
+    assumed_align: int | None = None,
+    use_32bit_stride: bool = False,
+    *,
+    enable_tvm_ffi: bool = False,
+    force_tf32: bool = False,
+) -> RuntimeTensor:
     """A tensor of torch, numpy or any library with DLPack as an argument, without a copy; its layout is static."""
     if force_tf32:
-        raise DSLUserCodeRuntimeError("force_tf32 is not supported: TFloat32 has no element type here yet",
-                                      fix="leave it out")
+        raise DSLUserCodeRuntimeError(
+            "force_tf32 is not supported: TFloat32 has no element type here yet", fix="leave it out"
+        )
     if not dlpack.is_tensor(tensor_dlpack):
-        raise DSLUserCodeTypeError(f"from_dlpack takes a tensor, and {type(tensor_dlpack).__name__} offers no DLPack",
-                                   fix="give a torch tensor or a numpy array")
+        raise DSLUserCodeTypeError(
+            f"from_dlpack takes a tensor, and {type(tensor_dlpack).__name__} offers no DLPack",
+            fix="give a torch tensor or a numpy array",
+        )
     source = dlpack.without_gradient(tensor_dlpack) if enable_tvm_ffi else tensor_dlpack
     return RuntimeTensor(source, assumed_align, use_32bit_stride)
 
@@ -166,8 +194,9 @@ def _alignment(assumed_align: int | None, dtype: type[Numeric]) -> int:
     if assumed_align is None:
         return natural_alignment(dtype)
     if not isinstance(assumed_align, int) or assumed_align < 1 or assumed_align & (assumed_align - 1):
-        raise DSLUserCodeValueError(f"assumed_align is a power of two in bytes, and {assumed_align!r} is none",
-                                    fix="write 4, 8, 16, ...")
+        raise DSLUserCodeValueError(
+            f"assumed_align is a power of two in bytes, and {assumed_align!r} is none", fix="write 4, 8, 16, ..."
+        )
     return assumed_align
 
 
@@ -186,23 +215,39 @@ class FakeTensor:
         return f"FakeTensor<{self.dtype}, {self.shape}, {self.stride}>"
 
 
-def make_fake_tensor(dtype: type[Numeric], shape: Sequence[int | SymInt], stride: Sequence[int | SymInt], *,
-                     memspace: AddressSpace = AddressSpace.gmem, assumed_align: int | None = None) -> FakeTensor:
+def make_fake_tensor(
+    dtype: type[Numeric],
+    shape: Sequence[int | SymInt],
+    stride: Sequence[int | SymInt],
+    *,
+    memspace: AddressSpace = AddressSpace.gmem,
+    assumed_align: int | None = None,
+) -> FakeTensor:
     """A fake tensor of explicit strides."""
     shape, stride = tuple(shape), tuple(stride)
     if len(shape) != len(stride):
-        raise DSLUserCodeValueError(f"shape {shape} has rank {len(shape)}, and stride {stride} rank {len(stride)}",
-                                    fix="give one stride an extent")
+        raise DSLUserCodeValueError(
+            f"shape {shape} has rank {len(shape)}, and stride {stride} rank {len(stride)}",
+            fix="give one stride an extent",
+        )
     for leaf in shape + stride:
         if isinstance(leaf, bool) or not isinstance(leaf, (int, SymInt)):
-            raise DSLUserCodeTypeError(f"an extent or stride is an int or a sym_int(), and {leaf!r} is neither",
-                                       fix="write an int, or sym_int() for one that is known at run time")
+            raise DSLUserCodeTypeError(
+                f"an extent or stride is an int or a sym_int(), and {leaf!r} is neither",
+                fix="write an int, or sym_int() for one that is known at run time",
+            )
     return FakeTensor(TensorType(dtype, shape, stride, _alignment(assumed_align, dtype), AddressSpace(memspace)))
 
 
-def make_fake_compact_tensor(dtype: type[Numeric], shape: Sequence[int | SymInt], *,
-                             stride_order: Sequence[int] | None = None, memspace: AddressSpace = AddressSpace.gmem,
-                             assumed_align: int | None = None, use_32bit_stride: bool = False) -> FakeTensor:
+def make_fake_compact_tensor(
+    dtype: type[Numeric],
+    shape: Sequence[int | SymInt],
+    *,
+    stride_order: Sequence[int] | None = None,
+    memspace: AddressSpace = AddressSpace.gmem,
+    assumed_align: int | None = None,
+    use_32bit_stride: bool = False,
+) -> FakeTensor:
     """A fake tensor without gaps. `stride_order[mode]` ranks the strides, 0 the smallest: (1, 0) is row-major.
 
     The default is column-major, as upstream.
@@ -210,11 +255,15 @@ def make_fake_compact_tensor(dtype: type[Numeric], shape: Sequence[int | SymInt]
     shape = tuple(shape)
     order = tuple(range(len(shape))) if stride_order is None else tuple(stride_order)
     if len(order) != len(shape):
-        raise DSLUserCodeValueError(f"stride_order ({order}) must be empty or have same length as shape ({shape}).",
-                                    fix="give each mode its place: (1, 0) is row-major")
+        raise DSLUserCodeValueError(
+            f"stride_order ({order}) must be empty or have same length as shape ({shape}).",
+            fix="give each mode its place: (1, 0) is row-major",
+        )
     if sorted(order) != list(range(len(shape))):
-        raise DSLUserCodeValueError(f"stride_order ({order}) is no permutation of range({len(shape)})",
-                                    fix="give each mode its place: (1, 0) is row-major")
+        raise DSLUserCodeValueError(
+            f"stride_order ({order}) is no permutation of range({len(shape)})",
+            fix="give each mode its place: (1, 0) is row-major",
+        )
     stride: list[int | SymInt] = [0] * len(shape)
     step: int | SymInt = 1
     for mode in sorted(range(len(shape)), key=lambda mode: order[mode]):
@@ -262,23 +311,32 @@ class RuntimePointer:
         return f"Ptr<{self.address:#018x}@{self.memspace.name}>"
 
 
-def make_ptr(dtype: type[Numeric], value: int | object, mem_space: AddressSpace = AddressSpace.generic,
-             assumed_align: int | None = None) -> RuntimePointer:
+def make_ptr(
+    dtype: type[Numeric],
+    value: int | object,
+    mem_space: AddressSpace = AddressSpace.generic,
+    assumed_align: int | None = None,
+) -> RuntimePointer:
     """A typed pointer from an address or a ctypes pointer; its address must have the alignment that is assumed."""
     if isinstance(value, ctypes._Pointer):
         value = ctypes.cast(value, ctypes.c_void_p).value or 0
     if isinstance(value, bool) or not isinstance(value, int):
-        raise DSLUserCodeTypeError(f"Expect int or ctypes.POINTER for value but got type(value)={type(value)}",
-                                   fix="give the address as an int: `tensor.data_ptr()`")
+        raise DSLUserCodeTypeError(
+            f"Expect int or ctypes.POINTER for value but got type(value)={type(value)}",
+            fix="give the address as an int: `tensor.data_ptr()`",
+        )
     alignment_bytes = _alignment(assumed_align, dtype)
     if value % alignment_bytes:
-        raise DSLUserCodeValueError(f"pointer must be {alignment_bytes} bytes aligned, and {value:#x} is not",
-                                    fix="assume a smaller alignment: assumed_align=")
+        raise DSLUserCodeValueError(
+            f"pointer must be {alignment_bytes} bytes aligned, and {value:#x} is not",
+            fix="assume a smaller alignment: assumed_align=",
+        )
     return RuntimePointer(dtype, value, AddressSpace(mem_space), alignment_bytes)
 
 
-def nullptr(dtype: type[Numeric], mem_space: AddressSpace = AddressSpace.generic,
-            assumed_align: int | None = None) -> RuntimePointer:
+def nullptr(
+    dtype: type[Numeric], mem_space: AddressSpace = AddressSpace.generic, assumed_align: int | None = None
+) -> RuntimePointer:
     """The null pointer as an argument."""
     return make_ptr(dtype, 0, mem_space, assumed_align)
 
@@ -297,7 +355,7 @@ def is_typed(argument: object) -> bool:
     return hasattr(argument, "slot_formats")
 
 
-FAMILIES = (Numeric, Integer, Float)     # annotations that any number of theirs fits, as it is
+FAMILIES = (Numeric, Integer, Float)  # annotations that any number of theirs fits, as it is
 
 
 def typed(value: object, annotation: object = None, marker: type | None = None) -> object:
@@ -308,6 +366,7 @@ def typed(value: object, annotation: object = None, marker: type | None = None) 
     Float32 or Boolean. In a container what a field annotates with `marker` is static.
     """
     from dsl.launch import protocol
+
     annotation = containers.number_in(annotation)
     if hasattr(value, "argument_type"):
         return value.argument_type()
@@ -399,7 +458,7 @@ class Signature:
         if len(values) + len(keywords) == len(typed_places) < len(places):
             places = typed_places
         found = dict(zip(places, values))
-        for place in places[len(values):]:
+        for place in places[len(values) :]:
             name, type_ = self.names[place], self.types[place]
             if name in keywords:
                 found[place] = keywords.pop(name)
@@ -411,8 +470,10 @@ class Signature:
         if missing or keywords or len(values) > len(places):
             got = f"{len(values)}" + f" and {', '.join(keywords)}" * bool(keywords)
             lacking = f", {', '.join(missing)} missing" * bool(missing)
-            raise TypeError(f"Expects {len(typed_places)} arguments when calling: `{self}`, got {got}{lacking}; "
-                            "static ones are part of the code")
+            raise TypeError(
+                f"Expects {len(typed_places)} arguments when calling: `{self}`, got {got}{lacking}; "
+                "static ones are part of the code"
+            )
         return [found[place] if place in found else self._left_out(type_) for place, type_ in enumerate(self.types)]
 
     @staticmethod

@@ -24,8 +24,8 @@ class _Source:
     def __init__(self):
         self.lines: list[str] = []
         self.names: dict[str, object] = {}
-        self.shared: set[SymInt] = set()                 # that more than one leaf must agree on
-        self.symbols: dict[SymInt, str] = {}             # known by now, in which variable
+        self.shared: set[SymInt] = set()  # that more than one leaf must agree on
+        self.symbols: dict[SymInt, str] = {}  # known by now, in which variable
         self.slots: list[str] = []
         self.storages: list[str] = []
 
@@ -41,8 +41,7 @@ class _Source:
         return name
 
 
-def make(names: Sequence[str], types: Sequence[object], device: object | None,
-         exact: bool = False) -> Callable | None:
+def make(names: Sequence[str], types: Sequence[object], device: object | None, exact: bool = False) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; or None for a signature it cannot be made for.
 
     `device` is where it runs, None for a function that launches nothing. `exact`: arguments that would be *typed*
@@ -70,21 +69,30 @@ def make(names: Sequence[str], types: Sequence[object], device: object | None,
         elif isinstance(type_, ScalarType):
             _number(source, value, type_)
         elif isinstance(type_, PointerType):
-            source.refuse_if(f"type({value}) is not {source.object(arguments.RuntimePointer)} or "
-                             f"{value}.dtype is not {source.object(type_.dtype)}")
+            source.refuse_if(
+                f"type({value}) is not {source.object(arguments.RuntimePointer)} or "
+                f"{value}.dtype is not {source.object(type_.dtype)}"
+            )
             if exact:
                 return None
             source.add(f"p{position} = {value}.address")
             source.refuse_if(f"p{position} % {type_.alignment_bytes}")
             source.slots.append(f"p{position}")
         else:
-            source.refuse_if(f"type({value}) is not {source.object(session.CUstream)}" +
-                             f" and type({value}) is not int" * (not exact))
+            source.refuse_if(
+                f"type({value}) is not {source.object(session.CUstream)}"
+                + f" and type({value}) is not int" * (not exact)
+            )
             source.slots.append(f"int({value})")
-    body = "\n        ".join([*source.lines, f"return ({''.join(slot + ', ' for slot in source.slots)}), "
-                                             f"({''.join(storage + ', ' for storage in source.storages)})"])
+    body = "\n        ".join(
+        [
+            *source.lines,
+            f"return ({''.join(slot + ', ' for slot in source.slots)}), "
+            f"({''.join(storage + ', ' for storage in source.storages)})",
+        ]
+    )
     text = f"def bind({', '.join(parameters)}):\n    try:\n        {body}\n    except Exception:\n        return None\n"
-    exec(compile(text, "<dsl binder>", "exec"), source.names)          # every name in it was made above
+    exec(compile(text, "<dsl binder>", "exec"), source.names)  # every name in it was made above
     return source.names["bind"]
 
 
@@ -114,38 +122,47 @@ def _number(source: _Source, value: str, type_: ScalarType) -> None:
         source.refuse_if(f"type({value}) is not int")
     elif dtype in (Float32, Float64):
         source.refuse_if(f"type({value}) is not float")
-        if dtype is Float32:                             # past the greatest it is an infinity, with a warning
+        if dtype is Float32:  # past the greatest it is an infinity, with a warning
             source.refuse_if(f"not -3.4e38 < {value} < 3.4e38")
     else:
         source.refuse_if("True")
     source.slots.append(value)
 
 
-def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages: bool, on_gpu: bool,
-            exact: bool) -> None:
+def _tensor(
+    source: _Source, value: str, name: str, type_: TensorType, storages: bool, on_gpu: bool, exact: bool
+) -> None:
     torch, rank = sys.modules["torch"], len(type_.shape)
     shape, stride, at = f"{value}s", f"{value}d", f"{value}p"
     size_bytes = type_.alignment_bytes
     source.add(f"if type({value}) is {source.object(torch.Tensor)}:")
-    wrong = [f"{value}.dtype is not {source.object(_torch_dtype(type_))}", f"{value}.requires_grad",
-             f"{value}.is_neg()"]
+    wrong = [
+        f"{value}.dtype is not {source.object(_torch_dtype(type_))}",
+        f"{value}.requires_grad",
+        f"{value}.is_neg()",
+    ]
     if exact:
         wrong.append(f"{value}.is_cuda is {type_.on_host}")
     if on_gpu:
         wrong.append(f"not {value}.is_cuda")
-    source.add(f"    if {' or '.join(wrong)}: return None",
-               f"    {shape} = {value}.shape; {stride} = {value}.stride(); {at} = {value}.data_ptr()")
+    source.add(
+        f"    if {' or '.join(wrong)}: return None",
+        f"    {shape} = {value}.shape; {stride} = {value}.stride(); {at} = {value}.data_ptr()",
+    )
     if storages:
-        source.add(f"    {value}m = {value}.untyped_storage(); "
-                   f"{value}m = {value}m.data_ptr(), {value}m.nbytes(), {name!r}")
+        source.add(
+            f"    {value}m = {value}.untyped_storage(); {value}m = {value}m.data_ptr(), {value}m.nbytes(), {name!r}"
+        )
         source.storages.append(f"{value}m")
     if exact:
         source.add("else: return None")
     else:
-        source.add(f"elif type({value}) is {source.object(arguments.RuntimeTensor)}:",
-                   f"    {value}v = {value}.view; {shape} = {value}v.shape; {stride} = {value}v.strides",
-                   f"    {at} = {value}v.address",
-                   f"    if {value}v.dtype is not {source.object(type_.dtype)}: return None")
+        source.add(
+            f"elif type({value}) is {source.object(arguments.RuntimeTensor)}:",
+            f"    {value}v = {value}.view; {shape} = {value}v.shape; {stride} = {value}v.strides",
+            f"    {at} = {value}v.address",
+            f"    if {value}v.dtype is not {source.object(type_.dtype)}: return None",
+        )
         if storages:
             source.add(f"    {value}m = *{value}v.storage, {name!r}")
         if on_gpu:
@@ -154,9 +171,11 @@ def _tensor(source: _Source, value: str, name: str, type_: TensorType, storages:
     ragged = [f"{at} % {size_bytes}"] if size_bytes > 1 else []
     source.refuse_if(" or ".join([f"not {at}", *ragged, *[f"len({shape})"] * (not rank)]))
     source.slots.append(at)
-    if rank:                                             # of another rank it cannot be taken apart
-        source.add(f"{', '.join(f'{shape}{mode}' for mode in range(rank))}, = {shape}",
-                   f"{', '.join(f'{stride}{mode}' for mode in range(rank))}, = {stride}")
+    if rank:  # of another rank it cannot be taken apart
+        source.add(
+            f"{', '.join(f'{shape}{mode}' for mode in range(rank))}, = {shape}",
+            f"{', '.join(f'{stride}{mode}' for mode in range(rank))}, = {stride}",
+        )
     if exact:
         _same_type(source, shape, stride, type_)
     for mode, leaf in enumerate(type_.shape):
@@ -177,7 +196,7 @@ def _leaf(source: _Source, leaf: int | SymInt, value: str, used: str) -> None:
         source.refuse_if(f"{used}{value} != {source.symbols[leaf]}")
     elif leaf in source.shared:
         source.symbols[leaf] = value
-        if used:                                         # the first is a stride: others go by it, so it must count
+        if used:  # the first is a stride: others go by it, so it must count
             source.refuse_if(f"not ({used}True)")
 
 
@@ -190,7 +209,10 @@ def _same_type(source: _Source, shape: str, stride: str, type_: TensorType) -> N
             source.refuse_if(f"{own} != 0")
         elif mode in leading:
             source.refuse_if(f"{own} != 1")
-        else:                                            # a second unit stride counts where its mode has elements
-            also = f" or {own} == 1 and not ({shape}{leading[0]} > 1 and {shape}{mode} == 1)" if leading else \
-                f" or {own} == 1"
+        else:  # a second unit stride counts where its mode has elements
+            also = (
+                f" or {own} == 1 and not ({shape}{leading[0]} > 1 and {shape}{mode} == 1)"
+                if leading
+                else f" or {own} == 1"
+            )
             source.refuse_if(f"{own} == 0{also}")

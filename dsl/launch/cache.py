@@ -23,15 +23,14 @@ from dsl.core.errors import DSLWarning
 MAGIC = b"DSLCACH1"
 DIGEST_BYTES = 32
 DEFAULT_MB = 512
-ABANDONED_S = 3600                       # after which a file half written has no writer any more
+ABANDONED_S = 3600  # after which a file half written has no writer any more
 _TEMPORARY = ".new"
 
 
 def wanted() -> bool:
     """Whether the environment leaves the cache on: DSL_CACHE=0 and upstream's CUTE_DSL_DISABLE_FILE_CACHING=1 do
     not."""
-    return (os.environ.get("DSL_CACHE", "1") != "0" and
-            os.environ.get("CUTE_DSL_DISABLE_FILE_CACHING", "0") in ("", "0"))
+    return os.environ.get("DSL_CACHE", "1") != "0" and os.environ.get("CUTE_DSL_DISABLE_FILE_CACHING", "0") in ("", "0")
 
 
 def current() -> Cache | None:
@@ -67,8 +66,8 @@ class Cache:
 
     def __init__(self, folder: str | os.PathLike, size_bytes: int = DEFAULT_MB << 20):
         self.folder, self.size_bytes = Path(folder), size_bytes
-        self._broken = False                 # said, and not tried again
-        self._room: int | None = None        # bytes this process may add before it looks what there is
+        self._broken = False  # said, and not tried again
+        self._room: int | None = None  # bytes this process may add before it looks what there is
 
     def path(self, key: bytes) -> Path:
         """Where the entry of `key` lies."""
@@ -92,7 +91,7 @@ class Cache:
             self._remove(path)
             return None
         try:
-            os.utime(path)                   # it was used now
+            os.utime(path)  # it was used now
         except OSError:
             pass
         return body
@@ -159,8 +158,10 @@ class Cache:
 
     def _say(self, error: OSError) -> None:
         if not self._broken:
-            text = (f"compiled code is not cached: {self.folder}: {error.strerror or error}; DSL_CACHE_DIR names "
-                    "another folder, DSL_CACHE=0 turns the cache off")
+            text = (
+                f"compiled code is not cached: {self.folder}: {error.strerror or error}; DSL_CACHE_DIR names "
+                "another folder, DSL_CACHE=0 turns the cache off"
+            )
             warnings.warn_explicit(text, DSLWarning, "dsl", 1, registry=_said)
 
 
@@ -193,8 +194,9 @@ def toolchain() -> str:
     """What turns traced text into code: the sources of the stages, the two LLVMs, Python and the type of machine."""
     digest = hashlib.sha256()
     here = Path(__file__).parents[1]
-    for file in sorted([*(here / "lower").glob("*.py"), here / "core" / "mlir.py", here / "launch" / "compile.py",
-                        Path(__file__)]):
+    for file in sorted(
+        [*(here / "lower").glob("*.py"), here / "core" / "mlir.py", here / "launch" / "compile.py", Path(__file__)]
+    ):
         digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     for package in (*mlir.PACKAGES, "llvmlite"):
         digest.update(f"{package}\0{_installed(package)}\0".encode())
@@ -208,11 +210,17 @@ def _installed(package: str) -> list:
     if spec is None or not spec.submodule_search_locations:
         return []
     folder = Path(list(spec.submodule_search_locations)[0])
-    versions = sorted(entry.name for entry in _scan(folder.parent)
-                      if entry.name.startswith(f"{package}-") and entry.name.endswith(("-info", ".egg-info")))
-    libraries = [(file.name, file.stat().st_size, file.stat().st_mtime_ns)
-                 for inner in (folder, *map(Path, (entry.path for entry in _scan(folder) if entry.is_dir())))
-                 for file in _scan(inner) if ".so" in file.name]
+    versions = sorted(
+        entry.name
+        for entry in _scan(folder.parent)
+        if entry.name.startswith(f"{package}-") and entry.name.endswith(("-info", ".egg-info"))
+    )
+    libraries = [
+        (file.name, file.stat().st_size, file.stat().st_mtime_ns)
+        for inner in (folder, *map(Path, (entry.path for entry in _scan(folder) if entry.is_dir())))
+        for file in _scan(inner)
+        if ".so" in file.name
+    ]
     return [versions, sorted(libraries)]
 
 
@@ -228,7 +236,7 @@ def unpack(data: bytes) -> list[bytes]:
     """What `pack` was given."""
     blobs, at = [], 0
     while at < len(data):
-        size = int.from_bytes(data[at:at + 8], "little")
-        blobs.append(data[at + 8:at + 8 + size])
+        size = int.from_bytes(data[at : at + 8], "little")
+        blobs.append(data[at + 8 : at + 8 + size])
         at += 8 + size
     return blobs

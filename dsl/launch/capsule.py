@@ -32,7 +32,7 @@ from dsl.launch.session import without_folders
 
 CHUNK_BYTES = 1 << 20
 PAGE_BYTES = 4096
-Content = list[int | bytes]                      # of each chunk: one byte's value, or all bytes
+Content = list[int | bytes]  # of each chunk: one byte's value, or all bytes
 
 
 class Recording(Emulated):
@@ -41,8 +41,8 @@ class Recording(Emulated):
     def __init__(self, arch: str, folder: str):
         super().__init__()
         self.arch, self.folder = arch, Path(folder)
-        self._ids: dict[tuple[int, int], int] = {}              # address, bytes -> region
-        self._content: dict[int, Content] = {}                  # of each region, after the last launch
+        self._ids: dict[tuple[int, int], int] = {}  # address, bytes -> region
+        self._content: dict[int, Content] = {}  # of each region, after the last launch
 
     def load(self, ptx: str) -> tuple[Any, str]:
         return super().load(ptx), ptx
@@ -52,24 +52,38 @@ class Recording(Emulated):
 
     def launch(self, program: tuple[Any, str], entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         memory = Regions(self.memory.allocations())
-        line = {"ptx": self._save(without_folders(program[1]).encode()), "entry": entry, "grid": launch.grid,
-                "block": launch.block, "cluster": launch.cluster, "smem_bytes": launch.smem_bytes,
-                "flags": launch.flags}
+        line = {
+            "ptx": self._save(without_folders(program[1]).encode()),
+            "entry": entry,
+            "grid": launch.grid,
+            "block": launch.block,
+            "cluster": launch.cluster,
+            "smem_bytes": launch.smem_bytes,
+            "flags": launch.flags,
+        }
         reached, pointers = memory.reached_from(params)
         ids = {index: self._id(memory, index) for index in reached}
         line["params"] = [_param(param, memory, ids) for param in params]
-        line["regions"] = {ids[index]: {"size_bytes": memory.size_bytes(index),
-                                        "residue": memory.starts[index] % PAGE_BYTES,
-                                        "label": memory.labels[index]} for index in reached}
+        line["regions"] = {
+            ids[index]: {
+                "size_bytes": memory.size_bytes(index),
+                "residue": memory.starts[index] % PAGE_BYTES,
+                "label": memory.labels[index],
+            }
+            for index in reached
+        }
         line["pointers"] = [[ids[a], at, ids[b], to] for a, at, b, to in pointers]
         before = {index: content(memory.array(index)) for index in reached}
-        line["writes"] = {ids[index]: self._rows(self._content.get(ids[index]), before[index],
-                                                   memory.size_bytes(index)) for index in reached}
+        line["writes"] = {
+            ids[index]: self._rows(self._content.get(ids[index]), before[index], memory.size_bytes(index))
+            for index in reached
+        }
         try:
             super().launch(program[0], entry, launch, params)
             after = {index: content(memory.array(index)) for index in reached}
-            line["predicted"] = {ids[index]: self._rows(before[index], after[index], memory.size_bytes(index))
-                                 for index in reached}
+            line["predicted"] = {
+                ids[index]: self._rows(before[index], after[index], memory.size_bytes(index)) for index in reached
+            }
             self._content |= {ids[index]: found for index, found in after.items()}
         finally:
             with open(self.folder / "launches.jsonl", "a") as file:
@@ -79,8 +93,10 @@ class Recording(Emulated):
         return self._ids.setdefault((memory.starts[index], memory.size_bytes(index)), len(self._ids))
 
     def _rows(self, before: Content | None, after: Content, size_bytes: int) -> list[dict]:
-        return [{name: self._save(value) if isinstance(value, bytes) else value for name, value in row.items()}
-                for row in changes(before, after, size_bytes)]
+        return [
+            {name: self._save(value) if isinstance(value, bytes) else value for name, value in row.items()}
+            for row in changes(before, after, size_bytes)
+        ]
 
     def _save(self, data: bytes) -> str:
         name = hashlib.sha256(data).hexdigest()
@@ -122,7 +138,7 @@ class Regions:
         """(offset, region, offset in it) of each aligned 8-byte word that is a pointer."""
         if not self.starts or data.size < 8:
             return
-        words = data[:data.size // 8 * 8].view("<u8")
+        words = data[: data.size // 8 * 8].view("<u8")
         for word in np.flatnonzero((words >= np.uint64(self.starts[0])) & (words <= np.uint64(self.ends[-1]))):
             found = self.find(int(words[word]))
             if found:
@@ -160,7 +176,7 @@ def bytes_at(address: int, size_bytes: int) -> np.ndarray:
 
 def content(data: np.ndarray) -> Content:
     """A copy of memory, chunk by chunk."""
-    chunks = (data[at:at + CHUNK_BYTES] for at in range(0, data.size, CHUNK_BYTES))
+    chunks = (data[at : at + CHUNK_BYTES] for at in range(0, data.size, CHUNK_BYTES))
     return [int(chunk[0]) if (chunk == chunk[0]).all() else chunk.tobytes() for chunk in chunks]
 
 
@@ -190,9 +206,9 @@ def _change(old: int | bytes | None, new: int | bytes, at: int, size: int) -> di
         return {"at": at, "size": size, "bytes": data.tobytes()}
     differs = data != _bytes(old, size)
     first, last = np.flatnonzero(differs)[[0, -1]]
-    row = {"at": at + int(first), "size": int(last - first + 1), "bytes": data[first:last + 1].tobytes()}
-    if not differs[first:last + 1].all():
-        row["mask"] = np.packbits(differs[first:last + 1], bitorder="little").tobytes()
+    row = {"at": at + int(first), "size": int(last - first + 1), "bytes": data[first : last + 1].tobytes()}
+    if not differs[first : last + 1].all():
+        row["mask"] = np.packbits(differs[first : last + 1], bitorder="little").tobytes()
     return row
 
 

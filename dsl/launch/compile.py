@@ -53,12 +53,12 @@ class Code:
     arch: str
     llvm: str
     ptx: str
-    host: Any                                    # a ctypes function of the argument block
-    address: int                                 # where it begins
+    host: Any  # a ctypes function of the argument block
+    address: int  # where it begins
     collectives: limits.Collectives
 
 
-DoesNotFit = struct.error                        # a number is too large for its slot in the argument block
+DoesNotFit = struct.error  # a number is too large for its slot in the argument block
 
 _codes: dict[tuple, Code] = {}
 _CALLED = re.compile(r"(?:@|callee = @)([A-Za-z_]\w*)")
@@ -99,7 +99,7 @@ def _stored(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
 def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     """LLVM IR and PTX of the kernels, and the host function's machine code."""
     placeless, device_mlir, arch, opt_level, jump = source
-    host_mlir = host_mlir if "loc(" in placeless else placeless          # half as long
+    host_mlir = host_mlir if "loc(" in placeless else placeless  # half as long
     limits.check_collectives(device_mlir)
     return compile_modules(host_mlir, device_mlir, arch, opt_level, jump)
 
@@ -120,18 +120,19 @@ class Compiled:
     def __init__(self, traced: Traced, options: Options, code: Code):
         self.traced, self.options, self.code = traced, options, code
         slots = traced.slots.replace("P", "Q")
-        self._pack_into = struct.Struct("<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x"
-                                                       for letter in slots)).pack_into
+        self._pack_into = struct.Struct(
+            "<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x" for letter in slots)
+        ).pack_into
         self._prints = bool(set(_CALLED.findall(traced.host_mlir)) - {"host", "dsl_launch"})
         self.launches = bool(traced.kernels)
         self._returns = isinstance(traced.result, Result)
-        self._frames: list[_Frame] = []                         # of calls that have ended
-        self._noted: dict[bytes, tuple] = {}                    # by the log's bytes: what they say
+        self._frames: list[_Frame] = []  # of calls that have ended
+        self._noted: dict[bytes, tuple] = {}  # by the log's bytes: what they say
         self._out_bytes = SLOT_BYTES * out_slot(traced.slots, 0)
         self.block_bytes = self._out_bytes + SLOT_BYTES * getattr(traced.result, "slots", 0)
-        self._loaded: tuple[object, object] | None = None       # device, program
-        self._recorded: tuple[object, list] | None = None       # session, its records of these kernels
-        self.table = Table(len(traced.kernels))                 # what machine code knows of the loaded program
+        self._loaded: tuple[object, object] | None = None  # device, program
+        self._recorded: tuple[object, list] | None = None  # session, its records of these kernels
+        self.table = Table(len(traced.kernels))  # what machine code knows of the loaded program
         if traced.kernels:
             self.records(session.current())
         self.kept = Kept(traced.name, code.arch, code.ptx, lambda: traced.device_mlir, options)
@@ -162,8 +163,9 @@ class Compiled:
             self._recorded = running, found
         return self._recorded[1]
 
-    def call(self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = (),
-             device: Any = None) -> object:
+    def call(
+        self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = (), device: Any = None
+    ) -> object:
         """Run the host function; what it returned. `storages` (address, bytes, label) are memory its kernels may touch.
 
         `device` is that of the running session, where the caller knows it. Raises what a launch raised; the host
@@ -207,7 +209,7 @@ class _Frame:
         self.native = self.table.run(_entry_address)
         self.handle = ctypes.addressof(self.native)
         self.block = ctypes.create_string_buffer(compiled.block_bytes)
-        self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset:]
+        self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset :]
         self.begin = device.begin if hasattr(device, "launch_entry") else None
         if self.begin is not None:
             session.with_machine_code.add(compiled)
@@ -223,7 +225,7 @@ class _Frame:
         if compiled._recorded is None or compiled._recorded[0] is not running:
             compiled._noted.clear()
         for begin in range(0, count * NOTED_BYTES, NOTED_BYTES):
-            one = bytes(self.log[begin:begin + Noted.times.offset])
+            one = bytes(self.log[begin : begin + Noted.times.offset])
             noted, facts, name, launch = compiled._noted.get(one) or self._row(one, running)
             times = 1 if native.launched == count else Noted.from_address(self.handle + Run.log.offset + begin).times
             at += times
@@ -239,12 +241,16 @@ class _Frame:
             compiled._noted.clear()
         launch = _launch_of(entry.record)
         facts = {"grid": list(launch.grid), "block": list(launch.block), "smem_bytes": launch.smem_bytes}
-        row = compiled._noted[one] = (compiled.records(running)[entry.index].noted, facts,
-                                      compiled.traced.kernels[entry.index].name, launch)
+        row = compiled._noted[one] = (
+            compiled.records(running)[entry.index].noted,
+            facts,
+            compiled.traced.kernels[entry.index].name,
+            launch,
+        )
         return row
 
 
-_runs: dict[int, _Frame] = {}                    # by handle: a native function may be running in every thread
+_runs: dict[int, _Frame] = {}  # by handle: a native function may be running in every thread
 
 
 def enter(compiled: Compiled, device: Any) -> _Frame:
@@ -282,15 +288,18 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> objec
         raise
     _runs[handle] = frame
     if compiled._prints:
-        print(end="", flush=True)                # printf of the host function writes past Python's buffer
+        print(end="", flush=True)  # printf of the host function writes past Python's buffer
     try:
         failed = compiled.code.host(frame.address)
     finally:
         del _runs[handle]
     if failed or frame.error is not None:
         frame.note()
-        raise frame.error or (device.refused(frame.native.code) if frame.native.code else
-                              why(compiled, failed, struct.unpack_from("<q", frame.block)[0]))
+        raise frame.error or (
+            device.refused(frame.native.code)
+            if frame.native.code
+            else why(compiled, failed, struct.unpack_from("<q", frame.block)[0])
+        )
     if device is not None:
         try:
             device.sync()
@@ -302,7 +311,7 @@ def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> objec
             native.ended = native.launched
     result = compiled.traced.result
     if compiled._returns:
-        result = result.of_call(memoryview(frame.block)[compiled._out_bytes:])
+        result = result.of_call(memoryview(frame.block)[compiled._out_bytes :])
     free.append(frame)
     return result
 
@@ -338,8 +347,9 @@ def _launch_of(record: Record) -> Launch:
 @functools.lru_cache(1024)
 def _launch_of_bytes(text: bytes) -> Launch:
     record = Record.from_buffer_copy(text)
-    return Launch(tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream,
-                  record.flags)
+    return Launch(
+        tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream, record.flags
+    )
 
 
 def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
@@ -354,7 +364,7 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     run.compiled.code.collectives.check(kernel.name, launch.block)
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
-    if hasattr(run.device, "launch_entry"):      # from now on without Python
+    if hasattr(run.device, "launch_entry"):  # from now on without Python
         handle, allowed_smem_bytes = run.device.function(program, kernel.name)
         run.table.allowed_smem_bytes[index] = allowed_smem_bytes
         run.table.functions[index] = handle

@@ -33,7 +33,7 @@ def keeps_ints(annotation: object) -> bool:
 class Parts:
     """A container: a name and an annotation a part, how to list the parts of one like it, and how to make one."""
 
-    names: tuple[str, ...]                  # ".x", "[0]", "['k']"
+    names: tuple[str, ...]  # ".x", "[0]", "['k']"
     annotations: tuple
     of: Callable[[object], list]
     make: Callable[[Sequence], object]
@@ -42,7 +42,7 @@ class Parts:
 def parts_of(value: object) -> Parts | None:
     """The parts of a container, or None for what is none."""
     kind = type(value)
-    if hasattr(kind, "__flatten__"):            # of the compiler's own: it says itself what in it is dynamic
+    if hasattr(kind, "__flatten__"):  # of the compiler's own: it says itself what in it is dynamic
         return None
     if isinstance(value, (tuple, list)):
         fields = getattr(kind, "_fields", ())
@@ -52,12 +52,20 @@ def parts_of(value: object) -> Parts | None:
         return Parts(names, tuple(hints.get(name[1:]) for name in names), list, make)
     if kind is dict:
         keys = list(value)
-        return Parts(tuple(f"[{key!r}]" for key in keys), (None,) * len(keys), lambda v: [v.get(key) for key in keys],
-                     lambda parts: dict(zip(keys, parts)))
+        return Parts(
+            tuple(f"[{key!r}]" for key in keys),
+            (None,) * len(keys),
+            lambda v: [v.get(key) for key in keys],
+            lambda parts: dict(zip(keys, parts)),
+        )
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields, hints = [field.name for field in dataclasses.fields(value)], hints_of(kind)
-        return Parts(tuple(f".{field}" for field in fields), tuple(map(hints.get, fields)),
-                     lambda v: [getattr(v, field) for field in fields], lambda parts: _filled(value, fields, parts))
+        return Parts(
+            tuple(f".{field}" for field in fields),
+            tuple(map(hints.get, fields)),
+            lambda v: [getattr(v, field) for field in fields],
+            lambda parts: _filled(value, fields, parts),
+        )
     return None
 
 
@@ -73,7 +81,7 @@ def hints_of(kind: type) -> dict[str, object]:
     """The annotations of a class, as objects; those it inherits too."""
     try:
         return typing.get_type_hints(kind)
-    except Exception:                       # an annotation is the author's own expression: it may do anything
+    except Exception:  # an annotation is the author's own expression: it may do anything
         found = [vars(base).get("__annotations__", {}).items() for base in reversed(kind.__mro__)]
         return {name: hint for items in found for name, hint in items if not isinstance(hint, str)}
 
@@ -103,7 +111,7 @@ class LayoutType:
     """A layout, also a composed one: an int leaf is static, a number of the DSL is brought by each call."""
 
     layout: Layout | ComposedLayout
-    leaves: tuple                           # a ScalarType, or an int
+    leaves: tuple  # a ScalarType, or an int
 
     @staticmethod
     def of(layout: Layout | ComposedLayout) -> LayoutType | None:

@@ -25,19 +25,26 @@ _OUTCOMES = {
     "CUDA_ERROR_LAUNCH_TIMEOUT": ("deadlock", "deadlock"),
 }
 # Also lose the context, and say nothing about the program.
-_BROKEN = {"CUDA_ERROR_ECC_UNCORRECTABLE", "CUDA_ERROR_NVLINK_UNCORRECTABLE", "CUDA_ERROR_CONTEXT_IS_DESTROYED",
-           "CUDA_ERROR_CONTAINED", "CUDA_ERROR_EXTERNAL_DEVICE", "CUDA_ERROR_TENSOR_MEMORY_LEAK"}
+_BROKEN = {
+    "CUDA_ERROR_ECC_UNCORRECTABLE",
+    "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+    "CUDA_ERROR_CONTEXT_IS_DESTROYED",
+    "CUDA_ERROR_CONTAINED",
+    "CUDA_ERROR_EXTERNAL_DEVICE",
+    "CUDA_ERROR_TENSOR_MEMORY_LEAK",
+}
 _REFUSED = {"CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_INVALID_CLUSTER_SIZE"}
-_MEMORY_TYPE = 2                             # CUpointer_attribute
-_DEFAULT_SMEM_BYTES = 48 * 1024              # static and dynamic together; more must be allowed first
+_MEMORY_TYPE = 2  # CUpointer_attribute
+_DEFAULT_SMEM_BYTES = 48 * 1024  # static and dynamic together; more must be allowed first
 _PORTABLE_CLUSTER_BLOCKS = 8
-_ARCH_SUFFIX_FROM = 90                       # sm_90 and later have features under an `a` name only
+_ARCH_SUFFIX_FROM = 90  # sm_90 and later have features under an `a` name only
 _JIT_LOG_BYTES = 1 << 14
 _DRIVER_VERSION_FILE = "/sys/module/nvidia/version"
 
 
 def _driver():
     from cuda.bindings import driver
+
     return driver
 
 
@@ -70,14 +77,14 @@ class Cuda:
     """The first GPU CUDA sees, in its primary context (the one torch uses)."""
 
     kind = "cuda"
-    wants_storages = False                               # the driver knows what lies on the GPU
+    wants_storages = False  # the driver knows what lies on the GPU
 
     def __init__(self):
-        self._lost: str | None = None                    # why the context is lost
+        self._lost: str | None = None  # why the context is lost
         self._functions: dict[tuple[int, str], Any] = {}
         self._granted_smem_bytes: dict[tuple[int, str], int] = {}
-        self.unread: Any = None                          # the last call's frame: `note` tells of its launches
-        self._running: list[tuple[str, Launch]] = []                   # launches whose end nobody has waited for
+        self.unread: Any = None  # the last call's frame: `note` tells of its launches
+        self._running: list[tuple[str, Launch]] = []  # launches whose end nobody has waited for
         try:
             ctypes.CDLL("libcuda.so.1")
         except OSError as error:
@@ -100,8 +107,11 @@ class Cuda:
     def _call(self, name: str, *arguments) -> Any:
         """Call the driver; its results without the return code, whose name and text an error carries."""
         if self._lost:
-            raise DeviceError("CUDA_CONTEXT_LOST", f"{name} was not tried: an earlier kernel failed, and nothing runs "
-                                                   f"in this process any more\nthe failure was {self._lost}")
+            raise DeviceError(
+                "CUDA_CONTEXT_LOST",
+                f"{name} was not tried: an earlier kernel failed, and nothing runs "
+                f"in this process any more\nthe failure was {self._lost}",
+            )
         code, *results = getattr(self.driver, name)(*arguments)
         if code != self.driver.CUresult.CUDA_SUCCESS:
             raise self._error(code, name)
@@ -118,8 +128,9 @@ class Cuda:
                 first, *others = (_describe(*each) for each in reversed(self._running))
                 message += f"\nin kernel {first}" + "".join(f"\nor in {other}" for other in others)
             self._lost = f"{name}: {message}"
-        return DeviceError(name, message, {"outcome": outcome, "kind": kind, "file": None, "line": None}
-                           if outcome else None)
+        return DeviceError(
+            name, message, {"outcome": outcome, "kind": kind, "file": None, "line": None} if outcome else None
+        )
 
     def _name(self, code: Any) -> str:
         name = self.driver.cuGetErrorName(code)[1]
@@ -128,8 +139,9 @@ class Cuda:
     # --- what it is -------------------------------------------------------------------------------------------------
 
     def _attribute(self, name: str) -> int:
-        return self._call("cuDeviceGetAttribute", getattr(self.driver.CUdevice_attribute,
-                                                          f"CU_DEVICE_ATTRIBUTE_{name}"), self.device)
+        return self._call(
+            "cuDeviceGetAttribute", getattr(self.driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), self.device
+        )
 
     def _arch(self) -> str:
         number = 10 * self._attribute("COMPUTE_CAPABILITY_MAJOR") + self._attribute("COMPUTE_CAPABILITY_MINOR")
@@ -162,7 +174,7 @@ class Cuda:
         return int(self._call("cuMemAlloc", nbytes))
 
     def free(self, address: int) -> None:
-        if not self._lost:                               # memory goes with its context
+        if not self._lost:  # memory goes with its context
             self._call("cuMemFree", address)
 
     def copy(self, destination: int, source: int, nbytes: int) -> None:
@@ -174,8 +186,11 @@ class Cuda:
             kind = ctypes.c_uint()
             code = self._library.cuPointerGetAttribute(ctypes.byref(kind), _MEMORY_TYPE, ctypes.c_uint64(address))
             if code == self.driver.CUresult.CUDA_ERROR_INVALID_VALUE:
-                raise DeviceError("HOST_MEMORY", f"`{label}` lies in the memory of the host, where this GPU cannot "
-                                  "reach it\nfix: make it with device=\"cuda\", or use --device emulator")
+                raise DeviceError(
+                    "HOST_MEMORY",
+                    f"`{label}` lies in the memory of the host, where this GPU cannot "
+                    'reach it\nfix: make it with device="cuda", or use --device emulator',
+                )
 
     def unregister(self, address: int) -> None:
         """See `register`."""
@@ -187,13 +202,19 @@ class Cuda:
         self._call("cuCtxSetCurrent", self.context)
         log, options = bytearray(_JIT_LOG_BYTES), self.driver.CUjit_option
         code, module = self.driver.cuModuleLoadDataEx(
-            ptx.encode() + b"\0", 2, [options.CU_JIT_ERROR_LOG_BUFFER, options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES],
-            [log, len(log)])
+            ptx.encode() + b"\0",
+            2,
+            [options.CU_JIT_ERROR_LOG_BUFFER, options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES],
+            [log, len(log)],
+        )
         if code != self.driver.CUresult.CUDA_SUCCESS:
             error = self._error(code, "cuModuleLoadDataEx")
             said = [log.split(bytes(1))[0].decode(errors="replace").rstrip(), *self._too_new(ptx)]
-            raise DeviceError(error.name, "\n".join([str(error).partition(": ")[2], *filter(None, said)]),
-                              getattr(error, "repro_outcome", None))
+            raise DeviceError(
+                error.name,
+                "\n".join([str(error).partition(": ")[2], *filter(None, said)]),
+                getattr(error, "repro_outcome", None),
+            )
         return module
 
     def _too_new(self, ptx: str) -> list[str]:
@@ -204,14 +225,18 @@ class Cuda:
         has = self.cuda_version
         if version and cuda_for_ptx(needs := (int(version[1]), int(version[2]))) > has:
             needs_cuda, last = cuda_for_ptx(needs), ptx_of_cuda(has)
-            found.append("the PTX is version {}.{}, which takes a driver for CUDA {}.{}; this driver is for CUDA "
-                         "{}.{} and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older "
-                         "target: --gpu-arch".format(*needs, *needs_cuda, *has, *last))
+            found.append(
+                "the PTX is version {}.{}, which takes a driver for CUDA {}.{}; this driver is for CUDA "
+                "{}.{} and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older "
+                "target: --gpu-arch".format(*needs, *needs_cuda, *has, *last)
+            )
         mine = int(re.sub(r"\D", "", self.arch))
         if target and (int(target[1]) > mine or target[2] == "a" and int(target[1]) != mine):
             only = "alone" if target[2] == "a" else "and later"
-            found.append(f"the PTX is for sm_{target[1]}{target[2]} {only}, and this GPU is sm_{mine}\n"
-                         f"fix: compile for it: --gpu-arch {self.arch}")
+            found.append(
+                f"the PTX is for sm_{target[1]}{target[2]} {only}, and this GPU is sm_{mine}\n"
+                f"fix: compile for it: --gpu-arch {self.arch}"
+            )
         return found
 
     def launch(self, program: Any, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
@@ -242,8 +267,10 @@ class Cuda:
     @functools.cached_property
     def native_calls(self) -> tuple[int, int, int]:
         """What machine code calls for `begin` (address and argument) and for `sync` (address)."""
-        current, wait = (ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
-                         for name in ("cuCtxSetCurrent", "cuCtxSynchronize"))
+        current, wait = (
+            ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+            for name in ("cuCtxSetCurrent", "cuCtxSynchronize")
+        )
         return current, int(self.context), wait
 
     def begin(self) -> None:
@@ -262,8 +289,11 @@ class Cuda:
     def _not_launched(self, error: DeviceError, what: str) -> DeviceError:
         if self._lost:
             return error
-        return DeviceError(error.name, f"{str(error).partition(': ')[2]}\nlaunching {what}",
-                           INVALID_LAUNCH if error.name in _REFUSED else None)
+        return DeviceError(
+            error.name,
+            f"{str(error).partition(': ')[2]}\nlaunching {what}",
+            INVALID_LAUNCH if error.name in _REFUSED else None,
+        )
 
     def function(self, program: Any, entry: str) -> tuple[int, int]:
         """The driver's handle of a kernel that was launched, and the dynamic shared memory it may have, in bytes."""
@@ -280,8 +310,12 @@ class Cuda:
             static = self._call("cuFuncGetAttribute", names.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function)
             if static + launch.smem_bytes > _DEFAULT_SMEM_BYTES:
                 self._check_smem(entry, static, launch.smem_bytes)
-                self._call("cuFuncSetAttribute", function, names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                           launch.smem_bytes)
+                self._call(
+                    "cuFuncSetAttribute",
+                    function,
+                    names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    launch.smem_bytes,
+                )
             self._granted_smem_bytes[key] = launch.smem_bytes
         x, y, z = launch.cluster
         if x * y * z > _PORTABLE_CLUSTER_BLOCKS:
@@ -291,9 +325,12 @@ class Cuda:
     def _check_smem(self, entry: str, static_bytes: int, dynamic_bytes: int) -> None:
         most = self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         if static_bytes + dynamic_bytes > most:
-            raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"`{entry}` asks for {static_bytes} static and "
-                              f"{dynamic_bytes} dynamic bytes of shared memory; a block on this GPU has at most "
-                              f"{most}")
+            raise DeviceError(
+                "CUDA_ERROR_INVALID_VALUE",
+                f"`{entry}` asks for {static_bytes} static and "
+                f"{dynamic_bytes} dynamic bytes of shared memory; a block on this GPU has at most "
+                f"{most}",
+            )
 
     def _config(self, launch: Launch) -> Any:
         config = self.driver.CUlaunchConfig()

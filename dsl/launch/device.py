@@ -16,7 +16,7 @@ class Launch:
     cluster: tuple[int, int, int] = (1, 1, 1)
     smem_bytes: int = 0
     stream: int = 0
-    flags: int = 0                               # COOPERATIVE | PROGRAMMATIC of core.trace
+    flags: int = 0  # COOPERATIVE | PROGRAMMATIC of core.trace
 
 
 class Device(Protocol):
@@ -26,8 +26,8 @@ class Device(Protocol):
     `unread`, which it is given: who tells it, by `note()`, of launches it has not heard of.
     """
 
-    kind: str                                    # "emulator" | "cuda"
-    arch: str                                    # what kernels are compiled for unless the program says otherwise
+    kind: str  # "emulator" | "cuda"
+    arch: str  # what kernels are compiled for unless the program says otherwise
     wants_storages: bool  # whether `register` has to hear of the device's own tensors (the default)
 
     def facts(self) -> dict:
@@ -91,15 +91,19 @@ def choose(kind: str | None = None) -> Device:
     what, _, rest = (kind or "").partition(":")
     if what == "recording":
         from dsl.launch.capsule import Recording
+
         return Recording(*rest.split(":", 1))
     if what == "playback":
         from dsl.launch.playback import Playback
+
         return Playback(rest)
     if kind in (None, "cuda"):
         from dsl.launch import cuda
+
         if kind == "cuda" or cuda.present():
             return cuda.Cuda()
     if kind in (None, "emulator"):
         from dsl.launch.emulated import Emulated
+
         return Emulated()
     raise ValueError(f"unknown device {kind!r}; known: emulator, cuda")

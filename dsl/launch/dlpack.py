@@ -10,13 +10,21 @@ from dsl.core.errors import DSLUserCodeTypeError
 
 
 class _DLTensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
-                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
 
-CODES = {                                    # (type code, bits) of DLDataType
+CODES = {  # (type code, bits) of DLDataType
     **{(0, width): getattr(dtypes, f"Int{width}") for width in (8, 16, 32, 64)},
     **{(1, width): getattr(dtypes, f"Uint{width}") for width in (8, 16, 32, 64)},
     **{(2, width): getattr(dtypes, f"Float{width}") for width in (16, 32, 64)},
@@ -27,7 +35,7 @@ CODES = {                                    # (type code, bits) of DLDataType
     (10, 8): dtypes.Float8E4M3FN,
     (12, 8): dtypes.Float8E5M2,
     (14, 8): dtypes.Float8E8M0FNU,
-    (17, 4): dtypes.Float4E2M1FN,            # of torch two in an element, the first in the low bits
+    (17, 4): dtypes.Float4E2M1FN,  # of torch two in an element, the first in the low bits
 }
 _FLOAT4_PAIR = (17, 4, 2)
 DTYPES = tuple(CODES.values())
@@ -46,7 +54,7 @@ class View:
     strides: tuple[int, ...]
     dtype: type[dtypes.Numeric]
     storage: tuple[int, int]
-    owner: object                     # what keeps the memory alive
+    owner: object  # what keeps the memory alive
 
 
 def is_tensor(value: object) -> bool:
@@ -89,10 +97,12 @@ def _view(managed: _DLTensor, tensor: object, owner: object) -> View:
     pairs = (managed.code, managed.bits, managed.lanes) == _FLOAT4_PAIR
     if dtype is None or managed.lanes != 1 and not pairs:
         kind = f"{_KINDS.get(managed.code, managed.code)}{managed.bits}" + f"x{managed.lanes}" * (managed.lanes != 1)
-        raise DSLUserCodeTypeError(f"a tensor of {kind} has no element type here",
-                                   fix="view it as integers of the same width: `t.view(torch.uint8)`")
-    shape = tuple(managed.shape[:managed.ndim])
-    strides = tuple(managed.strides[:managed.ndim]) if managed.strides else _row_major(shape)
+        raise DSLUserCodeTypeError(
+            f"a tensor of {kind} has no element type here",
+            fix="view it as integers of the same width: `t.view(torch.uint8)`",
+        )
+    shape = tuple(managed.shape[: managed.ndim])
+    strides = tuple(managed.strides[: managed.ndim]) if managed.strides else _row_major(shape)
     address = (managed.data or 0) + managed.byte_offset
     if pairs:
         shape, strides = _of_pairs(shape, strides)
@@ -103,8 +113,10 @@ def _of_pairs(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[i
     """Extents and strides that count elements, of ones that count pairs: the contiguous mode is twice as long."""
     unit = [mode for mode, stride in enumerate(strides) if stride == 1]
     mode = next((mode for mode in unit if shape[mode] > 1), unit[-1] if unit else None)
-    return (tuple(extent * (1 + (i == mode)) for i, extent in enumerate(shape)),
-            tuple(stride if i == mode else 2 * stride for i, stride in enumerate(strides)))
+    return (
+        tuple(extent * (1 + (i == mode)) for i, extent in enumerate(shape)),
+        tuple(stride if i == mode else 2 * stride for i, stride in enumerate(strides)),
+    )
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -21,19 +21,20 @@ class Emulated:
     """PTX run on this CPU; a Hopper to programs that ask."""
 
     kind, arch = "emulator", "sm_90a"
-    capsules_say_cuda = False                    # whether DLPack capsules of mapped tensors name a CUDA device
+    capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
-        self.announce: Callable[[str], None] | None = None       # what gets a sentence of a kernel that runs for long
+        self.announce: Callable[[str], None] | None = None  # what gets a sentence of a kernel that runs for long
         self._undo_torch = None
         self._seed = self._launches = 0
         self.checks = checks_of(os.environ.get("DSL_CHECK", ""))
-        self._kept: dict[str, frozenset] = {}    # by program: what of its machine code the disk cache has
+        self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
 
     @functools.cached_property
     def memory(self) -> emulator.Memory:
         """What kernels may touch. Made on first use: a program that only compiles needs no emulator."""
         from dsl import emulator
+
         return emulator.Memory()
 
     def facts(self) -> dict:
@@ -75,6 +76,7 @@ class Emulated:
 
     def load(self, ptx: str) -> emulator.Program:
         from dsl import emulator
+
         disk = cache.current()
         if disk is None:
             return emulator.load(ptx)
@@ -99,18 +101,32 @@ class Emulated:
 
     def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         from dsl import emulator
+
         if launch.flags & COOPERATIVE:
             smem_bytes = program.entries[entry].static_smem_bytes + launch.smem_bytes
             blocks, most = math.prod(launch.grid), emulator.resident_blocks(launch.block, smem_bytes)
             if blocks > most:
-                raise DeviceError("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", f"launch of `{entry}`: {blocks} blocks "
-                                  f"are to run at once; of this shape the device holds {most}", INVALID_LAUNCH)
+                raise DeviceError(
+                    "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+                    f"launch of `{entry}`: {blocks} blocks are to run at once; of this shape the device holds {most}",
+                    INVALID_LAUNCH,
+                )
         self._launches += 1
         seed = self._seed * 1_000_003 + self._launches if self._seed else 0
         try:
-            emulator.launch(program, entry, launch.grid, launch.block, list(params), self.memory,
-                            smem_bytes=launch.smem_bytes, cluster=launch.cluster, seed=seed, checks=self.checks,
-                            announce=self.announce)
+            emulator.launch(
+                program,
+                entry,
+                launch.grid,
+                launch.block,
+                list(params),
+                self.memory,
+                smem_bytes=launch.smem_bytes,
+                cluster=launch.cluster,
+                seed=seed,
+                checks=self.checks,
+                announce=self.announce,
+            )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
         self._keep(program)
@@ -138,4 +154,5 @@ def checks_of(text: str) -> tuple[str, ...]:
 def _key(ptx: str) -> bytes:
     """The key of a program's machine code in the disk cache."""
     from dsl import emulator
+
     return b"emulator\0" + emulator.object_key(ptx).encode()

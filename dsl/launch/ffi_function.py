@@ -25,6 +25,7 @@ _CAREFUL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, cty
 def _library() -> ctypes.CDLL:
     """TVM FFI's own library."""
     import tvm_ffi.libinfo
+
     library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
     library.TVMFFIErrorSetRaisedFromCStr.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
     library.TVMFFIErrorSetRaisedFromCStr.restype = None
@@ -39,19 +40,23 @@ class Machine:
         self.signature, self.compiled, self.state = signature, compiled, State()
         self.frame: Any = None
         letters = "".join(type_.slot_formats() for type_ in signature.types)
-        self.native = (letters == compiled.traced.slots and compiled.is_silent and
-                       packed_call.native_types(signature.types))
+        self.native = (
+            letters == compiled.traced.slots and compiled.is_silent and packed_call.native_types(signature.types)
+        )
         text = packed_call.llvm_ir(signature.types if self.native else (), compiled.block_bytes)
         library = _library()
         self._careful = _CAREFUL(self._explain)
-        addresses = [ctypes.cast(function, ctypes.c_void_p).value
-                     for function in (library.TVMFFIErrorSetRaisedFromCStr, library.TVMFFIEnvGetStream, self._careful)]
-        self.code = native(text, dict(zip(packed_call.IMPORTS, [*addresses, ctypes.addressof(self.state)])),
-                           packed_call.EXPORTS)
+        addresses = [
+            ctypes.cast(function, ctypes.c_void_p).value
+            for function in (library.TVMFFIErrorSetRaisedFromCStr, library.TVMFFIEnvGetStream, self._careful)
+        ]
+        self.code = native(
+            text, dict(zip(packed_call.IMPORTS, [*addresses, ctypes.addressof(self.state)])), packed_call.EXPORTS
+        )
         self._take = self.code.function("take", ctypes.c_int32)
         self.state.host = compiled.code.address
 
-    def __del__(self, is_ending=sys.is_finalizing):          # bound here: late at exit this module's names are None
+    def __del__(self, is_ending=sys.is_finalizing):  # bound here: late at exit this module's names are None
         if not is_ending():
             self._drop_frame()
 
@@ -170,21 +175,26 @@ def _value(address: int) -> object:
         cell = value + packed_call.OBJECT_BYTES
         data, size = (ctypes.c_uint64.from_address(cell + 8 * index).value for index in range(2))
         return [_value(data + packed_call.ANY_BYTES * index) for index in range(size)]
-    return "" if kind in packed_call.STRINGS else object()                   # which no parameter takes
+    return "" if kind in packed_call.STRINGS else object()  # which no parameter takes
 
 
 def _return(value: object, result: int) -> None:
     """Leave what the function returned. Raises DSLUserCodeTypeError for what a packed call cannot bring."""
     if value is None:
         return
-    for python, kind, stored in ((bool, packed_call.BOOL, ctypes.c_int64), (int, packed_call.INT, ctypes.c_int64),
-                                 (float, packed_call.FLOAT, ctypes.c_double)):
+    for python, kind, stored in (
+        (bool, packed_call.BOOL, ctypes.c_int64),
+        (int, packed_call.INT, ctypes.c_int64),
+        (float, packed_call.FLOAT, ctypes.c_double),
+    ):
         if type(value) is python:
             ctypes.c_int64.from_address(result).value = kind
             stored.from_address(result + 8).value = value
             return
-    raise DSLUserCodeTypeError(f"returns a {type(value).__name__}, and a packed call brings a number or nothing",
-                               fix="call it from Python, or store the values in a tensor")
+    raise DSLUserCodeTypeError(
+        f"returns a {type(value).__name__}, and a packed call brings a number or nothing",
+        fix="call it from Python, or store the values in a tensor",
+    )
 
 
 # --- the function itself ----------------------------------------------------------------------------------------------
@@ -206,7 +216,7 @@ def function_class(base: type) -> type:
             self.__move_handle_from__(made(machine.code.addresses["packed_call"], keep_alive_object=machine))
             self._machine_call = made(machine.code.addresses["packed_call_or_refusal"], keep_alive_object=machine)
             self._machine_call.release_gil = False
-            self._quick: Any = None                              # the same, while machine code is ready
+            self._quick: Any = None  # the same, while machine code is ready
             session.with_machine_code.add(self)
 
         def __call__(self, *args, **keywords):
@@ -214,7 +224,7 @@ def function_class(base: type) -> type:
             if quick is not None and not keywords:
                 try:
                     return quick(*args)
-                except Exception:                                # refused, or failed: which, the machine knows
+                except Exception:  # refused, or failed: which, the machine knows
                     error = self._machine.failure()
                 if error is not None:
                     raise error

@@ -20,8 +20,18 @@ from dsl.core.pointer import Pointer
 from dsl.core.rewrite import Grammar
 from dsl.core.unsupported import UnsupportedName
 from dsl.core.value import type_name
-from dsl.launch import (abi, arguments, binder, compile, containers, known_calls, launch_keywords, limits, results,
-                        session)
+from dsl.launch import (
+    abi,
+    arguments,
+    binder,
+    compile,
+    containers,
+    known_calls,
+    launch_keywords,
+    limits,
+    results,
+    session,
+)
 from dsl.layout import Layout
 from dsl.span import Span, here
 from dsl.tile.tensor import Tensor
@@ -37,7 +47,7 @@ class _Function:
         functools.update_wrapper(self, function)
         source.note(function)
         self.function, self.grammar, self.static_marker = function, grammar, static_marker
-        self.symbol = function.__name__                # what the names of its code in PTX begin with
+        self.symbol = function.__name__  # what the names of its code in PTX begin with
 
     @functools.cached_property
     def rewritten(self) -> types.FunctionType:
@@ -61,8 +71,8 @@ class _Function:
         cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
         names = {name: cell.cell_contents for name, cell in cells if cell is not None}
         try:
-            return eval(text, self.function.__globals__, names)     # an annotation is the author's own expression
-        except Exception:                                           # whatever it does, it only loses its annotation
+            return eval(text, self.function.__globals__, names)  # an annotation is the author's own expression
+        except Exception:  # whatever it does, it only loses its annotation
             return None
 
     def set_name_prefix(self, prefix: str) -> None:
@@ -80,8 +90,11 @@ class _Function:
         try:
             return arguments.typed(value, annotation, self.static_marker)
         except RecursionError:
-            raise DSLUserCodeTypeError(f"`{self.__name__}` gets a container for `{name}` that contains itself",
-                                       fix="pass its parts", id="ARG_UNSUPPORTED_TYPE") from None
+            raise DSLUserCodeTypeError(
+                f"`{self.__name__}` gets a container for `{name}` that contains itself",
+                fix="pass its parts",
+                id="ARG_UNSUPPORTED_TYPE",
+            ) from None
 
     def bind(self, args: tuple, keywords: dict) -> inspect.BoundArguments:
         try:
@@ -103,8 +116,12 @@ class _Function:
         else:
             most = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
             id, what = "CALL_EXTRA_ARG", f"takes {most}, and got {len(args) + len(keywords)}"
-        return DSLUserCodeTypeError(f"`{self.__name__}` {what}", id=id, also=definition,
-                                    fix=f"call it as `{self.__name__}({', '.join(map(_spelt, parameters.values()))})`")
+        return DSLUserCodeTypeError(
+            f"`{self.__name__}` {what}",
+            id=id,
+            also=definition,
+            fix=f"call it as `{self.__name__}({', '.join(map(_spelt, parameters.values()))})`",
+        )
 
     def __reached__(self) -> tuple:
         """What dynamic statements reach through this: core.heap."""
@@ -132,12 +149,17 @@ def _not_decorable(value: object) -> DSLUserCodeTypeError:
     """The error of a decorator over `value`, which is no function."""
     inner = value.function if isinstance(value, (_Function, _Bound)) else getattr(value, "__func__", None)
     if inner is not None:
-        return DSLUserCodeTypeError(f"decorates `{inner.__name__}`, which another decorator has made "
-                                    f"{type_name(value)}",
-                                    fix="put it directly over the `def`, and only once", id="UNSUP_DECORATOR_ORDER")
+        return DSLUserCodeTypeError(
+            f"decorates `{inner.__name__}`, which another decorator has made {type_name(value)}",
+            fix="put it directly over the `def`, and only once",
+            id="UNSUP_DECORATOR_ORDER",
+        )
     what = f"`{value.__name__}`" if hasattr(value, "__name__") else type_name(value)
-    return DSLUserCodeTypeError(f"decorates {what}, which is no function written in Python", id="ARG_UNSUPPORTED_TYPE",
-                                fix="decorate a `def`, and call it there")
+    return DSLUserCodeTypeError(
+        f"decorates {what}, which is no function written in Python",
+        id="ARG_UNSUPPORTED_TYPE",
+        fix="decorate a `def`, and call it there",
+    )
 
 
 def _definition(code: types.CodeType) -> Span:
@@ -156,36 +178,53 @@ def _spelt(parameter: inspect.Parameter) -> str:
 def _check_argument(function: str, name: str, value: object, annotation: object) -> None:
     """Raise the author's error for what no parameter takes, and for a tensor in place of a number or the reverse."""
     if isinstance(value, (set, frozenset)):
-        raise DSLUserCodeTypeError(f"`{function}` gets a set for `{name}`, and a set has no order",
-                                   fix="pass a tuple or a list", id="ARG_UNORDERED_CONTAINER")
+        raise DSLUserCodeTypeError(
+            f"`{function}` gets a set for `{name}`, and a set has no order",
+            fix="pass a tuple or a list",
+            id="ARG_UNORDERED_CONTAINER",
+        )
     if isinstance(value, (str, bytes, complex)):
-        raise DSLUserCodeTypeError(f"`{function}` gets a {type(value).__name__} for `{name}`, which is no value at run "
-                                   "time", id="ARG_UNSUPPORTED_TYPE",
-                                   fix=f"annotate it as static: `{name}: cutlass.Constexpr`")
+        raise DSLUserCodeTypeError(
+            f"`{function}` gets a {type(value).__name__} for `{name}`, which is no value at run time",
+            id="ARG_UNSUPPORTED_TYPE",
+            fix=f"annotate it as static: `{name}: cutlass.Constexpr`",
+        )
     is_number = of_python(value) is not None or isinstance(value, Numeric)
     if annotation is Tensor and is_number:
-        raise DSLUserCodeTypeError(f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
-                                   id="ARG_ANNOTATION_MISMATCH",
-                                   fix="pass an array or a torch tensor, or from_dlpack(...)")
+        raise DSLUserCodeTypeError(
+            f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
+            id="ARG_ANNOTATION_MISMATCH",
+            fix="pass an array or a torch tensor, or from_dlpack(...)",
+        )
     if isinstance(annotation, NumericMeta) and (arguments.is_tensor(value)):
-        raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got a tensor",
-                                   id="ARG_ANNOTATION_MISMATCH",
-                                   fix=f"annotate `{name}: cute.Tensor`, or pass a number")
+        raise DSLUserCodeTypeError(
+            f"`{function}` takes {annotation} for `{name}`, and got a tensor",
+            id="ARG_ANNOTATION_MISMATCH",
+            fix=f"annotate `{name}: cute.Tensor`, or pass a number",
+        )
     if isinstance(annotation, NumericMeta) and not (is_number or value is None or hasattr(value, "item")):
-        raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
-                                   id="ARG_ANNOTATION_MISMATCH", fix="pass a number")
+        raise DSLUserCodeTypeError(
+            f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
+            id="ARG_ANNOTATION_MISMATCH",
+            fix="pass a number",
+        )
 
 
 def _check_passed(function: str, name: str, value: object, annotation: object) -> None:
     """Raise the author's error for a value of another kind than a kernel's parameter is annotated with."""
     is_number = of_python(value) is not None or isinstance(value, Numeric)
     if annotation is Tensor and (is_number or isinstance(value, (str, bytes, Pointer, Layout))):
-        raise DSLUserCodeTypeError(f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
-                                   id="ARG_ANNOTATION_MISMATCH", fix="pass a tensor")
+        raise DSLUserCodeTypeError(
+            f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
+            id="ARG_ANNOTATION_MISMATCH",
+            fix="pass a tensor",
+        )
     if isinstance(annotation, NumericMeta) and isinstance(value, (Tensor, Pointer, Layout, str, bytes)):
-        raise DSLUserCodeTypeError(f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
-                                   id="ARG_ANNOTATION_MISMATCH",
-                                   fix=f"pass a number, or annotate `{name}: cute.Tensor`")
+        raise DSLUserCodeTypeError(
+            f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
+            id="ARG_ANNOTATION_MISMATCH",
+            fix=f"pass a number, or annotate `{name}: cute.Tensor`",
+        )
 
 
 class JitFunction(_Function):
@@ -210,7 +249,7 @@ class JitFunction(_Function):
         if found is not None:
             try:
                 return found[0].call(*found[1])
-            except compile.DoesNotFit:                           # the careful way has the words
+            except compile.DoesNotFit:  # the careful way has the words
                 pass
         with self.known.watching(args, keywords) as noted:
             made = noted.made = CompiledFunction(self, args, keywords, compile.Options())
@@ -229,12 +268,17 @@ class KernelFunction(_Function):
     def __call__(self, *args, **keywords) -> Call:
         place = here()
         if not trace.active():
-            raise DSLUserCodeRuntimeError(f"kernel `{self.__name__}` is called from plain Python",
-                                          fix="launch it from a @cute.jit function, and call that",
-                                          id="LAUNCH_OUTSIDE_JIT")
+            raise DSLUserCodeRuntimeError(
+                f"kernel `{self.__name__}` is called from plain Python",
+                fix="launch it from a @cute.jit function, and call that",
+                id="LAUNCH_OUTSIDE_JIT",
+            )
         if trace.in_kernel():
-            raise DSLUserCodeRuntimeError(f"kernel `{self.__name__}` is called inside a kernel",
-                                          fix="make it a @cute.jit function to inline it", id="LAUNCH_OUTSIDE_JIT")
+            raise DSLUserCodeRuntimeError(
+                f"kernel `{self.__name__}` is called inside a kernel",
+                fix="make it a @cute.jit function to inline it",
+                id="LAUNCH_OUTSIDE_JIT",
+            )
         bound = self.bind(args, keywords)
         names, values = _spread(bound)
         return Call(self, bound, [self._parameter(name, value) for name, value in zip(names, values)], place)
@@ -244,9 +288,11 @@ class KernelFunction(_Function):
         annotation = self.annotations.get(name)
         if self.is_static(name):
             if is_dynamic(value):
-                raise DSLUserCodeTypeError(f"passes a dynamic {type(value).__name__} for `{name}`, which is Constexpr",
-                                           fix=f"annotate `{name}` with its type, or pass a Python value",
-                                           id="PHASE_REQUIRES_CONSTANT")
+                raise DSLUserCodeTypeError(
+                    f"passes a dynamic {type(value).__name__} for `{name}`, which is Constexpr",
+                    fix=f"annotate `{name}` with its type, or pass a Python value",
+                    id="PHASE_REQUIRES_CONSTANT",
+                )
             return Static(value)
         _check_passed(self.__name__, name, value, annotation)
         return containers.map_parts(value, lambda part, hint: self._number(part, hint, name), annotation)
@@ -293,9 +339,21 @@ class Call:
         return f"call of kernel `{self.kernel.__name__}`"
 
     @boundary.guarded
-    def launch(self, *positional, grid=(1, 1, 1), block=(1, 1, 1), cluster=None, smem=None, stream=None,
-               cooperative=False, use_pdl=False, min_blocks_per_mp=0, max_number_threads=(0, 0, 0), async_deps=None,
-               **others) -> None:
+    def launch(
+        self,
+        *positional,
+        grid=(1, 1, 1),
+        block=(1, 1, 1),
+        cluster=None,
+        smem=None,
+        stream=None,
+        cooperative=False,
+        use_pdl=False,
+        min_blocks_per_mp=0,
+        max_number_threads=(0, 0, 0),
+        async_deps=None,
+        **others,
+    ) -> None:
         """Run the kernel on `grid` blocks of `block` threads (one, unless given),
         with `smem` bytes of dynamic shared memory.
 
@@ -306,12 +364,17 @@ class Call:
         name = self.kernel.__name__
         launch_keywords.check_others(name, others)
         if positional:
-            raise DSLUserCodeTypeError(f"the launch of `{name}` takes its arguments by name",
-                                       fix="launch(grid=(x, y, z), block=(x, y, z))", id="CALL_EXTRA_ARG")
+            raise DSLUserCodeTypeError(
+                f"the launch of `{name}` takes its arguments by name",
+                fix="launch(grid=(x, y, z), block=(x, y, z))",
+                id="CALL_EXTRA_ARG",
+            )
         if not trace.active():
-            raise DSLUserCodeRuntimeError(f"kernel `{name}` is launched from plain Python",
-                                          fix="launch it in the @cute.jit function that called it",
-                                          id="LAUNCH_OUTSIDE_JIT")
+            raise DSLUserCodeRuntimeError(
+                f"kernel `{name}` is launched from plain Python",
+                fix="launch it in the @cute.jit function that called it",
+                id="LAUNCH_OUTSIDE_JIT",
+            )
         state = trace.host()
         names = [n for n, value in zip(_spread(self.bound)[0], self.values) if not isinstance(value, Static)]
         if self.pending in state.pending:
@@ -319,11 +382,24 @@ class Call:
         cluster = (1, 1, 1) if cluster is None else cluster
         limits.check_launch(name, grid, block, cluster)
         flags = trace.COOPERATIVE * bool(cooperative) | trace.PROGRAMMATIC * bool(use_pdl)
-        config = trace.Launch(grid, block, cluster, smem, launch_keywords.stream_of(name, stream, async_deps), flags,
-                              launch_keywords.min_blocks(name, min_blocks_per_mp),
-                              launch_keywords.max_threads(name, max_number_threads, block))
-        trace.launch(self.kernel.symbol, self._body, [v for v in self.values if not isinstance(v, Static)], config,
-                     lambda allocated_bytes: limits.check_asked(name, smem, allocated_bytes), names)
+        config = trace.Launch(
+            grid,
+            block,
+            cluster,
+            smem,
+            launch_keywords.stream_of(name, stream, async_deps),
+            flags,
+            launch_keywords.min_blocks(name, min_blocks_per_mp),
+            launch_keywords.max_threads(name, max_number_threads, block),
+        )
+        trace.launch(
+            self.kernel.symbol,
+            self._body,
+            [v for v in self.values if not isinstance(v, Static)],
+            config,
+            lambda allocated_bytes: limits.check_asked(name, smem, allocated_bytes),
+            names,
+        )
 
     def _body(self, *dynamic) -> None:
         remaining = iter(dynamic)
@@ -337,8 +413,13 @@ def _spread(bound: inspect.BoundArguments) -> tuple[list[str], list]:
     names, values = [], []
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind
-        many = value if kind is inspect.Parameter.VAR_POSITIONAL else \
-            value.values() if kind is inspect.Parameter.VAR_KEYWORD else (value,)
+        many = (
+            value
+            if kind is inspect.Parameter.VAR_POSITIONAL
+            else value.values()
+            if kind is inspect.Parameter.VAR_KEYWORD
+            else (value,)
+        )
         for item in many:
             names.append(name)
             values.append(item)
@@ -373,14 +454,19 @@ class CompiledFunction:
         self.bound = function.bind(args, keywords)
         names, values = _spread(self.bound)
         static = [name == "self" or function.is_static(name) for name in names]
-        self.typed = [value if fixed else function.typed(name, value)
-                      for name, value, fixed in zip(names, values, static)]
+        self.typed = [
+            value if fixed else function.typed(name, value) for name, value, fixed in zip(names, values, static)
+        ]
         later = [place for place, fixed in enumerate(static) if not fixed]
-        defaults = {name: parameter.default for name, parameter in function.signature.parameters.items()
-                    if parameter.default is not parameter.empty}
-        self.arguments = arguments.Signature(function.__name__, [names[place] for place in later],
-                                             [self.typed[place] for place in later], defaults)
-        self._binder: tuple | None = None        # the session it was made in, what binds calls, and the device
+        defaults = {
+            name: parameter.default
+            for name, parameter in function.signature.parameters.items()
+            if parameter.default is not parameter.empty
+        }
+        self.arguments = arguments.Signature(
+            function.__name__, [names[place] for place in later], [self.typed[place] for place in later], defaults
+        )
+        self._binder: tuple | None = None  # the session it was made in, what binds calls, and the device
         traced = trace.trace_host(function.symbol, self._body, self.typed)
         self.compiled = compile.compile(traced, options)
 
@@ -395,8 +481,9 @@ class CompiledFunction:
 
     def call_bound(self, bound: inspect.BoundArguments):
         """Run with the very arguments it was compiled for."""
-        return self._run(tuple(value for value, typed in zip(_spread(bound)[1], self.typed)
-                               if arguments.is_typed(typed)), {})
+        return self._run(
+            tuple(value for value, typed in zip(_spread(bound)[1], self.typed) if arguments.is_typed(typed)), {}
+        )
 
     def __call__(self, *args, **keywords):
         """Run with new values for the arguments that are not static; what the function returned (launch.results).
@@ -418,12 +505,12 @@ class CompiledFunction:
             if running is None or session.is_current(running):
                 try:
                     bound = bind(*args)
-                except TypeError:                                # too many or too few
+                except TypeError:  # too many or too few
                     bound = None
                 if bound is not None:
                     try:
                         return self.compiled.call(bound[0], bound[1], device)
-                    except compile.DoesNotFit:                   # the careful way has the words
+                    except compile.DoesNotFit:  # the careful way has the words
                         pass
         slots, binding = self.arguments.bind(args, keywords)
         returned = self.compiled.call(slots, binding.storages)
@@ -456,14 +543,17 @@ class CompiledFunction:
     @property
     def export_to_c(self):
         """Upstream's export as an object file: refused."""
-        raise UnsupportedName("export_to_c is not part of this compiler yet", id="UNSUPPORTED_NAME",
-                              fix="compile where the function is called; compiled code is kept on disk "
-                                  "(docs/caching.md)")
+        raise UnsupportedName(
+            "export_to_c is not part of this compiler yet",
+            id="UNSUPPORTED_NAME",
+            fix="compile where the function is called; compiled code is kept on disk (docs/caching.md)",
+        )
 
     @property
     def cuda_source(self) -> str:
         """The kernels as CUDA C++ to read, "" where none is launched: docs/readable-cuda.md."""
         from dsl.launch.readable import cuda_source
+
         return cuda_source(self.compiled.traced.device_mlir)
 
 
@@ -476,13 +566,20 @@ def compile_function(function: object, *args, options: compile.Options | None = 
     if isinstance(function, _Bound):
         function, args = function.function, (function.instance, *args)
     if isinstance(function, KernelFunction):
-        raise DSLUserCodeError(f"`{function.__name__}` is a kernel, and compile takes a host function",
-                               fix="compile the @cute.jit function that launches it", id="CALL_KERNEL_TARGET")
+        raise DSLUserCodeError(
+            f"`{function.__name__}` is a kernel, and compile takes a host function",
+            fix="compile the @cute.jit function that launches it",
+            id="CALL_KERNEL_TARGET",
+        )
     if not isinstance(function, JitFunction):
-        name = type_name(function) if isinstance(function, types.ModuleType) else \
-            getattr(function, "__name__", type_name(function))
-        raise DSLUserCodeError(f"{name} is no @cute.jit function",
-                               fix="decorate it with @cute.jit", id="CALL_MISSING_JIT_DECORATOR")
+        name = (
+            type_name(function)
+            if isinstance(function, types.ModuleType)
+            else getattr(function, "__name__", type_name(function))
+        )
+        raise DSLUserCodeError(
+            f"{name} is no @cute.jit function", fix="decorate it with @cute.jit", id="CALL_MISSING_JIT_DECORATOR"
+        )
     made = _compiled_class(options)(function, args, keywords, options or compile.Options())
     made.warn_of_result()
     return made
@@ -492,5 +589,6 @@ def _compiled_class(options: compile.Options | None) -> type[CompiledFunction]:
     """With --enable-tvm-ffi, where apache-tvm-ffi is installed, one of functions that are TVM FFI's too."""
     if options is not None and options.enable_tvm_ffi and importlib.util.find_spec("tvm_ffi"):
         from dsl.launch import ffi_function
+
         return ffi_function.function_class(CompiledFunction)
     return CompiledFunction

@@ -68,5 +68,8 @@ class Kept:
 
 def _refused(flag: str, given: str, error: sass.ToolRejected) -> DSLUserCodeError:
     said = error.text.partition("\n")[0].rpartition(" : ")[2]
-    return DSLUserCodeError(f"options: {error.tool} refuses {flag} '{given}': {said}",
-                            id="CONFIG_MALFORMED_COMPILE_OPTIONS", fix=f"`{error.tool} --help` lists its options")
+    return DSLUserCodeError(
+        f"options: {error.tool} refuses {flag} '{given}': {said}",
+        id="CONFIG_MALFORMED_COMPILE_OPTIONS",
+        fix=f"`{error.tool} --help` lists its options",
+    )

@@ -19,15 +19,15 @@ from typing import Any
 from dsl.launch import abi, arguments, binder, session
 from dsl.launch.reads import Reads, Unseen
 
-MOST = 8                                 # kinds of call that are remembered of a function
+MOST = 8  # kinds of call that are remembered of a function
 
 
 @dataclass
 class Known:
     """A call that was compiled: who to ask whether another is the same, and its code."""
 
-    same: Callable[[], bool]             # what was read
-    bind: Callable                       # of the arguments: (slots, storages), or None
+    same: Callable[[], bool]  # what was read
+    bind: Callable  # of the arguments: (slots, storages), or None
     running: session.Session | None
     arch: str | None
     compiled: Any
@@ -45,7 +45,7 @@ class KnownCalls:
 
     def __init__(self, function: Any):
         self._function, self._rows = function, []
-        self._unseen = False             # it reads what cannot be compared
+        self._unseen = False  # it reads what cannot be compared
         kinds = {parameter.kind for parameter in function.signature.parameters.values()}
         self._plain = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
         self._count = len(function.signature.parameters)
@@ -107,6 +107,7 @@ def _hearing_warnings() -> Iterator[list]:
     def warn_explicit(*arguments, **keywords):
         heard.append(arguments)
         return original(*arguments, **keywords)
+
     warnings.warn_explicit = warn_explicit
     try:
         yield heard

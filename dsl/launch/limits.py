@@ -31,27 +31,42 @@ class BadLaunch(DSLUserCodeValueError):
 
 def check_launch(kernel: str, grid: object, block: object, cluster: object) -> None:
     """Raise for extents that are no integers, and for static ones past a limit; dynamic ones are checked when run."""
-    extents = {what: _extents(kernel, what, value) for what, value in (("grid", grid), ("block", block),
-                                                                       ("cluster", cluster))}
+    extents = {
+        what: _extents(kernel, what, value) for what, value in (("grid", grid), ("block", block), ("cluster", cluster))
+    }
     for what, sizes in extents.items():
         for axis, size, greatest in zip("xyz", sizes, _GREATEST[what]):
             if isinstance(size, int) and not 1 <= size <= greatest:
-                raise BadLaunch(f"the {what} of `{kernel}` has {size} {_OF[what]} in {axis}",
-                                fix=f"1 to {greatest} {_OF[what]} in {axis}", id="LAUNCH_EXTENT_OUT_OF_RANGE")
+                raise BadLaunch(
+                    f"the {what} of `{kernel}` has {size} {_OF[what]} in {axis}",
+                    fix=f"1 to {greatest} {_OF[what]} in {axis}",
+                    id="LAUNCH_EXTENT_OUT_OF_RANGE",
+                )
     threads, blocks = (_product(extents[what]) for what in ("block", "cluster"))
     if threads is not None and threads > MAX_THREADS:
-        raise BadLaunch(f"the block of `{kernel}` has {threads} threads", id="LAUNCH_EXTENT_OUT_OF_RANGE",
-                        fix=f"at most {MAX_THREADS} threads a block; more blocks in the grid")
+        raise BadLaunch(
+            f"the block of `{kernel}` has {threads} threads",
+            id="LAUNCH_EXTENT_OUT_OF_RANGE",
+            fix=f"at most {MAX_THREADS} threads a block; more blocks in the grid",
+        )
     if blocks is not None and blocks > GREATEST_CLUSTER:
-        raise BadLaunch(f"the cluster of `{kernel}` has {blocks} blocks", id="LAUNCH_EXTENT_OUT_OF_RANGE",
-                        fix=f"at most {PORTABLE_CLUSTER} blocks a cluster ({GREATEST_CLUSTER} on some GPUs)")
+        raise BadLaunch(
+            f"the cluster of `{kernel}` has {blocks} blocks",
+            id="LAUNCH_EXTENT_OUT_OF_RANGE",
+            fix=f"at most {PORTABLE_CLUSTER} blocks a cluster ({GREATEST_CLUSTER} on some GPUs)",
+        )
     if blocks is not None and blocks > PORTABLE_CLUSTER:
-        warn(f"the cluster of `{kernel}` has {blocks} blocks; more than {PORTABLE_CLUSTER} run on some GPUs only",
-             "LAUNCH_CLUSTER_NOT_PORTABLE")
+        warn(
+            f"the cluster of `{kernel}` has {blocks} blocks; more than {PORTABLE_CLUSTER} run on some GPUs only",
+            "LAUNCH_CLUSTER_NOT_PORTABLE",
+        )
     for axis, whole, part in zip("xyz", extents["grid"], extents["cluster"]):
         if isinstance(whole, int) and isinstance(part, int) and whole % part:
-            raise BadLaunch(f"the grid of `{kernel}` has {whole} blocks in {axis}, and clusters have {part}",
-                            fix=f"a multiple of {part} blocks in {axis}", id="LAUNCH_EXTENT_OUT_OF_RANGE")
+            raise BadLaunch(
+                f"the grid of `{kernel}` has {whole} blocks in {axis}, and clusters have {part}",
+                fix=f"a multiple of {part} blocks in {axis}",
+                id="LAUNCH_EXTENT_OUT_OF_RANGE",
+            )
 
 
 def _extents(kernel: str, what: str, value: object) -> list[int | None]:
@@ -67,8 +82,10 @@ def _extent(kernel: str, what: str, extent: object) -> int | None:
     if type(extent) is int:
         return extent
     if number is None or not number.is_integer or isinstance(extent, bool):
-        raise DSLUserCodeTypeError(f"an extent of the {what} of `{kernel}` is {_spell(extent)}, and no integer",
-                                   fix=f"{what}=(x, y, z), each an int or an integer of the DSL")
+        raise DSLUserCodeTypeError(
+            f"an extent of the {what} of `{kernel}` is {_spell(extent)}, and no integer",
+            fix=f"{what}=(x, y, z), each an int or an integer of the DSL",
+        )
     return None if is_dynamic(number) else int(number.value)
 
 
@@ -98,9 +115,12 @@ def check_needs(traced: Traced, arch: str) -> None:
     """Raise where a kernel does what GPUs have only from a later architecture than `arch` on."""
     for need in (need for kernel in traced.kernels for need in kernel.needs):
         if _order(arch) < _order(need.arch):
-            raise DSLUserCodeError(f"{need.what}, which GPUs have from {need.arch} on, and this is compiled for {arch}",
-                                   fix=f"--gpu-arch {need.arch}, or keep to what {arch} has", id="UNSUP_ARCH",
-                                   place=need.place)
+            raise DSLUserCodeError(
+                f"{need.what}, which GPUs have from {need.arch} on, and this is compiled for {arch}",
+                fix=f"--gpu-arch {need.arch}, or keep to what {arch} has",
+                id="UNSUP_ARCH",
+                place=need.place,
+            )
 
 
 def _order(arch: str) -> tuple[int, bool]:
@@ -112,20 +132,27 @@ def _order(arch: str) -> tuple[int, bool]:
 def _check_capacity(kernel: Kernel, arch: str, capacity: int) -> None:
     past = next((made for made in kernel.allocations if made.end_bytes > capacity), None)
     if past is not None:
-        raise BadLaunch(f"takes shared memory up to {past.end_bytes} bytes, and {arch} has {capacity} a block",
-                        fix="smaller tiles or fewer stages; memory of other dtypes; another `--gpu-arch`",
-                        id="SMEM_TOO_LARGE", place=past.place, also=_earlier(kernel, past))
+        raise BadLaunch(
+            f"takes shared memory up to {past.end_bytes} bytes, and {arch} has {capacity} a block",
+            fix="smaller tiles or fewer stages; memory of other dtypes; another `--gpu-arch`",
+            id="SMEM_TOO_LARGE",
+            place=past.place,
+            also=_earlier(kernel, past),
+        )
     if kernel.asked_bytes is not None and kernel.asked_bytes > capacity:
-        raise BadLaunch(f"asks for {kernel.asked_bytes} bytes of shared memory, and {arch} has {capacity} a block",
-                        fix="leave `smem` out: the launch takes what the kernel allocates", id="SMEM_TOO_LARGE",
-                        place=kernel.place)
+        raise BadLaunch(
+            f"asks for {kernel.asked_bytes} bytes of shared memory, and {arch} has {capacity} a block",
+            fix="leave `smem` out: the launch takes what the kernel allocates",
+            id="SMEM_TOO_LARGE",
+            place=kernel.place,
+        )
 
 
 def _earlier(kernel: Kernel, past: Allocation) -> tuple[tuple[Span, str], ...]:
     """The launch, and the allocation of most bytes before `past`."""
     also = [(kernel.place, "the kernel is launched here")] if kernel.place else []
     taken, start = [], 0
-    for made in kernel.allocations[:kernel.allocations.index(past)]:
+    for made in kernel.allocations[: kernel.allocations.index(past)]:
         taken.append((made.end_bytes - start, made.place))
         start = made.end_bytes
     if taken:
@@ -146,8 +173,10 @@ def check_asked(kernel: str, asked: object, allocated_bytes: int) -> int | None:
     if number.value < 0:
         raise BadLaunch(f"`smem` of `{kernel}` is {number.value} bytes", fix="leave `smem` out", id="SMEM_TOO_LARGE")
     if number.value < allocated_bytes:
-        warn(f"`{kernel}` allocates {allocated_bytes} bytes of shared memory and is launched with smem={number.value}",
-             "SMEM_TOO_SMALL")
+        warn(
+            f"`{kernel}` allocates {allocated_bytes} bytes of shared memory and is launched with smem={number.value}",
+            "SMEM_TOO_SMALL",
+        )
     return int(number.value)
 
 
@@ -195,8 +224,13 @@ class Collectives:
 
 def _refuse(found: uniformity.Finding | None) -> None:
     if found is not None:
-        raise DivergentCollective(found.message, fix=found.fix, id="DIVERGENT_COLLECTIVE", place=_whole(found.place),
-                                  also=((_whole(found.condition), found.at_condition),))
+        raise DivergentCollective(
+            found.message,
+            fix=found.fix,
+            id="DIVERGENT_COLLECTIVE",
+            place=_whole(found.place),
+            also=((_whole(found.condition), found.at_condition),),
+        )
 
 
 def _whole(place: Span) -> Span:

@@ -12,14 +12,20 @@ import functools
 
 from dsl.lower.host import Native, native
 
-LOG_LAUNCHES = 64                                # then Python empties it
+LOG_LAUNCHES = 64  # then Python empties it
 
 
 class Record(ctypes.Structure):
     """What `core.trace` stores for a launch."""
 
-    _fields_ = [("grid", ctypes.c_int32 * 3), ("block", ctypes.c_int32 * 3), ("cluster", ctypes.c_int32 * 3),
-                ("smem_bytes", ctypes.c_int32), ("stream", ctypes.c_uint64), ("flags", ctypes.c_int32)]
+    _fields_ = [
+        ("grid", ctypes.c_int32 * 3),
+        ("block", ctypes.c_int32 * 3),
+        ("cluster", ctypes.c_int32 * 3),
+        ("smem_bytes", ctypes.c_int32),
+        ("stream", ctypes.c_uint64),
+        ("flags", ctypes.c_int32),
+    ]
 
 
 class Noted(ctypes.Structure):
@@ -35,9 +41,16 @@ class Run(ctypes.Structure):
     driver's last answer.
     """
 
-    _fields_ = [("python", ctypes.c_void_p), ("functions", ctypes.c_void_p), ("allowed_smem_bytes", ctypes.c_void_p),
-                ("count", ctypes.c_int32), ("code", ctypes.c_int32), ("launched", ctypes.c_int64),
-                ("ended", ctypes.c_int64), ("log", Noted * LOG_LAUNCHES)]
+    _fields_ = [
+        ("python", ctypes.c_void_p),
+        ("functions", ctypes.c_void_p),
+        ("allowed_smem_bytes", ctypes.c_void_p),
+        ("count", ctypes.c_int32),
+        ("code", ctypes.c_int32),
+        ("launched", ctypes.c_int64),
+        ("ended", ctypes.c_int64),
+        ("log", Noted * LOG_LAUNCHES),
+    ]
 
 
 NOTED_BYTES = ctypes.sizeof(Noted)
@@ -48,14 +61,25 @@ def _same_as_last() -> str:
     lines = []
     for word in range(Record.flags.offset // 8):
         for source in ("record", "last"):
-            lines += [f"%{source}.{word}.at = getelementptr i8, ptr %{source}, i64 {8 * word}",
-                      f"%{source}.{word} = load i64, ptr %{source}.{word}.at, align 4"]
-        lines += [f"%differ.{word} = xor i64 %record.{word}, %last.{word}",
-                  f"%differs.{word} = or i64 %differ.{word}, %differs.{word - 1}" if word else
-                  "%differs.0 = or i64 %differ.0, %index.differs"]
-    return "\n  ".join([f"%last.index.at = getelementptr i8, ptr %last, i64 {Noted.index.offset}",
-                        "%last.index = load i64, ptr %last.index.at", "%index.differs = xor i64 %last.index, %wide",
-                        *lines, f"%again = icmp eq i64 %differs.{Record.flags.offset // 8 - 1}, 0"])
+            lines += [
+                f"%{source}.{word}.at = getelementptr i8, ptr %{source}, i64 {8 * word}",
+                f"%{source}.{word} = load i64, ptr %{source}.{word}.at, align 4",
+            ]
+        lines += [
+            f"%differ.{word} = xor i64 %record.{word}, %last.{word}",
+            f"%differs.{word} = or i64 %differ.{word}, %differs.{word - 1}"
+            if word
+            else "%differs.0 = or i64 %differ.0, %index.differs",
+        ]
+    return "\n  ".join(
+        [
+            f"%last.index.at = getelementptr i8, ptr %last, i64 {Noted.index.offset}",
+            "%last.index = load i64, ptr %last.index.at",
+            "%index.differs = xor i64 %last.index, %wide",
+            *lines,
+            f"%again = icmp eq i64 %differs.{Record.flags.offset // 8 - 1}, 0",
+        ]
+    )
 
 
 class Table:

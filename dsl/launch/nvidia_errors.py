@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-CUDA_ERRORS = ("DSLCudaRuntimeError", "DSLRuntimeError")   # until 4.7 an error of CUDA is any of the DSL's
+CUDA_ERRORS = ("DSLCudaRuntimeError", "DSLRuntimeError")  # until 4.7 an error of CUDA is any of the DSL's
 RAISED_FOR_FFI = "CUDA error"
 
 
@@ -24,8 +24,14 @@ def rejection(error: BaseException) -> dict | None:
     text = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip()
     place = re.search(r"-->\s*(.+):(\d+)", text)
     file, line = (place[1], int(place[2])) if place else (None, None)
-    return {"outcome": "rejected", "class": type(error).__name__, "id": getattr(error, "code", None),
-            "file": file, "line": line, "text": text}
+    return {
+        "outcome": "rejected",
+        "class": type(error).__name__,
+        "id": getattr(error, "code", None),
+        "file": file,
+        "line": line,
+        "text": text,
+    }
 
 
 def _common() -> Any:

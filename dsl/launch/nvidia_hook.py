@@ -40,8 +40,8 @@ SOURCE = Path(__file__).with_name("nvidia_runtime.c")
 FLAGS = ("-O1", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-shared", "-fPIC")
 # A fat binary starts with this number, a u16, the size of its header (u16) and that of the rest (u64).
 FAT_BINARY = 0xBA55ED50
-SUCCESS, INVALID_CONFIGURATION, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 9, 500, 719, 801        # cudaError
-KEPT_UNTIL_4_4 = ("CUTE_DSL_KEEP_PTX", "CUTE_DSL_KEEP_CUBIN")       # later releases read CUTE_DSL_KEEP
+SUCCESS, INVALID_CONFIGURATION, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 9, 500, 719, 801  # cudaError
+KEPT_UNTIL_4_4 = ("CUTE_DSL_KEEP_PTX", "CUTE_DSL_KEEP_CUBIN")  # later releases read CUTE_DSL_KEEP
 
 
 class CompilerMissing(devices.DeviceMissing):
@@ -65,15 +65,18 @@ def library() -> Path:
         return path
     cc = shutil.which("cc")
     if cc is None:
-        raise CompilerMissing("--compiler nvidia on the emulator builds a small C library, and there is no C "
-                              "compiler `cc`\nfix: apt-get install gcc libc6-dev")
+        raise CompilerMissing(
+            "--compiler nvidia on the emulator builds a small C library, and there is no C "
+            "compiler `cc`\nfix: apt-get install gcc libc6-dev"
+        )
     with tempfile.TemporaryDirectory(prefix="nvidia-runtime-", dir=folder) as scratch:
         built = Path(scratch, "runtime.so")
         done = subprocess.run([cc, *FLAGS, "-o", built, SOURCE], capture_output=True, text=True)
         if done.returncode:
-            raise CompilerMissing(f"`{cc}` cannot build {SOURCE.name}:\n{done.stderr.strip()}\n"
-                                  "fix: apt-get install gcc libc6-dev")
-        os.replace(built, path)                                 # whole or not at all, whoever else builds it
+            raise CompilerMissing(
+                f"`{cc}` cannot build {SOURCE.name}:\n{done.stderr.strip()}\nfix: apt-get install gcc libc6-dev"
+            )
+        os.replace(built, path)  # whole or not at all, whoever else builds it
     return path
 
 
@@ -88,8 +91,10 @@ def _cache() -> Path:
     folder = Path(tempfile.gettempdir(), f"gpu-repro-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
-        raise CompilerMissing(f"{folder} belongs to somebody else, and there is no other folder to build in\n"
-                              "fix: name a folder in XDG_CACHE_HOME")
+        raise CompilerMissing(
+            f"{folder} belongs to somebody else, and there is no other folder to build in\n"
+            "fix: name a folder in XDG_CACHE_HOME"
+        )
     return folder
 
 
@@ -101,8 +106,9 @@ def version() -> str:
     try:
         found = importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
-        raise CompilerMissing(f"--compiler nvidia needs the package {PACKAGE}, which is not installed\n"
-                              f"fix: {INSTALL}") from None
+        raise CompilerMissing(
+            f"--compiler nvidia needs the package {PACKAGE}, which is not installed\nfix: {INSTALL}"
+        ) from None
     return found
 
 
@@ -133,7 +139,7 @@ class _Kept:
 
 
 _kept = _Kept()
-_prepared: list[str] = []                        # the kind of device this process imported the package for
+_prepared: list[str] = []  # the kind of device this process imported the package for
 
 
 def prepare(kind: str) -> None:
@@ -149,12 +155,19 @@ def prepare(kind: str) -> None:
     if "cutlass" in sys.modules:
         raise RuntimeError("cutlass is already imported: run the program with `python -m dsl --compiler nvidia FILE`")
     keep = {*filter(None, os.environ.get("CUTE_DSL_KEEP", "").split(",")), "ptx", "cubin"}
-    settings = {"CUTE_DSL_KEEP": ",".join(sorted(keep)), "CUTE_DSL_DUMP_DIR": _kept.prepare(), "CUTE_DSL_LINEINFO": "1",
-                "CUTE_DSL_DISABLE_FILE_CACHING": "1"} | dict.fromkeys(KEPT_UNTIL_4_4, "1")
+    settings = {
+        "CUTE_DSL_KEEP": ",".join(sorted(keep)),
+        "CUTE_DSL_DUMP_DIR": _kept.prepare(),
+        "CUTE_DSL_LINEINFO": "1",
+        "CUTE_DSL_DISABLE_FILE_CACHING": "1",
+    } | dict.fromkeys(KEPT_UNTIL_4_4, "1")
     if kind == "emulator":
-        settings |= {"CUTE_DSL_LIBS": str(library()), "CUTE_DSL_ARCH": os.environ.get("CUTE_DSL_ARCH") or "sm_90a",
-                     "TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API": "1",     # tensors pass through __dlpack__, which is mapped
-                     "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1"}
+        settings |= {
+            "CUTE_DSL_LIBS": str(library()),
+            "CUTE_DSL_ARCH": os.environ.get("CUTE_DSL_ARCH") or "sm_90a",
+            "TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API": "1",  # tensors pass through __dlpack__, which is mapped
+            "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1",
+        }
         _one_device()
     before = {name: os.environ.get(name) for name in ("CUTE_DSL_KEEP", "CUTE_DSL_DUMP_DIR", *KEPT_UNTIL_4_4)}
     os.environ.update(settings)
@@ -163,7 +176,7 @@ def prepare(kind: str) -> None:
         _one_stream()
     if importlib.util.find_spec("tvm_ffi"):
         importlib.import_module("tvm_ffi")
-    for name, value in before.items():           # they were read; what the program starts is not to write here
+    for name, value in before.items():  # they were read; what the program starts is not to write here
         os.environ.pop(name)
         if value is not None:
             os.environ[name] = value
@@ -188,6 +201,7 @@ def _one_stream() -> None:
 
 # ** the session
 
+
 @dataclass
 class NvidiaKernel(session.KernelRecord):
     """A kernel that NVIDIA's compiler made; it shows its PTX and its machine code."""
@@ -197,6 +211,7 @@ class NvidiaKernel(session.KernelRecord):
     @property
     def sass(self) -> str:
         from dsl.lower import sass
+
         return sass.disassemble(self.cubin)
 
 
@@ -215,9 +230,9 @@ class NvidiaSession(session.Session):
     is what says nothing about the program: the emulator lacks something, or Ctrl-C. Nothing works after that."""
 
     folder: Path = Path()
-    modules: dict[str, Module] = field(default_factory=dict)        # by the hash of the cubin
+    modules: dict[str, Module] = field(default_factory=dict)  # by the hash of the cubin
     failure: BaseException | None = None
-    told: BaseException | None = None            # the failure that the last error through TVM FFI was about
+    told: BaseException | None = None  # the failure that the last error through TVM FFI was about
     broken: BaseException | None = None
     undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
@@ -311,7 +326,7 @@ def start(kind: str | None = None) -> NvidiaSession:
     if device.kind == "emulator":
         device.capsules_say_cuda = True
     session.begin(run)
-    warnings.filterwarnings("ignore", "Cache is disabled as user wants", UserWarning)      # that is we
+    warnings.filterwarnings("ignore", "Cache is disabled as user wants", UserWarning)  # that is we
     run.undo.enter_context(_notes_what_compiles(run))
     run.undo.enter_context(nvidia_errors.with_reports(run))
     if device.kind == "emulator":
@@ -331,6 +346,7 @@ def _notes_what_compiles(run: NvidiaSession) -> Iterator[None]:
         compiled = compile(self, *args, **kwargs)
         run.collect()
         return compiled
+
     kind.__call__ = noting
     try:
         yield
@@ -344,19 +360,45 @@ def _notes_what_compiles(run: NvidiaSession) -> Iterator[None]:
 def _attributes() -> dict[int, int]:
     """cudaDeviceAttr -> value, of what torch would say of the mapped device."""
     of = torch_cuda.PROPERTIES
-    return {1: of["max_threads_per_block"], 2: 1024, 3: 1024, 4: 64, 5: 2**31 - 1, 6: 65535, 7: 65535,
-            8: of["shared_memory_per_block"], 10: of["warp_size"], 12: of["regs_per_multiprocessor"],
-            16: of["multi_processor_count"], 38: of["L2_cache_size"], 39: of["max_threads_per_multi_processor"],
-            41: 1, 75: of["major"], 76: of["minor"], 81: of["shared_memory_per_multiprocessor"], 82: 65536, 95: 1,
-            97: of["shared_memory_per_block_optin"], 106: 32, 111: 1024, 115: 1, 120: 1}
+    return {
+        1: of["max_threads_per_block"],
+        2: 1024,
+        3: 1024,
+        4: 64,
+        5: 2**31 - 1,
+        6: 65535,
+        7: 65535,
+        8: of["shared_memory_per_block"],
+        10: of["warp_size"],
+        12: of["regs_per_multiprocessor"],
+        16: of["multi_processor_count"],
+        38: of["L2_cache_size"],
+        39: of["max_threads_per_multi_processor"],
+        41: 1,
+        75: of["major"],
+        76: of["minor"],
+        81: of["shared_memory_per_multiprocessor"],
+        82: 65536,
+        95: 1,
+        97: of["shared_memory_per_block_optin"],
+        106: 32,
+        111: 1024,
+        115: 1,
+        120: 1,
+    }
 
 
 _INT, _POINTER, _TEXT, _SIZE = ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 _INT_AT, _POINTER_AT = ctypes.POINTER(_INT), ctypes.POINTER(_POINTER)
-_CALLS = {                                       # struct device of nvidia_runtime.c
-    "load": (_POINTER, _POINTER_AT), "find": (_POINTER, _TEXT),
-    "launch": (_POINTER, _TEXT, ctypes.POINTER(LaunchConfig), _POINTER_AT), "allocate": (_SIZE, _POINTER_AT),
-    "release": (_POINTER,), "attribute": (_INT, _INT_AT), "occupancy": (_TEXT, _INT, _SIZE, _INT_AT), "raised": (_INT,),
+_CALLS = {  # struct device of nvidia_runtime.c
+    "load": (_POINTER, _POINTER_AT),
+    "find": (_POINTER, _TEXT),
+    "launch": (_POINTER, _TEXT, ctypes.POINTER(LaunchConfig), _POINTER_AT),
+    "allocate": (_SIZE, _POINTER_AT),
+    "release": (_POINTER,),
+    "attribute": (_INT, _INT_AT),
+    "occupancy": (_TEXT, _INT, _SIZE, _INT_AT),
+    "raised": (_INT,),
     "missing": (_TEXT,),
 }
 
@@ -372,14 +414,14 @@ class _Runtime:
 
     def __init__(self, run: NvidiaSession):
         self.run, self.device = run, run.device
-        self.loaded: list[tuple[Module, Any]] = []              # a library's handle is its place here, from 1
+        self.loaded: list[tuple[Module, Any]] = []  # a library's handle is its place here, from 1
         self.attributes = _attributes()
 
     def use(self) -> None:
         """Let the library call this from now on."""
         self.calls = Calls(*(kind(self._guarded(getattr(self, name))) for name, kind in Calls._fields_))
         ctypes.CDLL(str(library())).use_device(ctypes.byref(self.calls))
-        self.run.undo.callback(lambda: self.calls)              # alive as long as the session
+        self.run.undo.callback(lambda: self.calls)  # alive as long as the session
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(write_through=True)
 
@@ -399,13 +441,15 @@ class _Runtime:
                 self.run.failure = error
                 self.run.broken = None if isinstance(error, Exception) else error
                 return LAUNCH_FAILED
+
         return call
 
     def load(self, image: int, handle) -> int:
         module = self.run.module_of(image)
         if module is None:
-            raise Missing("a module is loaded whose PTX is not known: it was not compiled by this run, and the "
-                          "emulator runs PTX")
+            raise Missing(
+                "a module is loaded whose PTX is not known: it was not compiled by this run, and the emulator runs PTX"
+            )
         self.loaded.append((module, self.device.load(_columns_from_1(module.ptx))))
         handle[0] = len(self.loaded)
         return SUCCESS
@@ -423,8 +467,10 @@ class _Runtime:
         name, (module, program) = kernel.decode(), self._loaded(handle)
         launch = launch_of(config.contents)
         module.kernels[name].launched(launch.grid, launch.block, launch.smem_bytes)
-        params = [ctypes.string_at(arguments[index], size)
-                  for index, size in enumerate(self.device.param_bytes(program, name))]
+        params = [
+            ctypes.string_at(arguments[index], size)
+            for index, size in enumerate(self.device.param_bytes(program, name))
+        ]
         self.device.launch(program, name, launch, params)
         return SUCCESS
 

@@ -18,18 +18,23 @@ class LaunchAttribute(ctypes.Structure):
 class LaunchConfig(ctypes.Structure):
     """cudaLaunchConfig_t."""
 
-    _fields_ = [("grid", ctypes.c_uint32 * 3), ("block", ctypes.c_uint32 * 3), ("smem_bytes", ctypes.c_size_t),
-                ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(LaunchAttribute)),
-                ("attribute_count", ctypes.c_uint32)]
+    _fields_ = [
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("smem_bytes", ctypes.c_size_t),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("attribute_count", ctypes.c_uint32),
+    ]
 
 
-CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6      # cudaLaunchAttributeID
+CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6  # cudaLaunchAttributeID
 
 
 def launch_of(config: LaunchConfig) -> Launch:
     """The launch a configuration describes. Raises DeviceError for an attribute that is set and not known here."""
     cluster, flags = (1, 1, 1), 0
-    for attribute in config.attributes[:config.attribute_count]:
+    for attribute in config.attributes[: config.attribute_count]:
         if attribute.id == CLUSTER_DIMENSION:
             cluster = tuple(attribute.value[:3])
         elif attribute.id == COOPERATIVE_LAUNCH:
@@ -39,6 +44,7 @@ def launch_of(config: LaunchConfig) -> Launch:
         elif attribute.value[0]:
             runtime = importlib.import_module("cuda.bindings.runtime")
             name = runtime.cudaLaunchAttributeID(attribute.id).name
-            raise DeviceError("CUDA_ERROR_NOT_SUPPORTED", f"a launch has the attribute {name}, which the emulator "
-                              "does not know")
+            raise DeviceError(
+                "CUDA_ERROR_NOT_SUPPORTED", f"a launch has the attribute {name}, which the emulator does not know"
+            )
     return Launch(tuple(config.grid), tuple(config.block), cluster, config.smem_bytes, config.stream or 0, flags)

@@ -20,7 +20,7 @@ from typing import Any
 from dsl.launch import dlpack
 from dsl.launch.torch_cuda import CAPSULE_DEVICE_AT, Memory
 
-CPU, CUDA = 1, 2                                                # DLDeviceType
+CPU, CUDA = 1, 2  # DLDeviceType
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 
 
@@ -44,10 +44,11 @@ class _OnCuda:
 
 def taking_arrays(original: Callable, device: Memory) -> Callable:
     """NVIDIA's `from_dlpack`, `original`, for which an array on the CPU is memory of `device`."""
+
     @functools.wraps(original)
     def from_dlpack(tensor_dlpack, *args, **kwargs):
         if getattr(tensor_dlpack, "requires_grad", False) and not kwargs.get("enable_tvm_ffi"):
-            tensor_dlpack.__dlpack__(stream=-1)                         # as there: torch refuses
+            tensor_dlpack.__dlpack__(stream=-1)  # as there: torch refuses
         where = getattr(tensor_dlpack, "__dlpack_device__", None)
         if where is None or where()[0] != CPU:
             return original(tensor_dlpack, *args, **kwargs)
@@ -56,6 +57,7 @@ def taking_arrays(original: Callable, device: Memory) -> Callable:
         device.register(*view.storage, f"{type(tensor_dlpack).__module__} {view.dtype} tensor of shape {view.shape}")
         weakref.finalize(made, device.unregister, view.storage[0]).atexit = False
         return made
+
     return from_dlpack
 
 
@@ -64,8 +66,11 @@ def on_device(device: Memory) -> Iterator[None]:
     """Let `cutlass.cute.runtime.from_dlpack`, wherever the package has it, take arrays on the CPU as device memory."""
     original = importlib.import_module("cutlass.cute.runtime").from_dlpack
     stand_in = taking_arrays(original, device)
-    owners = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "cutlass"
-              and vars(module).get("from_dlpack") is original]
+    owners = [
+        module
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] == "cutlass" and vars(module).get("from_dlpack") is original
+    ]
     for module in owners:
         module.from_dlpack = stand_in
     try:

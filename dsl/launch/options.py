@@ -8,25 +8,42 @@ import shlex
 from dsl.core.errors import DSLUserCodeError
 
 # Flags and what they set; None: accepted and without effect, lines and assertions are always there.
-_FLAGS = {"--keep-ptx": "keep_ptx", "--keep-cubin": "keep_cubin", "--keep-sass": "keep_sass",
-          "--enable-tvm-ffi": "enable_tvm_ffi", "--no-cache": "no_cache", "--generate-line-info": None,
-          "--enable-assertions": None}
-_VALUES = {"--gpu-arch": "gpu_arch", "--dump-dir": "dump_dir", "--opt-level": "opt_level",
-           "--ptxas-options": "ptxas_options", "--nvdisasm-options": "nvdisasm_options",
-           "--link-libraries": "link_libraries", "--host-target": "host_target"}
+_FLAGS = {
+    "--keep-ptx": "keep_ptx",
+    "--keep-cubin": "keep_cubin",
+    "--keep-sass": "keep_sass",
+    "--enable-tvm-ffi": "enable_tvm_ffi",
+    "--no-cache": "no_cache",
+    "--generate-line-info": None,
+    "--enable-assertions": None,
+}
+_VALUES = {
+    "--gpu-arch": "gpu_arch",
+    "--dump-dir": "dump_dir",
+    "--opt-level": "opt_level",
+    "--ptxas-options": "ptxas_options",
+    "--nvdisasm-options": "nvdisasm_options",
+    "--link-libraries": "link_libraries",
+    "--host-target": "host_target",
+}
 # Options of upstream's that have no meaning here, and why.
-_REFUSED = {"--rdc": "kernels are whole programs here, and no relocatable code",
-            "--link-libraries": "bitcode of other compilers is not linked here; write it as inline PTX",
-            "--host-target": "host functions are compiled for this machine, which runs them",
-            "--device-target": "a @cute.jit function is compiled for the host here",
-            "--enable-pyir": "there is one front end here, with the meaning of upstream's default one",
-            "--frontend-next": "there is one front end here, with the meaning of upstream's default one",
-            "--remark-filter": "there are no remarks of passes here", "--remark-output": "there are no remarks of "
-            "passes here", "--flatten-locs-output-json-path": "places are in the PTX, as .loc lines",
-            "--disable-cute-ext-compile": "there are no extensions of the compiler here to switch off"}
-_FIX = ("known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --keep-cubin, --keep-sass, --dump-dir FOLDER, "
-        "--ptxas-options OPTIONS, --nvdisasm-options OPTIONS, --no-cache, --enable-tvm-ffi, --generate-line-info, "
-        "--enable-assertions")
+_REFUSED = {
+    "--rdc": "kernels are whole programs here, and no relocatable code",
+    "--link-libraries": "bitcode of other compilers is not linked here; write it as inline PTX",
+    "--host-target": "host functions are compiled for this machine, which runs them",
+    "--device-target": "a @cute.jit function is compiled for the host here",
+    "--enable-pyir": "there is one front end here, with the meaning of upstream's default one",
+    "--frontend-next": "there is one front end here, with the meaning of upstream's default one",
+    "--remark-filter": "there are no remarks of passes here",
+    "--remark-output": "there are no remarks of passes here",
+    "--flatten-locs-output-json-path": "places are in the PTX, as .loc lines",
+    "--disable-cute-ext-compile": "there are no extensions of the compiler here to switch off",
+}
+_FIX = (
+    "known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --keep-cubin, --keep-sass, --dump-dir FOLDER, "
+    "--ptxas-options OPTIONS, --nvdisasm-options OPTIONS, --no-cache, --enable-tvm-ffi, --generate-line-info, "
+    "--enable-assertions"
+)
 _KEPT = ("ptx", "cubin", "sass", "ir")
 
 
@@ -63,8 +80,11 @@ def environment() -> set[str]:
     named |= {kind for kind in _KEPT if os.environ.get(f"CUTE_DSL_KEEP_{kind.upper()}", "0") not in ("", "0")}
     unknown = named - {*_KEPT, "all", "ir-debug"}
     if unknown:
-        raise DSLUserCodeError(f"CUTE_DSL_KEEP: {min(unknown)} is nothing that is kept",
-                               fix="CUTE_DSL_KEEP=ptx,cubin,sass,ir, or all", id="CONFIG_MALFORMED_COMPILE_OPTIONS")
+        raise DSLUserCodeError(
+            f"CUTE_DSL_KEEP: {min(unknown)} is nothing that is kept",
+            fix="CUTE_DSL_KEEP=ptx,cubin,sass,ir, or all",
+            id="CONFIG_MALFORMED_COMPILE_OPTIONS",
+        )
     return set(_KEPT) if "all" in named else {"ir" if word == "ir-debug" else word for word in named}
 
 
@@ -75,8 +95,11 @@ def _level(text: str) -> int:
 
 
 def _without_meaning(flag: str) -> DSLUserCodeError:
-    return DSLUserCodeError(f"options: {flag} has no meaning here: {_REFUSED[flag]}", fix=f"leave {flag} out",
-                            id="CONFIG_MALFORMED_COMPILE_OPTIONS")
+    return DSLUserCodeError(
+        f"options: {flag} has no meaning here: {_REFUSED[flag]}",
+        fix=f"leave {flag} out",
+        id="CONFIG_MALFORMED_COMPILE_OPTIONS",
+    )
 
 
 def _malformed(what: str) -> DSLUserCodeError:

@@ -22,11 +22,11 @@ from dsl.launch.abi import PointerType, ScalarType, Static, StreamType, SymInt, 
 from dsl.launch.native_launch import Run
 
 DONE, REFUSED, FAILED = range(3)
-NONE, INT, BOOL, FLOAT, OPAQUE_POINTER, DL_TENSOR, TENSOR = 0, 1, 2, 3, 4, 7, 70      # TVMFFITypeIndex
-OPAQUE_PYTHON, SEQUENCES, STRINGS = 74, (71, 75), (8, 11, 65)                         # arrays and lists; three strings
-ANY_BYTES, OBJECT_BYTES, CUDA = 16, 24, 2                                             # kDLCUDA
-_DATA, _DEVICE, _NDIM, _DTYPE, _SHAPE, _STRIDES, _OFFSET = 0, 8, 16, 20, 24, 32, 40   # fields of DLTensor
-_EXACT_INT = 1 << 53                                                                  # and below: exact as a double
+NONE, INT, BOOL, FLOAT, OPAQUE_POINTER, DL_TENSOR, TENSOR = 0, 1, 2, 3, 4, 7, 70  # TVMFFITypeIndex
+OPAQUE_PYTHON, SEQUENCES, STRINGS = 74, (71, 75), (8, 11, 65)  # arrays and lists; three strings
+ANY_BYTES, OBJECT_BYTES, CUDA = 16, 24, 2  # kDLCUDA
+_DATA, _DEVICE, _NDIM, _DTYPE, _SHAPE, _STRIDES, _OFFSET = 0, 8, 16, 20, 24, 32, 40  # fields of DLTensor
+_EXACT_INT = 1 << 53  # and below: exact as a double
 _CODES = {dtype: code for code, dtype in dlpack.CODES.items()}
 
 
@@ -36,10 +36,19 @@ class State(ctypes.Structure):
     `number` stands in the message of a host function that failed.
     """
 
-    _fields_ = [("ready", ctypes.c_int32), ("busy", ctypes.c_int32), ("outcome", ctypes.c_int32),
-                ("failed", ctypes.c_int32), ("device_type", ctypes.c_int32), ("run", ctypes.c_void_p),
-                ("host", ctypes.c_void_p), ("begin", ctypes.c_void_p), ("begin_argument", ctypes.c_void_p),
-                ("sync", ctypes.c_void_p), ("number", ctypes.c_int64)]
+    _fields_ = [
+        ("ready", ctypes.c_int32),
+        ("busy", ctypes.c_int32),
+        ("outcome", ctypes.c_int32),
+        ("failed", ctypes.c_int32),
+        ("device_type", ctypes.c_int32),
+        ("run", ctypes.c_void_p),
+        ("host", ctypes.c_void_p),
+        ("begin", ctypes.c_void_p),
+        ("begin_argument", ctypes.c_void_p),
+        ("sync", ctypes.c_void_p),
+        ("number", ctypes.c_int64),
+    ]
 
 
 EXPORTS = ("packed_call", "packed_call_or_refusal", "take")
@@ -49,11 +58,17 @@ IMPORTS = ("TVMFFIErrorSetRaisedFromCStr", "TVMFFIEnvGetStream", "dsl_careful", 
 def native_types(types: Sequence[object]) -> bool:
     """Whether machine code can read arguments of all these types."""
     with_tensor = any(isinstance(type_, TensorType) for type_ in types)
-    return all(isinstance(type_, (PointerType, Static)) or
-               isinstance(type_, StreamType) and (with_tensor or not type_.from_environment) or
-               isinstance(type_, TensorType) and type_.dtype in _CODES or
-               isinstance(type_, ScalarType) and (type_.dtype.is_integer or type_.dtype in (Boolean, Float32, Float64))
-               and type_.dtype.format is not None for type_ in types)
+    return all(
+        isinstance(type_, (PointerType, Static))
+        or isinstance(type_, StreamType)
+        and (with_tensor or not type_.from_environment)
+        or isinstance(type_, TensorType)
+        and type_.dtype in _CODES
+        or isinstance(type_, ScalarType)
+        and (type_.dtype.is_integer or type_.dtype in (Boolean, Float32, Float64))
+        and type_.dtype.format is not None
+        for type_ in types
+    )
 
 
 def llvm_ir(types: Sequence[object], block_bytes: int) -> str:
@@ -70,9 +85,14 @@ def llvm_ir(types: Sequence[object], block_bytes: int) -> str:
         elif not isinstance(type_, Static):
             body.argument(position, type_)
             position += 1
-    return _MODULE.format(checks="\n".join(f"  {line}" if not line.endswith(":") else line for line in body.lines),
-                          count=position, block_bytes=block_bytes, launched=Run.launched.offset, ended=Run.ended.offset,
-                          **{name: getattr(State, name).offset for name, _ in State._fields_})
+    return _MODULE.format(
+        checks="\n".join(f"  {line}" if not line.endswith(":") else line for line in body.lines),
+        count=position,
+        block_bytes=block_bytes,
+        launched=Run.launched.offset,
+        ended=Run.ended.offset,
+        **{name: getattr(State, name).offset for name, _ in State._fields_},
+    )
 
 
 class _Body:
@@ -80,9 +100,9 @@ class _Body:
 
     def __init__(self, shared: set):
         self.lines: list[str] = []
-        self._shared = shared                              # extents and strides that more than one leaf must agree on
+        self._shared = shared  # extents and strides that more than one leaf must agree on
         self._names = 0
-        self._slot = 1                                     # slot 0 is the handle
+        self._slot = 1  # slot 0 is the handle
         self._symbols: dict[SymInt, str] = {}
 
     def do(self, text: str) -> str:
@@ -215,7 +235,7 @@ class _Body:
         if isinstance(leaf, SymInt):
             if unused is None:
                 self._symbols.setdefault(leaf, value)
-            elif leaf in self._shared and leaf not in self._symbols:      # others go by this stride, so it must count
+            elif leaf in self._shared and leaf not in self._symbols:  # others go by this stride, so it must count
                 self.refuse_unless(self.do(f"xor i1 {unused}, true"))
                 self._symbols[leaf] = value
             self.store_int("q" if leaf.width == 64 else "i", value)

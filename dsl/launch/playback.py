@@ -29,8 +29,8 @@ class Playback(Emulated):
         self.result = json.loads((self.folder / "result.json").read_text())
         self.arch = self.result["arch"]
         self._next = 0
-        self._mirror: dict[str, np.ndarray] = {}                # what the GPU had in each region
-        self._differed = False                                  # from the emulator, in a launch so far
+        self._mirror: dict[str, np.ndarray] = {}  # what the GPU had in each region
+        self._differed = False  # from the emulator, in a launch so far
 
     def facts(self) -> dict:
         return self.result["device"]
@@ -45,11 +45,11 @@ class Playback(Emulated):
         for region, rows in line["writes"].items():
             known = self._mirror.setdefault(region, np.zeros(line["regions"][region]["size_bytes"], np.uint8))
             self._apply(known, rows)
-        done = self.result["launches"][self._next:self._next + 1]
+        done = self.result["launches"][self._next : self._next + 1]
         self._next += 1
         if not done or done[0].get("changes") is None:
             raise self._failure()
-        before = {(region, at): self._mirror[str(region)][at:at + 8].copy() for region, at, _, _ in line["pointers"]}
+        before = {(region, at): self._mirror[str(region)][at : at + 8].copy() for region, at, _, _ in line["pointers"]}
         for region, rows in done[0]["changes"].items():
             if rows and region not in addresses:
                 raise _diverged(f"launch {self._next} changed memory that it does not point to here")
@@ -62,12 +62,14 @@ class Playback(Emulated):
         if self._next >= len(self.launches):
             raise _diverged(f"launches `{entry}`, launch {self._next + 1} of {len(self.launches)} recorded")
         line = self.launches[self._next]
-        for name, then, now in (("entry", line["entry"], entry), ("grid", line["grid"], list(launch.grid)),
-                                ("block", line["block"], list(launch.block)),
-                                ("cluster", line["cluster"], list(launch.cluster)),
-                                ("smem_bytes", line["smem_bytes"], launch.smem_bytes),
-                                ("parameters' bytes", [len(p["bytes"]) // 2 for p in line["params"]],
-                                 [len(p) for p in params])):
+        for name, then, now in (
+            ("entry", line["entry"], entry),
+            ("grid", line["grid"], list(launch.grid)),
+            ("block", line["block"], list(launch.block)),
+            ("cluster", line["cluster"], list(launch.cluster)),
+            ("smem_bytes", line["smem_bytes"], launch.smem_bytes),
+            ("parameters' bytes", [len(p["bytes"]) // 2 for p in line["params"]], [len(p) for p in params]),
+        ):
             if then != now:
                 raise _diverged(f"launch {self._next + 1} has {name} {now}; recorded was {then}")
         return line
@@ -110,15 +112,17 @@ class Playback(Emulated):
             actual = bytes_at(addresses[region], wanted.size).copy()
             for place, at in skip:
                 if place == region:
-                    actual[at:at + 8] = wanted[at:at + 8]
+                    actual[at : at + 8] = wanted[at : at + 8]
             if not np.array_equal(actual, wanted):
                 label = line["regions"][region]["label"]
-                raise _diverged(f"before launch {self._next + 1} the host wrote other bytes into {label} than were "
-                                "replayed, because an earlier launch gave other results on the GPU than here")
+                raise _diverged(
+                    f"before launch {self._next + 1} the host wrote other bytes into {label} than were "
+                    "replayed, because an earlier launch gave other results on the GPU than here"
+                )
 
     def _apply(self, known: np.ndarray, rows: list[dict]) -> None:
         for row in rows:
-            part = known[row["at"]:row["at"] + row["size"]]
+            part = known[row["at"] : row["at"] + row["size"]]
             if "fill" in row:
                 part[:] = row["fill"]
                 continue
@@ -134,8 +138,8 @@ class Playback(Emulated):
         for region, address in addresses.items():
             data, actual = self._mirror[region].copy(), bytes_at(address, self._mirror[region].size)
             for owner, at, _, _ in line["pointers"]:
-                if str(owner) == region and np.array_equal(data[at:at + 8], before[owner, at]):
-                    data[at:at + 8] = actual[at:at + 8]
+                if str(owner) == region and np.array_equal(data[at : at + 8], before[owner, at]):
+                    data[at : at + 8] = actual[at : at + 8]
             actual[:] = data
 
     def _failure(self) -> DeviceError:
@@ -143,10 +147,13 @@ class Playback(Emulated):
         result = self.result
         outcome = {"outcome": result["outcome"], "kind": result.get("kind"), "file": None, "line": None}
         is_outcome = result["outcome"] in ("trap", "fault", "deadlock")
-        return DeviceError(result.get("name", "CUDA"), result.get("text", result["outcome"]),
-                           outcome if is_outcome else None)
+        return DeviceError(
+            result.get("name", "CUDA"), result.get("text", result["outcome"]), outcome if is_outcome else None
+        )
 
 
 def _diverged(why: str) -> DeviceError:
-    return DeviceError("REPLAY_DIVERGED", f"the program does not do what was recorded: {why}\n"
-                                          "fix: record it anew with `repro capsule`, and replay that")
+    return DeviceError(
+        "REPLAY_DIVERGED",
+        f"the program does not do what was recorded: {why}\nfix: record it anew with `repro capsule`, and replay that",
+    )

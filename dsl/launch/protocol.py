@@ -28,9 +28,11 @@ _LETTERS = {str(type_): letter for letter, type_ in trace.SLOT_TYPES.items()} | 
 
 def register_jit_arg_adapter(kind: type) -> Callable:
     """Decorator of an adapter: `adapter(value)` has the JitArgument protocol for values of class `kind`."""
+
     def register(adapter: Callable) -> Callable:
         _ADAPTERS[kind] = adapter
         return adapter
+
     return register
 
 
@@ -90,8 +92,11 @@ def adapted(value: object) -> object:
 def typed(value: object) -> ObjectType | None:
     """The type of an object with a protocol, or None for one without."""
     value = adapted(value)
-    own = hasattr(value, "__get_mlir_types__") and hasattr(value, "__c_pointers__") or \
-        hasattr(value, "__extract_mlir_values__")
+    own = (
+        hasattr(value, "__get_mlir_types__")
+        and hasattr(value, "__c_pointers__")
+        or hasattr(value, "__extract_mlir_values__")
+    )
     if not own or isinstance(value, type) or not hasattr(value, "__new_from_mlir_values__"):
         return None
     letters, types, _ = _values_of(value)
@@ -110,15 +115,22 @@ def _values_of(value: object) -> tuple[str, tuple[str, ...], list]:
     if not (hasattr(value, "__get_mlir_types__") and hasattr(value, "__c_pointers__")):
         found = value.__extract_mlir_values__()
         if not all(isinstance(slot, Slot) for slot in found):
-            raise DSLUserCodeTypeError(f"`{type(value).__name__}` gives values of its own in "
-                                       "`__extract_mlir_values__`, and no C pointers to them",
-                                       fix="add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members")
-        return ("".join(slot.letter for slot in found), tuple(str(slot.type) for slot in found),
-                [slot.number for slot in found])
+            raise DSLUserCodeTypeError(
+                f"`{type(value).__name__}` gives values of its own in "
+                "`__extract_mlir_values__`, and no C pointers to them",
+                fix="add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members",
+            )
+        return (
+            "".join(slot.letter for slot in found),
+            tuple(str(slot.type) for slot in found),
+            [slot.number for slot in found],
+        )
     types, pointers = value.__get_mlir_types__(), value.__c_pointers__()
     if len(types) != len(pointers):
-        raise DSLUserCodeTypeError(f"`{type(value).__name__}` has {len(types)} types and {len(pointers)} C pointers",
-                                   fix="a pointer a type: `__get_mlir_types__` and `__c_pointers__` go together")
+        raise DSLUserCodeTypeError(
+            f"`{type(value).__name__}` has {len(types)} types and {len(pointers)} C pointers",
+            fix="a pointer a type: `__get_mlir_types__` and `__c_pointers__` go together",
+        )
     letters = "".join(_letter(type_, value) for type_ in types)
     return letters, tuple(map(str, types)), [_read(pointer, letter) for pointer, letter in zip(pointers, letters)]
 
@@ -126,8 +138,10 @@ def _values_of(value: object) -> tuple[str, tuple[str, ...], list]:
 def _letter(type_: object, value: object) -> str:
     letter = _LETTERS.get(str(type_))
     if letter is None:
-        raise DSLUserCodeTypeError(f"`{type(value).__name__}` is made of a {type_}, which no call can bring",
-                                   fix="make it of numbers and pointers")
+        raise DSLUserCodeTypeError(
+            f"`{type(value).__name__}` is made of a {type_}, which no call can bring",
+            fix="make it of numbers and pointers",
+        )
     return letter
 
 
@@ -137,8 +151,9 @@ def _read(pointer: object, letter: str) -> int | float:
         return pointer.number
     address = pointer if isinstance(pointer, int) else ctypes.cast(pointer, ctypes.c_void_p).value
     if not address:
-        raise DSLUserCodeTypeError("a C pointer of an argument is null",
-                                   fix="point at a value: `ctypes.pointer(c_int(3))`")
+        raise DSLUserCodeTypeError(
+            "a C pointer of an argument is null", fix="point at a value: `ctypes.pointer(c_int(3))`"
+        )
     letter = letter.replace("P", "Q")
     return struct.unpack(f"<{letter}", ctypes.string_at(address, struct.calcsize(letter)))[0]
 
@@ -160,8 +175,10 @@ def new_from_mlir_values(value: object, values: Sequence) -> object:
         return arguments.typed(value).rebuild(list(values))
     leaves, node = tree.flatten(value, promote=False)
     if len(leaves) != len(values):
-        raise DSLUserCodeTypeError(f"a {type(value).__name__} is made of {len(leaves)} values, and got {len(values)}",
-                                   fix="give the values that extract_mlir_values gave, in their order")
+        raise DSLUserCodeTypeError(
+            f"a {type(value).__name__} is made of {len(leaves)} values, and got {len(values)}",
+            fix="give the values that extract_mlir_values gave, in their order",
+        )
     return tree.unflatten(node, iter([leaf.with_ir(new) for leaf, new in zip(leaves, values)]), value)
 
 

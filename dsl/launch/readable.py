@@ -14,5 +14,6 @@ def cuda_source(device_mlir: str) -> str:
     try:
         return to_cuda(device_mlir)
     except Unsupported as error:
-        raise DSLUserCodeError(str(error), id="Unsupported", place=error.place,
-                               fix="look at the kernel with --show mlir or --show ptx") from None
+        raise DSLUserCodeError(
+            str(error), id="Unsupported", place=error.place, fix="look at the kernel with --show mlir or --show ptx"
+        ) from None

@@ -22,16 +22,31 @@ from dsl.layout import Layout
 from dsl.span import is_our_file
 
 # Builtins that read nothing but their arguments and do nothing else.
-_PURE = {getattr(builtins, name) for name in (
-    "abs all any bool complex dict divmod enumerate float frozenset int isinstance issubclass len list map max min pow "
-    "range repr reversed round set slice sorted str sum tuple type zip").split()}
+_PURE = {
+    getattr(builtins, name)
+    for name in (
+        "abs all any bool complex dict divmod enumerate float frozenset int isinstance issubclass len list map max min pow "
+        "range repr reversed round set slice sorted str sum tuple type zip"
+    ).split()
+}
 _PURE |= {value for value in vars(builtins).values() if isinstance(value, type) and issubclass(value, BaseException)}
 _PURE |= {value for value in vars(math).values() if callable(value)}
 _CONSTANTS = (type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, range, enum.Enum)
-_REFUSED = {"IMPORT_NAME", "IMPORT_FROM", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_BUILD_CLASS", "LOAD_NAME",
-            "STORE_NAME", "DELETE_DEREF", "LOAD_CLASSDEREF", "YIELD_VALUE", "LOAD_FROM_DICT_OR_GLOBALS",
-            "LOAD_FROM_DICT_OR_DEREF"}
-_SPEAKS = {"print", "warn", "open", "input"}             # names in a function of ours that tells somebody something
+_REFUSED = {
+    "IMPORT_NAME",
+    "IMPORT_FROM",
+    "STORE_GLOBAL",
+    "DELETE_GLOBAL",
+    "LOAD_BUILD_CLASS",
+    "LOAD_NAME",
+    "STORE_NAME",
+    "DELETE_DEREF",
+    "LOAD_CLASSDEREF",
+    "YIELD_VALUE",
+    "LOAD_FROM_DICT_OR_GLOBALS",
+    "LOAD_FROM_DICT_OR_DEREF",
+}
+_SPEAKS = {"print", "warn", "open", "input"}  # names in a function of ours that tells somebody something
 
 
 class Unseen(Exception):
@@ -49,10 +64,13 @@ class Reads:
 
     def validator(self) -> Callable[[], bool]:
         """A function that tells whether all of it is as it was."""
-        text = "def same():\n    try:\n        return " + (" and ".join(self._tests) or "True") + \
-            "\n    except Exception:\n        return False\n"
+        text = (
+            "def same():\n    try:\n        return "
+            + (" and ".join(self._tests) or "True")
+            + "\n    except Exception:\n        return False\n"
+        )
         names = dict(self._names)
-        exec(compile(text, "<dsl reads>", "exec"), names)              # every name in it was made here
+        exec(compile(text, "<dsl reads>", "exec"), names)  # every name in it was made here
         return names["same"]
 
     def _name(self, value: object) -> str:
@@ -75,7 +93,7 @@ class Reads:
             for part in value:
                 self.value(part)
         elif hasattr(value, "static_marker") and isinstance(getattr(value, "function", None), types.FunctionType):
-            self._is(f"{self._name(value)}.symbol", value.symbol)      # a jit function or a kernel
+            self._is(f"{self._name(value)}.symbol", value.symbol)  # a jit function or a kernel
             self.function(value.function)
         elif isinstance(value, types.FunctionType):
             self._of_file(value)
@@ -130,7 +148,7 @@ class Reads:
             if what in _REFUSED or what.startswith(("GET_A", "SEND")):
                 raise Unseen(what)
             if what in ("STORE_DEREF", "STORE_ATTR", "DELETE_ATTR") and (of in cells or held):
-                raise Unseen(of)                         # nonlocal, or an attribute of what is outside
+                raise Unseen(of)  # nonlocal, or an attribute of what is outside
             if what in ("LOAD_ATTR", "LOAD_METHOD"):
                 if of.startswith("__"):
                     raise Unseen(of)

@@ -10,8 +10,9 @@ from dsl.launch.device import Launch
 from dsl.lower.machine_code import compile_modules
 
 _KERNEL = "module { llvm.func @ready(%a: !llvm.ptr<1>) attributes {nvvm.kernel} { llvm.return } }"
-_HOST = ("module { llvm.func @host(%a: !llvm.ptr) -> i32 { %0 = llvm.mlir.constant(0 : i32) : i32 "
-         "llvm.return %0 : i32 } }")
+_HOST = (
+    "module { llvm.func @host(%a: !llvm.ptr) -> i32 { %0 = llvm.mlir.constant(0 : i32) : i32 llvm.return %0 : i32 } }"
+)
 _done: weakref.WeakSet = weakref.WeakSet()
 
 
@@ -21,7 +22,7 @@ def ready(device: object) -> None:
         return
     _done.add(device)
     _, ptx, _ = compile_modules(_HOST, _KERNEL, device.arch)
-    if type(device) is emulated.Emulated:                # a recording device would keep it
+    if type(device) is emulated.Emulated:  # a recording device would keep it
         address = device.alloc(8, "ready")
         device.launch(device.load(ptx), "ready", Launch((1, 1, 1), (1, 1, 1)), [address.to_bytes(8, "little")])
         device.free(address)

@@ -63,7 +63,7 @@ class Result:
         made, at = [], 0
         for leaf in self.leaves:
             if isinstance(leaf, _Slot):
-                leaf = leaf.python(block[at:at + trace.SLOT_BYTES])
+                leaf = leaf.python(block[at : at + trace.SLOT_BYTES])
                 at += trace.SLOT_BYTES
             made.append(leaf)
         return tree.unflatten(_with_plain(self.node, made), iter(made), self.like)
@@ -84,6 +84,7 @@ def _with_plain(node: tree.Node, leaves: list) -> tree.Node:
         else:
             for child in part.children:
                 walk(child)
+
     walk(node)
     return node
 
@@ -113,15 +114,20 @@ def store(function: str, returned: object) -> Result | object:
 def warn_of_numbers(function: str, result: object) -> None:
     """Warn of a result that a call brings, where the author has said that there is one; once a place."""
     if isinstance(result, Result) and result.slots:
-        warn_not_portable(f"`{function}` returns what it computes to Python", fix="write it into a tensor",
-                          does="gives back no number")
+        warn_not_portable(
+            f"`{function}` returns what it computes to Python",
+            fix="write it into a tensor",
+            does="gives back no number",
+        )
 
 
 def _refuse_memory(function: str, node: tree.Node) -> None:
     if node.kind == "object" and any(child.kind == "leaf" and isinstance(child.key, tuple) for child in node.children):
         name = node.key[0].__name__
-        raise DSLUserCodeTypeError(f"`{function}` returns a {name} to Python, and its memory is the function's own",
-                                   fix="write into a tensor that is an argument, and return numbers")
+        raise DSLUserCodeTypeError(
+            f"`{function}` returns a {name} to Python, and its memory is the function's own",
+            fix="write into a tensor that is an argument, and return numbers",
+        )
     for child in node.children:
         _refuse_memory(function, child)
 
@@ -130,19 +136,29 @@ def _slot_of(function: str, leaf: object) -> tuple[_Slot, object]:
     """How a leaf is stored, and the value to store."""
     if isinstance(leaf, Pointer):
         if leaf.space not in (AddressSpace.generic, AddressSpace.gmem):
-            raise DSLUserCodeTypeError(f"`{function}` returns a pointer into {leaf.space.name} memory to Python, where "
-                                       "it points at nothing", fix="return numbers")
+            raise DSLUserCodeTypeError(
+                f"`{function}` returns a pointer into {leaf.space.name} memory to Python, where it points at nothing",
+                fix="return numbers",
+            )
         return _Slot(Uint64, leaf), Uint64(leaf.toint())
     if isinstance(leaf, tree.RawValue):
         dtype = _BY_TYPE.get(str(leaf.value.type))
         if dtype is None:
-            raise DSLUserCodeTypeError(f"`{function}` returns an object made of a {leaf.value.type} to Python",
-                                       fix="return its numbers")
+            raise DSLUserCodeTypeError(
+                f"`{function}` returns an object made of a {leaf.value.type} to Python", fix="return its numbers"
+            )
         return _Slot(dtype), dtype(leaf.value)
     dtype = type(leaf)
     if dtype.width > 64:
-        raise DSLUserCodeTypeError(f"`{function}` returns an {type_name(leaf)} to Python, which has no way back",
-                                   fix="return its two halves as Int64")
-    stored = dtype if dtype in (Boolean, Float64) or dtype.is_integer and dtype.format else \
-        Float32 if dtype.is_float else Int32
+        raise DSLUserCodeTypeError(
+            f"`{function}` returns an {type_name(leaf)} to Python, which has no way back",
+            fix="return its two halves as Int64",
+        )
+    stored = (
+        dtype
+        if dtype in (Boolean, Float64) or dtype.is_integer and dtype.format
+        else Float32
+        if dtype.is_float
+        else Int32
+    )
     return _Slot(stored), stored(leaf)

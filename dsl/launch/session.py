@@ -21,7 +21,7 @@ class KernelRecord:
     mlir: str
     llvm: str
     ptx: str
-    noted: list[dict] = field(default_factory=list)     # of the launches that Python knows of
+    noted: list[dict] = field(default_factory=list)  # of the launches that Python knows of
 
     @property
     def launches(self) -> list[dict]:
@@ -32,12 +32,14 @@ class KernelRecord:
     @property
     def sass(self) -> str:
         from dsl.lower import sass
+
         return sass.disassemble(sass.assemble(self.ptx, self.arch))
 
     @property
     def cuda(self) -> str:
         """The module as CUDA C++ to read. Raises DSLUserCodeError for what has no spelling there yet."""
         from dsl.launch.readable import cuda_source
+
         return cuda_source(self.mlir)
 
     def launched(self, grid: tuple, block: tuple, smem_bytes: int) -> None:
@@ -49,7 +51,7 @@ class KernelRecord:
 class Session:
     """The device programs run on, and the kernels they compiled, in order."""
 
-    device: Any                                  # launch.device.Device
+    device: Any  # launch.device.Device
     kernels: list[KernelRecord] = field(default_factory=list)
 
     def compiler_facts(self) -> dict:
@@ -61,13 +63,17 @@ class Session:
 
         With `sass` also their machine code, and the version of the ptxas that made it; needs ptxas and nvdisasm.
         """
-        found = {"device": self.device.facts(), "compiler": self.compiler_facts(),
-                 "kernels": [_kernel_facts(kernel, sass) for kernel in self.kernels]}
+        found = {
+            "device": self.device.facts(),
+            "compiler": self.compiler_facts(),
+            "kernels": [_kernel_facts(kernel, sass) for kernel in self.kernels],
+        }
         return found | {"ptxas": self.ptxas()} if sass and self.kernels else found
 
     def ptxas(self) -> str:
         """The version of what makes machine code of our PTX. Raises ToolMissing."""
         from dsl.lower import sass
+
         return sass.version("ptxas")
 
     def cause(self, error: BaseException) -> BaseException:
@@ -111,9 +117,14 @@ def texts(kernels: list[KernelRecord], stage: str) -> str:
 
 
 def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:
-    return {"name": kernel.name, "arch": kernel.arch, "ptx": kernel.ptx,
-            "ptx_sha256": ptx_sha256(kernel.ptx),
-            "sass": kernel.sass if sass else None, "launches": kernel.launches}
+    return {
+        "name": kernel.name,
+        "arch": kernel.arch,
+        "ptx": kernel.ptx,
+        "ptx_sha256": ptx_sha256(kernel.ptx),
+        "sass": kernel.sass if sass else None,
+        "launches": kernel.launches,
+    }
 
 
 _FILE_FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+").*/', re.MULTILINE)
@@ -131,18 +142,24 @@ def ptx_sha256(ptx: str) -> str:
 
 def compiler_facts() -> dict:
     """Name and versions of this compiler and of what it is made of."""
-    import importlib.metadata                           # a tenth of the time that starting takes
+    import importlib.metadata  # a tenth of the time that starting takes
+
     def version(name: str) -> str:
         try:
             return importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             return "unknown"
-    return {"name": "embedded", "version": version("gpu-repro"), "llvm": f"llvmlite {version('llvmlite')}",
-            "mlir": f"torch-mlir {version('torch-mlir')}"}
+
+    return {
+        "name": "embedded",
+        "version": version("gpu-repro"),
+        "llvm": f"llvmlite {version('llvmlite')}",
+        "mlir": f"torch-mlir {version('torch-mlir')}",
+    }
 
 
 _current: list[Session] = []
-with_machine_code = weakref.WeakSet()            # functions that launch without Python: launch.ffi_function
+with_machine_code = weakref.WeakSet()  # functions that launch without Python: launch.ffi_function
 
 
 def settle() -> None:
@@ -163,6 +180,7 @@ def start(device: str | None = None) -> Session:
     On the emulator torch's cuda device is mapped to host memory until `stop`.
     """
     from dsl.launch import device as devices
+
     stop()
     return begin(Session(devices.choose(device)))
 
@@ -214,6 +232,7 @@ def default_stream() -> CUstream:
 def torch_stream() -> CUstream:
     """The stream that torch launches its own kernels to."""
     import torch
+
     return CUstream(torch.cuda.current_stream().cuda_stream if torch.cuda.is_available() else 0)
 
 

@@ -22,21 +22,35 @@ class JitArguments:
         self.references.extend(references)
 
 
-def benchmark(callable: Callable, *, warmup_iterations: int = 10, iterations: int = 100, stream: object = None,
-              kernel_arguments: JitArguments | None = None,
-              workspace_generator: Callable[[], JitArguments] | None = None, workspace_count: int = 1,
-              use_cuda_graphs: bool = False, use_cupti: bool = False, nvtx_tag: str | None = None) -> float:
+def benchmark(
+    callable: Callable,
+    *,
+    warmup_iterations: int = 10,
+    iterations: int = 100,
+    stream: object = None,
+    kernel_arguments: JitArguments | None = None,
+    workspace_generator: Callable[[], JitArguments] | None = None,
+    workspace_count: int = 1,
+    use_cuda_graphs: bool = False,
+    use_cupti: bool = False,
+    nvtx_tag: str | None = None,
+) -> float:
     """Microseconds a call, the mean of `iterations` after `warmup_iterations`.
 
     With `workspace_generator` the calls take the arguments it made in turn, `workspace_count` sets of them, so that
     each finds cold caches.
     """
     if use_cuda_graphs or use_cupti:
-        raise DSLUserCodeError("benchmark with CUDA graphs or CUPTI is not part of this compiler yet",
-                               fix="leave out use_cuda_graphs and use_cupti", id="UNSUPPORTED_NAME")
+        raise DSLUserCodeError(
+            "benchmark with CUDA graphs or CUPTI is not part of this compiler yet",
+            fix="leave out use_cuda_graphs and use_cupti",
+            id="UNSUPPORTED_NAME",
+        )
     if iterations < 1 or workspace_count < 1:
-        raise DSLUserCodeError(f"benchmark needs at least one iteration and one workspace, and got {iterations} and "
-                               f"{workspace_count}", fix="iterations=1, workspace_count=1")
+        raise DSLUserCodeError(
+            f"benchmark needs at least one iteration and one workspace, and got {iterations} and {workspace_count}",
+            fix="iterations=1, workspace_count=1",
+        )
     made = [workspace_generator() for _ in range(workspace_count)] if workspace_generator else [kernel_arguments]
     turns = itertools.cycle(arguments or JitArguments() for arguments in made)
 
@@ -46,16 +60,19 @@ def benchmark(callable: Callable, *, warmup_iterations: int = 10, iterations: in
             callable(*arguments.args, **arguments.kwargs)
         session.current().device.sync()
         return time.perf_counter() - start
+
     run(warmup_iterations)
     return run(iterations) / iterations * 1e6
 
 
-_L2_BYTES = 50 << 20                    # of an H100, the largest until then
+_L2_BYTES = 50 << 20  # of an H100, the largest until then
 
 
 def get_workspace_count(one_workspace_bytes: int, warmup_iterations: int, iterations: int) -> int:
     """How many sets of arguments pass the L2 cache, so that each call finds it cold; no more than there are calls."""
     if one_workspace_bytes < 1:
-        raise DSLUserCodeError(f"a workspace takes bytes, and this is {one_workspace_bytes}",
-                               fix="the sum of numel() * element_size() of its tensors")
+        raise DSLUserCodeError(
+            f"a workspace takes bytes, and this is {one_workspace_bytes}",
+            fix="the sum of numel() * element_size() of its tensors",
+        )
     return max(1, min(-(-_L2_BYTES // one_workspace_bytes) + 1, warmup_iterations + iterations))

@@ -22,13 +22,24 @@ from dsl.launch.torch_memory import Places
 
 CAPABILITY = (9, 0)
 PROPERTIES = {
-    "name": "PTX emulator", "major": CAPABILITY[0], "minor": CAPABILITY[1], "multi_processor_count": 132,
-    "total_memory": 80 << 30, "warp_size": 32, "max_threads_per_multi_processor": 2048, "max_threads_per_block": 1024,
-    "regs_per_multiprocessor": 65536, "shared_memory_per_block": 48 << 10,
-    "shared_memory_per_multiprocessor": 228 << 10, "shared_memory_per_block_optin": 227 << 10,
-    "L2_cache_size": 50 << 20, "is_integrated": 0, "is_multi_gpu_board": 0, "gcnArchName": "",
+    "name": "PTX emulator",
+    "major": CAPABILITY[0],
+    "minor": CAPABILITY[1],
+    "multi_processor_count": 132,
+    "total_memory": 80 << 30,
+    "warp_size": 32,
+    "max_threads_per_multi_processor": 2048,
+    "max_threads_per_block": 1024,
+    "regs_per_multiprocessor": 65536,
+    "shared_memory_per_block": 48 << 10,
+    "shared_memory_per_multiprocessor": 228 << 10,
+    "shared_memory_per_block_optin": 227 << 10,
+    "L2_cache_size": 50 << 20,
+    "is_integrated": 0,
+    "is_multi_gpu_board": 0,
+    "gcnArchName": "",
 }
-CAPSULE_DEVICE_AT = 8             # where a DLManagedTensor says its DLDeviceType, in bytes: after the data pointer
+CAPSULE_DEVICE_AT = 8  # where a DLManagedTensor says its DLDeviceType, in bytes: after the data pointer
 
 
 class Memory(Protocol):
@@ -77,6 +88,7 @@ class _AfterImport:
                 del spec.loader.exec_module
                 execute(module)
                 self.then(module)
+
             spec.loader.exec_module = exec_module
         return spec
 
@@ -105,7 +117,7 @@ class _Storages:
 
     def __init__(self, device: Memory, places: Places):
         self.device, self.places = device, places
-        self.finalizers: dict[int, weakref.finalize] = {}       # by the identity of torch's StorageImpl
+        self.finalizers: dict[int, weakref.finalize] = {}  # by the identity of torch's StorageImpl
 
     def holds(self, tensor: Any) -> bool:
         key = _key(tensor)
@@ -149,7 +161,7 @@ class _Storages:
 def _key(tensor: Any) -> int | None:
     try:
         return tensor.untyped_storage()._cdata
-    except (NotImplementedError, RuntimeError):                 # sparse, meta: no memory of its own
+    except (NotImplementedError, RuntimeError):  # sparse, meta: no memory of its own
         return None
 
 
@@ -176,7 +188,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
                 kwargs.pop("pin_memory", None)
             try:
                 result = function(*args, **kwargs)
-            except Exception as error:                   # torch's own, without this frame
+            except Exception as error:  # torch's own, without this frame
                 held = [tensor for tensor in tensors if mapped.holds(tensor)]
                 if "not resizable" not in str(error) or not mapped.places.loosen(held):
                     error.__traceback__ = error.__traceback__.tb_next
@@ -238,8 +250,10 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
 
     def to_numpy(function, self, *args, **kwargs):
         if mapped.holds(self):
-            raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-                            "host memory first.")
+            raise TypeError(
+                "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                "host memory first."
+            )
         return function(self, *args, **kwargs)
 
     def dlpack(function, self, *args, stream=None, **kwargs):
@@ -248,12 +262,20 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
     def answer(value: object) -> Callable:
         def ask(function, self, *args, **kwargs):
             return value if mapped.holds(self) else function(self, *args, **kwargs)
+
         return ask
 
     return {
-        tensor.to: to, tensor.cuda: cuda, tensor.cpu: cpu, tensor.numpy: to_numpy, tensor.__array__: to_numpy,
-        tensor.__dlpack__: dlpack, tensor.is_cuda.__get__: answer(True), tensor.is_cpu.__get__: answer(False),
-        tensor.device.__get__: answer(gpu), tensor.get_device: answer(0),
+        tensor.to: to,
+        tensor.cuda: cuda,
+        tensor.cpu: cpu,
+        tensor.numpy: to_numpy,
+        tensor.__array__: to_numpy,
+        tensor.__dlpack__: dlpack,
+        tensor.is_cuda.__get__: answer(True),
+        tensor.is_cpu.__get__: answer(False),
+        tensor.device.__get__: answer(gpu),
+        tensor.get_device: answer(0),
         tensor.pin_memory: lambda function, self, *args: self.clone(),
         tensor.is_pinned: lambda function, self, *args: False,
         tensor.record_stream: lambda function, self, stream: None,
@@ -278,20 +300,34 @@ def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator
     stream = _stream(device)
     properties = SimpleNamespace(**PROPERTIES)
     answers = {
-        "is_available": True, "is_initialized": True, "is_bf16_supported": True, "device_count": 1,
-        "current_device": 0, "init": None, "set_device": None, "empty_cache": None, "reset_peak_memory_stats": None,
+        "is_available": True,
+        "is_initialized": True,
+        "is_bf16_supported": True,
+        "device_count": 1,
+        "current_device": 0,
+        "init": None,
+        "set_device": None,
+        "empty_cache": None,
+        "reset_peak_memory_stats": None,
         "ipc_collect": None,
-        "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0,
+        "memory_allocated": 0,
+        "max_memory_allocated": 0,
+        "memory_reserved": 0,
+        "max_memory_reserved": 0,
         "mem_get_info": (properties.total_memory, properties.total_memory),
-        "get_device_properties": properties, "get_device_capability": CAPABILITY, "get_device_name": properties.name,
-        "get_arch_list": ["sm_90"], "current_stream": stream, "default_stream": stream,
+        "get_device_properties": properties,
+        "get_device_capability": CAPABILITY,
+        "get_device_name": properties.name,
+        "get_arch_list": ["sm_90"],
+        "current_stream": stream,
+        "default_stream": stream,
     }
     for name, value in answers.items():
         yield torch.cuda, name, _answer(name, value)
     yield torch.cuda, "_lazy_init", _answer("_lazy_init", None)
     yield torch.cuda, "synchronize", lambda device_=None: device.sync()
     yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
-    yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)    # torch.manual_seed seeds the CPU's
+    yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU's
     yield torch.cuda, "Stream", lambda *args, **kwargs: stream
     yield torch.cuda, "Event", lambda *args, **kwargs: Event()
     yield torch.cuda, "stream", lambda stream_: contextlib.nullcontext(stream_)
@@ -302,7 +338,7 @@ def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator
 
 def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
     """Ways out of torch by DLPack that say CUDA of mapped tensors: (owner, name, stand-in)."""
-    cuda, cpu = 2, 1                              # DLDeviceType
+    cuda, cpu = 2, 1  # DLDeviceType
     to_host = torch.Tensor.__dlpack__
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -311,14 +347,14 @@ def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
         if self.requires_grad:
             if "stream" in options:
                 with torch._C.DisableTorchFunction():
-                    to_host(self)                 # refuses
-            self = self.detach()                  # TVM FFI names no stream; its own way into torch takes them
+                    to_host(self)  # refuses
+            self = self.detach()  # TVM FFI names no stream; its own way into torch takes them
         capsule = to_host(self)
         if self.is_cuda:
             ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + CAPSULE_DEVICE_AT).value = cuda
         return capsule
 
-    if "__dlpack_c_exchange_api__" in vars(torch.Tensor):       # a way past Python
+    if "__dlpack_c_exchange_api__" in vars(torch.Tensor):  # a way past Python
         yield torch.Tensor, "__dlpack_c_exchange_api__", _Absent()
     yield torch.Tensor, "__dlpack__", to_dlpack
     yield torch.utils.dlpack, "to_dlpack", to_dlpack
@@ -336,6 +372,7 @@ class _Absent:
 def _answer(name: str, value: object) -> Callable:
     def answer(*args, **kwargs):
         return value
+
     answer.__name__ = name
     return answer
 
@@ -348,6 +385,7 @@ def _generator(torch: ModuleType) -> type:
 
         def __new__(cls, device="cpu"):
             return super().__new__(cls, "cpu")
+
     return Generator
 
 
@@ -362,6 +400,7 @@ def _default_device(_device: ModuleType, mapped: _Storages) -> Callable:
         if function in _device._device_constructors() and (kwargs or {}).get("device") is None:
             mapped.add_all([result], function)
         return result
+
     return __torch_function__
 
 
@@ -419,4 +458,5 @@ def _stream(device: Memory) -> object:
 
         def __exit__(self, *_) -> None:
             """Nothing was switched."""
+
     return Stream()

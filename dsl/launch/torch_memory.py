@@ -49,9 +49,10 @@ class Places:
     def _new(self, nbytes: int) -> Any:
         """A storage of `nbytes`."""
         import numpy
+
         memory = numpy.empty(nbytes + ALIGNMENT_BYTES, numpy.uint8)
         start = -memory.ctypes.data % ALIGNMENT_BYTES
-        return self._torch.from_numpy(memory[start:start + nbytes]).untyped_storage()
+        return self._torch.from_numpy(memory[start : start + nbytes]).untyped_storage()
 
     def _put(self, tensor: Any, storage: Any) -> None:
         """By `data`, which no gradient hears of."""

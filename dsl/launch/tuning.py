@@ -21,9 +21,14 @@ class CantImplementError(Exception):
 
 
 @guarded
-def tune(func: Callable[..., Callable], params_dict: dict[str, list] | None = None,
-         kernel_arguments: JitArguments | None = None, warmup_iterations: int = 10, iterations: int = 100,
-         stream: object = None) -> dict[str, Any]:
+def tune(
+    func: Callable[..., Callable],
+    params_dict: dict[str, list] | None = None,
+    kernel_arguments: JitArguments | None = None,
+    warmup_iterations: int = 10,
+    iterations: int = 100,
+    stream: object = None,
+) -> dict[str, Any]:
     """The configuration, one value for each name in `params_dict`, for which what `func` returns runs fastest.
 
     `func(*arguments, **configuration)` returns a function without arguments. A configuration for which it, or that,
@@ -33,18 +38,20 @@ def tune(func: Callable[..., Callable], params_dict: dict[str, list] | None = No
 
     def runs(configuration: dict) -> Callable:
         return func(*given.args, **given.kwargs, **configuration)
+
     return _fastest(runs, params_dict or {}, warmup_iterations, iterations)[0]
 
 
-def _fastest(runs: Callable[[dict], Callable], params: dict, warmup_iterations: int,
-             iterations: int) -> tuple[dict, Callable]:
+def _fastest(
+    runs: Callable[[dict], Callable], params: dict, warmup_iterations: int, iterations: int
+) -> tuple[dict, Callable]:
     """The fastest configuration, and what `runs` gave for it."""
     best, failed = None, None
     for configuration in _configurations(params):
         try:
             run = runs(configuration)
             took_us = benchmark(run, warmup_iterations=warmup_iterations, iterations=iterations)
-        except Exception as error:                           # upstream's contract: this configuration is left out
+        except Exception as error:  # upstream's contract: this configuration is left out
             failed = failed or error
             continue
         if best is None or took_us < best[0]:
@@ -57,8 +64,10 @@ def _fastest(runs: Callable[[dict], Callable], params: dict, warmup_iterations: 
 def _configurations(params: dict) -> Iterator[dict]:
     for name, values in params.items():
         if not values or isinstance(values, str):
-            raise DSLUserCodeTypeError(f"the values of `{name}` are a list, and this is {type_name(values)}",
-                                       fix=f'params_dict={{"{name}": [1, 2]}}')
+            raise DSLUserCodeTypeError(
+                f"the values of `{name}` are a list, and this is {type_name(values)}",
+                fix=f'params_dict={{"{name}": [1, 2]}}',
+            )
     return (dict(zip(params, values)) for values in itertools.product(*params.values()))
 
 
@@ -66,21 +75,28 @@ class autotune_jit:
     """A decorator over @cute.jit: the first call with other values of the arguments that `update_on_change` names runs
     every configuration of `params_dict`; later calls run the fastest."""
 
-    def __init__(self, params_dict: dict[str, list] | None = None, update_on_change: list[str] | None = None,
-                 warmup_iterations: int = 10, iterations: int = 100):
+    def __init__(
+        self,
+        params_dict: dict[str, list] | None = None,
+        update_on_change: list[str] | None = None,
+        warmup_iterations: int = 10,
+        iterations: int = 100,
+    ):
         self.params, self.names = params_dict or {}, tuple(update_on_change or ())
         self.warmup_iterations, self.iterations = warmup_iterations, iterations
 
     @guarded
     def __call__(self, function: JitFunction) -> TunedFunction:
         if not isinstance(function, JitFunction):
-            raise DSLUserCodeTypeError("autotune_jit decorates a @cute.jit function, and this is "
-                                       f"{type_name(function)}",
-                                       fix="write @cute.jit below it")
+            raise DSLUserCodeTypeError(
+                f"autotune_jit decorates a @cute.jit function, and this is {type_name(function)}",
+                fix="write @cute.jit below it",
+            )
         known = function.signature.parameters
         if unknown := [name for name in (*self.params, *self.names) if name not in known]:
-            raise DSLUserCodeError(f"`{function.__name__}` has no parameter `{unknown[0]}`",
-                                   fix=f"one of {', '.join(known)}")
+            raise DSLUserCodeError(
+                f"`{function.__name__}` has no parameter `{unknown[0]}`", fix=f"one of {', '.join(known)}"
+            )
         return TunedFunction(function, self)
 
 
@@ -101,8 +117,12 @@ class TunedFunction(JitFunction):
         bound = self.bind(args, keywords)
         key = tuple(bound.arguments[name] for name in self._tuning.names)
         if key not in self._found:
-            self._found[key] = _fastest(lambda configuration: self._compiled(bound, configuration), self._tuning.params,
-                                        self._tuning.warmup_iterations, self._tuning.iterations)
+            self._found[key] = _fastest(
+                lambda configuration: self._compiled(bound, configuration),
+                self._tuning.params,
+                self._tuning.warmup_iterations,
+                self._tuning.iterations,
+            )
         configuration, made = self._found[key]
         return made.with_arguments(_with(bound, configuration))
 

@@ -11,9 +11,23 @@ from math import gcd
 from typing import Any
 
 from dsl.layout import int_tuple
-from dsl.layout.int_tuple import (IntTuple, LayoutError, ScaledBasis, basis_get, basis_value, floor_div,
-                                  flatten_to_tuple, is_constant, is_static, mul, prefix_product, product, shape_of,
-                                  transform_leaf, unwrap)
+from dsl.layout.int_tuple import (
+    IntTuple,
+    LayoutError,
+    ScaledBasis,
+    basis_get,
+    basis_value,
+    floor_div,
+    flatten_to_tuple,
+    is_constant,
+    is_static,
+    mul,
+    prefix_product,
+    product,
+    shape_of,
+    transform_leaf,
+    unwrap,
+)
 from dsl.layout.layout import ComposedLayout, Layout, cosize, make_layout, rank
 
 Tiler = Any  # int | None | Layout | tuple of Tiler
@@ -38,8 +52,10 @@ def _from_modes(modes: list[_Mode]) -> Layout:
 def by_mode(f: Callable[[Any, Any], Any], layout: Layout, tiler: tuple, name: str) -> Layout:
     """`f` on each mode that the tuple `tiler` reaches; the modes behind them stay."""
     if len(tiler) > rank(layout):
-        raise LayoutError(f"{name}: the tiler has {len(tiler)} modes, but {layout} has {rank(layout)}",
-                          fix="give the tiler at most one mode an extent of the layout")
+        raise LayoutError(
+            f"{name}: the tiler has {len(tiler)} modes, but {layout} has {rank(layout)}",
+            fix="give the tiler at most one mode an extent of the layout",
+        )
     modes = [f(layout[i], tiler[i]) for i in range(len(tiler))]
     return make_layout((*modes, *(layout[i] for i in range(len(tiler), rank(layout)))))
 
@@ -122,8 +138,10 @@ def composition(lhs: Any, rhs: Tiler) -> Any:
         return lhs
     if isinstance(rhs, tuple):
         if len(rhs) > rank(lhs):
-            raise LayoutError(f"composition: the tiler has {len(rhs)} modes, but {lhs} has {rank(lhs)}",
-                              fix="give the tiler at most one mode an extent of the layout")
+            raise LayoutError(
+                f"composition: the tiler has {len(rhs)} modes, but {lhs} has {rank(lhs)}",
+                fix="give the tiler at most one mode an extent of the layout",
+            )
         return make_layout(tuple(composition(lhs[i], t) for i, t in enumerate(rhs)))
     if isinstance(rhs, ComposedLayout):
         raise LayoutError(f"composition: {lhs} o ({rhs}) is not a layout", "compose with the outer layout instead")
@@ -165,15 +183,20 @@ def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
         step = abs(stride)
         if step >= mode_extent or extent == 1:
             if step % mode_extent and extent != 1:
-                raise LayoutError(f"{what}: the stride {stride} is not a multiple of the extent {mode_extent} of mode "
-                                  f"{number}", "choose a tile that divides the mode")
+                raise LayoutError(
+                    f"{what}: the stride {stride} is not a multiple of the extent {mode_extent} of mode {number}",
+                    "choose a tile that divides the mode",
+                )
             stride = -(-step // mode_extent) * _sign(stride)
             continue
         available = -(-mode_extent // step)
         part = min(available, extent)
         if part < extent and (extent % part or mode_extent % step):
-            raise LayoutError(f"{what}: {extent} elements with stride {stride} cross mode {number}, whose extent "
-                              f"{mode_extent} they do not divide", "choose a tile that divides the mode")
+            raise LayoutError(
+                f"{what}: {extent} elements with stride {stride} cross mode {number}, whose extent "
+                f"{mode_extent} they do not divide",
+                "choose a tile that divides the mode",
+            )
         taken.append((part, mul(stride, mode_stride)))
         extent //= part
         stride = _sign(stride)
@@ -209,8 +232,10 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     reached: Any = 1
     for extent, stride in sorted(modes, key=lambda m: m[1]) if len(modes) > 1 else modes:
         if is_static((stride, reached)) and (stride // reached == 0 or stride % reached):
-            raise LayoutError(f"complement: {layout} reaches an index twice or leaves gaps that no layout describes",
-                              "the strides, sorted, must each be a multiple of the extent of the modes before")
+            raise LayoutError(
+                f"complement: {layout} reaches an index twice or leaves gaps that no layout describes",
+                "the strides, sorted, must each be a multiple of the extent of the modes before",
+            )
         free_modes.append((floor_div(stride, reached), reached))
         reached = mul(stride, extent)
     rest = _coalesce_shape(_ceil_div_shape(flatten_to_tuple(cotarget), reached))
@@ -269,9 +294,11 @@ def left_inverse(layout: Layout) -> Layout:
         if stride == 0:
             continue
         if stride < reached or stride % reached:
-            raise LayoutError(f"left_inverse: the stride {stride} of {layout} is not a multiple of {reached}, "
-                              "the extent of the strides below it",
-                              fix="invert a layout whose strides are multiples of the extents below them")
+            raise LayoutError(
+                f"left_inverse: the stride {stride} of {layout} is not a multiple of {reached}, "
+                "the extent of the strides below it",
+                fix="invert a layout whose strides are multiples of the extents below them",
+            )
         inverse.append((stride // reached, before))
         reached, before, extent = stride, start, mode_extent
     return _from_modes(_merge([*inverse, (extent, before)]))
@@ -309,18 +336,27 @@ def recast_layout(new_bits: int, old_bits: int, layout: Any) -> Any:
         outer = recast_layout(new_bits, old_bits, layout.outer)
         if wider == narrower:
             return layout
-        return ComposedLayout(_recast_inner(layout, wider, narrower),
-                              floor_div(mul(layout.offset, narrower), wider), outer)
+        return ComposedLayout(
+            _recast_inner(layout, wider, narrower), floor_div(mul(layout.offset, narrower), wider), outer
+        )
     return _downcast(_upcast(layout, wider), narrower)
 
 
 def _recast_inner(layout: ComposedLayout, wider: int, narrower: int) -> Any:
     inner, moved = layout.inner, narrower.bit_length() - wider.bit_length()
     fits = isinstance(layout.offset, int) and layout.offset % wider == 0 or wider == 1
-    if not fits or not hasattr(inner, "with_base") or wider & wider - 1 or narrower & narrower - 1 or \
-            inner.bits and inner.base + moved < 0:
-        raise LayoutError(f"recast_layout: {layout} has no form in elements {wider}/{narrower} as large",
-                          "recast the pointer and the outer layout")
+    if (
+        not fits
+        or not hasattr(inner, "with_base")
+        or wider & wider - 1
+        or narrower & narrower - 1
+        or inner.bits
+        and inner.base + moved < 0
+    ):
+        raise LayoutError(
+            f"recast_layout: {layout} has no form in elements {wider}/{narrower} as large",
+            "recast the pointer and the outer layout",
+        )
     return inner.with_base(inner.base + moved)
 
 
@@ -334,9 +370,11 @@ def _upcast(layout: Layout, factor: int) -> Layout:
             return Layout(extent, floor_div(stride, factor))
         step = abs(stride)
         if step % factor and factor % step:
-            raise LayoutError(f"recast_layout: the stride {stride} of {layout} is neither a multiple nor a divisor of "
-                              f"{factor}, the number of elements that become one",
-                              fix="recast a layout whose strides are multiples of that number")
+            raise LayoutError(
+                f"recast_layout: the stride {stride} of {layout} is neither a multiple nor a divisor of "
+                f"{factor}, the number of elements that become one",
+                fix="recast a layout whose strides are multiples of that number",
+            )
         shrink = -(-factor // step)
         return Layout(int_tuple.ceil_div(extent, shrink), -(-step // factor) * _sign(stride))
 
@@ -352,8 +390,10 @@ def _downcast(layout: Layout, factor: int) -> Layout:
         return Layout(extent, mul(stride, factor))
 
     if factor != 1 and not any(is_constant(d, 1) or is_constant(d, -1) for d in flatten_to_tuple(layout.stride)):
-        raise LayoutError(f"recast_layout: {layout} has no static stride 1, so its elements have no room to be split",
-                          fix="recast a layout whose innermost stride is 1")
+        raise LayoutError(
+            f"recast_layout: {layout} has no static stride 1, so its elements have no room to be split",
+            fix="recast a layout whose innermost stride is 1",
+        )
     return _map_leaves(leaf, layout)
 
 

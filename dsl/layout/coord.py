@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dsl.layout.int_tuple import (Coord, IntTuple, LayoutError, add, mul, prefix_product, product, quotient, remainder,
-                                  text, transform_leaf, wrap)
+from dsl.layout.int_tuple import (
+    Coord,
+    IntTuple,
+    LayoutError,
+    add,
+    mul,
+    prefix_product,
+    product,
+    quotient,
+    remainder,
+    text,
+    transform_leaf,
+    wrap,
+)
 
 
 def crd2idx(coord: Coord, shape: IntTuple, stride: IntTuple | None = None) -> Any:
@@ -20,8 +32,10 @@ def crd2idx(coord: Coord, shape: IntTuple, stride: IntTuple | None = None) -> An
         return 0
     if isinstance(coord, tuple):
         if not isinstance(shape, tuple) or len(coord) != len(shape):
-            raise LayoutError(f"the coordinate {text(coord)} does not fit the shape {text(shape)}",
-                              f"give {len(wrap(shape))} coordinates, or one index")
+            raise LayoutError(
+                f"the coordinate {text(coord)} does not fit the shape {text(shape)}",
+                f"give {len(wrap(shape))} coordinates, or one index",
+            )
         index: Any = 0
         for c, s, d in zip(coord, shape, stride, strict=True):
             index = add(index, crd2idx(c, s, d))
@@ -42,8 +56,10 @@ def idx2crd(index: Coord, shape: IntTuple) -> Coord:
         return transform_leaf(lambda _: None, shape)
     if isinstance(index, tuple):
         if not isinstance(shape, tuple) or len(index) != len(shape):
-            raise LayoutError(f"idx2crd: {text(index)} does not fit the shape {text(shape)}",
-                              fix="give one index, or a coordinate nested like the shape")
+            raise LayoutError(
+                f"idx2crd: {text(index)} does not fit the shape {text(shape)}",
+                fix="give one index, or a coordinate nested like the shape",
+            )
         return tuple(map(idx2crd, index, shape))
     if not isinstance(shape, tuple):
         return index
@@ -79,8 +95,10 @@ def _incremented(coord: IntTuple, shape: IntTuple, carry: Any, is_last: bool) ->
             return (0 if begins else further), begins & carry
         return further * (further < shape), begins & carry
     if not isinstance(coord, tuple) or len(coord) != len(shape):
-        raise LayoutError(f"increment_coord: {text(coord)} does not fit the shape {text(shape)}",
-                          fix="nest the coordinate like the shape")
+        raise LayoutError(
+            f"increment_coord: {text(coord)} does not fit the shape {text(shape)}",
+            fix="nest the coordinate like the shape",
+        )
     made = list(coord)
     for mode, (c, s) in enumerate(zip(coord, shape, strict=True)):
         made[mode], carry = _incremented(c, s, carry, is_last and mode == len(shape) - 1)
@@ -120,6 +138,7 @@ def _pick(x: IntTuple, coord: Coord, keep: Callable[[Any], bool]) -> tuple:
     if not isinstance(coord, tuple):
         return (x,) if keep(coord) else ()
     if not isinstance(x, tuple) or len(coord) != len(x):
-        raise LayoutError(f"the coordinate {text(coord)} does not fit {text(x)}",
-                          f"give {len(wrap(x))} modes, each an index or None")
+        raise LayoutError(
+            f"the coordinate {text(coord)} does not fit {text(x)}", f"give {len(wrap(x))} modes, each an index or None"
+        )
     return tuple(e for child, c in zip(x, coord, strict=True) for e in _pick(child, c, keep))

@@ -68,8 +68,9 @@ def add(a: Any, b: Any) -> Any:
 
 def _add_coords(a: Any, b: Any) -> tuple:
     if not isinstance(a, tuple) or not isinstance(b, tuple):
-        raise LayoutError(f"cannot add {text(a)} and {text(b)}: one is a coordinate, the other an integer",
-                          fix="nest both alike")
+        raise LayoutError(
+            f"cannot add {text(a)} and {text(b)}: one is a coordinate, the other an integer", fix="nest both alike"
+        )
     rank = max(len(a), len(b))
     return tuple(map(add, a + (0,) * (rank - len(a)), b + (0,) * (rank - len(b))))
 
@@ -173,8 +174,10 @@ class ScaledBasis:
         self.value = value
         self.mode = (mode,) if isinstance(mode, int) else tuple(mode)
         if isinstance(value, NO_INTEGERS) or not all(isinstance(m, int) for m in self.mode):
-            raise LayoutError(f"ScaledBasis({value!r}, {mode!r}): the value is an integer and the mode a list of them",
-                              fix="for example ScaledBasis(3, [0, 1])")
+            raise LayoutError(
+                f"ScaledBasis({value!r}, {mode!r}): the value is an integer and the mode a list of them",
+                fix="for example ScaledBasis(3, [0, 1])",
+            )
 
     def __mul__(self, factor: Any) -> Any:
         return 0 if is_constant(factor, 0) else ScaledBasis(mul(self.value, factor), self.mode)
@@ -271,8 +274,10 @@ def unflatten(leaves: Iterable[Any], profile: Any) -> Any:
     """Leaves put back into the nesting of `profile`. Raises LayoutError where the counts differ."""
     leaves = tuple(leaves)
     if len(leaves) != len(flatten_to_tuple(profile)):
-        raise LayoutError(f"unflatten: {len(leaves)} leaves do not fill the profile {text(profile)}",
-                          fix="give as many leaves as the profile has")
+        raise LayoutError(
+            f"unflatten: {len(leaves)} leaves do not fill the profile {text(profile)}",
+            fix="give as many leaves as the profile has",
+        )
     rest = iter(leaves)
 
     def fill(p: Any) -> Any:
@@ -287,8 +292,9 @@ def transform_leaf(f: Callable[..., Any], *trees: Any) -> Any:
     if not isinstance(first, tuple):
         return f(*trees)
     if any(not isinstance(t, tuple) or len(t) != len(first) for t in trees):
-        raise LayoutError(f"transform_leaf: the trees {', '.join(map(text, trees))} are not congruent",
-                          fix="nest all alike")
+        raise LayoutError(
+            f"transform_leaf: the trees {', '.join(map(text, trees))} are not congruent", fix="nest all alike"
+        )
     return tuple(transform_leaf(f, *children) for children in zip(*trees, strict=True))
 
 
@@ -323,6 +329,7 @@ def has_none(x: Any) -> bool:
 
 # --- dynamic leaves taken out and put back -------------------------------------------------------------------------
 
+
 @dataclass(frozen=True, slots=True)
 class Hole:
     """Where a dynamic leaf was, and the number it is known to be a multiple of."""
@@ -330,7 +337,9 @@ class Hole:
     divisor: int
 
     def fill(self, leaf: Any) -> Any:
-        return leaf if isinstance(leaf, int) else leaf.with_divisibility(self.divisor)     # an int: of a layout that returned
+        return (
+            leaf if isinstance(leaf, int) else leaf.with_divisibility(self.divisor)
+        )  # an int: of a layout that returned
 
 
 def split_dynamic(x: Any) -> tuple[tuple, Any]:
@@ -360,8 +369,10 @@ def product(x: IntTuple) -> Any:
     result: Any = 1
     for leaf in flatten_to_tuple(x):
         if isinstance(leaf, (*NO_INTEGERS, ScaledBasis)) or hasattr(leaf, "shape"):
-            raise LayoutError(f"{text(x)} is not an int tuple: {text(leaf)} is no integer",
-                              fix="give integers, or nested tuples of them")
+            raise LayoutError(
+                f"{text(x)} is not an int tuple: {text(leaf)} is no integer",
+                fix="give integers, or nested tuples of them",
+            )
         result = mul(result, int(leaf) if isinstance(leaf, bool) else leaf)
     return result
 
@@ -390,20 +401,20 @@ def prefix_product(shape: IntTuple, init: Any = 1) -> IntTuple:
 def _one_way(a: Any, b: Any) -> Any:
     if isinstance(a, int) and isinstance(b, int):
         if b == 0 or (a % b and b % a):
-            raise LayoutError(f"shape_div: neither of {a} and {b} divides the other",
-                              "pad the shape or choose a tile that divides it")
+            raise LayoutError(
+                f"shape_div: neither of {a} and {b} divides the other", "pad the shape or choose a tile that divides it"
+            )
         return max(1, a // b)
     if is_constant(b, 1):
         return a
-    return quotient(a, b) + ((a > 0) & (a < b))                  # at least 1, as where both are static
+    return quotient(a, b) + ((a > 0) & (a < b))  # at least 1, as where both are static
 
 
 def shape_div(a: IntTuple, b: IntTuple) -> IntTuple:
     """The shape left when `b` elements are taken out of `a`, from the left. Raises LayoutError where they don't fit."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         if len(a) != len(b):
-            raise LayoutError(f"shape_div: {text(a)} and {text(b)} have different ranks",
-                              fix="give both the same rank")
+            raise LayoutError(f"shape_div: {text(a)} and {text(b)} have different ranks", fix="give both the same rank")
         return tuple(map(shape_div, a, b))
     if isinstance(a, tuple):
         result = []
@@ -418,14 +429,17 @@ def ceil_div(a: IntTuple, b: IntTuple) -> IntTuple:
     """a / b rounded up, for a positive divisor; mode by mode for tuples, by total size for a tuple and an int."""
     if isinstance(b, tuple):
         if not isinstance(a, tuple) or len(b) > len(a):
-            raise LayoutError(f"ceil_div: the tiler {text(b)} has more modes than {text(a)}",
-                              fix="give the tiler at most as many modes")
-        return tuple(map(ceil_div, a, b)) + a[len(b):]
+            raise LayoutError(
+                f"ceil_div: the tiler {text(b)} has more modes than {text(a)}",
+                fix="give the tiler at most as many modes",
+            )
+        return tuple(map(ceil_div, a, b)) + a[len(b) :]
     if b is None:
         return a
     if isinstance(a, NO_INTEGERS) or isinstance(b, NO_INTEGERS):
-        raise LayoutError(f"ceil_div: {text(a)} and {text(b)} are not both integers",
-                          fix="give integers, or tuples of them")
+        raise LayoutError(
+            f"ceil_div: {text(a)} and {text(b)} are not both integers", fix="give integers, or tuples of them"
+        )
     a = product(a) if isinstance(a, tuple) else a
     return a if is_constant(b, 1) else (a + (b - 1)) // b
 
@@ -446,8 +460,7 @@ def get_mode(x: IntTuple, mode: Mode) -> IntTuple:
     for i in (mode,) if isinstance(mode, int) else mode:
         modes = wrap(x)
         if not -len(modes) <= i < len(modes):
-            raise LayoutError(f"mode {i} does not exist in {text(x)}, which has {len(modes)}",
-                              fix="count modes from 0")
+            raise LayoutError(f"mode {i} does not exist in {text(x)}, which has {len(modes)}", fix="count modes from 0")
         x = modes[i]
     return x
 

@@ -10,8 +10,16 @@ _HEAD = r"""\documentclass[convert]{standalone}
 \begin{document}
 \begin{tikzpicture}[x={(0cm,-1cm)},y={(1cm,0cm)},every node/.style={minimum size=1cm, outer sep=0pt}]"""
 _GREYS = ("00", "40", "20", "60", "10", "50", "30", "70")
-_COLOURS = ((175, 175, 255), (175, 255, 175), (255, 255, 175), (255, 175, 175),
-            (210, 210, 255), (210, 255, 210), (255, 255, 210), (255, 210, 210))
+_COLOURS = (
+    (175, 175, 255),
+    (175, 255, 175),
+    (255, 255, 175),
+    (255, 175, 175),
+    (210, 210, 255),
+    (210, 255, 210),
+    (255, 255, 210),
+    (255, 210, 210),
+)
 
 
 def picture(layout: Layout | ComposedLayout) -> str:
@@ -21,12 +29,19 @@ def picture(layout: Layout | ComposedLayout) -> str:
     no integers.
     """
     if not isinstance(layout, (Layout, ComposedLayout)):
-        raise LayoutError(f"a picture is of a layout, and this is {type(layout).__name__}",
-                          fix="cute.make_layout(shape)")
-    _require(rank(layout) <= 2, f"a picture has at most two modes, and {layout} has {rank(layout)}",
-             "cute.group_modes(layout, 1, n)")
-    _require(is_static(layout), f"a picture is of a layout that is known while compiling, and {layout} is not",
-             "print_latex of a static layout")
+        raise LayoutError(
+            f"a picture is of a layout, and this is {type(layout).__name__}", fix="cute.make_layout(shape)"
+        )
+    _require(
+        rank(layout) <= 2,
+        f"a picture has at most two modes, and {layout} has {rank(layout)}",
+        "cute.group_modes(layout, 1, n)",
+    )
+    _require(
+        is_static(layout),
+        f"a picture is of a layout that is known while compiling, and {layout} is not",
+        "print_latex of a static layout",
+    )
     rows, columns = (size(layout), 1) if rank(layout) == 1 else product_each(layout.shape)
     lines = [f"%% Layout: {{}} {layout}", _HEAD]
     for m in range(rows):
@@ -42,12 +57,17 @@ def picture_tv(layout: Layout, tile: object, *, title: str | None = None, axis_l
 
     Each cell has its thread and value, coloured by the thread modulo 8; the first that falls on a cell is shown.
     """
-    _require(isinstance(layout, Layout) and rank(layout) == 2,
-             f"a thread-value layout has two modes, and this is {layout}",
-             "tiler_mn, layout_tv = cute.make_layout_tv(thr_layout, val_layout)")
+    _require(
+        isinstance(layout, Layout) and rank(layout) == 2,
+        f"a thread-value layout has two modes, and this is {layout}",
+        "tiler_mn, layout_tv = cute.make_layout_tv(thr_layout, val_layout)",
+    )
     tile = tile if isinstance(tile, Layout) else make_layout(tile)
-    _require(is_static(layout) and is_static(tile), "a picture is of layouts that are known while compiling",
-             "print_latex_tv of static layouts")
+    _require(
+        is_static(layout) and is_static(tile),
+        "a picture is of layouts that are known while compiling",
+        "print_latex_tv of static layouts",
+    )
     _require(rank(tile) == 2, f"a tile has two modes, and this is {tile.shape}", "(M, N)")
     rows, columns = product_each(tile.shape)
     lines = [f"%% Layout TV: {{}} {layout}", _HEAD, ""]
@@ -60,16 +80,27 @@ def picture_tv(layout: Layout, tile: object, *, title: str | None = None, axis_l
                 continue
             taken.add((m, n))
             red, green, blue = _COLOURS[thread % 8]
-            lines += [f"\\path[fill={{rgb,255:red,{red};green,{green};blue,{blue}}}] ({m - 0.5},{n - 0.5}) rectangle "
-                      f"({m + 0.5},{n + 0.5});", "",
-                      f"\\node at ({m},{n}) {{\\shortstack{{T{thread} \\\\ V{value}}}}};", ""]
+            lines += [
+                f"\\path[fill={{rgb,255:red,{red};green,{green};blue,{blue}}}] ({m - 0.5},{n - 0.5}) rectangle "
+                f"({m + 0.5},{n + 0.5});",
+                "",
+                f"\\node at ({m},{n}) {{\\shortstack{{T{thread} \\\\ V{value}}}}};",
+                "",
+            ]
     lines += _frame(rows, columns)
     if axis_labels:
-        lines += [f"\\node at (-1.7,{columns // 2}) {{\\Large N (col) $\\rightarrow$}};", "",
-                  f"\\node[rotate=90] at ({rows // 2},-2) {{\\Large $\\leftarrow$ M (row)}};", ""]
+        lines += [
+            f"\\node at (-1.7,{columns // 2}) {{\\Large N (col) $\\rightarrow$}};",
+            "",
+            f"\\node[rotate=90] at ({rows // 2},-2) {{\\Large $\\leftarrow$ M (row)}};",
+            "",
+        ]
     if title is not None:
-        lines += [f"\\node[anchor=south] at ({-2.2 if axis_labels else -1.5},{columns // 2}) "
-                  f"{{\\shortstack{{\\texttt{{{title}}}}}}};", ""]
+        lines += [
+            f"\\node[anchor=south] at ({-2.2 if axis_labels else -1.5},{columns // 2}) "
+            f"{{\\shortstack{{\\texttt{{{title}}}}}}};",
+            "",
+        ]
     return "\n".join([*lines, *_end()])
 
 

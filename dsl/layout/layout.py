@@ -10,10 +10,32 @@ from typing import Any
 from dsl.layout import coord as coords
 from dsl.layout import int_tuple
 from dsl.layout.coord import dice_tuple, slice_tuple
-from dsl.layout.int_tuple import (Coord, IntTuple, LayoutError, Mode, ScaledBasis, add, divisor_of, equal,
-                                  find, flatten_to_tuple, get_mode, group_tuple, is_congruent, is_constant, mul,
-                                  prefix_product, product, quotient, remainder, shape_of, text, transform_leaf,
-                                  wrap, zero_coord)
+from dsl.layout.int_tuple import (
+    Coord,
+    IntTuple,
+    LayoutError,
+    Mode,
+    ScaledBasis,
+    add,
+    divisor_of,
+    equal,
+    find,
+    flatten_to_tuple,
+    get_mode,
+    group_tuple,
+    is_congruent,
+    is_constant,
+    mul,
+    prefix_product,
+    product,
+    quotient,
+    remainder,
+    shape_of,
+    text,
+    transform_leaf,
+    wrap,
+    zero_coord,
+)
 
 
 class Layout:
@@ -72,8 +94,11 @@ class Layout:
     def max_alignment(self) -> int:
         """The most elements that lie one behind another wherever a multiple of as many starts; dynamic strides are
         taken for multiples of it."""
-        modes = [(s, d) for s, d in zip(flatten_to_tuple(self.shape), flatten_to_tuple(self.stride), strict=True)
-                 if not is_constant(s, 1) and not is_constant(d, 0) and isinstance(d, int)]
+        modes = [
+            (s, d)
+            for s, d in zip(flatten_to_tuple(self.shape), flatten_to_tuple(self.stride), strict=True)
+            if not is_constant(s, 1) and not is_constant(d, 0) and isinstance(d, int)
+        ]
         run, others = 1, []
         for extent, stride in sorted(modes, key=lambda mode: mode[1]):
             if stride == run and stride > 0:
@@ -84,8 +109,11 @@ class Layout:
 
     def get_hier_coord(self, index: Any) -> Coord:
         """The hierarchical coordinate that has this index in the layout: (index // stride) % extent in each mode."""
-        return transform_leaf(lambda s, d: 0 if is_constant(d, 0) or is_constant(s, 1)
-                              else remainder(quotient(index, d), s), self.shape, self.stride)
+        return transform_leaf(
+            lambda s, d: 0 if is_constant(d, 0) or is_constant(s, 1) else remainder(quotient(index, d), s),
+            self.shape,
+            self.stride,
+        )
 
     def get_flat_coord(self, index: Any) -> Coord:
         """The coordinate that has this index in the layout, one integer a mode."""
@@ -156,8 +184,12 @@ class ComposedLayout:
         return (self[mode] for mode in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComposedLayout) and self.inner == other.inner and self.outer == other.outer \
+        return (
+            isinstance(other, ComposedLayout)
+            and self.inner == other.inner
+            and self.outer == other.outer
             and equal(self.offset, other.offset)
+        )
 
     def __hash__(self) -> int:
         return hash((self.inner, text(self.offset), self.outer))
@@ -200,8 +232,10 @@ def make_layout(shape: Any, *, stride: IntTuple | None = None) -> Layout:
     if stride is None:
         return Layout(shape, compact_stride(shape))
     if not is_congruent(shape, stride):
-        raise LayoutError(f"make_layout: shape {text(shape)} and stride {text(stride)} are not congruent",
-                          "give one stride an extent, nested like the shape")
+        raise LayoutError(
+            f"make_layout: shape {text(shape)} and stride {text(stride)} are not congruent",
+            "give one stride an extent, nested like the shape",
+        )
     return Layout(shape, stride)
 
 
@@ -209,8 +243,9 @@ def check_shape(shape: Any) -> None:
     """Raises LayoutError where an extent is no positive integer, as far as that is known."""
     for leaf in flatten_to_tuple(shape):
         if isinstance(leaf, int) and leaf < 1:
-            raise LayoutError(f"make_layout: an extent must be positive, but {text(shape)} has {leaf}",
-                              fix="write a positive extent")
+            raise LayoutError(
+                f"make_layout: an extent must be positive, but {text(shape)} has {leaf}", fix="write a positive extent"
+            )
         if leaf is None or isinstance(leaf, (str, float, list, dict, Layout, ScaledBasis)):
             raise LayoutError(f"make_layout: {leaf!r} is not an extent", "a shape is an integer or a tuple of shapes")
 
@@ -304,8 +339,10 @@ def group_modes(x: Any, begin: int, end: int | None = None) -> Any:
         return Layout(group_modes(x.shape, begin, end), group_modes(x.stride, begin, end))
     first, last, _ = slice(begin, end).indices(len(wrap(x)))
     if first >= last:
-        raise LayoutError(f"group_modes: {text(x)} has {len(wrap(x))} modes, and none from {begin} to {end}",
-                          fix="count modes from 0; the end is one past the last")
+        raise LayoutError(
+            f"group_modes: {text(x)} has {len(wrap(x))} modes, and none from {begin} to {end}",
+            fix="count modes from 0; the end is one past the last",
+        )
     return group_tuple(x, first, last) if isinstance(x, tuple) else (x,)
 
 
@@ -347,8 +384,10 @@ def _one(name: str, x: Any) -> Layout:
 def _extend(x: Any, elem: Any, up_to_rank: int | None, *, last: bool) -> Any:
     missing = 1 if up_to_rank is None else up_to_rank - rank(x)
     if missing < 0:
-        raise LayoutError(f"cannot extend {x if isinstance(x, Layout) else text(x)} to rank {up_to_rank}: it has more",
-                          fix="give a larger rank")
+        raise LayoutError(
+            f"cannot extend {x if isinstance(x, Layout) else text(x)} to rank {up_to_rank}: it has more",
+            fix="give a larger rank",
+        )
     if missing == 0:
         return x
     if isinstance(x, ComposedLayout):
@@ -356,8 +395,9 @@ def _extend(x: Any, elem: Any, up_to_rank: int | None, *, last: bool) -> Any:
     if isinstance(x, Layout):
         if not isinstance(elem, Layout):
             raise LayoutError(f"a layout is extended by a layout, not by {text(elem)}", "wrap it in make_layout")
-        return Layout(_extend(x.shape, elem.shape, up_to_rank, last=last),
-                      _extend(x.stride, elem.stride, up_to_rank, last=last))
+        return Layout(
+            _extend(x.shape, elem.shape, up_to_rank, last=last), _extend(x.stride, elem.stride, up_to_rank, last=last)
+        )
     return wrap(x) + (elem,) * missing if last else (elem,) * missing + wrap(x)
 
 
@@ -401,8 +441,10 @@ def check_coord(coord: Coord, shape: IntTuple, path: tuple[int, ...] = ()) -> No
         return
     if isinstance(coord, tuple):
         if not isinstance(shape, tuple) or len(coord) != len(shape):
-            raise LayoutError(f"the coordinate {text(coord)} does not fit the shape {text(shape)}",
-                              f"give {len(wrap(shape))} coordinates, or one index")
+            raise LayoutError(
+                f"the coordinate {text(coord)} does not fit the shape {text(shape)}",
+                f"give {len(wrap(shape))} coordinates, or one index",
+            )
         for mode, (c, s) in enumerate(zip(coord, shape, strict=True)):
             check_coord(c, s, (*path, mode))
         return

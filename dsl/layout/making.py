@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from dsl.layout.int_tuple import (IntTuple, LayoutError, basis_like, basis_value, flatten_to_tuple, is_constant, mul,
-                                  product, text, transform_leaf, unflatten)
+from dsl.layout.int_tuple import (
+    IntTuple,
+    LayoutError,
+    basis_like,
+    basis_value,
+    flatten_to_tuple,
+    is_constant,
+    mul,
+    product,
+    text,
+    transform_leaf,
+    unflatten,
+)
 from dsl.layout.layout import Layout, check_shape, compact_stride
 
 
@@ -29,8 +40,10 @@ def make_ordered_layout(shape: IntTuple, order: IntTuple) -> Layout:
 def _pair_with_order(shape: IntTuple, order: IntTuple, leaves: list[tuple[int, IntTuple]]) -> None:
     if isinstance(order, tuple):
         if not isinstance(shape, tuple) or len(shape) != len(order):
-            raise LayoutError(f"make_ordered_layout: the order {text(order)} does not fit the shape {text(shape)}",
-                              fix="give each mode its place, nested like the shape")
+            raise LayoutError(
+                f"make_ordered_layout: the order {text(order)} does not fit the shape {text(shape)}",
+                fix="give each mode its place, nested like the shape",
+            )
         for s, o in zip(shape, order, strict=True):
             _pair_with_order(s, o, leaves)
     elif isinstance(order, int):

@@ -24,8 +24,10 @@ class Swizzle:
         if any(not isinstance(v, int) for v in (self.bits, self.base, self.shift)):
             raise LayoutError("a swizzle has static parameters", fix="write the three in integers")
         if self.bits < 0 or self.base < 0 or abs(self.shift) < self.bits:
-            raise LayoutError(f"{self}: bits and base must not be negative, and the shift not less than the bits",
-                              fix="for example make_swizzle(3, 4, 3)")
+            raise LayoutError(
+                f"{self}: bits and base must not be negative, and the shift not less than the bits",
+                fix="for example make_swizzle(3, 4, 3)",
+            )
 
     def __call__(self, index: Any) -> Any:
         if self.bits == 0:

@@ -7,7 +7,7 @@ from typing import Any
 from dsl.layout import int_tuple
 from dsl.layout.algebra import Tiler, by_mode, coalesce, complement, composition, right_inverse
 from dsl.layout.int_tuple import IntTuple, LayoutError, mul, mode_products, text, wrap
-from dsl.layout.layout import (ComposedLayout, Layout, append, cosize, get, make_layout, rank, size)
+from dsl.layout.layout import ComposedLayout, Layout, append, cosize, get, make_layout, rank, size
 from dsl.layout.making import make_ordered_layout
 
 # --- divide ---------------------------------------------------------------------------------------------------------
@@ -18,7 +18,7 @@ def ceil_div(target: Any, tiler: Tiler) -> IntTuple:
     if isinstance(tiler, Layout):
         return complement(tiler, target).shape
     if isinstance(tiler, tuple) and isinstance(target, tuple) and len(tiler) <= len(target):
-        return (*map(ceil_div, target, tiler), *target[len(tiler):])
+        return (*map(ceil_div, target, tiler), *target[len(tiler) :])
     return int_tuple.ceil_div(target, tiler)
 
 
@@ -38,7 +38,7 @@ def _unzip(x: Any, tiler: Tiler, name: str) -> tuple:
     """The (tile, rest) pairs of `x` at the leaves of the tiler, gathered as (tiles, rests)."""
     if isinstance(tiler, tuple):
         pairs = [_unzip(mode, t, name) for mode, t in zip(x, tiler, strict=False)]
-        return tuple(p[0] for p in pairs), (*(p[1] for p in pairs), *x[len(tiler):])
+        return tuple(p[0] for p in pairs), (*(p[1] for p in pairs), *x[len(tiler) :])
     if tiler is None:
         raise LayoutError(f"{name}: a tiler mode is None, which has no rest", "give the extent of that mode")
     return x[0], x[1]
@@ -140,8 +140,10 @@ def tile_to_shape(atom: Any, trg_shape: IntTuple, order: IntTuple | None = None)
         return atom.with_outer(tile_to_shape(atom.outer, trg_shape, order))
     count = len(wrap(trg_shape))
     if rank(atom) > count:
-        raise LayoutError(f"tile_to_shape: {atom} has more modes than the shape {text(trg_shape)}",
-                          fix="give the atom at most as many modes as the shape")
+        raise LayoutError(
+            f"tile_to_shape: {atom} has more modes than the shape {text(trg_shape)}",
+            fix="give the atom at most as many modes as the shape",
+        )
     padded = append(atom, Layout(1, 0), count)
     repeats = int_tuple.ceil_div(mode_products(trg_shape), mode_products(padded.shape))
     return blocked_product(padded, make_ordered_layout(repeats, tuple(range(count)) if order is None else order))

@@ -65,8 +65,10 @@ def product_like(a: IntTuple, target_profile: Any) -> IntTuple:
     if not isinstance(target_profile, tuple):
         return product(a)
     if not isinstance(a, tuple) or len(a) != len(target_profile):
-        raise LayoutError(f"product_like: {text(a)} has not the modes of the profile {text(target_profile)}",
-                          fix="give a tuple nested at least as deep as the profile")
+        raise LayoutError(
+            f"product_like: {text(a)} has not the modes of the profile {text(target_profile)}",
+            fix="give a tuple nested at least as deep as the profile",
+        )
     return tuple(map(product_like, a, target_profile))
 
 

@@ -14,12 +14,16 @@ def return_after_failed_launch(llvm_dialect_text: str) -> str:
     def split(found: re.Match) -> str:
         indent, failed, number = found[1], found[2], next(numbers)
         block = indent.removesuffix("  ")
-        return "\n".join([
-            found[0],
-            f"{indent}%dsl_zero_{number} = llvm.mlir.constant(0 : i32) : i32",
-            f'{indent}%dsl_failed_{number} = llvm.icmp "ne" {failed}, %dsl_zero_{number} : i32',
-            f"{indent}llvm.cond_br %dsl_failed_{number}, ^dsl_failed_{number}, ^dsl_launched_{number}",
-            f"{block}^dsl_failed_{number}:",
-            f"{indent}llvm.return {failed} : i32",
-            f"{block}^dsl_launched_{number}:"])
+        return "\n".join(
+            [
+                found[0],
+                f"{indent}%dsl_zero_{number} = llvm.mlir.constant(0 : i32) : i32",
+                f'{indent}%dsl_failed_{number} = llvm.icmp "ne" {failed}, %dsl_zero_{number} : i32',
+                f"{indent}llvm.cond_br %dsl_failed_{number}, ^dsl_failed_{number}, ^dsl_launched_{number}",
+                f"{block}^dsl_failed_{number}:",
+                f"{indent}llvm.return {failed} : i32",
+                f"{block}^dsl_launched_{number}:",
+            ]
+        )
+
     return _LAUNCH.sub(split, llvm_dialect_text)

@@ -25,8 +25,9 @@ class Body:
         self.kernel, self.author, self.calls = kernel, names, calls
         live = as_expressions(without_dead(statements))
         self.statements = without_dead(counted(without_dead(while_as_for(live))))
-        self.counters = {loop.variable: id(loop.body) for loop in walk(self.statements)
-                         if isinstance(loop, Loop) and loop.variable}               # where each is seen
+        self.counters = {
+            loop.variable: id(loop.body) for loop in walk(self.statements) if isinstance(loop, Loop) and loop.variable
+        }  # where each is seen
         self.heads = {id(loop.head): id(loop.body) for loop in walk(self.statements) if isinstance(loop, Loop)}
         self.users = _users(self.statements)
         self.memory = Memory(globals_, calls, self.users)
@@ -40,7 +41,7 @@ class Body:
         self.write.ranges.users = self.users
         self.write.ranges.sources = _sources(self.statements)
         self.declared: set[Value] = set()
-        self.homes: dict[int, dict[int, list[Value]]] = {}       # list -> place in it -> variables declared there
+        self.homes: dict[int, dict[int, list[Value]]] = {}  # list -> place in it -> variables declared there
         self._name_parameters()
         self._name_variables()
 
@@ -68,8 +69,11 @@ class Body:
 
     def _is_bool(self, value: Value) -> bool:
         users = self.users.get(value, ())
-        return value.type == "i8" and bool(users) and all(
-            isinstance(user, Op) and user.name == "arith.trunci" and user.result.type == "i1" for user in users)
+        return (
+            value.type == "i8"
+            and bool(users)
+            and all(isinstance(user, Op) and user.name == "arith.trunci" and user.result.type == "i1" for user in users)
+        )
 
     def _name_variables(self) -> None:
         groups: dict[Value, list[Value]] = {}
@@ -132,12 +136,12 @@ class Body:
         while all(len(path) > depth + 1 and path[depth] == paths[0][depth] for path in paths):
             depth += 1
         lists = {path[depth][0] for path in paths}
-        if len(lists) > 1:                               # in both arms, or in a loop's head and body
+        if len(lists) > 1:  # in both arms, or in a loop's head and body
             depth -= 1
         home = paths[0][depth][0]
         first = min(path[depth][1] for path in paths)
         self.homes.setdefault(home, {}).setdefault(first, []).append(stands)
-        scope = tuple(self.heads.get(step[0], step[0]) for step in paths[0][:depth + 1])
+        scope = tuple(self.heads.get(step[0], step[0]) for step in paths[0][: depth + 1])
         return (*scope, self.counters[stands]) if stands in self.counters else scope
 
     def _stands(self, statement: Compute) -> bool:
@@ -279,7 +283,7 @@ class Body:
             inner = statement.orelse
             is_chain = orelse[0].startswith(f"{pad}{_INDENT}if (") and _is_one_if(orelse, depth + 1)
             if is_chain and inner:
-                shifted = [line[len(_INDENT):] for line in orelse]
+                shifted = [line[len(_INDENT) :] for line in orelse]
                 return [*lines, f"{pad}}} else {shifted[0].strip()}", *shifted[1:]]
             lines += [f"{pad}}} else {{", *orelse]
         return [*lines, f"{pad}}}"]
@@ -302,8 +306,15 @@ class Body:
         name = self.write.names[loop.variable]
         head = f"{c_type(loop.variable.type)} {name}" if stands in own else name
         number = step.op.attributes["value"] if step.op is not None and step.op.name == "arith.constant" else None
-        moved = f"++{name}" if number == 1 else f"--{name}" if number == -1 else \
-            f"{name} -= {-number}" if isinstance(number, int) and number < 0 else f"{name} += {self.write.text(step)}"
+        moved = (
+            f"++{name}"
+            if number == 1
+            else f"--{name}"
+            if number == -1
+            else f"{name} -= {-number}"
+            if isinstance(number, int) and number < 0
+            else f"{name} += {self.write.text(step)}"
+        )
         sign = ">" if isinstance(number, int) and number < 0 else "<"
         test = f"{name} {sign} {self.write.text(stop, RELATION + 1)}"
         body = self._block(loop.body, depth + 1)
@@ -313,8 +324,11 @@ class Body:
     def _while(self, loop: Loop, depth: int) -> list[str]:
         pad = _INDENT * depth
         lines = self._block(loop.head, depth)
-        known = loop.test.op.attributes["value"] if loop.test.op is not None and loop.test.op.name == "arith.constant" \
+        known = (
+            loop.test.op.attributes["value"]
+            if loop.test.op is not None and loop.test.op.name == "arith.constant"
             else None
+        )
         if known is not True:
             lines.append(f"{pad}if ({self.write.negated(loop.test)[0]}) {{ break; }}")
         return lines + self._block(loop.body, depth)
@@ -367,8 +381,11 @@ def _without_cast(text: str) -> str:
 def _is_one_if(lines: list[str], depth: int) -> bool:
     """Whether lines are one `if` with its arms, and nothing after it."""
     pad = _INDENT * depth
-    return all(line.startswith((pad + _INDENT, pad + "}", pad + "if (")) for line in lines) and \
-        sum(line.startswith(pad + "if (") for line in lines) == 1 and lines[-1] == pad + "}"
+    return (
+        all(line.startswith((pad + _INDENT, pad + "}", pad + "if (")) for line in lines)
+        and sum(line.startswith(pad + "if (") for line in lines) == 1
+        and lines[-1] == pad + "}"
+    )
 
 
 def _product(size: tuple) -> int:
@@ -376,4 +393,3 @@ def _product(size: tuple) -> int:
     for extent in size:
         total *= extent
     return total
-

@@ -13,20 +13,62 @@ _INDEX = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid":
 _REGISTER = re.compile(r"nvvm\.read\.ptx\.sreg\.([\w.]+)$")
 _LETTERS = {"f": "float", "d": "double", "r": "unsigned", "l": "unsigned long long", "h": "unsigned short"}
 _LETTER_OF = {"f32": "f", "f64": "d", "i32": "r", "i64": "l", "f16": "h", "bf16": "h", "i16": "h", "i1": "r", "i8": "r"}
-_MATH = {"fma": "fma", "fabs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
-         "round": "round", "roundeven": "rint", "rint": "rint", "nearbyint": "nearbyint", "copysign": "copysign",
-         "exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10", "sin": "sin", "cos": "cos",
-         "pow": "pow", "minnum": "fmin", "maxnum": "fmax"}
-_HALF_MATH = {"fma": "__hfma", "fabs": "__habs", "sqrt": "hsqrt", "floor": "hfloor", "ceil": "hceil", "trunc": "htrunc",
-              "roundeven": "hrint", "rint": "hrint"}
+_MATH = {
+    "fma": "fma",
+    "fabs": "fabs",
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "round": "round",
+    "roundeven": "rint",
+    "rint": "rint",
+    "nearbyint": "nearbyint",
+    "copysign": "copysign",
+    "exp": "exp",
+    "exp2": "exp2",
+    "log": "log",
+    "log2": "log2",
+    "log10": "log10",
+    "sin": "sin",
+    "cos": "cos",
+    "pow": "pow",
+    "minnum": "fmin",
+    "maxnum": "fmax",
+}
+_HALF_MATH = {
+    "fma": "__hfma",
+    "fabs": "__habs",
+    "sqrt": "hsqrt",
+    "floor": "hfloor",
+    "ceil": "hceil",
+    "trunc": "htrunc",
+    "roundeven": "hrint",
+    "rint": "hrint",
+}
 _ROUNDED = {"rn": "rn", "rz": "rz", "rp": "ru", "rm": "rd"}
 _VOTES = {"ballot": "__ballot_sync", "any": "__any_sync", "all": "__all_sync"}
 _SHUFFLES = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "bfly": "__shfl_xor_sync"}
-_FENCES = {"nvvm.membar.cta": "__threadfence_block()", "nvvm.membar.gl": "__threadfence()",
-           "nvvm.membar.sys": "__threadfence_system()", "trap": "__trap()"}
+_FENCES = {
+    "nvvm.membar.cta": "__threadfence_block()",
+    "nvvm.membar.gl": "__threadfence()",
+    "nvvm.membar.sys": "__threadfence_system()",
+    "trap": "__trap()",
+}
 _CLASSES = {3: "isnan({})", 516: "isinf({})", 504: "isfinite({})"}
-_ATOMICS = {0: "Exch", 1: "Add", 2: "Sub", 3: "And", 5: "Or", 6: "Xor", 7: "Max", 8: "Min", 9: "Max", 10: "Min",
-            11: "Add"}
+_ATOMICS = {
+    0: "Exch",
+    1: "Add",
+    2: "Sub",
+    3: "And",
+    5: "Or",
+    6: "Xor",
+    7: "Max",
+    8: "Min",
+    9: "Max",
+    10: "Min",
+    11: "Add",
+}
 
 
 _NUMBERED_TEXT = """static __device__ void dsl_numbered_text(signed char *to, const char *before, long long n,
@@ -45,8 +87,8 @@ class Calls:
     """Spells calls; `helpers` are the device functions that the text needs, by their definition."""
 
     def __init__(self, texts: dict[str, bytes]):
-        self.texts = texts                           # the strings of the module by their symbol
-        self.helpers: dict[str, str] = {}            # definition -> name
+        self.texts = texts  # the strings of the module by their symbol
+        self.helpers: dict[str, str] = {}  # definition -> name
 
     def __call__(self, op: Op, write: Expressions) -> tuple[str, int]:
         if op.name == "llvm.inline_asm":
@@ -84,7 +126,7 @@ class Calls:
         if name == "warpsize":
             return "warpSize", ATOM
         kind, letter = ("u64", "l") if op.result.type == "i64" else ("u32", "r")
-        register = re.sub(r"\.(?![xyz]$)", "_", register)         # LLVM's cluster.ctaid.x is %cluster_ctaid.x
+        register = re.sub(r"\.(?![xyz]$)", "_", register)  # LLVM's cluster.ctaid.x is %cluster_ctaid.x
         return self._helper(register, f"mov.{kind} $0, %{register};", [("=", letter)], op.result.type, [], False)
 
     def _barrier(self, op: Op, write: Expressions) -> tuple[str, int]:
@@ -105,7 +147,7 @@ class Calls:
             else:
                 parts.append(f"%{len(inputs)}")
                 inputs.append(f'"{_LETTER_OF[operand.type]}"({write.text(operand)})')
-        return _statement(f'{word} {", ".join(parts)};', inputs)
+        return _statement(f"{word} {', '.join(parts)};", inputs)
 
     def _mask(self, value: Value, write: Expressions) -> str:
         number = constant_of(value)
@@ -122,9 +164,14 @@ class Calls:
             parts += [str(width)] if width != 32 else []
             return f"{_SHUFFLES[kind]}({', '.join(parts)})", ATOM
         letter = "f" if op.result.type == "f32" else "r"
-        return self._helper(f"shfl_sync_{kind}", f"shfl.sync.{kind}.b32 $0, $1, $2, $3, $4;",
-                            [("=", letter), ("", letter), ("", "r"), ("", "r"), ("", "r")], op.result.type,
-                            [write.text(part) for part in (value, lane, clamp, mask)], True)
+        return self._helper(
+            f"shfl_sync_{kind}",
+            f"shfl.sync.{kind}.b32 $0, $1, $2, $3, $4;",
+            [("=", letter), ("", letter), ("", "r"), ("", "r"), ("", "r")],
+            op.result.type,
+            [write.text(part) for part in (value, lane, clamp, mask)],
+            True,
+        )
 
     def _vote(self, op: Op, write: Expressions) -> tuple[str, int]:
         kind = op.callee.split(".")[2]
@@ -139,14 +186,22 @@ class Calls:
     def _cp_async(self, op: Op, write: Expressions) -> tuple[str, int]:
         parts = op.callee.split(".")
         if parts[3] in ("commit", "wait"):
-            word = "cp.async.commit_group;" if parts[3] == "commit" else \
-                f"cp.async.wait_group {constant_of(op.operands[0])};" if parts[-1] == "group" else "cp.async.wait_all;"
+            word = (
+                "cp.async.commit_group;"
+                if parts[3] == "commit"
+                else f"cp.async.wait_group {constant_of(op.operands[0])};"
+                if parts[-1] == "group"
+                else "cp.async.wait_all;"
+            )
             return f'asm volatile("{word}" ::: "memory")', ATOM
         if parts[4] != "shared":
             raise Unsupported(op.callee, op.place)
         size = op.operands[2:]
-        inputs = [f'"r"((unsigned)__cvta_generic_to_shared({write.text(op.operands[0])}))',
-                  f'"l"({write.text(op.operands[1])})', *(f'"r"({write.text(part)})' for part in size)]
+        inputs = [
+            f'"r"((unsigned)__cvta_generic_to_shared({write.text(op.operands[0])}))',
+            f'"l"({write.text(op.operands[1])})',
+            *(f'"r"({write.text(part)})' for part in size),
+        ]
         word = f"cp.async.{parts[3]}.shared.global [%0], [%1], {parts[6]}{', %2' if size else ''};"
         return f'asm volatile("{word}" :: {", ".join(inputs)} : "memory")', ATOM
 
@@ -163,9 +218,11 @@ class Calls:
         if base == "ctpop":
             return (f"__popcll({operands[0]})", ATOM) if type_ == "i64" else (f"__popc({operands[0]})", ATOM)
         if base in ("fshl", "fshr") and type_ == "i64":
-            definition = ("static __device__ __forceinline__ long long fshl(long long a, long long b, long long n) {\n"
-                          "  n &= 63;\n  return n ? (long long)((unsigned long long)a << n | (unsigned long long)b >> "
-                          "(64 - n)) : a;\n}\n")
+            definition = (
+                "static __device__ __forceinline__ long long fshl(long long a, long long b, long long n) {\n"
+                "  n &= 63;\n  return n ? (long long)((unsigned long long)a << n | (unsigned long long)b >> "
+                "(64 - n)) : a;\n}\n"
+            )
             if base == "fshr":
                 raise Unsupported(name, op.place)
             self.helpers.setdefault(definition, "fshl")
@@ -193,12 +250,19 @@ class Calls:
         kind = f"{'s' if signed else 'u'}{to[1:] if to in ('i32', 'i64') else 32}"
         wide = "long long" if to == "i64" else "int" if signed else "unsigned"
         width = int(to[1:])
-        bounded = "r" if width > 16 else f"max({-(1 << width - 1)}, min({(1 << width - 1) - 1}, r))" if signed else \
-            f"min({(1 << width) - 1}u, r)"
+        bounded = (
+            "r"
+            if width > 16
+            else f"max({-(1 << width - 1)}, min({(1 << width - 1) - 1}, r))"
+            if signed
+            else f"min({(1 << width) - 1}u, r)"
+        )
         name = f"to_{'s' if signed else 'u'}{to[1:]}_{from_}"
-        definition = (f"static __device__ __forceinline__ {wide} {name}({c} x) {{\n  {wide} r;\n  asm(\"cvt.rzi.{kind}."
-                      f"{from_} %0, %1;\" : \"={_LETTER_OF['i64' if wide == 'long long' else 'i32']}\"(r) : "
-                      f"\"{letter}\"(x));\n  return x == x ? {bounded} : 0;\n}}\n")
+        definition = (
+            f'static __device__ __forceinline__ {wide} {name}({c} x) {{\n  {wide} r;\n  asm("cvt.rzi.{kind}.'
+            f'{from_} %0, %1;" : "={_LETTER_OF["i64" if wide == "long long" else "i32"]}"(r) : '
+            f'"{letter}"(x));\n  return x == x ? {bounded} : 0;\n}}\n'
+        )
         self.helpers.setdefault(definition, name)
         call = f"{name}({text})"
         return (call, ATOM) if c_type(to) == wide else (f"({c_type(to)}){call}", UNARY)
@@ -218,8 +282,22 @@ class Calls:
         if word in ("ff", "ff2f16x2", "f16x2", "e4m3x2", "e5m2x2") or type_ not in ("f32", "f64"):
             return self._fp8(op, operands)
         mnemonic = {"fmax": "max", "fmin": "min", "fabs": "abs"}.get(word, word)
-        if word not in ("fmax", "fmin", "fabs", "ex2", "lg2", "sin", "cos", "rcp", "sqrt", "rsqrt", "div", "add", "mul",
-                        "fma"):
+        if word not in (
+            "fmax",
+            "fmin",
+            "fabs",
+            "ex2",
+            "lg2",
+            "sin",
+            "cos",
+            "rcp",
+            "sqrt",
+            "rsqrt",
+            "div",
+            "add",
+            "mul",
+            "fma",
+        ):
             raise Unsupported(op.callee, op.place)
         text = ".".join([mnemonic, *modifiers, suffix])
         letter = "d" if suffix == "f64" else "f"
@@ -250,8 +328,10 @@ class Calls:
         found = re.search(r"(?:^|[;{]\s*)(?!\.)\s*(?:@!?\w+\s+)?([a-z][\w.]*)", text.replace("|", " "))
         mnemonic = found[1] if found else "ptx"
         if not op.results:
-            return _statement(_escaped(text), [f'"{letter}"({self._input(operand, write)})'
-                                               for operand, (_, letter) in zip(op.operands, kinds)]), ATOM
+            return _statement(
+                _escaped(text),
+                [f'"{letter}"({self._input(operand, write)})' for operand, (_, letter) in zip(op.operands, kinds)],
+            ), ATOM
         if op.result.type.startswith("!llvm.struct"):
             raise Unsupported("inline PTX with several results", op.place)
         name = mnemonic.rstrip(".").replace(".", "_").replace("mov_u32", "register").replace("mov_u64", "register")
@@ -268,20 +348,23 @@ class Calls:
             return f"(unsigned long long){write.text(operand, UNARY)}"
         return write.text(operand)
 
-    def _helper(self, name: str, text: str, kinds: list[tuple[str, str]], type_: str, operands: list[str],
-                volatile: bool) -> tuple[str, int]:
+    def _helper(
+        self, name: str, text: str, kinds: list[tuple[str, str]], type_: str, operands: list[str], volatile: bool
+    ) -> tuple[str, int]:
         """A call of a device function round one PTX text; the first of `kinds` is its result's."""
         result = _LETTERS[kinds[0][1]]
         parameters = [f"{_LETTERS[letter]} {chr(97 + k)}" for k, (_, letter) in enumerate(kinds[1:])]
         inputs = ", ".join(f'"{letter}"({chr(97 + k)})' for k, (_, letter) in enumerate(kinds[1:]))
-        tail = f' : {inputs}' if inputs or volatile else ""
+        tail = f" : {inputs}" if inputs or volatile else ""
         tail += ' : "memory"' if volatile else ""
         name = re.sub(r"\W", "_", name)
         taken = {known: definition for definition, known in self.helpers.items()}
         word = "asm volatile" if volatile else "asm"
-        body = (f"({', '.join(parameters)}) {{\n  {result} r;\n  {word}(\"{_escaped(text)}\" : "
-                f"\"={kinds[0][1]}\"(r){tail});\n"
-                "  return r;\n}\n")
+        body = (
+            f'({", ".join(parameters)}) {{\n  {result} r;\n  {word}("{_escaped(text)}" : '
+            f'"={kinds[0][1]}"(r){tail});\n'
+            "  return r;\n}\n"
+        )
         chosen, number = name, 1
         while chosen in taken and taken[chosen] != f"static __device__ __forceinline__ {result} {chosen}{body}":
             number += 1
@@ -308,8 +391,10 @@ class Calls:
 
     def _function(self, op: Op, write: Expressions) -> tuple[str, int]:
         if op.callee == "__assertfail":
-            self.helpers.setdefault('extern "C" __device__ void __assertfail(const char*, const char*, unsigned, '
-                                    "const char*, size_t);\n", "__assertfail")
+            self.helpers.setdefault(
+                'extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);\n',
+                "__assertfail",
+            )
             words, *parts = [self.string(operand) or write.text(operand) for operand in op.operands]
             words = words if words.startswith('"') else f"(const char*){words}"
             return f"__assertfail({', '.join([words, *parts])})", ATOM

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dsl.lower.cuda_text_ranges import Ranges
-from dsl.lower.cuda_text_statements import (Branch, Compute, Copies, Jump, Loop, constant_of, is_pure, names_of)
+from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Jump, Loop, constant_of, is_pure, names_of
 from dsl.lower.traced import Block, Op, Value
 
 FLAGS = ("__dsl_broke", "__dsl_continued", "__dsl_returned")
@@ -48,8 +48,11 @@ class _Around:
     def back(self, values: list[Value]) -> list[tuple[Value, Value]]:
         """The copies of a way back to the start."""
         self.edges.append(values)
-        return [(variable, value) for index, (variable, value) in enumerate(zip(self.starts, values))
-                if value is not variable and index not in self.false]
+        return [
+            (variable, value)
+            for index, (variable, value) in enumerate(zip(self.starts, values))
+            if value is not variable and index not in self.false
+        ]
 
 
 def _bool(value: bool, like: Op) -> Value:
@@ -63,7 +66,7 @@ class Flow:
         self.kernel = kernel
         self.loops: list[_Around] = []
         self.ranges = Ranges()
-        self.returns = False                         # whether the jump being looked for is that of a `return`
+        self.returns = False  # whether the jump being looked for is that of a `return`
 
     def statements(self) -> list:
         body = self.kernel.blocks[0]
@@ -97,8 +100,13 @@ class Flow:
         if folded is not None:
             env[op.result] = folded
             return
-        made = Op(op.name, [_resolve(env, operand) for operand in op.operands], [r.type for r in op.results],
-                  op.attributes, op.place)
+        made = Op(
+            op.name,
+            [_resolve(env, operand) for operand in op.operands],
+            [r.type for r in op.results],
+            op.attributes,
+            op.place,
+        )
         env.update(zip(op.results, made.results))
         made.blocks = op.blocks
         if made.callee == "vprintf":
@@ -107,8 +115,11 @@ class Flow:
 
     def _is_surely_false(self, op: Op, env: dict) -> bool:
         """Whether an op asks if two numbers that are not negative differ in their signs, as `//` and `%` do."""
-        if op.name != "arith.cmpi" or op.attributes["predicate"] != 2 or \
-                constant_of(_resolve(env, op.operands[1])) != 0:
+        if (
+            op.name != "arith.cmpi"
+            or op.attributes["predicate"] != 2
+            or constant_of(_resolve(env, op.operands[1])) != 0
+        ):
             return False
         signs = _resolve(env, op.operands[0])
         return signs.op is not None and signs.op.name == "arith.xori" and self.ranges.is_natural(signs)
@@ -171,7 +182,7 @@ class Flow:
         return False
 
     def _sets_flag(self, op: Op, block: Block) -> bool:
-        return any(name.startswith(FLAGS) for name in names_of(op)[:len(op.results)])
+        return any(name.startswith(FLAGS) for name in names_of(op)[: len(op.results)])
 
     def _variables(self, op: Op, types: list[Value], names: list[str]) -> list[Value]:
         return [Op("carried", [], [value.type], {"name": name}, op.place).result for value, name in zip(types, names)]
@@ -182,8 +193,13 @@ class Flow:
         body = op.blocks[0]
         variables = self._variables(op, op.results, names_of(op))
         names = op.attributes.get("dsl.names", "").split(",")
-        counter = Op("counter", [], [body.arguments[0].type],
-                     {"name": names[len(op.results)] if len(names) > len(op.results) else ""}, op.place).result
+        counter = Op(
+            "counter",
+            [],
+            [body.arguments[0].type],
+            {"name": names[len(op.results)] if len(names) > len(op.results) else ""},
+            op.place,
+        ).result
         if isinstance(step := constant_of(bounds[2]), int) and step > 0:
             self.ranges.sources[counter] = list(bounds[:2])
         inner = dict(env)
@@ -203,8 +219,11 @@ class Flow:
     def _while(self, op: Op, env: dict, out: list, frames: list[_Frame]) -> None:
         initial = [_resolve(env, operand) for operand in op.operands]
         names = names_of(op)
-        false = [index for index, value in enumerate(initial)
-                 if constant_of(value) is False and index < len(names) and names[index].startswith(FLAGS)]
+        false = [
+            index
+            for index, value in enumerate(initial)
+            if constant_of(value) is False and index < len(names) and names[index].startswith(FLAGS)
+        ]
         loop, around = self._while_with(op, env, false, frames)
         if any(constant_of(values[index]) is not False for values in around.edges for index in false):
             false = []
@@ -213,9 +232,10 @@ class Flow:
         out.append(Copies(kept))
         out.append(loop)
         env.update(zip(op.results, loop.leaves))
-        for index in false:                              # no way out of the loop sets the flag
-            if loop.leaves[index] is loop.variables[index] and \
-                    all(constant_of(values[index]) is False for values in around.broken):
+        for index in false:  # no way out of the loop sets the flag
+            if loop.leaves[index] is loop.variables[index] and all(
+                constant_of(values[index]) is False for values in around.broken
+            ):
                 env[op.results[index]] = _bool(False, op)
 
     def _while_with(self, op: Op, env: dict, false: list[int], frames: list[_Frame]) -> tuple[Loop, _Around]:
@@ -239,8 +259,12 @@ class Flow:
         if copies:
             head.append(Copies(copies))
         body_env = dict(inner)
-        body_env.update(zip(after.arguments, [starts[i] if i < len(starts) and leaf is variables[i] else leaf
-                                              for i, leaf in enumerate(leaves)]))
+        body_env.update(
+            zip(
+                after.arguments,
+                [starts[i] if i < len(starts) and leaf is variables[i] else leaf for i, leaf in enumerate(leaves)],
+            )
+        )
         _assume(test, True, body_env)
         for argument, passes in zip(after.arguments, passed):
             if passes in body_env and constant_of(body_env[passes]) is not None:
@@ -263,8 +287,9 @@ class Flow:
         if not knows:
             return None
         set_here = [name for name, value in zip(names_of(op), values) if constant_of(value) is True]
-        self.returns = any(name.startswith(FLAGS[2]) for name in set_here) or \
-            any(constant_of(value) is True and _is_flag(key, FLAGS[2]) for key, value in env.items())
+        self.returns = any(name.startswith(FLAGS[2]) for name in set_here) or any(
+            constant_of(value) is True and _is_flag(key, FLAGS[2]) for key, value in env.items()
+        )
         env = dict(env)
         env.update(zip(op.results, values))
         return self._follow(frames, env, set(), len(self.loops))
@@ -283,11 +308,11 @@ class Flow:
                 env.update(zip(owner.results, values))
                 continue
             if owner.name == "scf.while" and frame.block is owner.blocks[0]:
-                return None                              # in its test nothing is left
+                return None  # in its test nothing is left
             around = self.loops[loops - 1]
             if owner.name == "scf.for":
                 return self._back(around, values, unknown, loops)
-            return self._after_trip(around, values, frames[:around.depth], env, unknown, loops)
+            return self._after_trip(around, values, frames[: around.depth], env, unknown, loops)
         return None
 
     def _back(self, around: _Around, values: list[Value], unknown: set[Value], loops: int) -> _Exit | None:
@@ -295,8 +320,9 @@ class Flow:
             return None
         return _Exit("continue", around.back(values))
 
-    def _after_trip(self, around: _Around, values: list[Value], outer: list[_Frame], env: dict, unknown: set[Value],
-                    loops: int) -> _Exit | None:
+    def _after_trip(
+        self, around: _Around, values: list[Value], outer: list[_Frame], env: dict, unknown: set[Value], loops: int
+    ) -> _Exit | None:
         """What a `while` does at its next test."""
         before = around.op.blocks[0]
         tested = dict(env)
@@ -435,8 +461,13 @@ def _folded(op: Op, env: dict) -> Value | None:
         neutral = 0 if op.name == "arith.addi" else 1
         a, b = (_resolve(env, operand) for operand in op.operands)
         known = constant_of(a), constant_of(b)
-        return b if known[0] is not False and known[0] == neutral and known[0] is not True else \
-            a if known[1] is not False and known[1] == neutral and known[1] is not True else None
+        return (
+            b
+            if known[0] is not False and known[0] == neutral and known[0] is not True
+            else a
+            if known[1] is not False and known[1] == neutral and known[1] is not True
+            else None
+        )
     if op.name not in ("arith.xori", "arith.andi", "arith.ori", "arith.select"):
         return None
     operands = [_resolve(env, operand) for operand in op.operands]

@@ -13,9 +13,22 @@ from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Jump, Loop, 
 from dsl.lower.traced import Op, Value
 
 # Written wherever they are used, however often.
-TRANSPARENT = {"arith.constant", "llvm.mlir.constant", "llvm.mlir.poison", "llvm.mlir.undef", "llvm.mlir.zero",
-               "llvm.mlir.addressof", "llvm.addrspacecast", "arith.extsi", "llvm.getelementptr", "joined", "carried",
-               "counter", "vector.extract", "llvm.extractvalue"}
+TRANSPARENT = {
+    "arith.constant",
+    "llvm.mlir.constant",
+    "llvm.mlir.poison",
+    "llvm.mlir.undef",
+    "llvm.mlir.zero",
+    "llvm.mlir.addressof",
+    "llvm.addrspacecast",
+    "arith.extsi",
+    "llvm.getelementptr",
+    "joined",
+    "carried",
+    "counter",
+    "vector.extract",
+    "llvm.extractvalue",
+}
 _VARIABLES = ("joined", "carried", "counter")
 
 
@@ -112,10 +125,10 @@ class Inlining:
     def __init__(self, statements: list, author_names: dict[Value, str]):
         self.named: set[Value] = set()
         self.author_names = author_names
-        self.uses: dict[Value, list[tuple]] = {}         # (position, loops around) of the statement that writes it
+        self.uses: dict[Value, list[tuple]] = {}  # (position, loops around) of the statement that writes it
         self.position = 0
         self.effects: list[int] = []
-        self.places: dict[Value, tuple] = {}             # where a value is computed
+        self.places: dict[Value, tuple] = {}  # where a value is computed
         self.order: list[Compute] = []
         self._number(statements, ())
         for statement in reversed(self.order):
@@ -153,16 +166,26 @@ class Inlining:
     def _use(self, values: list[Value], where: tuple) -> None:
         for value in values:
             op = value.op
-            if op is not None and op.name in TRANSPARENT and op.name not in _VARIABLES and op.operands \
-                    and not self.is_base(value):
+            if (
+                op is not None
+                and op.name in TRANSPARENT
+                and op.name not in _VARIABLES
+                and op.operands
+                and not self.is_base(value)
+            ):
                 self._use(op.operands, where)
             self.uses.setdefault(value, []).append(where)
 
     def is_base(self, value: Value) -> bool:
         """Whether a pointer is where something begins in shared memory."""
         op = value.op
-        return op is not None and op.name == "llvm.getelementptr" and op.operands[0].op is not None and \
-            op.operands[0].op.name == "llvm.mlir.addressof" and value.type == "!llvm.ptr<3>"
+        return (
+            op is not None
+            and op.name == "llvm.getelementptr"
+            and op.operands[0].op is not None
+            and op.operands[0].op.name == "llvm.mlir.addressof"
+            and value.type == "!llvm.ptr<3>"
+        )
 
     def _decide(self, op: Op) -> None:
         if not op.results:
@@ -185,11 +208,16 @@ class Inlining:
 
     def _is_cheap(self, op: Op) -> bool:
         """What costs nothing to write again: a conversion or negation of something that has a name, a logical not."""
-        return op.name == "arith.xori" and op.result.type == "i1" or \
-            op.name == "arith.trunci" and op.result.type == "i1" and op.operands[0].op is None
+        return (
+            op.name == "arith.xori"
+            and op.result.type == "i1"
+            or op.name == "arith.trunci"
+            and op.result.type == "i1"
+            and op.operands[0].op is None
+        )
 
     def _may_move(self, op: Op, at: int, loops: tuple, to: int, around: tuple, kind: str) -> bool:
-        if around[:len(loops)] != loops or len(around) > len(loops):
+        if around[: len(loops)] != loops or len(around) > len(loops):
             return False
         if _reads_memory(op):
             return not any(at < effect < to for effect in self.effects)
@@ -207,10 +235,10 @@ class Sharing:
     """For each variable and named value the one that stands for all that share its C++ variable: `of`."""
 
     def __init__(self, statements: list, leaves):
-        self.leaves = leaves                         # value -> the named values that writing it reads
+        self.leaves = leaves  # value -> the named values that writing it reads
         self.parent: dict[Value, Value] = {}
         self.number: dict[Value, int] = {}
-        self.apart: list[int] = []                   # for each candidate, whose values are needed while it is set
+        self.apart: list[int] = []  # for each candidate, whose values are needed while it is set
         pairs = []
         for statement in walk(statements):
             if isinstance(statement, Copies):
@@ -281,8 +309,11 @@ class Sharing:
                     needed &= ~(1 << self.number[target])
                 live = needed | self._mask(reads_all(statement))
             elif isinstance(statement, Branch):
-                live = self._live(statement.then, live, exits) | self._live(statement.orelse, live, exits) | \
-                    self._mask([statement.condition])
+                live = (
+                    self._live(statement.then, live, exits)
+                    | self._live(statement.orelse, live, exits)
+                    | self._mask([statement.condition])
+                )
             elif isinstance(statement, Loop):
                 live = self._loop(statement, live, exits)
             elif isinstance(statement, Jump):

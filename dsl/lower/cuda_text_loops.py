@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Jump, Loop, constant_of, reads_all, walk
 from dsl.lower.traced import Op, Value
 
+
 def while_as_for(statements: list) -> list:
     """`statements` with each loop that tests `i < n` and adds 1 to `i` on every way back as a `for`."""
     made: list = []
@@ -41,7 +42,7 @@ def _counting(loop: Loop, before: Copies, outside: dict[Value, int]) -> Value | 
     if any(not isinstance(statement, Compute) for statement in loop.head):
         return None
     variable, stop = test.operands
-    if variable.op is None or variable.op.attributes.get("name") != "the trip":       # the author's own `while`
+    if variable.op is None or variable.op.attributes.get("name") != "the trip":  # the author's own `while`
         return None
     initial = next((source for target, source in before.pairs if target is variable), None)
     if initial is None or variable not in loop.variables or not _is_made_outside(stop, loop):
@@ -53,8 +54,11 @@ def _counting(loop: Loop, before: Copies, outside: dict[Value, int]) -> Value | 
     if not backs or any(value is None or not _is_next(value, variable) for value in nexts):
         return None
     inner = _readers([loop])
-    if _set_elsewhere(loop, variable, [*backs, *leaving]) or not _ends_in_jump_or_copies(loop.body) or \
-            outside.get(variable, 0) != inner.get(variable, 0):
+    if (
+        _set_elsewhere(loop, variable, [*backs, *leaving])
+        or not _ends_in_jump_or_copies(loop.body)
+        or outside.get(variable, 0) != inner.get(variable, 0)
+    ):
         return None
     for copies in [*backs, *leaving]:
         copies.pairs = [pair for pair in copies.pairs if pair[0] is not variable]
@@ -74,10 +78,18 @@ def _is_made_outside(value: Value, loop: Loop) -> bool:
     """Whether a value is the same in every trip."""
     if value.op is None or constant_of(value) is not None:
         return True
-    inside = {result for statement in walk([*loop.head, *loop.body]) if isinstance(statement, Compute)
-              for result in statement.op.results}
-    changed = {target for statement in walk([*loop.head, *loop.body]) if isinstance(statement, Copies)
-               for target, _ in statement.pairs}
+    inside = {
+        result
+        for statement in walk([*loop.head, *loop.body])
+        if isinstance(statement, Compute)
+        for result in statement.op.results
+    }
+    changed = {
+        target
+        for statement in walk([*loop.head, *loop.body])
+        if isinstance(statement, Copies)
+        for target, _ in statement.pairs
+    }
     return value not in inside and value not in changed and value not in loop.variables
 
 
@@ -110,8 +122,12 @@ def _ends_in_jump_or_copies(body: list) -> bool:
 
 
 def _set_elsewhere(loop: Loop, variable: Value, backs: list[Copies]) -> bool:
-    return any(isinstance(statement, Copies) and all(statement is not back for back in backs) and
-               any(target is variable for target, _ in statement.pairs) for statement in walk(loop.body))
+    return any(
+        isinstance(statement, Copies)
+        and all(statement is not back for back in backs)
+        and any(target is variable for target, _ in statement.pairs)
+        for statement in walk(loop.body)
+    )
 
 
 def counted(statements: list) -> list:
@@ -129,7 +145,7 @@ def _count_by_step(loop: Loop) -> None:
         return
     computed = [statement for statement in walk(loop.body) if isinstance(statement, Compute)]
     users = [statement.op for statement in computed if loop.variable in statement.op.operands]
-    if any(op.place != loop.op.place for op in users):                 # the author's own product
+    if any(op.place != loop.op.place for op in users):  # the author's own product
         return
     readers = _readers(loop.body)
     if not users or readers[loop.variable] != len(users):

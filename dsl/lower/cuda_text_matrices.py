@@ -36,8 +36,10 @@ def call(op: Op, write: Expressions, helpers: dict[str, str]) -> tuple[str, int]
     text = f"ldmatrix.sync.aligned.m8n8.x{count}{trans or ''}.shared.b16 {registers}, [{place}];"
     helpers.setdefault(
         f"static __device__ __forceinline__ {result} {name}(const void* row) {{\n  {result} d;\n"
-        f"  asm volatile(\"{text}\"\n"
-        f"    : {outputs} : \"r\"((unsigned)__cvta_generic_to_shared(row)) : \"memory\");\n  return d;\n}}\n", name)
+        f'  asm volatile("{text}"\n'
+        f'    : {outputs} : "r"((unsigned)__cvta_generic_to_shared(row)) : "memory");\n  return d;\n}}\n',
+        name,
+    )
     return f"{name}({write.text(op.operands[0])})", ATOM
 
 
@@ -69,14 +71,17 @@ def _mma(op: Op, write: Expressions, helpers: dict[str, str], shape: str, kinds:
         first += count
     packed = held == "vector<2xf16>"
     outputs = ", ".join(f'"={_LETTERS[held]}"({f"r{i}" if packed else f"d.at[{i}]"})' for i in range(counts[2]))
-    inputs = ", ".join(f'"{_LETTERS[type_]}"({_given(type_, f"{letter}{i}")})'
-                       for type_, (letter, i) in zip(types, letters))
+    inputs = ", ".join(
+        f'"{_LETTERS[type_]}"({_given(type_, f"{letter}{i}")})' for type_, (letter, i) in zip(types, letters)
+    )
     made = f"  unsigned {', '.join(f'r{i}' for i in range(counts[2]))};\n" if packed else f"  {result} d;\n"
     values = ", ".join(f"bits_as<{registers}>(r{i})" for i in range(counts[2]))
     text = f"mma.sync.aligned.{shape}.row.col.{acc}.{ab}.{ab}.{acc} {', '.join(lists)};"
     helpers.setdefault(
-        f"static __device__ __forceinline__ {result} {name}({parameters}) {{\n{made}  asm volatile(\"{text}\"\n    : "
-        f"{outputs}\n    : {inputs});\n  return {f'{result}{{{{{values}}}}}' if packed else 'd'};\n}}\n", name)
+        f'static __device__ __forceinline__ {result} {name}({parameters}) {{\n{made}  asm volatile("{text}"\n    : '
+        f"{outputs}\n    : {inputs});\n  return {f'{result}{{{{{values}}}}}' if packed else 'd'};\n}}\n",
+        name,
+    )
     return f"{name}({', '.join(map(write.text, op.operands))})", ATOM
 
 

@@ -30,7 +30,7 @@ class Memory:
     def __init__(self, globals_: dict[str, Op], calls: Calls, users: dict[Value, list[object]]):
         self.globals, self.calls, self.users = globals_, calls, users
         self.pointees: dict[Value, str] = {}
-        self.shared: dict[str, str] = {}             # shared symbol -> its C++ name
+        self.shared: dict[str, str] = {}  # shared symbol -> its C++ name
         self.fresh = None
 
     def __call__(self, value: Value, write: Expressions) -> tuple[str, int]:
@@ -220,8 +220,11 @@ class Memory:
             base, has, index = self._steps(op, write)
             if c_type(has) == c_type(type_):
                 if further:
-                    index = str(int(index or 0) + further) if not index or index.lstrip("-").isdigit() else \
-                        f"{self._added(index)} + {further}"
+                    index = (
+                        str(int(index or 0) + further)
+                        if not index or index.lstrip("-").isdigit()
+                        else f"{self._added(index)} + {further}"
+                    )
                 return f"{self.typed(base, type_, write)}[{index or 0}]"
         return f"{self.typed(pointer, type_, write)}[{further}]"
 
@@ -237,15 +240,18 @@ class Memory:
         places = self.place(pointer, value.type, op.attributes.get("alignment", 1), write)
         if len(places) == 1:
             source = value
-            while source not in write.names and source.op is not None and source.op.name == "arith.extui" and \
-                    source.op.operands[0].type == "i1":
+            while (
+                source not in write.names
+                and source.op is not None
+                and source.op.name == "arith.extui"
+                and source.op.operands[0].type == "i1"
+            ):
                 source = source.op.operands[0]
             return [f"{places[0]} = {write.text(source)};"]
         if value not in write.names and (value.op is None or value.op.name != "llvm.extractvalue"):
             raise Unsupported("a store of a vector that has no name", op.place)
         name = write.text(value, ATOM)
-        return [f"{place} = {write.element(name, value.type, index)};"
-                for index, place in enumerate(places)]
+        return [f"{place} = {write.element(name, value.type, index)};" for index, place in enumerate(places)]
 
 
 _ALIGNED = {"float2", "float4", "double2", "int2", "int4", "longlong2", "short2", "short4", "char2", "char4"}
@@ -259,5 +265,5 @@ def _table(made: Op, symbol: str) -> str:
         return ""
     numbers = value.removeprefix("dense<[").partition("]")[0].split(", ")
     suffix = "LL" if type_ == "i64" else ""
-    rows = [", ".join(f"{number}{suffix}" for number in numbers[start:start + 4]) for start in range(0, count, 4)]
+    rows = [", ".join(f"{number}{suffix}" for number in numbers[start : start + 4]) for start in range(0, count, 4)]
     return f"static __device__ const {c_type(type_)} {symbol}[{count}] = {{\n  " + ",\n  ".join(rows) + "};\n"

@@ -14,7 +14,8 @@ import re
 from dsl.lower.cuda_text_statements import Compute, walk
 from dsl.lower.traced import Value
 
-RESERVED = frozenset("""
+RESERVED = frozenset(
+    """
 alignas alignof and asm auto bool break case catch char class const constexpr continue default delete do
 double else enum explicit export extern false float for friend goto if inline int long mutable namespace new
 not operator or private protected public register return short signed sizeof static struct switch template
@@ -22,14 +23,15 @@ this throw true try typedef typename union unsigned using virtual void volatile 
 blockDim gridDim warpSize min max abs exp log sin cos pow sqrt floor ceil round trunc fma isnan isinf printf
 floordiv bits_as Vector float2 float4 int2 int4 half main std signbit clock y0 y1 j0 j1 yn jn gamma index rint
 fmin fmax div
-""".split())
+""".split()
+)
 
 
 def of_values(statements: list) -> dict[Value, str]:
     """A name for each computed value that an assignment of the source gives one."""
     groups: dict[tuple, list[Value]] = {}
     consumed: set[Value] = set()
-    elsewhere: set[Value] = set()                                  # used by what stands at another place
+    elsewhere: set[Value] = set()  # used by what stands at another place
     found: dict[Value, str] = {}
     for statement in walk(statements):
         if not isinstance(statement, Compute) or statement.op.place is None:
@@ -40,14 +42,17 @@ def of_values(statements: list) -> dict[Value, str]:
             targets = assignments(op.place.file).get(key[1:], [])
             found.update((op.result, name) for name in targets if len(targets) == 1 and name)
             continue
-        again = key[1:] in augmented(op.place.file)                # `x += y` of one trip after that of another
+        again = key[1:] in augmented(op.place.file)  # `x += y` of one trip after that of another
         elsewhere.update(operand for operand in op.operands if operand.op is not None and operand.op.place != op.place)
-        consumed.update(operand for operand in op.operands if operand.op is not None and operand.op.place == op.place
-                        and not (again and operand.op.name == op.name))
+        consumed.update(
+            operand
+            for operand in op.operands
+            if operand.op is not None and operand.op.place == op.place and not (again and operand.op.name == op.name)
+        )
         groups.setdefault(key, []).extend(op.results)
     for (file, line, column), values in groups.items():
         targets = assignments(file).get((line, column))
-        if not targets and (line, column) in domains(file):        # a loop that became a grid: a thread's own trip
+        if not targets and (line, column) in domains(file):  # a loop that became a grid: a thread's own trip
             found.update(zip([value for value in values if value in elsewhere], domains(file)[line, column]))
         if not targets:
             continue
@@ -85,7 +90,7 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
                 found[node.value.lineno, node.value.col_offset + 1] = targets
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
-        elif isinstance(node, ast.AnnAssign):                      # `a: T.f32[4]` declares an array
+        elif isinstance(node, ast.AnnAssign):  # `a: T.f32[4]` declares an array
             found[node.lineno, node.col_offset + 1] = _names(node.target)
         elif isinstance(node, ast.AugAssign):
             found[node.lineno, node.col_offset + 1] = _names(node.target)
@@ -97,18 +102,29 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
 @functools.lru_cache(maxsize=64)
 def domains(file: str) -> dict[tuple[int, int], list[str]]:
     """The loop variables of each `for`, by where what it runs over starts."""
-    return {(node.iter.lineno, node.iter.col_offset + 1): names for node in _nodes(file)
-            if isinstance(node, ast.For) and all(names := _names(node.target))}
+    return {
+        (node.iter.lineno, node.iter.col_offset + 1): names
+        for node in _nodes(file)
+        if isinstance(node, ast.For) and all(names := _names(node.target))
+    }
 
 
 @functools.lru_cache(maxsize=64)
 def counters(file: str) -> dict[tuple[int, int], str]:
     """The loop variable of each `for`, by where its range starts; of several of one `for`, where each stands."""
     loops = [node for node in _nodes(file) if isinstance(node, ast.For)]
-    several = {(name.lineno, name.col_offset + 1): name.id for node in loops if isinstance(node.target, ast.Tuple)
-               for name in node.target.elts if isinstance(name, ast.Name)}
-    return several | {(node.iter.lineno, node.iter.col_offset + 1): node.target.id for node in loops
-                      if isinstance(node.target, ast.Name)}
+    several = {
+        (name.lineno, name.col_offset + 1): name.id
+        for node in loops
+        if isinstance(node.target, ast.Tuple)
+        for name in node.target.elts
+        if isinstance(name, ast.Name)
+    }
+    return several | {
+        (node.iter.lineno, node.iter.col_offset + 1): node.target.id
+        for node in loops
+        if isinstance(node.target, ast.Name)
+    }
 
 
 @functools.lru_cache(maxsize=64)
@@ -141,13 +157,15 @@ class Namer:
         for known, used in self.taken.get(name, ()):
             inner, outer_used = (known, blocks) if len(known) >= len(scope) else (scope, used)
             shorter = min(len(known), len(scope))
-            if known[:shorter] == scope[:shorter] and (len(known) == len(scope) or not inner or inner[-1] in outer_used
-                                                       or _EVERYWHERE in outer_used):
+            if known[:shorter] == scope[:shorter] and (
+                len(known) == len(scope) or not inner or inner[-1] in outer_used or _EVERYWHERE in outer_used
+            ):
                 return False
         return name not in RESERVED
 
-    def fresh(self, wanted: str, fallback: str = "v", scope: tuple = (),
-              blocks: frozenset = frozenset([_EVERYWHERE])) -> str:
+    def fresh(
+        self, wanted: str, fallback: str = "v", scope: tuple = (), blocks: frozenset = frozenset([_EVERYWHERE])
+    ) -> str:
         """`wanted` as a C++ name, with a number where it is taken. `scope`: the blocks it is seen in, outer ones first;
         `blocks`: those that it is used in."""
         name = wanted.removeprefix("__dsl_")

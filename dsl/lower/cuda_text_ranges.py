@@ -14,10 +14,27 @@ from dsl.lower.traced import Op, Value
 _LARGE = 1 << 24
 _REGISTERS = {"tid": (0, 1023), "ntid": (1, 1024), "laneid": (0, 31), "warpsize": (32, 32)}
 _REGISTER = re.compile(r"nvvm\.read\.ptx\.sreg\.(tid|ntid|laneid|warpsize|n?ctaid)(?:\.([xyz]))?$")
-_RING = {"arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.andi", "arith.ori", "arith.xori",
-         "arith.trunci", "arith.select"}
-_SHOWS = {"arith.cmpi", "arith.divsi", "arith.remsi", "arith.shrsi", "arith.sitofp", "arith.minsi", "arith.maxsi",
-          "arith.extsi"}
+_RING = {
+    "arith.addi",
+    "arith.subi",
+    "arith.muli",
+    "arith.shli",
+    "arith.andi",
+    "arith.ori",
+    "arith.xori",
+    "arith.trunci",
+    "arith.select",
+}
+_SHOWS = {
+    "arith.cmpi",
+    "arith.divsi",
+    "arith.remsi",
+    "arith.shrsi",
+    "arith.sitofp",
+    "arith.minsi",
+    "arith.maxsi",
+    "arith.extsi",
+}
 _CHOICES = ("joined", "carried", "counter")
 
 
@@ -39,7 +56,7 @@ class Ranges:
     def of(self, value: Value) -> tuple[int, int] | None:
         """Least and greatest value, or None where they are not known to be less than the type's."""
         if value not in self.bounds:
-            self.bounds[value] = None                   # of a cycle nothing is known
+            self.bounds[value] = None  # of a cycle nothing is known
             self.bounds[value] = self._fitting(value, self._find(value))
         return self.bounds[value]
 
@@ -197,7 +214,20 @@ def _most(a, b):
     return None if None in (a, b) else (max(a[0], b[0]), max(a[1], b[1]))
 
 
-_RULES = {"arith.addi": _sum, "arith.subi": _difference, "arith.muli": _product, "arith.divsi": _quotient,
-          "arith.divui": _quotient, "arith.remsi": _remainder, "arith.remui": _remainder, "arith.andi": _masked,
-          "arith.shrsi": _right, "arith.shrui": _right, "arith.shli": _left, "arith.ori": _joined,
-          "arith.xori": _joined, "arith.minsi": _least, "arith.maxsi": _most}
+_RULES = {
+    "arith.addi": _sum,
+    "arith.subi": _difference,
+    "arith.muli": _product,
+    "arith.divsi": _quotient,
+    "arith.divui": _quotient,
+    "arith.remsi": _remainder,
+    "arith.remui": _remainder,
+    "arith.andi": _masked,
+    "arith.shrsi": _right,
+    "arith.shrui": _right,
+    "arith.shli": _left,
+    "arith.ori": _joined,
+    "arith.xori": _joined,
+    "arith.minsi": _least,
+    "arith.maxsi": _most,
+}

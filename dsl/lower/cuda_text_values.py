@@ -16,24 +16,61 @@ from dsl.lower.cuda_text_ranges import Ranges
 from dsl.lower.traced import Op, Value
 from dsl.span import Span
 
-TYPES = {"i1": "bool", "i8": "signed char", "i16": "short", "i32": "int", "i64": "long long", "f16": "__half",
-         "bf16": "__nv_bfloat16", "f32": "float", "f64": "double", "i128": "__int128"}
-_UNSIGNED = {"i8": "unsigned char", "i16": "unsigned short", "i32": "unsigned", "i64": "unsigned long long",
-             "i128": "unsigned __int128"}
-_VECTORS = {("f32", 2): "float2", ("f32", 4): "float4", ("f32", 3): "float3", ("f64", 2): "double2",
-            ("i32", 2): "int2", ("i32", 3): "int3", ("i32", 4): "int4", ("i64", 2): "longlong2", ("i16", 2): "short2",
-            ("i16", 4): "short4", ("i8", 2): "char2", ("i8", 4): "char4"}
+TYPES = {
+    "i1": "bool",
+    "i8": "signed char",
+    "i16": "short",
+    "i32": "int",
+    "i64": "long long",
+    "f16": "__half",
+    "bf16": "__nv_bfloat16",
+    "f32": "float",
+    "f64": "double",
+    "i128": "__int128",
+}
+_UNSIGNED = {
+    "i8": "unsigned char",
+    "i16": "unsigned short",
+    "i32": "unsigned",
+    "i64": "unsigned long long",
+    "i128": "unsigned __int128",
+}
+_VECTORS = {
+    ("f32", 2): "float2",
+    ("f32", 4): "float4",
+    ("f32", 3): "float3",
+    ("f64", 2): "double2",
+    ("i32", 2): "int2",
+    ("i32", 3): "int3",
+    ("i32", 4): "int4",
+    ("i64", 2): "longlong2",
+    ("i16", 2): "short2",
+    ("i16", 4): "short4",
+    ("i8", 2): "char2",
+    ("i8", 4): "char4",
+}
 ATOM, UNARY, PRODUCT, SUM, SHIFT, RELATION, EQUALITY, BIT_AND, BIT_XOR, BIT_OR, AND, OR, CHOICE = range(130, 0, -10)
 
-_INFIX = {"arith.addi": ("+", SUM), "arith.subi": ("-", SUM), "arith.muli": ("*", PRODUCT), "arith.addf": ("+", SUM),
-          "arith.subf": ("-", SUM), "arith.mulf": ("*", PRODUCT), "arith.divf": ("/", PRODUCT),
-          "arith.divsi": ("/", PRODUCT), "arith.remsi": ("%", PRODUCT), "arith.andi": ("&", BIT_AND),
-          "arith.ori": ("|", BIT_OR), "arith.xori": ("^", BIT_XOR), "arith.shrsi": (">>", SHIFT)}
+_INFIX = {
+    "arith.addi": ("+", SUM),
+    "arith.subi": ("-", SUM),
+    "arith.muli": ("*", PRODUCT),
+    "arith.addf": ("+", SUM),
+    "arith.subf": ("-", SUM),
+    "arith.mulf": ("*", PRODUCT),
+    "arith.divf": ("/", PRODUCT),
+    "arith.divsi": ("/", PRODUCT),
+    "arith.remsi": ("%", PRODUCT),
+    "arith.andi": ("&", BIT_AND),
+    "arith.ori": ("|", BIT_OR),
+    "arith.xori": ("^", BIT_XOR),
+    "arith.shrsi": (">>", SHIFT),
+}
 _LOGIC = {"arith.andi": ("&&", AND), "arith.ori": ("||", OR), "arith.xori": ("!=", EQUALITY)}
 _UNSIGNED_INFIX = {"arith.divui": ("/", PRODUCT), "arith.remui": ("%", PRODUCT), "arith.shrui": (">>", SHIFT)}
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _FLOAT_COMPARE = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
-_NEGATED_COMPARE = {9: "<=", 10: "<", 11: ">=", 12: ">"}           # ugt is not <=, and so on
+_NEGATED_COMPARE = {9: "<=", 10: "<", 11: ">=", 12: ">"}  # ugt is not <=, and so on
 _EXTREMES = {"arith.minsi": "min", "arith.maxsi": "max", "arith.minnumf": "min", "arith.maxnumf": "max"}
 
 
@@ -65,7 +102,7 @@ def c_type(type_: str, place: Span | None = None) -> str:
     """The C++ type of an MLIR type. Raises Unsupported."""
     if type_ in TYPES:
         return TYPES[type_]
-    if type_.startswith("!llvm.struct<(") and type_.endswith(", i1)>"):        # of cmpxchg: what was there
+    if type_.startswith("!llvm.struct<(") and type_.endswith(", i1)>"):  # of cmpxchg: what was there
         return c_type(type_[14:].partition(",")[0], place)
     members = registers_of(type_)
     if members is not None:
@@ -79,8 +116,12 @@ def c_type(type_: str, place: Span | None = None) -> str:
 class Expressions:
     """Text of values. `names`: what variables are called."""
 
-    def __init__(self, names: dict[Value, str], calls: Callable[[Op, Expressions], tuple[str, int]],
-                 addresses: Callable[[Value, Expressions], tuple[str, int]]):
+    def __init__(
+        self,
+        names: dict[Value, str],
+        calls: Callable[[Op, Expressions], tuple[str, int]],
+        addresses: Callable[[Value, Expressions], tuple[str, int]],
+    ):
         self.names, self.calls, self.addresses = names, calls, addresses
         self.ranges = Ranges()
 
@@ -133,11 +174,11 @@ class Expressions:
         if type_ in ("f32", "f64", "f16", "bf16"):
             return self._float(number, type_)
         suffix = "LL" if type_ == "i64" and abs(number) > 2**31 - 1 else ""
-        if number == -2**31 and type_ == "i32":
+        if number == -(2**31) and type_ == "i32":
             return "-2147483647 - 1", SUM
-        if type_ == "i128" and -2**63 < number < 2**63:
+        if type_ == "i128" and -(2**63) < number < 2**63:
             return f"(__int128){number}{'LL' if abs(number) > 2**31 - 1 else ''}", UNARY
-        if number == -2**63:
+        if number == -(2**63):
             return "-9223372036854775807LL - 1", SUM
         if type_ == "i64" and not suffix:
             return (f"{number}LL", UNARY if number < 0 else ATOM)
@@ -148,8 +189,9 @@ class Expressions:
             bits = struct.unpack("<I", struct.pack("<f", number))[0]
             text = f"__int_as_float({bits:#x})" if type_ != "f64" else "__longlong_as_double(0x7ff8000000000000)"
         elif math.isinf(number):
-            text = ("-" if number < 0 else "") + ("__int_as_float(0x7f800000)" if type_ != "f64" else
-                                                  "__longlong_as_double(0x7ff0000000000000)")
+            text = ("-" if number < 0 else "") + (
+                "__int_as_float(0x7f800000)" if type_ != "f64" else "__longlong_as_double(0x7ff0000000000000)"
+            )
         elif type_ == "f64":
             text = repr(number)
         else:
@@ -203,7 +245,7 @@ class Expressions:
         a, b = op.operands
         type_ = op.result.type
         number = constant_of(b)
-        if op.name == "arith.addi" and isinstance(number, int) and -2**31 < number < 0:
+        if op.name == "arith.addi" and isinstance(number, int) and -(2**31) < number < 0:
             return f"{self.text(a, SUM)} - {-number}{'LL' if type_ == 'i64' else ''}", SUM
         if op.name in ("arith.addi", "arith.subi", "arith.muli") and type_ in _UNSIGNED and self.ranges.may_wrap(op):
             return self._wrapping(op, sign, binds)
@@ -224,8 +266,11 @@ class Expressions:
         unsigned = _UNSIGNED[op.result.type]
         a, b = op.operands
         number = constant_of(b)
-        right = f"{number}{'u' if op.result.type == 'i32' else 'ull'}" if isinstance(number, int) and number >= 0 else \
-            f"({unsigned}){self.text(b, UNARY)}"
+        right = (
+            f"{number}{'u' if op.result.type == 'i32' else 'ull'}"
+            if isinstance(number, int) and number >= 0
+            else f"({unsigned}){self.text(b, UNARY)}"
+        )
         return f"({c_type(op.result.type)})({self.unsigned(a)} {sign} {right})", UNARY
 
     def _narrow(self, text: str, binds: int, type_: str) -> tuple[str, int]:
@@ -318,14 +363,27 @@ class Expressions:
         """Python's `//`, as tracing writes it: the quotient, less one where signs differ and something remains."""
         condition, lower, quotient = op.operands
         division = quotient.op
-        if division is None or division.name != "arith.divsi" or lower.op is None or lower.op.name != "arith.subi" or \
-                lower.op.operands[0] is not quotient or constant_of(lower.op.operands[1]) != 1 or \
-                condition.op is None or condition.op.name != "arith.andi":
+        if (
+            division is None
+            or division.name != "arith.divsi"
+            or lower.op is None
+            or lower.op.name != "arith.subi"
+            or lower.op.operands[0] is not quotient
+            or constant_of(lower.op.operands[1]) != 1
+            or condition.op is None
+            or condition.op.name != "arith.andi"
+        ):
             return None
         inexact, opposite = (side.op for side in condition.op.operands)
-        if inexact is None or inexact.name != "arith.cmpi" or opposite is None or opposite.name != "arith.cmpi" or \
-                inexact.operands[0].op is None or inexact.operands[0].op.name != "arith.remsi" or \
-                inexact.operands[0].op.operands != division.operands:
+        if (
+            inexact is None
+            or inexact.name != "arith.cmpi"
+            or opposite is None
+            or opposite.name != "arith.cmpi"
+            or inexact.operands[0].op is None
+            or inexact.operands[0].op.name != "arith.remsi"
+            or inexact.operands[0].op.operands != division.operands
+        ):
             return None
         a, b = division.operands
         divisor = constant_of(b)
@@ -359,7 +417,7 @@ class Expressions:
         unsigned = op.name == "arith.uitofp" and source.type != "i1" and not self.ranges.is_natural(source)
         if unsigned:
             inner = f"({_UNSIGNED[source.type]}){inner}"
-        if to in ("f16", "bf16"):                       # rounded once
+        if to in ("f16", "bf16"):  # rounded once
             word = ("u" if unsigned else "") + ("ll" if source.type == "i64" else "int")
             return f"__{word}2{'half' if to == 'f16' else 'bfloat16'}_rn({inner})", ATOM
         text = f"({TYPES[to]}){inner}"
@@ -368,9 +426,14 @@ class Expressions:
     def _resize_float(self, op: Op) -> tuple[str, int]:
         source, to = op.operands[0], op.result.type
         text = self.text(source)
-        rounding = {("f32", "f16"): "__float2half_rn", ("f64", "f16"): "__double2half",
-                    ("f32", "bf16"): "__float2bfloat16_rn", ("f64", "bf16"): "__double2bfloat16",
-                    ("f16", "f32"): "__half2float", ("bf16", "f32"): "__bfloat162float"}.get((source.type, to))
+        rounding = {
+            ("f32", "f16"): "__float2half_rn",
+            ("f64", "f16"): "__double2half",
+            ("f32", "bf16"): "__float2bfloat16_rn",
+            ("f64", "bf16"): "__double2bfloat16",
+            ("f16", "f32"): "__half2float",
+            ("bf16", "f32"): "__bfloat162float",
+        }.get((source.type, to))
         if rounding:
             return f"{rounding}({text})", ATOM
         if source.type in ("f16", "bf16"):
@@ -390,10 +453,16 @@ class Expressions:
     def _bitcast(self, op: Op) -> tuple[str, int]:
         source, to = op.operands[0], op.result.type
         text = self.text(source)
-        named = {("f32", "i32"): "__float_as_int", ("i32", "f32"): "__int_as_float",
-                 ("f64", "i64"): "__double_as_longlong", ("i64", "f64"): "__longlong_as_double",
-                 ("f16", "i16"): "__half_as_short", ("i16", "f16"): "__short_as_half",
-                 ("bf16", "i16"): "__bfloat16_as_short", ("i16", "bf16"): "__short_as_bfloat16"}.get((source.type, to))
+        named = {
+            ("f32", "i32"): "__float_as_int",
+            ("i32", "f32"): "__int_as_float",
+            ("f64", "i64"): "__double_as_longlong",
+            ("i64", "f64"): "__longlong_as_double",
+            ("f16", "i16"): "__half_as_short",
+            ("i16", "f16"): "__short_as_half",
+            ("bf16", "i16"): "__bfloat16_as_short",
+            ("i16", "bf16"): "__short_as_bfloat16",
+        }.get((source.type, to))
         if named:
             return f"{named}({text})", ATOM
         return f"bits_as<{c_type(to, op.place)}>({text})", ATOM
@@ -432,21 +501,42 @@ class Expressions:
 
     def vector(self, op: Op) -> tuple[str, int]:
         from dsl.lower import cuda_text_vectors
+
         return cuda_text_vectors.text(self, op)
 
 
-_ADDRESSES = {"llvm.getelementptr", "llvm.load", "llvm.mlir.addressof", "llvm.addrspacecast", "llvm.ptrtoint",
-              "llvm.inttoptr", "llvm.alloca", "llvm.bitcast"}
+_ADDRESSES = {
+    "llvm.getelementptr",
+    "llvm.load",
+    "llvm.mlir.addressof",
+    "llvm.addrspacecast",
+    "llvm.ptrtoint",
+    "llvm.inttoptr",
+    "llvm.alloca",
+    "llvm.bitcast",
+}
 _SPECIAL: dict[str, Callable[[Expressions, Op], tuple[str, int]]] = {
-    "arith.divui": Expressions._unsigned_infix, "arith.remui": Expressions._unsigned_infix,
-    "arith.shrui": Expressions._unsigned_infix, "arith.shli": Expressions._shift_left,
-    "arith.cmpi": Expressions._compare, "arith.cmpf": Expressions._compare_floats, "arith.select": Expressions._select,
-    "arith.extsi": Expressions._extend, "arith.extui": Expressions._extend, "arith.trunci": Expressions._truncate,
-    "arith.sitofp": Expressions._to_float, "arith.uitofp": Expressions._to_float, "arith.negf": Expressions._negate,
-    "arith.extf": Expressions._resize_float, "arith.truncf": Expressions._resize_float,
-    "llvm.extractvalue": Expressions._member, "arith.bitcast": Expressions._bitcast,
+    "arith.divui": Expressions._unsigned_infix,
+    "arith.remui": Expressions._unsigned_infix,
+    "arith.shrui": Expressions._unsigned_infix,
+    "arith.shli": Expressions._shift_left,
+    "arith.cmpi": Expressions._compare,
+    "arith.cmpf": Expressions._compare_floats,
+    "arith.select": Expressions._select,
+    "arith.extsi": Expressions._extend,
+    "arith.extui": Expressions._extend,
+    "arith.trunci": Expressions._truncate,
+    "arith.sitofp": Expressions._to_float,
+    "arith.uitofp": Expressions._to_float,
+    "arith.negf": Expressions._negate,
+    "arith.extf": Expressions._resize_float,
+    "arith.truncf": Expressions._resize_float,
+    "llvm.extractvalue": Expressions._member,
+    "arith.bitcast": Expressions._bitcast,
     "arith.minui": Expressions._unsigned_extreme,
-    "arith.maxui": Expressions._unsigned_extreme, **dict.fromkeys(_EXTREMES, Expressions._extreme)}
+    "arith.maxui": Expressions._unsigned_extreme,
+    **dict.fromkeys(_EXTREMES, Expressions._extreme),
+}
 
 
 def _shortest_float(number: float) -> str:

@@ -46,7 +46,7 @@ def _elements(write: Expressions, value: Value) -> list[str]:
     count, _ = vector_type(value.type)
     if value.op is not None and value.op.name == "arith.constant" and value not in write.names:
         item = write._dense(value.op)[0]
-        inside = item[item.index("(") + 1:-1] if item.startswith("make_") else item[item.index("{{") + 2:-2]
+        inside = item[item.index("(") + 1 : -1] if item.startswith("make_") else item[item.index("{{") + 2 : -2]
         return inside.split(", ")
     name = write.text(value, ATOM)
     return [write.element(name, value.type, index) for index in range(count)]
@@ -84,8 +84,10 @@ def _extreme(write: Expressions, kind: str, type_: str, a: str, b: str) -> str:
         return f"{_EXTREMES[kind]}({a}, {b})"
     name = f"{_EXTREMES[kind]}_nan"
     c = "float" if type_ == "f32" else "double"
-    definition = (f"static __device__ __forceinline__ {c} {name}({c} a, {c} b) {{\n"
-                  f"  return a != a || b != b ? a + b : {_EXTREMES[kind]}(a, b);\n}}\n")
+    definition = (
+        f"static __device__ __forceinline__ {c} {name}({c} a, {c} b) {{\n"
+        f"  return a != a || b != b ? a + b : {_EXTREMES[kind]}(a, b);\n}}\n"
+    )
     write.calls.helpers.setdefault(definition, name)
     return f"{name}({a}, {b})"
 
@@ -110,4 +112,3 @@ def _elementwise(write: Expressions, op: Op) -> tuple[str, int]:
         for scalar in scalars:
             del write.names[scalar]
     return write.made_vector(element, items), ATOM
-

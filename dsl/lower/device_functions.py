@@ -69,5 +69,6 @@ def _body(symbol: str) -> str:
     """The definition of a device function; "" for what is none."""
     if symbol == "dsl_numbered_text":
         return _NUMBERED_TEXT
-    from dsl.lower import elementary                         # late: most programs need none
+    from dsl.lower import elementary  # late: most programs need none
+
     return elementary.llvm_ir(symbol) if symbol in elementary.SYMBOLS else ""

@@ -53,8 +53,8 @@ class _Child:
         (request_reader, request_writer), (reply_reader, reply_writer) = _pipe(), _pipe()
         self.words = tempfile.TemporaryFile()
         outlives_no_parent = threading.current_thread() is threading.main_thread()
-        silent = ("ignore", None, DeprecationWarning, None, 0)       # of forking beside threads: LLVM uses none
-        warnings.filters.insert(0, silent)       # with catch_warnings every warning given so far would be given again
+        silent = ("ignore", None, DeprecationWarning, None, 0)  # of forking beside threads: LLVM uses none
+        warnings.filters.insert(0, silent)  # with catch_warnings every warning given so far would be given again
         try:
             self.pid = os.fork()
         finally:
@@ -62,7 +62,7 @@ class _Child:
         if self.pid == 0:
             os.close(request_writer)
             os.close(reply_reader)
-            if outlives_no_parent:               # the signal comes with the end of the *thread* that forked
+            if outlives_no_parent:  # the signal comes with the end of the *thread* that forked
                 ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             _serve(request_reader, reply_writer, self.words.fileno())
         os.close(request_reader)
@@ -101,7 +101,7 @@ class _Child:
 
 
 _child: _Child | None = None
-_serves = _spent = False                             # of this process, where it is the child
+_serves = _spent = False  # of this process, where it is the child
 _one_at_a_time = threading.Lock()
 
 
@@ -152,7 +152,7 @@ def _ask(request: tuple, subject: str) -> tuple[bool, Any, bool]:
         child, _child = _child, None
         words = child.last_words()
         raise LoweringCrash(subject, child.reap(), words) from None
-    except BaseException:                            # Ctrl-C: the reply, if any, belongs to nobody
+    except BaseException:  # Ctrl-C: the reply, if any, belongs to nobody
         child, _child = _child, None
         os.kill(child.pid, signal.SIGKILL)
         child.reap()
@@ -207,5 +207,5 @@ def _keep_open(*kept: int) -> None:
     """Close every other file: who waits for the end of a pipe of the parent's must not wait for this child."""
     edges = [-1, *sorted(kept), os.sysconf("SC_OPEN_MAX")]
     for below, above in zip(edges, edges[1:]):
-        if below + 1 < above:                    # closerange(0, 0) closes them all
+        if below + 1 < above:  # closerange(0, 0) closes them all
             os.closerange(below + 1, above)

@@ -37,8 +37,9 @@ def ready() -> str:
     return llvm.native_target()
 
 
-def native(llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",),
-           keep_alive: tuple = ()) -> Native:
+def native(
+    llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",), keep_alive: tuple = ()
+) -> Native:
     """Compile `llvm_ir` for this CPU and link it; see `object_code` and `link`."""
     code = object_code(llvm_ir)
     refuse_unknown_names(called(llvm_ir), tuple(symbols))
@@ -51,7 +52,7 @@ def object_code(llvm_ir: str) -> bytes:
     No fast-math and no fma: host arithmetic rounds after each operation. Raises LoweringError for IR LLVM refuses.
     """
     triple = ready()
-    straight = llvm_ir.count("\nbr") + llvm_ir.count(" br ") < 2        # no loop: it is not worth optimising
+    straight = llvm_ir.count("\nbr") + llvm_ir.count(" br ") < 2  # no loop: it is not worth optimising
     machine = llvm.Machine(triple, level=0 if straight else 1, reloc="pic", model="small", jit=True)
     try:
         module = llvm.Module(with_builtins(llvm_ir), machine)

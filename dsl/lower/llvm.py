@@ -18,24 +18,43 @@ import threading
 from collections.abc import Iterable
 
 _P, _S, _INT, _BOOL, _SIZE = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool, ctypes.c_size_t
-_TEXT = ctypes.POINTER(ctypes.c_void_p)                   # out: a string that LLVMPY_DisposeString frees
+_TEXT = ctypes.POINTER(ctypes.c_void_p)  # out: a string that LLVMPY_DisposeString frees
 
 # name without LLVMPY_: result, arguments (llvmlite 0.50, ffi/*.cpp)
 _FUNCTIONS = {
-    "InitializeAllTargetInfos": (None,), "InitializeAllTargets": (None,), "InitializeAllTargetMCs": (None,),
-    "InitializeAllAsmPrinters": (None,), "InitializeNativeTarget": (None,), "InitializeNativeAsmPrinter": (None,),
-    "DisposeString": (None, _P), "SetCommandLine": (None, _S, _S), "GetDefaultTargetTriple": (None, _TEXT),
-    "ContextCreate": (_P,), "ContextDispose": (None, _P),
-    "ParseAssembly": (_P, _P, _S, _TEXT), "DisposeModule": (None, _P), "VerifyModule": (_BOOL, _P, _TEXT),
-    "PrintModuleToString": (None, _P, _TEXT), "SetDataLayout": (None, _P, _S), "SetTarget": (None, _P, _S),
-    "GetTargetFromTriple": (_P, _S, _TEXT), "CreateTargetMachine": (_P, _P, _S, _S, _S, _INT, _S, _S, _INT, _INT, _S),
-    "DisposeTargetMachine": (None, _P), "CreateTargetMachineData": (_P, _P), "DisposeTargetData": (None, _P),
+    "InitializeAllTargetInfos": (None,),
+    "InitializeAllTargets": (None,),
+    "InitializeAllTargetMCs": (None,),
+    "InitializeAllAsmPrinters": (None,),
+    "InitializeNativeTarget": (None,),
+    "InitializeNativeAsmPrinter": (None,),
+    "DisposeString": (None, _P),
+    "SetCommandLine": (None, _S, _S),
+    "GetDefaultTargetTriple": (None, _TEXT),
+    "ContextCreate": (_P,),
+    "ContextDispose": (None, _P),
+    "ParseAssembly": (_P, _P, _S, _TEXT),
+    "DisposeModule": (None, _P),
+    "VerifyModule": (_BOOL, _P, _TEXT),
+    "PrintModuleToString": (None, _P, _TEXT),
+    "SetDataLayout": (None, _P, _S),
+    "SetTarget": (None, _P, _S),
+    "GetTargetFromTriple": (_P, _S, _TEXT),
+    "CreateTargetMachine": (_P, _P, _S, _S, _S, _INT, _S, _S, _INT, _INT, _S),
+    "DisposeTargetMachine": (None, _P),
+    "CreateTargetMachineData": (_P, _P),
+    "DisposeTargetData": (None, _P),
     "CopyStringRepOfTargetData": (None, _P, _TEXT),
-    "TargetMachineEmitToMemory": (_P, _P, _P, _INT, _TEXT), "GetBufferStart": (_P, _P), "GetBufferSize": (_SIZE, _P),
+    "TargetMachineEmitToMemory": (_P, _P, _P, _INT, _TEXT),
+    "GetBufferStart": (_P, _P),
+    "GetBufferSize": (_SIZE, _P),
     "DisposeMemoryBuffer": (None, _P),
-    "CreatePipelineTuningOptions": (_P,), "DisposePipelineTuningOptions": (None, _P),
-    "CreatePassBuilder": (_P, _P, _P), "DisposePassBuilder": (None, _P),
-    "buildPerModuleDefaultPipeline": (_P, _P, _INT), "RunNewModulePassManager": (None, _P, _P, _P),
+    "CreatePipelineTuningOptions": (_P,),
+    "DisposePipelineTuningOptions": (None, _P),
+    "CreatePassBuilder": (_P, _P, _P),
+    "DisposePassBuilder": (None, _P),
+    "buildPerModuleDefaultPipeline": (_P, _P, _INT),
+    "RunNewModulePassManager": (None, _P, _P, _P),
     "DisposeNewModulePassManger": (None, _P),
     "CreateLLJITCompiler": (_P, _P, _BOOL, _BOOL, _TEXT),
     "LLJIT_Link": (_P, _P, _S, _P, _SIZE, _P, _SIZE, _P, _SIZE, _TEXT),
@@ -101,18 +120,36 @@ def native_target() -> str:
 class Machine:
     """A target machine. `level` is that of code generation, 0 to 3. Raises RuntimeError for an unknown target."""
 
-    def __init__(self, triple: str, cpu: str = "", features: str = "", level: int = 2, reloc: str = "default",
-                 model: str = "jitdefault", jit: bool = False):
+    def __init__(
+        self,
+        triple: str,
+        cpu: str = "",
+        features: str = "",
+        level: int = 2,
+        reloc: str = "default",
+        model: str = "jitdefault",
+        jit: bool = False,
+    ):
         self.triple, self._own, words = triple, None, ctypes.c_void_p()
         target = _lib.GetTargetFromTriple(triple.encode(), ctypes.byref(words))
         if not target:
             raise RuntimeError(_text(words))
-        self._own = _lib.CreateTargetMachine(target, triple.encode(), cpu.encode(), features.encode(), level,
-                                             reloc.encode(), model.encode(), 0, int(jit), b"")
+        self._own = _lib.CreateTargetMachine(
+            target,
+            triple.encode(),
+            cpu.encode(),
+            features.encode(),
+            level,
+            reloc.encode(),
+            model.encode(),
+            0,
+            int(jit),
+            b"",
+        )
         if not self._own:
             raise RuntimeError(f"LLVM makes no machine for {triple}")
 
-    def __del__(self, is_ending=sys.is_finalizing):       # bound here: late at exit this module's names are None
+    def __del__(self, is_ending=sys.is_finalizing):  # bound here: late at exit this module's names are None
         if self._own and not is_ending():
             _lib.DisposeTargetMachine(self._own)
 
@@ -135,7 +172,7 @@ class Machine:
             _lib.DisposeMemoryBuffer(buffer)
 
 
-_ROOM_BYTES = 32 << 20                                   # what LLVM may ask for while it works on little
+_ROOM_BYTES = 32 << 20  # what LLVM may ask for while it works on little
 
 
 def _have_room(input_bytes: int) -> None:
@@ -202,7 +239,7 @@ class _Symbol(ctypes.Structure):
     _fields_ = [("name", _S), ("address", ctypes.c_uint64)]
 
 
-_OBJECT, _LIBRARY = 2, 3                                  # kinds of _Element; the library "" is this process
+_OBJECT, _LIBRARY = 2, 3  # kinds of _Element; the library "" is this process
 _serial = itertools.count()
 
 # Held over every call of the linker and over a fork, whose child would wait for good for a lock that
@@ -244,8 +281,9 @@ class Linked:
         taken, found = (_Symbol * len(given))(*given), (_Symbol * len(wanted))(*wanted)
         with _linking:
             name = f"native{next(_serial)}".encode()
-            self._tracker = _lib.LLJIT_Link(jit(), name, elements, len(elements), taken, len(given), found, len(wanted),
-                                            ctypes.byref(words))
+            self._tracker = _lib.LLJIT_Link(
+                jit(), name, elements, len(elements), taken, len(given), found, len(wanted), ctypes.byref(words)
+            )
         if not self._tracker:
             raise RuntimeError(_text(words))
         self.addresses = {symbol.name.decode(): symbol.address for symbol in found}

@@ -69,8 +69,10 @@ def _adapt_line(line: str, contract: bool) -> str:
 # --- bfloat and half ----------------------------------------------------------------------------------------------
 
 _TO_HALF = re.compile(r"\bfptrunc .* to (?:half|<\d+ x half>)")
-_BFLOAT_EXTENSION = re.compile(r"^( *)(%[\w.]+) = fpext (bfloat|<(\d+) x bfloat>) (\S+) to "
-                               r"((?:<\d+ x )?(?:float|double)>?)(, !.*)?$")
+_BFLOAT_EXTENSION = re.compile(
+    r"^( *)(%[\w.]+) = fpext (bfloat|<(\d+) x bfloat>) (\S+) to "
+    r"((?:<\d+ x )?(?:float|double)>?)(, !.*)?$"
+)
 
 
 def _by_bits(found: re.Match) -> str:
@@ -84,12 +86,16 @@ def _by_bits(found: re.Match) -> str:
     short, word, single = (f"<{count} x {type_}>" if count else type_ for type_ in ("i16", "i32", "float"))
     sixteen = "<" + ", ".join(["i32 16"] * int(count)) + ">" if count else "16"
     part = "%bf." + name[1:]
-    steps = [f"{part}.short = bitcast {source} {value} to {short}",
-             f"{part}.word = zext {short} {part}.short to {word}",
-             f"{part}.bits = shl {word} {part}.word, {sixteen}"]
+    steps = [
+        f"{part}.short = bitcast {source} {value} to {short}",
+        f"{part}.word = zext {short} {part}.short to {word}",
+        f"{part}.bits = shl {word} {part}.word, {sixteen}",
+    ]
     if "double" in target:
-        steps += [f"{part}.single = bitcast {word} {part}.bits to {single}",
-                  f"{name} = fpext {single} {part}.single to {target}"]
+        steps += [
+            f"{part}.single = bitcast {word} {part}.bits to {single}",
+            f"{name} = fpext {single} {part}.single to {target}",
+        ]
     else:
         steps.append(f"{name} = bitcast {word} {part}.bits to {target}")
     return "\n".join(indent + step + place for step in steps)
@@ -98,7 +104,7 @@ def _by_bits(found: re.Match) -> str:
 # --- inline assembly and attributes -------------------------------------------------------------------------------
 
 _ASM_TAIL = re.compile(r"^(.*\))((?: #\d+)?(?:, ![\w.]+ !\d+)*)$")
-_INTRINSIC_ATTRIBUTES = re.compile(r" #\d+$")     # LLVM 22 gives an intrinsic its own attributes when it reads it
+_INTRINSIC_ATTRIBUTES = re.compile(r" #\d+$")  # LLVM 22 gives an intrinsic its own attributes when it reads it
 _GROUP = re.compile(r"^attributes (#\d+) = ")
 _GROUP_USE = re.compile(r"#\d+")
 
@@ -130,8 +136,8 @@ _FORMATS = {
 }
 _FLOAT_TYPE = re.compile(r"\b(?:half|bfloat|float|double)\b")
 _TOKEN = re.compile(
-    r'"[^"]*"'                                              # strings and quoted names: untouched
-    r"|[%@!][-\w.$]+"                                       # names
+    r'"[^"]*"'  # strings and quoted names: untouched
+    r"|[%@!][-\w.$]+"  # names
     r"|(?P<type>\b(?:half|bfloat|float|double)\b)"
     r"|(?P<hex>\bf0x[0-9A-Fa-f]+)"
     r"|(?P<special>[+-](?:inf\b|qnan\b|s?nan\(0x[0-9A-Fa-f]+\)))"
@@ -169,7 +175,7 @@ def _bits(kind: str, text: str, format_: _Format) -> int:
         return sign | infinity
     if text[1:] == "qnan":
         return sign | infinity | quiet
-    payload = int(text[text.index("(") + 1:-1], 16)
+    payload = int(text[text.index("(") + 1 : -1], 16)
     return sign | infinity | payload | (0 if text[1] == "s" else quiet)
 
 
@@ -184,7 +190,7 @@ def encode(value: Fraction, negative: bool, exponent_bits: int, mantissa_bits: i
     if magnitude < Fraction(2) ** exponent:
         exponent -= 1
     exponent = max(exponent, 1 - bias)
-    units = round(magnitude / Fraction(2) ** (exponent - mantissa_bits))     # Python rounds halves to even
+    units = round(magnitude / Fraction(2) ** (exponent - mantissa_bits))  # Python rounds halves to even
     return sign | units + ((exponent + bias - 1) << mantissa_bits)
 
 

@@ -19,14 +19,15 @@ from dsl.lower.passes import LoweringError, convert_to_llvm
 _KERNEL = re.compile(r"llvm\.func @(\S+?)\(.*\bnvvm\.kernel\b")
 
 
-def compile_modules(host_mlir: str, device_mlir: str, arch: str, opt_level: int = 3,
-                    jump_slot: int | None = None) -> tuple[str, str, bytes]:
+def compile_modules(
+    host_mlir: str, device_mlir: str, arch: str, opt_level: int = 3, jump_slot: int | None = None
+) -> tuple[str, str, bytes]:
     """LLVM IR and PTX of the kernels ("" where there are none) and the host function's machine code.
 
     `jump_slot`: see host.may_fail. Raises LoweringError for what a stage refuses, LoweringCrash (naming the kernels)
     where a stage ends its process, each with the author's place if MLIR has named it.
     """
-    llvm.all_targets()                                   # before the fork, which inherits them
+    llvm.all_targets()  # before the fork, which inherits them
     host.ready()
     work = host_mlir, device_mlir, arch, opt_level, jump_slot
     try:
@@ -34,8 +35,9 @@ def compile_modules(host_mlir: str, device_mlir: str, arch: str, opt_level: int 
             llvm_ir, ptx, code, names = _compile(*work, nvptx.plain_to_ptx)
         else:
             kernels = ", ".join(_KERNEL.findall(device_mlir))
-            llvm_ir, ptx, code, names = guarded(_compile, *work, nvptx.to_ptx,
-                                                subject=f"{kernels} for {arch}" if kernels else "a host function")
+            llvm_ir, ptx, code, names = guarded(
+                _compile, *work, nvptx.to_ptx, subject=f"{kernels} for {arch}" if kernels else "a host function"
+            )
     except (LoweringError, LoweringCrash) as error:
         error.place = mlir.place_in(str(error))
         raise
@@ -43,8 +45,14 @@ def compile_modules(host_mlir: str, device_mlir: str, arch: str, opt_level: int 
     return llvm_ir, ptx, code
 
 
-def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int, jump_slot: int | None,
-             to_ptx: Callable[[str, str, int], str]) -> tuple[str, str, bytes, list[str]]:
+def _compile(
+    host_mlir: str,
+    device_mlir: str,
+    arch: str,
+    opt_level: int,
+    jump_slot: int | None,
+    to_ptx: Callable[[str, str, int], str],
+) -> tuple[str, str, bytes, list[str]]:
     """`compile_modules` in this process, and the names that the host function calls."""
     heard = signals.heard_in_loops(convert_to_llvm(host_mlir, debug_lines=False))
     host_llvm = signals.with_turn(to_llvm_ir(return_after_failed_launch(heard)))
@@ -59,19 +67,31 @@ def _compile(host_mlir: str, device_mlir: str, arch: str, opt_level: int, jump_s
 # --- plain modules ------------------------------------------------------------------------------------------------
 
 PLAIN_LINES = 400
-_ARITHMETIC = {f"arith.{name}" for name in ("addi subi muli shli shrsi shrui divsi divui remsi remui "
-                                            "sitofp uitofp fptosi fptoui").split()}
-_WORDS = _ARITHMETIC | {f"arith.{name}" for name in ("constant andi ori xori addf subf mulf divf cmpi cmpf select "
-                                                     "extsi extui trunci").split()} | set("""
+_ARITHMETIC = {
+    f"arith.{name}"
+    for name in ("addi subi muli shli shrsi shrui divsi divui remsi remui sitofp uitofp fptosi fptoui").split()
+}
+_WORDS = (
+    _ARITHMETIC
+    | {
+        f"arith.{name}"
+        for name in ("constant andi ori xori addf subf mulf divf cmpi cmpf select extsi extui trunci").split()
+    }
+    | set(
+        """
     module llvm.func attributes nvvm.kernel llvm.return scf.if else scf.yield llvm.load llvm.store llvm.getelementptr
     to true false eq ne ugt uge ult ule sgt sge slt sle oeq ogt oge olt ole one ord uno ueq une
-    i1 i8 i16 i32 i64 f32 f64""".split())
+    i1 i8 i16 i32 i64 f32 f64""".split()
+    )
+)
 _HOST_WORDS = _WORDS | set("llvm.ptr llvm.alloca x llvm.call scf.for step iter_args".split())
 _WORD = re.compile(r"(?<![%@#\w.])[A-Za-z_][\w.]*|@llvm\b|[<\"]")
-_KNOWN = re.compile(r' loc\((?:#\w+|unknown|"[^"\\\n]*":\d+:\d+)\)|<1>|'
-                    r' \{alignment = (?:[1248]|16) : i64\}|dsl\.names = "[^"\\\n]*"|'
-                    r'nvvm\.reqntid = array<i32: \d+, \d+, \d+>|'
-                    r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.n?(?:cta|t)id\.[xyz]"\(\) : \(\) -> ')
+_KNOWN = re.compile(
+    r' loc\((?:#\w+|unknown|"[^"\\\n]*":\d+:\d+)\)|<1>|'
+    r' \{alignment = (?:[1248]|16) : i64\}|dsl\.names = "[^"\\\n]*"|'
+    r"nvvm\.reqntid = array<i32: \d+, \d+, \d+>|"
+    r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.n?(?:cta|t)id\.[xyz]"\(\) : \(\) -> '
+)
 
 
 def is_plain(mlir_text: str, on_host: bool = False) -> bool:

@@ -13,9 +13,26 @@ TRIPLE = "nvptx64-nvidia-cuda"
 
 # The oldest PTX that knows each target, as LLVM 22 emits it without a feature.
 ARCH_PTX = {
-    "sm_70": 60, "sm_72": 61, "sm_75": 63, "sm_80": 70, "sm_86": 71, "sm_87": 74, "sm_89": 78,
-    "sm_90": 78, "sm_90a": 80, "sm_100": 86, "sm_100a": 86, "sm_100f": 88, "sm_101": 86, "sm_101a": 86,
-    "sm_103": 88, "sm_103a": 88, "sm_120": 87, "sm_120a": 87, "sm_121": 88, "sm_121a": 88,
+    "sm_70": 60,
+    "sm_72": 61,
+    "sm_75": 63,
+    "sm_80": 70,
+    "sm_86": 71,
+    "sm_87": 74,
+    "sm_89": 78,
+    "sm_90": 78,
+    "sm_90a": 80,
+    "sm_100": 86,
+    "sm_100a": 86,
+    "sm_100f": 88,
+    "sm_101": 86,
+    "sm_101a": 86,
+    "sm_103": 88,
+    "sm_103a": 88,
+    "sm_120": 87,
+    "sm_120a": 87,
+    "sm_121": 88,
+    "sm_121a": 88,
 }
 
 # Instructions that need a newer PTX than their target does; matched in LLVM IR (an intrinsic with dots for
@@ -48,10 +65,11 @@ def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
     _check_arch(arch)
     llvm_ir = with_device_functions(llvm_ir)
     kernels = ", ".join(re.findall(r"define ptx_kernel void @(\S+?)\(", llvm_ir)) or "a module without kernels"
-    llvm.all_targets()                                   # before the fork, which inherits them
+    llvm.all_targets()  # before the fork, which inherits them
     long = llvm_ir.count("\n") > LONG_LINES
-    return guarded(_compile_long if long else _compile, llvm_ir, arch, optimize, subject=f"{kernels} for {arch}",
-                   spends=long)
+    return guarded(
+        _compile_long if long else _compile, llvm_ir, arch, optimize, subject=f"{kernels} for {arch}", spends=long
+    )
 
 
 def plain_to_ptx(llvm_ir: str, arch: str, optimize: int) -> str:
@@ -67,7 +85,7 @@ def _check_arch(arch: str) -> None:
 
 def ptx_version(llvm_ir: str, arch: str) -> int:
     """Ten times the lowest PTX ISA version that has `arch` and every instruction the IR calls."""
-    calls = "\n".join(line for line in llvm_ir.split("\n") if "call " in line)         # not file names, not kernels
+    calls = "\n".join(line for line in llvm_ir.split("\n") if "call " in line)  # not file names, not kernels
     return max([ARCH_PTX[arch], *(version for pattern, version in FEATURE_PTX if re.search(pattern, calls))])
 
 
@@ -118,6 +136,7 @@ def _around_errors(module: llvm.Module, machine: llvm.Machine) -> llvm.Module:
         head, bits, value, floats = match.groups()
         one, zero = ("splat (bfloat 0xRBF80)", "zeroinitializer") if bits[0] == "<" else ("0xRBF80", "0xR0000")
         return f"{head}select {bits} {value}, {floats} {one}, {floats} {zero}"
+
     text = _SIGNED_BIT.sub(selected, _FAR_OFFSET.sub(in_register, text))
     return llvm.Module(text, machine) if count else module
 
@@ -126,7 +145,7 @@ _DWARF = re.compile(r"^\t\.section\t\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE)
 _LABEL = re.compile(r"^\$L__(?:func_begin|func_end|tmp)\d+:\n", re.MULTILINE)
 _INLINED_AT = re.compile(r"^(\t\.loc\t\d+ \d+ \d+), function_name .*$", re.MULTILINE)
 _EXTERN = re.compile(r"^\.extern \.func .*?\b([\w.$]+)\s*$", re.MULTILINE)
-_RUNTIME_FUNCTIONS = {"vprintf", "malloc", "free", "__assertfail"}        # the four the driver links
+_RUNTIME_FUNCTIONS = {"vprintf", "malloc", "free", "__assertfail"}  # the four the driver links
 
 
 def tidy(ptx: str) -> str:

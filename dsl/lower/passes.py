@@ -34,7 +34,7 @@ class LoweringError(Exception):
     `fails`: what an author is told; `place`: where, as far as the tool says it."""
 
     def __init__(self, stage: str, text: str):
-        super().__init__(stage, text)          # both, so that it survives pickling
+        super().__init__(stage, text)  # both, so that it survives pickling
         self.stage, self.text = stage, text
         self.fails, self.place = f"fails in the stage `{stage}`", None
 
@@ -45,7 +45,7 @@ class LoweringError(Exception):
 def _concerns(conversion: str, mlir_text: str) -> bool:
     """Whether a conversion may find an op of its dialect; the earlier ones leave no others than of arith and cf."""
     dialect = conversion.split("-")[1]
-    return dialect in ("arith", "unrealized") or f"{dialect}." in mlir_text          # `scf.` has `cf.` in it
+    return dialect in ("arith", "unrealized") or f"{dialect}." in mlir_text  # `scf.` has `cf.` in it
 
 
 def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:

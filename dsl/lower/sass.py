@@ -19,8 +19,10 @@ class ToolMissing(Exception):
     """A tool of NVIDIA's is not installed; the text says how to install it."""
 
     def __init__(self, tool: str):
-        super().__init__(f"`{tool}` is not on PATH and not among the installed packages\n"
-                         f"fix: uv sync    (or: uv pip install {_PACKAGES[tool]})")
+        super().__init__(
+            f"`{tool}` is not on PATH and not among the installed packages\n"
+            f"fix: uv sync    (or: uv pip install {_PACKAGES[tool]})"
+        )
         self.tool = tool
 
 
@@ -65,7 +67,7 @@ def disassemble(cubin: bytes, options: Sequence[str] | None = None) -> str:
     """SASS text of every kernel in `cubin`, with `options` of the author's in place of ours. Raises ToolMissing or ToolRejected."""
     with tempfile.TemporaryDirectory(prefix="dsl-nvdisasm-") as folder:
         Path(folder, "kernel.cubin").write_bytes(cubin)
-        given = ("-c", "-ndf") if options is None else options              # no data flow analysis: faster
+        given = ("-c", "-ndf") if options is None else options  # no data flow analysis: faster
         return _run(folder, "nvdisasm", *given, "kernel.cubin")
 
 

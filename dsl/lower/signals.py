@@ -14,8 +14,8 @@ import ctypes
 import functools
 import re
 
-RAISED = -1                                      # what a host function returns that a signal's handler has ended
-TURNS, PAUSE_NS = 4096, 20_000_000               # between looks at the clock, and between questions
+RAISED = -1  # what a host function returns that a signal's handler has ended
+TURNS, PAUSE_NS = 4096, 20_000_000  # between looks at the clock, and between questions
 
 _FUNCTION = re.compile(r"^  llvm\.func @host\(.*?^  }$", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r"^  (\^\w+)", re.MULTILINE)
@@ -23,7 +23,7 @@ _BRANCH = re.compile(r"^( *)llvm\.(?:br|cond_br) .*$", re.MULTILINE)
 _ANNOTATION = re.compile(r" \{[^{}]*loop_annotation[^{}]*\}")
 _PYTHON = {"PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)", "PyErr_CheckSignals": "i32 ()",
            "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)"}  # fmt: skip
-_kept = (ctypes.c_void_p * 3)()                  # type, value and traceback; signals are the main thread's
+_kept = (ctypes.c_void_p * 3)()  # type, value and traceback; signals are the main thread's
 
 
 def heard_in_loops(llvm_dialect_text: str) -> str:
@@ -43,27 +43,33 @@ def _with_turns(found: re.Match) -> str:
             return branch[0]
         count += 1
         indent, trips = branch[1], stretches.get(targets[0], "%dsl_once")
-        return "\n".join([
-            f"{indent}%dsl_heard_{count} = llvm.call @dsl_turn(%dsl_turns, {trips}) : (!llvm.ptr, i64) -> i32",
-            f'{indent}%dsl_ends_{count} = llvm.icmp "ne" %dsl_heard_{count}, %dsl_none : i32',
-            f"{indent}llvm.cond_br %dsl_ends_{count}, ^dsl_raised_{count}, ^dsl_turn_{count}",
-            f"  ^dsl_raised_{count}:",
-            f"{indent}llvm.return %dsl_heard_{count} : i32",
-            f"  ^dsl_turn_{count}:",
-            _ANNOTATION.sub("", branch[0])])         # LLVM does not unroll it any more, and would say so
+        return "\n".join(
+            [
+                f"{indent}%dsl_heard_{count} = llvm.call @dsl_turn(%dsl_turns, {trips}) : (!llvm.ptr, i64) -> i32",
+                f'{indent}%dsl_ends_{count} = llvm.icmp "ne" %dsl_heard_{count}, %dsl_none : i32',
+                f"{indent}llvm.cond_br %dsl_ends_{count}, ^dsl_raised_{count}, ^dsl_turn_{count}",
+                f"  ^dsl_raised_{count}:",
+                f"{indent}llvm.return %dsl_heard_{count} : i32",
+                f"  ^dsl_turn_{count}:",
+                _ANNOTATION.sub("", branch[0]),
+            ]
+        )  # LLVM does not unroll it any more, and would say so
+
     text = _BRANCH.sub(turn, text)
     if not count:
         return text
     head, _, body = text.partition("\n")
-    start = ["    %dsl_none = llvm.mlir.constant(0 : i32) : i32",
-             "    %dsl_one = llvm.mlir.constant(1 : i32) : i32",
-             "    %dsl_once = llvm.mlir.constant(1 : i64) : i64",
-             "    %dsl_turns = llvm.alloca %dsl_one x !llvm.array<2 x i64> {alignment = 8 : i64} : (i32) -> !llvm.ptr",
-             f"    %dsl_first = llvm.mlir.constant({TURNS} : i64) : i64",
-             "    %dsl_never = llvm.mlir.constant(0 : i64) : i64",
-             "    llvm.store %dsl_first, %dsl_turns : i64, !llvm.ptr",
-             "    %dsl_asked = llvm.getelementptr %dsl_turns[1] : (!llvm.ptr) -> !llvm.ptr, i64",
-             "    llvm.store %dsl_never, %dsl_asked : i64, !llvm.ptr"]
+    start = [
+        "    %dsl_none = llvm.mlir.constant(0 : i32) : i32",
+        "    %dsl_one = llvm.mlir.constant(1 : i32) : i32",
+        "    %dsl_once = llvm.mlir.constant(1 : i64) : i64",
+        "    %dsl_turns = llvm.alloca %dsl_one x !llvm.array<2 x i64> {alignment = 8 : i64} : (i32) -> !llvm.ptr",
+        f"    %dsl_first = llvm.mlir.constant({TURNS} : i64) : i64",
+        "    %dsl_never = llvm.mlir.constant(0 : i64) : i64",
+        "    llvm.store %dsl_first, %dsl_turns : i64, !llvm.ptr",
+        "    %dsl_asked = llvm.getelementptr %dsl_turns[1] : (!llvm.ptr) -> !llvm.ptr, i64",
+        "    llvm.store %dsl_never, %dsl_asked : i64, !llvm.ptr",
+    ]
     return "\n".join([head, *start, body, "  llvm.func @dsl_turn(!llvm.ptr, i64) -> i32"])
 
 
@@ -71,13 +77,16 @@ def _with_turns(found: re.Match) -> str:
 
 _STRETCH = "^dsl_stretch"
 # `for`, as MLIR's conversion leaves one: a block of its variables that tests the counter, and one that is the body.
-_LOOP = re.compile(r"""
+_LOOP = re.compile(
+    r"""
     ^\ \ (?P<head>\^\w+)\((?P<variables>(?P<counter>%\w+):[^\n]*)\):[^\n]*\n
     \ {4}(?P<test>%\w+)\ =\ llvm\.icmp\ "slt"\ (?P=counter),\ (?P<stop>%\w+)\ :\ (?P<type>i32|i64)\n
     \ {4}llvm\.cond_br\ (?P=test),\ (?P<inside>\^\w+),\ (?P<after>\^\w+)\n
     \ \ (?P=inside):[^\n]*\n
     (?P<body>(?:\ {4}(?!llvm\.(?:br|cond_br|switch|return|unreachable)\b)[^\n]*\n)*)
-    \ {4}llvm\.br\ (?P=head)\((?P<next>%\w+)(?P<rest>[^\n]*)\n""", re.MULTILINE | re.VERBOSE)
+    \ {4}llvm\.br\ (?P=head)\((?P<next>%\w+)(?P<rest>[^\n]*)\n""",
+    re.MULTILINE | re.VERBOSE,
+)
 _CALL = re.compile(r"llvm\.call @|llvm\.inline_asm|llvm\.invoke")
 _CONSTANT = re.compile(r"^ *(%\w+) = llvm\.mlir\.constant\((\d+) : i(?:32|64)\)", re.MULTILINE)
 
@@ -105,25 +114,30 @@ def _in_stretches(function: str) -> tuple[str, dict[str, str]]:
         types = ", ".join(kind for _, kind in names)
         wide = f"%dsl_span_{n}" if type_ == "i64" else f"%dsl_trips_{n}"
         stretches[loop["head"]] = wide
-        return "\n".join([
-            f"  {loop['head']}({loop['variables']}):",
-            f'    {loop["test"]} = llvm.icmp "slt" {counter}, {loop["stop"]} : {type_}',
-            f"    llvm.cond_br {loop['test']}, ^dsl_begin_{n}, {loop['after']}",
-            f"  ^dsl_begin_{n}:",
-            f"    %dsl_most_{n} = llvm.mlir.constant({size} : {type_}) : {type_}",
-            f"    %dsl_left_{n} = llvm.sub {loop['stop']}, {counter} : {type_}",       # as an unsigned number
-            f'    %dsl_less_{n} = llvm.icmp "ult" %dsl_left_{n}, %dsl_most_{n} : {type_}',
-            f"    %dsl_span_{n} = llvm.select %dsl_less_{n}, %dsl_left_{n}, %dsl_most_{n} : i1, {type_}",
-            f"    %dsl_stop_{n} = llvm.add {counter}, %dsl_span_{n} : {type_}",
-            *([f"    {wide} = llvm.zext %dsl_span_{n} : i32 to i64"] if type_ == "i32" else []),
-            f"    llvm.br {_STRETCH}_{n}({', '.join(own)} : {types})",
-            f"  {_STRETCH}_{n}({', '.join(f'{own[name]}: {kind}' for name, kind in names)}):",
-            f'    %dsl_goes_{n} = llvm.icmp "slt" {own[counter]}, %dsl_stop_{n} : {type_}',
-            f"    llvm.cond_br %dsl_goes_{n}, {loop['inside']}, ^dsl_end_{n}",
-            f"  {loop['inside']}:",
-            f"{body}    llvm.br {_STRETCH}_{n}({loop['next']}{rest}",
-            f"  ^dsl_end_{n}:",
-            f"    llvm.br {loop['head']}({', '.join(own.values())} : {types})", ""])
+        return "\n".join(
+            [
+                f"  {loop['head']}({loop['variables']}):",
+                f'    {loop["test"]} = llvm.icmp "slt" {counter}, {loop["stop"]} : {type_}',
+                f"    llvm.cond_br {loop['test']}, ^dsl_begin_{n}, {loop['after']}",
+                f"  ^dsl_begin_{n}:",
+                f"    %dsl_most_{n} = llvm.mlir.constant({size} : {type_}) : {type_}",
+                f"    %dsl_left_{n} = llvm.sub {loop['stop']}, {counter} : {type_}",  # as an unsigned number
+                f'    %dsl_less_{n} = llvm.icmp "ult" %dsl_left_{n}, %dsl_most_{n} : {type_}',
+                f"    %dsl_span_{n} = llvm.select %dsl_less_{n}, %dsl_left_{n}, %dsl_most_{n} : i1, {type_}",
+                f"    %dsl_stop_{n} = llvm.add {counter}, %dsl_span_{n} : {type_}",
+                *([f"    {wide} = llvm.zext %dsl_span_{n} : i32 to i64"] if type_ == "i32" else []),
+                f"    llvm.br {_STRETCH}_{n}({', '.join(own)} : {types})",
+                f"  {_STRETCH}_{n}({', '.join(f'{own[name]}: {kind}' for name, kind in names)}):",
+                f'    %dsl_goes_{n} = llvm.icmp "slt" {own[counter]}, %dsl_stop_{n} : {type_}',
+                f"    llvm.cond_br %dsl_goes_{n}, {loop['inside']}, ^dsl_end_{n}",
+                f"  {loop['inside']}:",
+                f"{body}    llvm.br {_STRETCH}_{n}({loop['next']}{rest}",
+                f"  ^dsl_end_{n}:",
+                f"    llvm.br {loop['head']}({', '.join(own.values())} : {types})",
+                "",
+            ]
+        )
+
     return _LOOP.sub(cut, function), stretches
 
 

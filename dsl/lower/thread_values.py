@@ -50,17 +50,42 @@ def _remainder(a: int, b: int) -> int:
 
 # name: what it computes from numbers as signed ones (of their bits without sign where the name is in _OF_BITS)
 _BINARY: dict[str, Callable[[int, int], int]] = {
-    "arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul, "arith.andi": operator.and_,
-    "arith.ori": operator.or_, "arith.xori": operator.xor, "arith.divsi": _quotient, "arith.remsi": _remainder,
-    "arith.divui": _quotient, "arith.remui": _remainder, "arith.minsi": min, "arith.maxsi": max, "arith.minui": min,
-    "arith.maxui": max, "arith.shli": lambda a, b: a << min(b, 128), "arith.shrsi": lambda a, b: a >> min(b, 128),
-    "arith.shrui": lambda a, b: a >> min(b, 128)}
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
+    "arith.divsi": _quotient,
+    "arith.remsi": _remainder,
+    "arith.divui": _quotient,
+    "arith.remui": _remainder,
+    "arith.minsi": min,
+    "arith.maxsi": max,
+    "arith.minui": min,
+    "arith.maxui": max,
+    "arith.shli": lambda a, b: a << min(b, 128),
+    "arith.shrsi": lambda a, b: a >> min(b, 128),
+    "arith.shrui": lambda a, b: a >> min(b, 128),
+}
 _OF_BITS = {"arith.divui", "arith.remui", "arith.minui", "arith.maxui", "arith.shrui"}
-_COMPARE = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, operator.lt, operator.le,
-            operator.gt, operator.ge)
+_COMPARE = (
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+)
 _DIVERGENT = {"llvm.load", "scf.for", "scf.while", "llvm.call", "llvm.atomicrmw", "llvm.cmpxchg", "llvm.alloca"}
-_REGISTER = re.compile(r"nvvm\.read\.ptx\.sreg\.(?:(n?tid)\.([xyz])|(laneid|warpsize)|n?ctaid\.[xyz]|"
-                       r"(?:cluster|is_explicit|nclusterid|clusterid)[\w.]*)$")
+_REGISTER = re.compile(
+    r"nvvm\.read\.ptx\.sreg\.(?:(n?tid)\.([xyz])|(laneid|warpsize)|n?ctaid\.[xyz]|"
+    r"(?:cluster|is_explicit|nclusterid|clusterid)[\w.]*)$"
+)
 
 
 class ThreadValues:
@@ -69,14 +94,17 @@ class ThreadValues:
     def __init__(self, block: Sequence[int]):
         nx, ny, nz = block
         self.size, self.block = nx * ny * nz, tuple(block)
-        self.tid = {"x": [t % nx for t in range(self.size)], "y": [t // nx % ny for t in range(self.size)],
-                    "z": [t // (nx * ny) for t in range(self.size)]}
+        self.tid = {
+            "x": [t % nx for t in range(self.size)],
+            "y": [t // nx % ny for t in range(self.size)],
+            "z": [t // (nx * ny) for t in range(self.size)],
+        }
         self.known: dict[Value, object] = {}
 
     def of(self, value: Value) -> object:
         """The value in every thread: a list, Shifted, UNIFORM or None."""
         waiting = [value]
-        while waiting:                                  # no recursion: chains are as long as the author's function
+        while waiting:  # no recursion: chains are as long as the author's function
             top = waiting[-1]
             if top in self.known:
                 waiting.pop()
@@ -109,7 +137,7 @@ class ThreadValues:
             return self._intrinsic(op, parts)
         if op.name == "llvm.inline_asm":
             return self._elected() if "elect.sync" in op.attributes["asm_string"] else None
-        if op.name == "arith.select" and op.operands[0] in op.operands[1:]:     # Python's `and` and `or`
+        if op.name == "arith.select" and op.operands[0] in op.operands[1:]:  # Python's `and` and `or`
             is_and = op.operands[2] is op.operands[0]
             return self._binary("arith.andi" if is_and else "arith.ori", 1, parts[0], parts[1 if is_and else 2])
         if op.name in ("scf.if", "arith.select"):
@@ -146,7 +174,7 @@ class ThreadValues:
             if other == "laneid":
                 return [t % WARP for t in range(self.size)]
             return [WARP] * self.size if other == "warpsize" else UNIFORM
-        if op.callee == "nvvm.shfl.sync.idx.i32":                    # make_warp_uniform and the like
+        if op.callee == "nvvm.shfl.sync.idx.i32":  # make_warp_uniform and the like
             _, value, lane, clamp = parts
             if _constant(lane) and _constant(clamp) and clamp[0] == 31 and isinstance(value, list):
                 sources = [t - t % WARP + lane[0] % WARP for t in range(self.size)]
@@ -166,12 +194,27 @@ class ThreadValues:
         if width == 1 and name in ("arith.andi", "arith.ori"):
             return _logic(name, a, b)
         if width == 1 and name == "arith.xori" and _constant(b) and b[0]:
-            return AtLeast(~a.mask) if isinstance(a, AtMost) else AtMost(~a.mask) if isinstance(a, AtLeast) else \
-                UNIFORM if a is UNIFORM else None
+            return (
+                AtLeast(~a.mask)
+                if isinstance(a, AtMost)
+                else AtMost(~a.mask)
+                if isinstance(a, AtLeast)
+                else UNIFORM
+                if a is UNIFORM
+                else None
+            )
         linear = {"arith.addi", "arith.subi"}
-        if name in linear and (a is UNIFORM or isinstance(a, Shifted)) and (isinstance(b, list) or b is UNIFORM) or \
-                name in linear and isinstance(a, list) and b is UNIFORM or \
-                name == "arith.addi" and isinstance(b, Shifted) and (isinstance(a, list) or a is UNIFORM):
+        if (
+            name in linear
+            and (a is UNIFORM or isinstance(a, Shifted))
+            and (isinstance(b, list) or b is UNIFORM)
+            or name in linear
+            and isinstance(a, list)
+            and b is UNIFORM
+            or name == "arith.addi"
+            and isinstance(b, Shifted)
+            and (isinstance(a, list) or a is UNIFORM)
+        ):
             if a is UNIFORM and b is UNIFORM:
                 return UNIFORM
             offsets = self._on_numbers(name, width, self._offsets(a), self._offsets(b))
@@ -200,7 +243,8 @@ class ThreadValues:
         if predicate == 0 and None not in (a, b) and not (isinstance(a, Shifted) and isinstance(b, Shifted)):
             offsets = [self._offsets(part) for part in (a, b)]
             if any(isinstance(part, Shifted) for part in (a, b)) and any(
-                    isinstance(part, list) and not _constant(part) for part in (a, b)):
+                isinstance(part, list) and not _constant(part) for part in (a, b)
+            ):
                 return None
             return OneOf(_classes(self._on_numbers("arith.subi", width, *offsets)))
         return None
@@ -277,12 +321,16 @@ def _logic(name: str, a: object, b: object) -> object:
         if any(len(alternatives) > 1 for alternatives in bounds):
             other = bounds[1] if len(bounds[0]) > 1 else bounds[0]
             many = bounds[0] if len(bounds[0]) > 1 else bounds[1]
-            return OneOf(tuple(x & other[0] for x in many)) if len(other) == 1 and _is_same(
-                b if many is bounds[0] else a) else None
+            return (
+                OneOf(tuple(x & other[0] for x in many))
+                if len(other) == 1 and _is_same(b if many is bounds[0] else a)
+                else None
+            )
         mask = bounds[0][0] & bounds[1][0]
         return None if mask == every else AtMost(mask)
-    masks = [mask_of(part) if isinstance(part, list) else part.mask if isinstance(part, AtLeast) else 0
-             for part in (a, b)]
+    masks = [
+        mask_of(part) if isinstance(part, list) else part.mask if isinstance(part, AtLeast) else 0 for part in (a, b)
+    ]
     return AtLeast(masks[0] | masks[1]) if any(masks) else None
 
 
@@ -299,9 +347,9 @@ def _chosen(condition: object, a: object, b: object) -> object:
             return b
         if isinstance(a, list) and isinstance(b, list):
             return [x if c else y for c, x, y in zip(condition, a, b)]
-        if isinstance(b, list) and not any(b):                     # `c and a`
+        if isinstance(b, list) and not any(b):  # `c and a`
             return AtMost(mask_of(condition))
-        if isinstance(a, list) and all(a):                         # `c or b`
+        if isinstance(a, list) and all(a):  # `c or b`
             return AtLeast(mask_of(condition))
         return None
     if isinstance(a, list) and isinstance(b, list) and a == b:

@@ -34,8 +34,15 @@ class Op:
 
     __slots__ = ("name", "operands", "results", "attributes", "blocks", "place", "block")
 
-    def __init__(self, name: str, operands: list[Value], types: list[str], attributes: dict, place: Span | None,
-                 block: Block | None = None):
+    def __init__(
+        self,
+        name: str,
+        operands: list[Value],
+        types: list[str],
+        attributes: dict,
+        place: Span | None,
+        block: Block | None = None,
+    ):
         self.name, self.operands, self.attributes, self.place = name, operands, attributes, place
         self.results = [Value(type_, self, index) for index, type_ in enumerate(types)]
         self.blocks: list[Block] = []
@@ -101,8 +108,14 @@ class _Reader:
 
     def op(self, operation, block: Block | None) -> Op:
         results = operation.results
-        op = Op(operation.name, [self.values[operand] for operand in operation.operands],
-                [self._type(result.type) for result in results], _attributes(operation), self._place(operation), block)
+        op = Op(
+            operation.name,
+            [self.values[operand] for operand in operation.operands],
+            [self._type(result.type) for result in results],
+            _attributes(operation),
+            self._place(operation),
+            block,
+        )
         for result, value in zip(results, op.results):
             self.values[result] = value
         for region in operation.regions:
@@ -158,8 +171,21 @@ def _in_one(blocks: list[Block]) -> list[Block]:
 
 
 # What an op's meaning does not hang on here.
-_LEFT_OUT = frozenset(("overflowFlags", "fastmathFlags", "fastmath", "op_bundle_sizes", "operandSegmentSizes", "CConv",
-                       "linkage", "unnamed_addr", "visibility_", "ordering", "TailCallKind"))
+_LEFT_OUT = frozenset(
+    (
+        "overflowFlags",
+        "fastmathFlags",
+        "fastmath",
+        "op_bundle_sizes",
+        "operandSegmentSizes",
+        "CConv",
+        "linkage",
+        "unnamed_addr",
+        "visibility_",
+        "ordering",
+        "TailCallKind",
+    )
+)
 
 
 def _attributes(operation) -> dict:

@@ -24,13 +24,27 @@ from dsl.span import Span
 _BLOCK_BARRIER = re.compile(r"nvvm\.barrier(?:\.cta\.(?:sync|red\.\w+)(?:\.aligned)?\.all|0)")
 _COUNTED = re.compile(r"nvvm\.barrier\.cta\.(?:sync|arrive)(?:\.aligned)?\.count")
 _OF_WARP = re.compile(r"nvvm\.(bar\.warp\.sync|shfl\.sync\.\w+|vote\.\w+\.sync|redux\.sync\.\w+|match\.\w+\.sync)")
-_MATRIX = re.compile(r"nvvm\.(mma\.m|ldmatrix\.|stmatrix\.)")          # of the whole warp
+_MATRIX = re.compile(r"nvvm\.(mma\.m|ldmatrix\.|stmatrix\.)")  # of the whole warp
 _ASM_BARRIER = re.compile(r"^\s*(?:bar|barrier)(?:\.cta)?\.(sync|red\.\w+\.\w+|arrive)(?:\.aligned)?\s+([^;]*);")
 _ASM_OF_WARP = re.compile(r"^\s*(redux\.sync\.\w+|match\.\w+\.sync|shfl\.sync\.\w+|vote\.sync\.\w+)")
 _INIT = re.compile(r"mbarrier\.init")
-_WORDS = ("nvvm.barrier", "bar.warp", "shfl.sync", "vote.", "redux", "match.", "bar.sync", "barrier.sync", "mbarrier.init",
-          "bar.red", "barrier.", "nvvm.mma.m", "ldmatrix.", "stmatrix.")
-_INDENT = " " * 6                                # of what stands inside a condition or a loop
+_WORDS = (
+    "nvvm.barrier",
+    "bar.warp",
+    "shfl.sync",
+    "vote.",
+    "redux",
+    "match.",
+    "bar.sync",
+    "barrier.sync",
+    "mbarrier.init",
+    "bar.red",
+    "barrier.",
+    "nvvm.mma.m",
+    "ldmatrix.",
+    "stmatrix.",
+)
+_INDENT = " " * 6  # of what stands inside a condition or a loop
 _KERNEL = re.compile(r"^  llvm\.func @(\w+)\(.*$", re.MULTILINE)
 _MOST_ALTERNATIVES = 1024
 
@@ -74,7 +88,7 @@ def check(mlir_text: str, block: Sequence[int] | None = None, name: str | None =
     return None
 
 
-@functools.lru_cache(1)                          # launches of one kernel with many sizes of block read it once
+@functools.lru_cache(1)  # launches of one kernel with many sizes of block read it once
 def _kernels(mlir_text: str) -> list[Op]:
     return traced.read(mlir_text).kernels
 
@@ -86,8 +100,11 @@ def undecided(mlir_text: str) -> frozenset[str]:
     """
     heads = list(_KERNEL.finditer(mlir_text))
     ends = [head.start() for head in heads[1:]] + [len(mlir_text)]
-    return frozenset(head[1] for head, end in zip(heads, ends)
-                     if "nvvm.reqntid" not in head[0] and _has_inner(mlir_text, head.end(), end))
+    return frozenset(
+        head[1]
+        for head, end in zip(heads, ends)
+        if "nvvm.reqntid" not in head[0] and _has_inner(mlir_text, head.end(), end)
+    )
 
 
 def _has_inner(mlir_text: str, start: int, end: int) -> bool:
@@ -135,8 +152,9 @@ class _Walk:
         for block, chosen, holds in zip(op.blocks, taken, (True, False)):
             self.block(block, *self._narrowed(masks, chosen, why, op.operands[0], op.place, holds))
 
-    def _narrowed(self, masks: list[int], chosen: list[int], why: tuple, condition: Value | None, place: Span | None,
-                  holds: bool) -> tuple[list[int], tuple]:
+    def _narrowed(
+        self, masks: list[int], chosen: list[int], why: tuple, condition: Value | None, place: Span | None, holds: bool
+    ) -> tuple[list[int], tuple]:
         """Who of `masks` is left, and why: the place of the condition, and its words."""
         made = list(dict.fromkeys(a & b for a in masks for b in chosen))
         if len(made) > _MOST_ALTERNATIVES:
@@ -146,8 +164,11 @@ class _Walk:
         found, holds = _place_of(condition, holds)
         place = found or place
         if len(chosen) > 1:
-            said = "is true in one thread at most, of the block" if all(_count(m) == 1 for m in chosen) else \
-                "is not true in the whole block"
+            said = (
+                "is true in one thread at most, of the block"
+                if all(_count(m) == 1 for m in chosen)
+                else "is not true in the whole block"
+            )
         else:
             said = f"is {str(holds).lower()} in {self.threads(chosen[0])} only"
         return made, (place, said)
@@ -171,7 +192,7 @@ class _Walk:
         before, after = op.blocks
         ends = before.ops[-1]
         self.block(before, masks, why)
-        first = ThreadValues(self.values.block)                # the first test, on the initial values
+        first = ThreadValues(self.values.block)  # the first test, on the initial values
         first.known.update(zip(before.arguments, map(self.values.of, op.operands)))
         for value in _outside(before):
             first.known.setdefault(value, self.values.of(value))
@@ -328,8 +349,10 @@ def _at_counted(site: _Site, walk: _Walk) -> tuple[str, str] | None:
     warps = sum(1 for warp in range(-(-walk.values.size // WARP)) if come >> warp * WARP & 0xFFFFFFFF)
     if warps * WARP >= count or not any(site.masks):
         return None
-    return (f"waits for {count} threads at barrier {number}, and {walk.threads(come)} get to it",
-            f"count the threads that meet: {warps * WARP}")
+    return (
+        f"waits for {count} threads at barrier {number}, and {walk.threads(come)} get to it",
+        f"count the threads that meet: {warps * WARP}",
+    )
 
 
 def _at_warp(site: _Site, walk: _Walk) -> tuple[str, str] | None:
@@ -349,18 +372,31 @@ def _at_warp(site: _Site, walk: _Walk) -> tuple[str, str] | None:
     if not reached:
         return None
     name = site.kind.split()[1]
-    lanes = "only some lanes of a warp get" if len(reached) > 1 else \
-        f"{_count(worst)} of its lanes get" if _count(worst) > 1 else "one lane of it gets"
+    lanes = (
+        "only some lanes of a warp get"
+        if len(reached) > 1
+        else f"{_count(worst)} of its lanes get"
+        if _count(worst) > 1
+        else "one lane of it gets"
+    )
     if "matrix" in name or name == "mma":
-        return (f"{name} is one instruction of all 32 lanes of a warp, and {lanes} here",
-                "move it out of the condition, or let whole warps decide")
-    fix = f"name the lanes that get here: mask={worst:#x}; or move it out of the condition" if len(reached) == 1 else \
-        "move it out of the condition, so that every lane gets to it"
+        return (
+            f"{name} is one instruction of all 32 lanes of a warp, and {lanes} here",
+            "move it out of the condition, or let whole warps decide",
+        )
+    fix = (
+        f"name the lanes that get here: mask={worst:#x}; or move it out of the condition"
+        if len(reached) == 1
+        else "move it out of the condition, so that every lane gets to it"
+    )
     return f"{name} waits for the lanes of its mask {named:#x}, and {lanes} here", fix
 
 
 def _at_init(site: _Site, walk: _Walk) -> tuple[str, str] | None:
     if any(site.masks):
         return None
-    return ("initialises an mbarrier, and no thread gets here", "move it out of the outer condition: one thread of the "
-            "block has to initialise it, before a barrier of the block")
+    return (
+        "initialises an mbarrier, and no thread gets here",
+        "move it out of the outer condition: one thread of the "
+        "block has to initialise it, before a barrier of the block",
+    )

@@ -13,8 +13,13 @@ from dsl.launch import dlpack
 from dsl.launch.abi import ScalarType
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.dense import Dense
-from dsl.quadrants.errors import (QuadrantsRuntimeTypeError, QuadrantsSyntaxError, QuadrantsTypeError, WrongType,
-                                  WrongValue)
+from dsl.quadrants.errors import (
+    QuadrantsRuntimeTypeError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+    WrongType,
+    WrongValue,
+)
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayType, Ndarray, row_major, span_of
 from dsl.quadrants.signature import checked, element_shape_of
@@ -41,8 +46,16 @@ class NdarrayAnnotation:
     """`qd.types.ndarray(dtype=, ndim=)`: an array of qd.ndarray, numpy or torch."""
 
     @checked
-    def __init__(self, dtype=None, ndim=None, element_dim=None, element_shape=None, field_dim=None, needs_grad=None,
-                 boundary="unsafe"):
+    def __init__(
+        self,
+        dtype=None,
+        ndim=None,
+        element_dim=None,
+        element_shape=None,
+        field_dim=None,
+        needs_grad=None,
+        boundary="unsafe",
+    ):
         self.element_shape = tuple(element_shape) if element_shape is not None else None
         if hasattr(dtype, "element_shape"):
             self.element_shape, dtype = dtype.element_shape, dtype.dtype
@@ -75,22 +88,28 @@ class MatrixAnnotation:
             count *= extent
         flat = flat * count if len(flat) == 1 else flat
         if len(flat) != count:
-            raise QuadrantsSyntaxError.at(f"a {self.described()} takes {count} numbers, got {len(flat)}",
-                                          f"give {count} numbers, or one for all")
+            raise QuadrantsSyntaxError.at(
+                f"a {self.described()} takes {count} numbers, got {len(flat)}", f"give {count} numbers, or one for all"
+            )
         return Matrix(flat, self.dtype, shape=self.element_shape)
 
     def field(self, shape=None, **options):
         from dsl.quadrants.field import matrix_field
+
         return matrix_field(self.element_shape, self.dtype, shape, **options)
 
     def ndarray(self, shape, **_options):
         from dsl.quadrants.ndarray import matrix_ndarray
+
         return matrix_ndarray(self.element_shape, self.dtype, shape)
 
     def described(self) -> str:
         """Its kind and extents in words: "vector of 3 f32"."""
-        kind = f"vector of {self.element_shape[0]}" if len(self.element_shape) == 1 else \
-            "{}x{} matrix of".format(*self.element_shape)
+        kind = (
+            f"vector of {self.element_shape[0]}"
+            if len(self.element_shape) == 1
+            else "{}x{} matrix of".format(*self.element_shape)
+        )
         return f"{kind} {self.dtype}" if self.dtype else kind.removesuffix(" of")
 
     def __str__(self) -> str:
@@ -123,18 +142,24 @@ class TemplateKind:
 
     def key(self, value: object) -> object:
         if isinstance(value, Ndarray):
-            raise QuadrantsRuntimeTypeError("a qd.ndarray is no template argument: its memory may change",
-                                            "annotate the parameter qd.types.ndarray()")
+            raise QuadrantsRuntimeTypeError(
+                "a qd.ndarray is no template argument: its memory may change",
+                "annotate the parameter qd.types.ndarray()",
+            )
         if isinstance(value, float):
             return float, value.hex()
         if isinstance(value, tuple):
             return tuple, tuple(map(self.key, value))
         if isinstance(value, (list, dict)):
-            raise WrongType(f"a template argument is part of the code, and {described(value)} may change",
-                            "pass a tuple, or read it as a global of the kernel")
+            raise WrongType(
+                f"a template argument is part of the code, and {described(value)} may change",
+                "pass a tuple, or read it as a global of the kernel",
+            )
         if type(value).__module__ == "numpy" and getattr(value, "shape", ()) != ():
-            raise WrongType(f"a template argument is part of the code, and {described(value)} may change",
-                            "annotate the parameter qd.types.ndarray()")
+            raise WrongType(
+                f"a template argument is part of the code, and {described(value)} may change",
+                "annotate the parameter qd.types.ndarray()",
+            )
         if isinstance(value, Matrix):
             return Matrix, value.shape, tuple(map(self.key, value.entries))
         if isinstance(value, (int, str, bool, type(None))) or not isinstance(value, Dense):
@@ -183,11 +208,15 @@ class ScalarKind:
             number = _item(value)
             if isinstance(number, int):
                 if number < 0 and not self.dtype.core.signed and not self.is_bool:
-                    raise WrongType(f"`{self.name}` must be {an(self.dtype)}, got {number}, which is negative",
-                                    "annotate a signed type")
+                    raise WrongType(
+                        f"`{self.name}` must be {an(self.dtype)}, got {number}, which is negative",
+                        "annotate a signed type",
+                    )
                 slots.append(bool(number) if self.is_bool else self.dtype.core.wrapped(int(number)))
                 return
-        raise QuadrantsRuntimeTypeError(f"`{self.name}` must be {an(self.dtype)}, got {described(value)}", self._fix(value))
+        raise QuadrantsRuntimeTypeError(
+            f"`{self.name}` must be {an(self.dtype)}, got {described(value)}", self._fix(value)
+        )
 
     def _fix(self, value: object) -> str:
         if isinstance(value, float):
@@ -222,12 +251,16 @@ class MatrixKind:
     def read(self, value: object, slots: list, storages: list) -> None:
         is_several = isinstance(value, (Matrix, list, tuple)) or getattr(value, "shape", ()) not in ((), None)
         if not is_several:
-            raise WrongType(f"`{self.name}` must be a {self.annotation.described()}, got {described(value)}",
-                            f"pass a {self.annotation.described()}")
+            raise WrongType(
+                f"`{self.name}` must be a {self.annotation.described()}, got {described(value)}",
+                f"pass a {self.annotation.described()}",
+            )
         made = value if isinstance(value, Matrix) else Matrix(value)
         if made.shape != self.annotation.element_shape:
-            raise WrongValue(f"`{self.name}` must be a {self.annotation.described()}, got {described(made)}",
-                             f"pass a {self.annotation.described()}")
+            raise WrongValue(
+                f"`{self.name}` must be a {self.annotation.described()}, got {described(made)}",
+                f"pass a {self.annotation.described()}",
+            )
         for entry in made.entries:
             self.scalar.read(entry, slots, storages)
 
@@ -265,24 +298,33 @@ class ArrayKind:
         inner = view.shape[rank:]
         whole = row_major(view.shape, view.strides)
         if not whole and (inner or not _is_transposed(view.shape, view.strides)):
-            raise WrongValue(f"Non contiguous numpy arrays or tensors are not supported: `{self.name}` has shape "
-                             f"{view.shape} and strides {view.strides} (in elements)", "pass a contiguous copy: "
-                             "`numpy.ascontiguousarray(a)` or `a.contiguous()`")
+            raise WrongValue(
+                f"Non contiguous numpy arrays or tensors are not supported: `{self.name}` has shape "
+                f"{view.shape} and strides {view.strides} (in elements)",
+                "pass a contiguous copy: `numpy.ascontiguousarray(a)` or `a.contiguous()`",
+            )
         return view.address, dtype, view.shape[:rank], inner, whole, None if whole else view.strides, view
 
     def _view(self, value: object):
         if type(value).__module__ == "torch" and getattr(value, "requires_grad", False):
             value = value.detach()
         if not dlpack.is_tensor(value):
-            raise QuadrantsRuntimeTypeError(f"`{self.name}` must be an array, got {described(value)}",
-                                            "pass a numpy array" if isinstance(value, (list, tuple)) else
-                                            "pass a qd.ndarray, a numpy array or a torch tensor")
+            raise QuadrantsRuntimeTypeError(
+                f"`{self.name}` must be an array, got {described(value)}",
+                "pass a numpy array"
+                if isinstance(value, (list, tuple))
+                else "pass a qd.ndarray, a numpy array or a torch tensor",
+            )
         return dlpack.view(value)
 
     def key(self, value: object) -> object:
         numpy = sys.modules.get("numpy")
-        if numpy is not None and type(value) is numpy.ndarray and value.flags.c_contiguous and \
-                not self.annotation.element_shape:
+        if (
+            numpy is not None
+            and type(value) is numpy.ndarray
+            and value.flags.c_contiguous
+            and not self.annotation.element_shape
+        ):
             self.check(types.of(value.dtype), value.ndim, ())
             return value.dtype.char, value.ndim, (), True
         _, dtype, shape, inner, whole, _, _ = self._described(value)
@@ -292,25 +334,33 @@ class ArrayKind:
     def check(self, dtype: types.DataType | None, rank: int, inner: tuple[int, ...]) -> None:
         wanted = self.annotation
         if dtype is None:
-            raise QuadrantsRuntimeTypeError(f"`{self.name}` has elements of a type that no kernel knows",
-                                            "convert it: `a.astype(numpy.float32)`")
+            raise QuadrantsRuntimeTypeError(
+                f"`{self.name}` has elements of a type that no kernel knows", "convert it: `a.astype(numpy.float32)`"
+            )
         if wanted.dtype is not None and wanted.dtype is not dtype:
-            raise WrongValue(f"the element type of `{self.name}` must be {wanted.dtype}, got {dtype}",
-                             f"convert it, or annotate the parameter qd.types.ndarray(dtype=qd.{dtype})")
+            raise WrongValue(
+                f"the element type of `{self.name}` must be {wanted.dtype}, got {dtype}",
+                f"convert it, or annotate the parameter qd.types.ndarray(dtype=qd.{dtype})",
+            )
         if wanted.ndim is not None and wanted.ndim != rank:
             raise self._wrong_rank(rank + len(inner))
         if wanted.element_shape is not None and inner != wanted.element_shape:
-            raise WrongValue(f"`{self.name}` must have elements of shape {wanted.element_shape} (required element "
-                             f"shape), got {inner}", "annotate the parameter with the vector or matrix type that it has")
+            raise WrongValue(
+                f"`{self.name}` must have elements of shape {wanted.element_shape} (required element "
+                f"shape), got {inner}",
+                "annotate the parameter with the vector or matrix type that it has",
+            )
 
     def _wrong_rank(self, given: int) -> WrongValue:
         """The error for an array of `given` dimensions, those of its elements among them."""
         wanted, inner = self.annotation, len(self.annotation.element_shape or ())
         ndim = "" if wanted.ndim is None else f"ndim={wanted.ndim}"
         elements = f"elements of {inner} dimension{'s' * (inner != 1)}" if inner else ""
-        return WrongValue(f"`{self.name}` must have {' and '.join(filter(None, (ndim, elements)))}, got an array of "
-                          f"{given} dimension{'s' * (given != 1)}", "reshape it, or annotate the parameter "
-                          f"qd.types.ndarray(ndim={max(given - inner, 0)})")
+        return WrongValue(
+            f"`{self.name}` must have {' and '.join(filter(None, (ndim, elements)))}, got an array of "
+            f"{given} dimension{'s' * (given != 1)}",
+            f"reshape it, or annotate the parameter qd.types.ndarray(ndim={max(given - inner, 0)})",
+        )
 
     def typed(self, value: object) -> ArrayType:
         _, dtype, shape, inner, whole, _, _ = self._described(value)
@@ -318,8 +368,12 @@ class ArrayKind:
 
     def read(self, value: object, slots: list, storages: list) -> None:
         numpy = sys.modules.get("numpy")
-        if numpy is not None and type(value) is numpy.ndarray and value.flags.c_contiguous and \
-                not self.annotation.element_shape:
+        if (
+            numpy is not None
+            and type(value) is numpy.ndarray
+            and value.flags.c_contiguous
+            and not self.annotation.element_shape
+        ):
             address = value.ctypes.data
             slots.append(address)
             slots.extend(value.shape)
@@ -331,8 +385,11 @@ class ArrayKind:
         if not whole:
             slots.extend(strides)
         if view is not None:
-            storages.append((*view.storage, self.name) if getattr(view, "storage", None) else
-                            (address, span_of(view.shape, view.strides) * dtype.bytes, self.name))
+            storages.append(
+                (*view.storage, self.name)
+                if getattr(view, "storage", None)
+                else (address, span_of(view.shape, view.strides) * dtype.bytes, self.name)
+            )
 
 
 def _is_transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
@@ -365,6 +422,8 @@ def kind_of(name: str, position: int, annotation: object, where: str):
     meant = {list: "pass a numpy array and annotate qd.types.ndarray()", str: "annotate qd.Template"}.get(annotation)
     if getattr(annotation, "__module__", "") in ("numpy", "torch"):
         meant = "annotate qd.types.ndarray()"
-    raise QuadrantsSyntaxError(f"Invalid type annotation (argument {position}) of {where}: {described(annotation)}",
-                               meant or "annotate an element type (qd.i32, float...), qd.types.ndarray(), "
-                               "qd.types.vector(n, dtype) or qd.Template")
+    raise QuadrantsSyntaxError(
+        f"Invalid type annotation (argument {position}) of {where}: {described(annotation)}",
+        meant
+        or "annotate an element type (qd.i32, float...), qd.types.ndarray(), qd.types.vector(n, dtype) or qd.Template",
+    )

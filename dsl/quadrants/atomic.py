@@ -15,7 +15,7 @@ from dsl.quadrants.matrix import Matrix, _entries_like
 from dsl.quadrants.task import program
 from dsl.quadrants.wording import an, described
 
-ATOMIC = ("add", "sub", "and", "or", "xor")          # of augmented assignments
+ATOMIC = ("add", "sub", "and", "or", "xor")  # of augmented assignments
 
 
 def update(name: str, place: Lvalue, value: object) -> Numeric:
@@ -25,9 +25,11 @@ def update(name: str, place: Lvalue, value: object) -> Numeric:
     if value is None:
         raise QuadrantsTypeError.at(f"atomic_{name} takes a number, got {described(given)}", "give a number")
     if core.is_float and name in ("and", "or", "xor") or name in ("and", "or", "xor") and value.is_float:
-        raise QuadrantsTypeError.at(f"unsupported operand type(s) for 'atomic_{name}': "
-                                    f"'{types.of_core(core)}' and '{types.of_core(type(value))}'", "use integers: bits of floats "
-                                    "have no meaning here")
+        raise QuadrantsTypeError.at(
+            f"unsupported operand type(s) for 'atomic_{name}': "
+            f"'{types.of_core(core)}' and '{types.of_core(type(value))}'",
+            "use integers: bits of floats have no meaning here",
+        )
     value = core(value)
     if not place.is_shared:
         old = place.load()
@@ -50,36 +52,44 @@ def _fanned(name: str, place: object, value: object) -> object:
         pairs = zip(place.entries, _entries_like(place, value))
         return place.like([update(name, entry, part) for entry, part in pairs])
     if not isinstance(place, Lvalue):
-        raise QuadrantsSyntaxError.at(f"cannot use a non-writable target as the first operand of 'atomic_{name}'",
-                                      fix="name a variable, or an element of a field or array")
+        raise QuadrantsSyntaxError.at(
+            f"cannot use a non-writable target as the first operand of 'atomic_{name}'",
+            fix="name a variable, or an element of a field or array",
+        )
     return update(name, place, value)
 
 
 def _atomic(name: str, spelled: str):
     def operation(x, y):
         return _fanned(name, x, y)
+
     operation.__name__ = f"atomic_{spelled}"
     operation.__doc__ = f"`x = x {spelled} y`; the old value of x."
     return operation
 
 
 atomic_add, atomic_sub, atomic_min, atomic_max, atomic_and, atomic_or, atomic_xor, atomic_mul = (
-    _atomic(name, name) for name in ("add", "sub", "min", "max", "and", "or", "xor", "mul"))
+    _atomic(name, name) for name in ("add", "sub", "min", "max", "and", "or", "xor", "mul")
+)
 atomic_exchange = _atomic("exch", "exchange")
 
 
 def atomic_cas(x, expected, desired):
     """`x = desired` where x is `expected`; the old value of x."""
     if not isinstance(x, Lvalue):
-        raise QuadrantsSyntaxError.at("cannot use a non-writable target as the first operand of 'atomic_cas'",
-                                      "name a variable, or an element of a field or array")
+        raise QuadrantsSyntaxError.at(
+            "cannot use a non-writable target as the first operand of 'atomic_cas'",
+            "name a variable, or an element of a field or array",
+        )
     if x.core.is_float:
-        raise QuadrantsTypeError.at(f"atomic_cas takes integers, got {an(x.dtype)}",
-                                    "keep the bits in an integer: `qd.bit_cast(x, qd.i32)`")
+        raise QuadrantsTypeError.at(
+            f"atomic_cas takes integers, got {an(x.dtype)}", "keep the bits in an integer: `qd.bit_cast(x, qd.i32)`"
+        )
     expected, desired = (x.core(types.number(value_of(value))) for value in (expected, desired))
 
     def changed(old):
         return select(operate("eq", old, expected), desired, old)
+
     if not x.is_shared:
         old = x.load()
         x.store(changed(old))

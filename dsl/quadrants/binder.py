@@ -35,8 +35,9 @@ class _Source:
         self.lines.append(f"if {test}: return None")
 
 
-def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[object],
-         device: Any) -> Callable | None:
+def make(
+    kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[object], device: Any
+) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; None for a kernel it cannot be made for.
 
     `arguments` are those the kernel was compiled for, `hidden` what brings its further slots: a number, or what is
@@ -66,8 +67,13 @@ def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[
         elif isinstance(part, CapturedArray):
             _captured(source, part)
         elif isinstance(part, Frozen):
-            source.lines += ["try:", f"    if {part.way.code(f'a{part.way.position}', source.object)} is not "
-                                     f"{source.object(part.value)}: return None", "except Exception:", "    return None"]
+            source.lines += [
+                "try:",
+                f"    if {part.way.code(f'a{part.way.position}', source.object)} is not "
+                f"{source.object(part.value)}: return None",
+                "except Exception:",
+                "    return None",
+            ]
         elif isinstance(part, Same):
             source.refuse_if(f"{source.object(part.slots)}([{', '.join(parameters)}]) is None")
         else:
@@ -82,12 +88,19 @@ def make(kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[
 def _captured(source: _Source, part: CapturedArray) -> None:
     """An array that the arguments lead to."""
     name, way, type_ = f"h{len(source.lines)}", part.way, part.type
-    source.lines += ["try:", f"    {name} = {way.code(f'a{way.position}', source.object)}",
-                     f"    {name}s = {name}.shape", "except Exception:", "    return None"]
+    source.lines += [
+        "try:",
+        f"    {name} = {way.code(f'a{way.position}', source.object)}",
+        f"    {name}s = {name}.shape",
+        "except Exception:",
+        "    return None",
+    ]
     kind = MatrixNdarray if type_.element_shape else ScalarNdarray
-    source.refuse_if(f"type({name}) is not {source.object(kind)} or {name}._memory is None or "
-                     f"{name}.element_type is not {source.object(type_.dtype)} or len({name}s) != {type_.rank} or "
-                     f"{name}.element_shape != {type_.element_shape} or {name}.generation != {Runtime.generation}")
+    source.refuse_if(
+        f"type({name}) is not {source.object(kind)} or {name}._memory is None or "
+        f"{name}.element_type is not {source.object(type_.dtype)} or len({name}s) != {type_.rank} or "
+        f"{name}.element_shape != {type_.element_shape} or {name}.generation != {Runtime.generation}"
+    )
     source.slots += [f"{name}._memory.address", *(f"{name}s[{axis}]" for axis in range(type_.rank))]
 
 
@@ -112,29 +125,34 @@ def _number(source: _Source, value: str, kind: ScalarKind) -> bool:
     return True
 
 
-def _array(source: _Source, value: str, like: object, type_: ArrayType, name: str, storages: bool,
-           apart: bool) -> None:
+def _array(source: _Source, value: str, like: object, type_: ArrayType, name: str, storages: bool, apart: bool) -> None:
     """An array of the library that the first one was of."""
     numpy, torch, rank = sys.modules.get("numpy"), sys.modules.get("torch"), type_.rank
     address, shape, size = f"{value}p", f"{value}s", f"{value}n"
     kind = source.object(type(like))
     if isinstance(like, ScalarNdarray):
-        source.refuse_if(f"type({value}) is not {kind} or {value}.element_type is not {source.object(type_.dtype)} or "
-                         f"{value}._memory is None or {value}.generation != {Runtime.generation}")
+        source.refuse_if(
+            f"type({value}) is not {kind} or {value}.element_type is not {source.object(type_.dtype)} or "
+            f"{value}._memory is None or {value}.generation != {Runtime.generation}"
+        )
         source.lines += [f"{address} = {value}._memory.address; {shape} = {value}.shape"]
         storages = False
     elif apart and not getattr(like, "is_cuda", False):
         source.refuse_if("True")
         return
     elif numpy is not None and type(like) is numpy.ndarray:
-        source.refuse_if(f"type({value}) is not {kind} or {value}.dtype is not {source.object(like.dtype)} or "
-                         f"not {value}.flags.c_contiguous")
+        source.refuse_if(
+            f"type({value}) is not {kind} or {value}.dtype is not {source.object(like.dtype)} or "
+            f"not {value}.flags.c_contiguous"
+        )
         source.lines += [f"{address} = {value}.__array_interface__['data'][0]; {shape} = {value}.shape"]
         size = f"{value}.nbytes"
     elif torch is not None and type(like) is torch.Tensor:
-        source.refuse_if(f"type({value}) is not {kind} or {value}.dtype is not {source.object(like.dtype)} or "
-                         f"{value}.requires_grad or not {value}.is_contiguous() or {value}.is_cuda is not "
-                         f"{like.is_cuda}")
+        source.refuse_if(
+            f"type({value}) is not {kind} or {value}.dtype is not {source.object(like.dtype)} or "
+            f"{value}.requires_grad or not {value}.is_contiguous() or {value}.is_cuda is not "
+            f"{like.is_cuda}"
+        )
         source.lines += [f"{address} = {value}.data_ptr(); {shape} = {value}.shape"]
         size = f"{value}.nbytes"
     else:

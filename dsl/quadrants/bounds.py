@@ -18,17 +18,22 @@ def check(indices: Sequence, shape: Sequence, label: str, starts: Sequence[int] 
     """
     if not (active() and program().debug):
         return
-    task = program().task                                    # a host cannot check
+    task = program().task  # a host cannot check
     described, extents = _described(label, shape)
     for axis, (index, extent) in enumerate(zip(indices, shape)):
         start = starts[axis] if starts else 0
         if not is_dynamic(index) and not is_dynamic(extent) and start <= int(index) < start + extent:
             continue
-        task.has_effects = True                              # not an effect that `a if c else b` must not guard
+        task.has_effects = True  # not an effect that `a if c else b` must not guard
         limits = f", where indices run from {start} to {start + extent - 1}" if start else ""
         wide = Int64(types.number(index))
-        require(_inside(wide, start, extent), AssertionError,
-                f"index {{}} is out of bounds of dimension {axis} of {described}{limits}", wide, *extents)
+        require(
+            _inside(wide, start, extent),
+            AssertionError,
+            f"index {{}} is out of bounds of dimension {axis} of {described}{limits}",
+            wide,
+            *extents,
+        )
 
 
 def _inside(index: Int64, start: int, extent: object) -> Boolean:

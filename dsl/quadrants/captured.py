@@ -35,7 +35,7 @@ class Way:
 
     position: int
     steps: tuple[tuple[str, object], ...] = ()
-    is_lifted: bool = False                  # through a class whose numbers are read at every call
+    is_lifted: bool = False  # through a class whose numbers are read at every call
 
     def find(self, arguments: Sequence) -> object:
         """What stands at its end now. Raises what Python raises where a step is not there."""
@@ -58,8 +58,12 @@ class CapturedArray:
     def slots(self, arguments: Sequence) -> list | None:
         """Those of this call; None where there is no array of this element type and rank now."""
         value, type_ = self.way.find(arguments), self.type
-        if not isinstance(value, Ndarray) or value.element_type is not type_.dtype or \
-                len(value.shape) != type_.rank or value.element_shape != type_.element_shape:
+        if (
+            not isinstance(value, Ndarray)
+            or value.element_type is not type_.dtype
+            or len(value.shape) != type_.rank
+            or value.element_shape != type_.element_shape
+        ):
             return None
         return [value.address(), *value.shape]
 
@@ -77,8 +81,10 @@ class CapturedNumber:
         if core.is_float:
             return [core.constant_of(float(value))]
         if not isinstance(value, int):
-            raise TypeError(f"`{self.way.steps[-1][1]}` is {value!r}, and was an integer when the kernel was compiled: "
-                            f"{self.dtype} would truncate it\nfix: keep it an integer, or begin with a float")
+            raise TypeError(
+                f"`{self.way.steps[-1][1]}` is {value!r}, and was an integer when the kernel was compiled: "
+                f"{self.dtype} would truncate it\nfix: keep it an integer, or begin with a float"
+            )
         return [core.wrapped(int(value))]
 
 
@@ -107,7 +113,7 @@ class Frozen:
         self.has_changed = False
         try:
             now = self.way.find(arguments)
-        except (AttributeError, LookupError):            # it is needed no more
+        except (AttributeError, LookupError):  # it is needed no more
             return []
         if isinstance(now, Ndarray):
             return None
@@ -126,18 +132,25 @@ class Frozen:
     def _say(self, now: object) -> None:
         name = self.way.code(self.names[self.way.position], repr)
         if isinstance(self.first, Field):
-            tell(f"`{name}` is another object than when this kernel was compiled: the kernel goes on with the first "
-                 "field. Pass it as a qd.template() argument, or fill the first one with copy_from", UserWarning,
-                 self.place)
+            tell(
+                f"`{name}` is another object than when this kernel was compiled: the kernel goes on with the first "
+                "field. Pass it as a qd.template() argument, or fill the first one with copy_from",
+                UserWarning,
+                self.place,
+            )
         else:
-            tell(f"`{name}` was {self.first!r} when this kernel was compiled, and is {now!r} now: the kernel goes on "
-                 f"with {self.first!r}. Pass it as an argument, or decorate the class with "
-                 "@qd.data_oriented(template_primitives=False)", UserWarning, self.place)
+            tell(
+                f"`{name}` was {self.first!r} when this kernel was compiled, and is {now!r} now: the kernel goes on "
+                f"with {self.first!r}. Pass it as an argument, or decorate the class with "
+                "@qd.data_oriented(template_primitives=False)",
+                UserWarning,
+                self.place,
+            )
 
 
 _SETTLED = object()
 _WATCHED = (int, float, str, Field)
-_MOST_WATCHED = 64                          # a call looks at each of them
+_MOST_WATCHED = 64  # a call looks at each of them
 
 
 def begin(made: Program, names: Sequence[str], kinds: Sequence[object], arguments: Sequence[object]) -> None:

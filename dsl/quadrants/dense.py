@@ -10,8 +10,15 @@ from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.pointer import Pointer
 from dsl.core.value import operate
 from dsl.quadrants import bounds, runtime, dtypes as types
-from dsl.quadrants.errors import (InvalidType, OutOfRange, QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError, WrongType,
-                                  WrongValue)
+from dsl.quadrants.errors import (
+    InvalidType,
+    OutOfRange,
+    QuadrantsIndexError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+    WrongType,
+    WrongValue,
+)
 from dsl.quadrants.iterate import Domain
 from dsl.quadrants.lvalue import Element, value_of
 from dsl.quadrants.matrix import Matrix, in_memory
@@ -28,23 +35,28 @@ def indices(key: object, rank: int) -> tuple:
         part = value_of(part)
         parts += [value_of(entry) for entry in part.entries] if isinstance(part, Matrix) else [part]
     if len(parts) != rank:
-        raise QuadrantsIndexError.at(f"a field of {rank} dimension{'s' * (rank != 1)} is indexed by {len(parts)}",
-                                     fix="index it as `x[None]`" if rank == 0 else
-                                     f"index it as `x[{', '.join('ijklmnop'[:rank])}]`")
+        raise QuadrantsIndexError.at(
+            f"a field of {rank} dimension{'s' * (rank != 1)} is indexed by {len(parts)}",
+            fix="index it as `x[None]`" if rank == 0 else f"index it as `x[{', '.join('ijklmnop'[:rank])}]`",
+        )
     for position, part in enumerate(parts):
         if isinstance(part, slice):
-            raise QuadrantsSyntaxError.at("A field or array does not support an index of slice "
-                                          "type", fix="write a loop")
+            raise QuadrantsSyntaxError.at(
+                "A field or array does not support an index of slice type", fix="write a loop"
+            )
         number = types.number(part)
         if number is None or number.is_float:
             given = types.name_of(part if number is None else number)
-            raise QuadrantsTypeError.at(f"indices must be integers, however '{given}' is provided as index {position}",
-                                        fix="convert it: `int(x)`")
+            raise QuadrantsTypeError.at(
+                f"indices must be integers, however '{given}' is provided as index {position}",
+                fix="convert it: `int(x)`",
+            )
     return tuple(parts)
 
 
 def _described(value: object) -> str:
     from dsl.quadrants.wording import described
+
     return described(value)
 
 
@@ -53,7 +65,7 @@ class Indexed:
 
     shape: tuple
     element_shape: tuple[int, ...] = ()
-    strides: tuple | None = None             # in elements, where they are not row-major
+    strides: tuple | None = None  # in elements, where they are not row-major
     offset: tuple[int, ...] | None = None
     element_type: types.DataType
     label = "array"
@@ -66,8 +78,10 @@ class Indexed:
         found = indices(key, len(self.shape))
         bounds.check(found, self.shape, self.label, self.offset)
         if self.offset:
-            found = tuple(operate("sub", part, Int32(start)) if isinstance(part, Numeric) else part - start
-                          for part, start in zip(found, self.offset))
+            found = tuple(
+                operate("sub", part, Int32(start)) if isinstance(part, Numeric) else part - start
+                for part, start in zip(found, self.offset)
+            )
         pointer = self.base()
         flat = self._flat(found)
         inner = math.prod(self.element_shape)
@@ -107,31 +121,46 @@ class Indexed:
     def _refuse_iteration(self) -> NoReturn:
         if not active():
             raise WrongType(f"a {type(self).__name__} is not iterable", "iterate over `x.to_numpy()`")
-        raise QuadrantsTypeError.at(f"the elements of this {self.label} are not known while compiling: Python cannot "
-                                    "iterate over them", fix=f"loop over its indices: `for {self._names()} in x:`, "
-                                                             f"`x[{self._names()}]`")
+        raise QuadrantsTypeError.at(
+            f"the elements of this {self.label} are not known while compiling: Python cannot iterate over them",
+            fix=f"loop over its indices: `for {self._names()} in x:`, `x[{self._names()}]`",
+        )
 
     def _names(self) -> str:
-        return ", ".join("ijklmnop"[:len(self.shape or (1,))]) or "None"
+        return ", ".join("ijklmnop"[: len(self.shape or (1,))]) or "None"
 
     def loop_domain(self) -> Domain:
         starts = self.offset or (0,) * len(self.shape)
-        return Domain([(start, operate("add", types.number(extent), Int32(start)) if is_dynamic(extent) and start else
-                        extent + start if not is_dynamic(extent) else extent)
-                       for start, extent in zip(starts, self.shape)])
+        return Domain(
+            [
+                (
+                    start,
+                    operate("add", types.number(extent), Int32(start))
+                    if is_dynamic(extent) and start
+                    else extent + start
+                    if not is_dynamic(extent)
+                    else extent,
+                )
+                for start, extent in zip(starts, self.shape)
+            ]
+        )
 
 
 class Dense(Indexed):
     """A field or an array that Python holds."""
 
     label = "field"
-    unusable: tuple[str, str] | None = None     # why it cannot be used, and what to do
+    unusable: tuple[str, str] | None = None  # why it cannot be used, and what to do
 
     def __init__(self, dtype: object, shape: tuple[int, ...] | None, element_shape: tuple[int, ...] = ()):
         found = types.of(dtype)
         if found is None:
-            raise InvalidType(f"Invalid dtype {dtype!r}: an element type is one of {', '.join(map(str, types.ALL))}",
-                              f"for example qd.{dtype}" if isinstance(dtype, str) and dtype in types.BY_NAME else "for example qd.f32")
+            raise InvalidType(
+                f"Invalid dtype {dtype!r}: an element type is one of {', '.join(map(str, types.ALL))}",
+                f"for example qd.{dtype}"
+                if isinstance(dtype, str) and dtype in types.BY_NAME
+                else "for example qd.f32",
+            )
         self.element_type, self.element_shape = found, element_shape
         self.shape = shape
         self.generation = runtime.Runtime.generation
@@ -146,16 +175,19 @@ class Dense(Indexed):
         """Its memory, made on first use."""
         if self._memory is None:
             if self.shape is None:
-                raise runtime.QuadrantsRuntimeError("These field(s) are not placed", "give it a shape=, or place it: "
-                                                    "qd.root.dense(qd.i, n).place(x)")
+                raise runtime.QuadrantsRuntimeError(
+                    "These field(s) are not placed", "give it a shape=, or place it: qd.root.dense(qd.i, n).place(x)"
+                )
             self.check()
             self._memory = runtime.Memory(self.size_bytes, self.label)
         return self._memory
 
     def check(self) -> None:
         if self.generation != runtime.Runtime.generation:
-            raise runtime.QuadrantsRuntimeError(f"this {self.label} is gone: qd.init() or qd.reset() was called after "
-                                                "it was made", "make it again after qd.init()")
+            raise runtime.QuadrantsRuntimeError(
+                f"this {self.label} is gone: qd.init() or qd.reset() was called after it was made",
+                "make it again after qd.init()",
+            )
         if self.unusable is not None:
             raise runtime.QuadrantsRuntimeError(*self.unusable)
 
@@ -186,8 +218,10 @@ class Dense(Indexed):
         flat = 0
         for part, start, extent in zip(found, starts, self.shape):
             if not 0 <= part - start < extent:
-                raise OutOfRange(f"index {part} is out of bounds of an axis from {start} to {start + extent - 1}",
-                                 "index within the shape" if part >= 0 else "count from the front: no index is negative")
+                raise OutOfRange(
+                    f"index {part} is out of bounds of an axis from {start} to {start + extent - 1}",
+                    "index within the shape" if part >= 0 else "count from the front: no index is negative",
+                )
             flat = flat * extent + part - start
         return flat * math.prod(self.element_shape) * self.element_type.bytes
 
@@ -199,7 +233,7 @@ class Dense(Indexed):
         at, size_bytes = self._offset_bytes(key), self.element_type.bytes
         count = math.prod(self.element_shape)
         data = self.memory.read(at, size_bytes * count)
-        values = [runtime.unpack(self.element_type, data[k * size_bytes:(k + 1) * size_bytes]) for k in range(count)]
+        values = [runtime.unpack(self.element_type, data[k * size_bytes : (k + 1) * size_bytes]) for k in range(count)]
         return HostMatrix(self, key, values) if self.element_shape else values[0]
 
     def __setitem__(self, key: object, value: object) -> None:
@@ -208,9 +242,13 @@ class Dense(Indexed):
         if not self.element_shape:
             values = [value]
         else:
-            values = value.entries if isinstance(value, Matrix) else \
-                Matrix(value).entries if isinstance(value, (list, tuple)) or hasattr(value, "tolist") else \
-                [value] * math.prod(self.element_shape)
+            values = (
+                value.entries
+                if isinstance(value, Matrix)
+                else Matrix(value).entries
+                if isinstance(value, (list, tuple)) or hasattr(value, "tolist")
+                else [value] * math.prod(self.element_shape)
+            )
         self.memory.write(self._offset_bytes(key), b"".join(runtime.pack(self.element_type, each) for each in values))
 
     # --- all at once ---
@@ -223,13 +261,17 @@ class Dense(Indexed):
             def body(index: object) -> tuple:
                 self.element(index).store(val)
                 return ()
+
             for_(lambda: self.loop_domain().grouped(), body, (), (), 1, False)
             return
         if self.element_shape and isinstance(val, (Matrix, list, tuple)):
             entries = Matrix(val).entries
             if len(entries) != math.prod(self.element_shape):
-                raise WrongValue(f"the elements of this {self.label} have the shape {self.element_shape}, got "
-                                 f"{_described(Matrix(val))}", "give as many numbers, or one for all")
+                raise WrongValue(
+                    f"the elements of this {self.label} have the shape {self.element_shape}, got "
+                    f"{_described(Matrix(val))}",
+                    "give as many numbers, or one for all",
+                )
             one = b"".join(runtime.pack(self.element_type, each) for each in entries)
             self.memory.write(0, one * math.prod(self.shape))
         else:
@@ -244,6 +286,7 @@ class Dense(Indexed):
         """A copy as a numpy array; elements that are vectors or matrices are the last axes, and a column is a vector
         unless `keep_dims`. `dtype`: of the array. Without `copy` it is one too, as the standard allows."""
         import numpy
+
         self._placed()
         made = numpy.empty(self.shape + self.element_shape, self.element_type.numpy_name)
         if made.size:
@@ -254,12 +297,14 @@ class Dense(Indexed):
     def from_numpy(self, arr) -> None:
         """Take over the values of a numpy array of this shape."""
         import numpy
+
         arr = numpy.asarray(arr)
         self._placed()
         shape = self.shape + self._dims(False)
         if arr.shape not in (shape, self.shape + self._dims(True)):
-            raise WrongValue(f"the array must have the shape of the {self.label}, {shape}, got {arr.shape}",
-                             "reshape the array")
+            raise WrongValue(
+                f"the array must have the shape of the {self.label}, {shape}, got {arr.shape}", "reshape the array"
+            )
         arr = numpy.ascontiguousarray(arr, self.element_type.numpy_name)
         if arr.size:
             self.memory.copy_in(arr.ctypes.data, self.size_bytes)
@@ -272,6 +317,7 @@ class Dense(Indexed):
     def to_torch(self, device=None, keep_dims: bool = False, *, copy: bool = True):
         """A copy as a torch tensor, shaped as `to_numpy` shapes it."""
         import torch
+
         made = torch.from_numpy(self.to_numpy(keep_dims=keep_dims))
         return made if device is None else made.to(device)
 
@@ -282,11 +328,15 @@ class Dense(Indexed):
     def copy_from(self, other: Dense) -> None:
         """Take over the values of a field or array of this shape."""
         if not isinstance(other, Dense):
-            raise WrongType(f"a {self.label} is copied from a field or array, got {_described(other)}",
-                            "from_numpy takes numpy arrays, from_torch tensors")
+            raise WrongType(
+                f"a {self.label} is copied from a field or array, got {_described(other)}",
+                "from_numpy takes numpy arrays, from_torch tensors",
+            )
         if other.shape != self.shape or other.element_shape != self.element_shape:
-            raise WrongValue(f"the {other.label} must have the shape of the {self.label}, {self.shape}, got "
-                             f"{other.shape}", "copy between equal shapes")
+            raise WrongValue(
+                f"the {other.label} must have the shape of the {self.label}, {self.shape}, got {other.shape}",
+                "copy between equal shapes",
+            )
         self.from_numpy(other.to_numpy(keep_dims=True))
 
     def __len__(self) -> int:

@@ -32,6 +32,7 @@ class DataType:
 
     def __call__(self, value):
         from dsl.quadrants.ops import cast
+
         return cast(value, self)
 
     def __repr__(self) -> str:
@@ -79,8 +80,10 @@ def of(annotation: object) -> DataType | None:
     if isinstance(annotation, type) and issubclass(annotation, Numeric):
         return _OF_CORE.get(annotation)
     name = getattr(annotation, "__name__", None) or str(annotation).removeprefix("torch.")
-    if type(annotation).__module__.split(".")[0] in ("numpy", "torch") or \
-            getattr(annotation, "__module__", "") == "numpy":
+    if (
+        type(annotation).__module__.split(".")[0] in ("numpy", "torch")
+        or getattr(annotation, "__module__", "") == "numpy"
+    ):
         return _OF_NUMPY.get(str(annotation).removeprefix("torch.") if not isinstance(annotation, type) else name)
     return None
 
@@ -121,8 +124,10 @@ def number(value: object) -> Numeric | None:
     if isinstance(value, int):
         core = Defaults.ip.core
         if not core.min <= value <= core.max:
-            raise QuadrantsTypeError.at(f"Integer literal {value} exceeded the range of default_ip: {Defaults.ip}",
-                                        fix=f"qd.i64({value}), or qd.init(default_ip=qd.i64)")
+            raise QuadrantsTypeError.at(
+                f"Integer literal {value} exceeded the range of default_ip: {Defaults.ip}",
+                fix=f"qd.i64({value}), or qd.init(default_ip=qd.i64)",
+            )
         return core(value)
     if isinstance(value, float):
         core = Defaults.fp.core
@@ -147,13 +152,16 @@ def operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
     dtype = promote(a, b)
     if name in _OF_INTEGERS and dtype.is_float:
         sign = {"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"}[name]
-        raise QuadrantsTypeError.at(f"unsupported operand type(s) for '{sign}': '{of_core(a)}' and '{of_core(b)}'",
-                                    fix="convert the floats: `int(x)`")
+        raise QuadrantsTypeError.at(
+            f"unsupported operand type(s) for '{sign}': '{of_core(a)}' and '{of_core(b)}'",
+            fix="convert the floats: `int(x)`",
+        )
     return dtype
 
 
-RULES = Rules(number=number, promote=promote, operation=operation, floor_mod=True, modular_bool=True,
-              extends_by_source=True)
+RULES = Rules(
+    number=number, promote=promote, operation=operation, floor_mod=True, modular_bool=True, extends_by_source=True
+)
 
 
 def dynamic(value: Numeric) -> Numeric:
@@ -161,4 +169,5 @@ def dynamic(value: Numeric) -> Numeric:
     if isinstance(value.value, mlir.Value):
         return value
     from dsl.quadrants import task
+
     return task.program().known(value)

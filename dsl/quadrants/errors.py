@@ -20,15 +20,19 @@ class Diagnostic(DSLUserCodeError):
     """An error under the name that authors know its class by."""
 
     @classmethod
-    def at(cls, message: str, fix: str = "", place: Span | None = None,
-           also: tuple[tuple[Span, str], ...] = ()) -> Diagnostic:
+    def at(
+        cls, message: str, fix: str = "", place: Span | None = None, also: tuple[tuple[Span, str], ...] = ()
+    ) -> Diagnostic:
         """An error at `place`, the expression being traced unless given. `also`: other places that matter, and why."""
         return cls(message, fix, None, place, also)
 
     @property
     def heading(self) -> str:
-        return next(cls.__name__ for cls in type(self).__mro__
-                    if cls.__name__.startswith("Quadrants") or cls.__module__ == "builtins")
+        return next(
+            cls.__name__
+            for cls in type(self).__mro__
+            if cls.__name__.startswith("Quadrants") or cls.__module__ == "builtins"
+        )
 
 
 class QuadrantsCompilationError(Diagnostic):
@@ -38,7 +42,7 @@ class QuadrantsCompilationError(Diagnostic):
 class QuadrantsSyntaxError(QuadrantsCompilationError, SyntaxError):
     """A statement or expression that a kernel cannot have."""
 
-    msg = property(str)                                   # what Python prints of a SyntaxError
+    msg = property(str)  # what Python prints of a SyntaxError
 
 
 class QuadrantsNameError(QuadrantsCompilationError, NameError):
@@ -122,8 +126,12 @@ class _Reported(QuadrantsAssertionError):
 
 
 _Reported.__name__ = _Reported.__qualname__ = "QuadrantsAssertionError"
-_KINDS = ((NameError, QuadrantsNameError), (IndexError, QuadrantsIndexError), (TypeError, QuadrantsTypeError),
-          (SyntaxError, QuadrantsSyntaxError))
+_KINDS = (
+    (NameError, QuadrantsNameError),
+    (IndexError, QuadrantsIndexError),
+    (TypeError, QuadrantsTypeError),
+    (SyntaxError, QuadrantsSyntaxError),
+)
 
 
 def _kind_of(error: BaseException) -> type[QuadrantsCompilationError]:
@@ -134,8 +142,10 @@ def _kind_of(error: BaseException) -> type[QuadrantsCompilationError]:
 
 _TYPE = re.compile(r"\b(Int|Uint|Float)(8|16|32|64)\b|\bBoolean\b")
 _OF_CUTE = re.compile(r"cutlass|cute\b|onstexpr|const_expr")
-_FIXES = {"PHASE_DYNAMIC_TO_STATIC_BOOL": "decide in an `if` statement of the kernel, or pass the value as qd.Template",
-          "PHASE_DYNAMIC_INDEX": "compute with it in the kernel, or pass the value as qd.Template"}
+_FIXES = {
+    "PHASE_DYNAMIC_TO_STATIC_BOOL": "decide in an `if` statement of the kernel, or pass the value as qd.Template",
+    "PHASE_DYNAMIC_INDEX": "compute with it in the kernel, or pass the value as qd.Template",
+}
 
 
 def own_words(text: str) -> str:
@@ -172,6 +182,7 @@ def at_boundary() -> Iterator[None]:
         raise _of_core(error) from None
     except Exception as error:
         from dsl.quadrants import wording
+
         message, fix = wording.of_python(error)
         kind = QuadrantsSyntaxError if wording.is_component(error) else _kind_of(error)
         raise kind.at(message, fix, span.of_traceback(error.__traceback__)) from error

@@ -56,8 +56,10 @@ def _either(left: object, right: Callable, goes_on: bool) -> object:
 def _one_number(value: object) -> Numeric:
     number = types.number(value_of(value))
     if number is None:
-        raise QuadrantsTypeError.at(f"`and` and `or` take numbers, got {described(value)}",
-                                    "compare it first, or mark both sides with qd.static(...)")
+        raise QuadrantsTypeError.at(
+            f"`and` and `or` take numbers, got {described(value)}",
+            "compare it first, or mark both sides with qd.static(...)",
+        )
     return number
 
 
@@ -93,13 +95,15 @@ def _choice(test: Boolean, then: Scratch, orelse: Scratch, result_types: list) -
 def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     """`a if test else b` of a run-time test: numbers in their common type, matrices element by element."""
     if isinstance(test, Matrix):
-        raise QuadrantsSyntaxError.at('The test of this conditional expression is a matrix. Please use "qd.select" '
-                                      'instead.',
-                                      fix="qd.select(test, a, b) chooses element by element")
+        raise QuadrantsSyntaxError.at(
+            'The test of this conditional expression is a matrix. Please use "qd.select" instead.',
+            fix="qd.select(test, a, b) chooses element by element",
+        )
     flag = hooks.truth(test)
     arms = [_traced(lambda arm=arm: _arm(arm())) for arm in (then, orelse)]
     values = [value for _, value, _ in arms]
     from dsl.quadrants.iterate import StaticIterable, Domain
+
     if all(isinstance(value, (Domain, StaticIterable)) for value in values):
         return values[0] if flag.value is True or flag.value == 1 else values[1]
     parts, like = _alike(*values)
@@ -144,14 +148,17 @@ def _alike(a: object, b: object) -> tuple[list, Callable]:
     shaped = next((value for value in (a, b) if isinstance(value, Matrix)), None)
     if shaped is not None:
         if isinstance(a, Matrix) and isinstance(b, Matrix) and a.shape != b.shape:
-            raise QuadrantsTypeError.at(f"Cannot broadcast tensor to tensor: {a.described()} and {b.described()}",
-                                        "give both arms one shape")
+            raise QuadrantsTypeError.at(
+                f"Cannot broadcast tensor to tensor: {a.described()} and {b.described()}", "give both arms one shape"
+            )
         left, right = (_entries_like(shaped, value) for value in (a, b))
         return [(types.number(x), types.number(y)) for x, y in zip(left, right)], shaped.like
     numbers = types.number(a), types.number(b)
     if None in numbers:
-        raise QuadrantsTypeError.at(f"a run-time test chooses between numbers, got {described(a)} and "
-                                    f"{described(b)}", fix="mark the test: `a if qd.static(test) else b`")
+        raise QuadrantsTypeError.at(
+            f"a run-time test chooses between numbers, got {described(a)} and {described(b)}",
+            fix="mark the test: `a if qd.static(test) else b`",
+        )
     return [numbers], lambda made: made[0]
 
 
@@ -165,9 +172,18 @@ def not_(value: object) -> object:
     return ops.logical_not(value)
 
 
-_COMPARISONS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
-                "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
-                "In": lambda x, xs: x in xs, "NotIn": lambda x, xs: x not in xs}
+_COMPARISONS = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda x, xs: x in xs,
+    "NotIn": lambda x, xs: x not in xs,
+}
 
 
 def compare(left: object, *pairs: tuple[str, Callable]) -> object:
@@ -192,20 +208,30 @@ def compare(left: object, *pairs: tuple[str, Callable]) -> object:
 def call(function: Callable, *arguments, **keywords) -> object:
     """A call that is none of a builtin with a meaning of its own."""
     if function in (str, repr, format) and any(isinstance(value_of(value), (Numeric, Matrix)) for value in arguments):
-        raise QuadrantsTypeError.at(f"a run-time value has no text, got {described(arguments[0])}",
-                                    "print it: `print(x)`")
+        raise QuadrantsTypeError.at(
+            f"a run-time value has no text, got {described(arguments[0])}", "print it: `print(x)`"
+        )
     from dsl.quadrants.kernel import Kernel
+
     if isinstance(function, Kernel):
-        raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", f"make `{function.__name__}` a @qd.func",
-                                      also=((function.place(), "it is a kernel"),))
+        raise QuadrantsSyntaxError.at(
+            "Kernels cannot call other kernels",
+            f"make `{function.__name__}` a @qd.func",
+            also=((function.place(), "it is a kernel"),),
+        )
     if isinstance(function, types.DataType):
         return ops.typed(function, arguments, keywords)
     plain = function.__func__ if isinstance(function, python_types.MethodType) else function
     if isinstance(plain, python_types.FunctionType) and is_authors(plain.__code__.co_filename):
         place = here()
-        warnings.warn_explicit(f"Calling non-quadrants function \"{plain.__qualname__}\": it runs while compiling, on "
-                               "expressions; @qd.func makes it part of the "
-                               "kernel", SyntaxWarning, place.file, place.line)
+        warnings.warn_explicit(
+            f'Calling non-quadrants function "{plain.__qualname__}": it runs while compiling, on '
+            "expressions; @qd.func makes it part of the "
+            "kernel",
+            SyntaxWarning,
+            place.file,
+            place.line,
+        )
     try:
         return function(*arguments, **keywords)
     except (TypeError, ValueError, AttributeError, DSLUserCodeError) as error:
@@ -232,15 +258,28 @@ def _of_call(function: Callable, arguments: tuple, error: Exception) -> Quadrant
     if not traced or home not in ("math", "cmath", "numpy", "builtins", "random", "operator"):
         return None
     if function is range:
-        return QuadrantsTypeError.at(f"`range` in qd.static needs bounds known while compiling, got "
-                                     f"{described(traced[0])}", "pass the bound as qd.Template, or drop qd.static")
+        return QuadrantsTypeError.at(
+            f"`range` in qd.static needs bounds known while compiling, got {described(traced[0])}",
+            "pass the bound as qd.Template, or drop qd.static",
+        )
     from dsl import quadrants
-    own = next((f"{package}.{name}" for package, module in (("qd", quadrants), ("qd.math", quadrants.math))
-                if name in vars(module)), "")
-    return QuadrantsTypeError.at(f"`{name}` of {_HOMES.get(home, home)} takes what is known while compiling, got "
-                                 f"{described(traced[0])}", f"write `{own}`" if own else
-                                 "take the extent: `x.shape[0]`, or `v.n` of a vector" if name == "len" else
-                                 "compute it in the kernel")
+
+    own = next(
+        (
+            f"{package}.{name}"
+            for package, module in (("qd", quadrants), ("qd.math", quadrants.math))
+            if name in vars(module)
+        ),
+        "",
+    )
+    return QuadrantsTypeError.at(
+        f"`{name}` of {_HOMES.get(home, home)} takes what is known while compiling, got {described(traced[0])}",
+        f"write `{own}`"
+        if own
+        else "take the extent: `x.shape[0]`, or `v.n` of a vector"
+        if name == "len"
+        else "compute it in the kernel",
+    )
 
 
 def of_text(name: str, left: object, right: object) -> object:
@@ -248,8 +287,10 @@ def of_text(name: str, left: object, right: object) -> object:
     values = value_of(left), value_of(right)
     wrong = next((value for value in values if isinstance(value, (Numeric, Matrix))), None)
     if wrong is not None:
-        raise QuadrantsTypeError.at(f"a string cannot be combined with {described(wrong)}",
-                                    "use numbers: a string is for print and assert, or for qd.static(...)")
+        raise QuadrantsTypeError.at(
+            f"a string cannot be combined with {described(wrong)}",
+            "use numbers: a string is for print and assert, or for qd.static(...)",
+        )
     return _OF_TEXT[name](*values)
 
 
@@ -287,13 +328,15 @@ def formatted(text: str, *arguments, **_named) -> Text:
 def percent(text: str, arguments: object) -> object:
     """`text % arguments`."""
     import re
+
     values = iter(arguments if isinstance(arguments, tuple) else (arguments,))
     pieces: list = []
     wanted = len([found for found in re.findall(r"%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", text) if found != "%%"])
     given = len(arguments) if isinstance(arguments, tuple) else 1
     if wanted != given:
-        raise QuadrantsTypeError.at(f"the format has {wanted} place{'s' * (wanted != 1)} for values, got {given}",
-                                    "give one value for each `%`")
+        raise QuadrantsTypeError.at(
+            f"the format has {wanted} place{'s' * (wanted != 1)} for values, got {given}", "give one value for each `%`"
+        )
     for part in re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z])", text):
         pieces.append("%" if part == "%%" else (next(values), part) if part.startswith("%") else part)
     return Text(pieces)
@@ -304,6 +347,7 @@ def print_(*values, sep: str = " ", end: str = "\n", **other) -> None:
     if other:
         raise QuadrantsTypeError.at(f"`print` of a kernel has no `{min(other)}`", "it has `sep` and `end`")
     from dsl.quadrants.printing import emit
+
     emit(values, sep, end)
 
 
@@ -313,6 +357,7 @@ def assert_(test: Callable, message: Callable, text: str) -> None:
         hooks.truth(test())
         return
     from dsl.quadrants.printing import check
+
     check(test, message, text)
 
 

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 adstack, assertion, bls, data64, dynamic_index, mesh, quant, quant_basic, sparse = (
-    "adstack", "assertion", "bls", "data64", "dynamic_index", "mesh", "quant", "quant_basic", "sparse")
+    "adstack",
+    "assertion",
+    "bls",
+    "data64",
+    "dynamic_index",
+    "mesh",
+    "quant",
+    "quant_basic",
+    "sparse",
+)
 _SUPPORTED = {assertion, data64}
 
 

@@ -27,7 +27,6 @@ class Field(Dense):
     def parent_shape(self):
         return self.shape
 
-
     def give_back(self) -> None:
         """It can no longer be used. Its memory lives as long as a compiled kernel that has it."""
         self._memory = None
@@ -50,16 +49,34 @@ def _offset(offset: object) -> tuple[int, ...]:
 
 
 @checked
-def field(dtype, shape=None, order=None, name: str = "", offset=None, needs_grad: bool = False, needs_dual: bool = False,
-          layout=None) -> Field:
+def field(
+    dtype,
+    shape=None,
+    order=None,
+    name: str = "",
+    offset=None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+    layout=None,
+) -> Field:
     """A field of `dtype` (a number, vector or matrix type), zeroed; without a shape it waits for `place`."""
     if hasattr(dtype, "element_shape"):
         return _made(MatrixField, dtype.dtype, shape, dtype.element_shape, order, offset, needs_grad)
     return _made(ScalarField, dtype, shape, (), order, offset, needs_grad)
 
 
-def matrix_field(element_shape: tuple[int, ...], dtype, shape=None, order=None, name: str = "", offset=None,
-                 needs_grad: bool = False, needs_dual: bool = False, layout=None, ndim=None) -> Field:
+def matrix_field(
+    element_shape: tuple[int, ...],
+    dtype,
+    shape=None,
+    order=None,
+    name: str = "",
+    offset=None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+    layout=None,
+    ndim=None,
+) -> Field:
     """A field whose elements are vectors (n,) or matrices (n, m)."""
     return _made(MatrixField, dtype, shape, element_shape_of(element_shape), order, offset, needs_grad)
 
@@ -68,19 +85,25 @@ def _made(kind: type, dtype, shape, element_shape: tuple, order, offset, needs_g
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("fields are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     if needs_grad:
-        raise QuadrantsRuntimeError("needs_grad is not supported: there is no automatic differentiation here",
-                                    "drop it, and write the derivative as a kernel of its own")
+        raise QuadrantsRuntimeError(
+            "needs_grad is not supported: there is no automatic differentiation here",
+            "drop it, and write the derivative as a kernel of its own",
+        )
     made = kind(dtype, None if shape is None else shape_of(shape, "field"), element_shape)
     if order is not None and made.shape is not None:
         order_of(order, len(made.shape))
     if offset is not None:
         made.offset = _offset(offset)
         if made.shape is None:
-            raise QuadrantsCompilationError("The shape cannot be None when offset is being set",
-                                            "give shape= too, or the offset to place(x, offset=...)")
+            raise QuadrantsCompilationError(
+                "The shape cannot be None when offset is being set",
+                "give shape= too, or the offset to place(x, offset=...)",
+            )
         if len(made.offset) != len(made.shape):
-            raise QuadrantsCompilationError("The dimensionality of shape and offset must be the same "
-                                            f"({len(made.shape)} != {len(made.offset)})", "give an offset for each dimension")
+            raise QuadrantsCompilationError(
+                f"The dimensionality of shape and offset must be the same ({len(made.shape)} != {len(made.offset)})",
+                "give an offset for each dimension",
+            )
     return made
 
 
@@ -105,15 +128,17 @@ class SNode:
     """A node of the tree that places fields. Every field is dense here, whatever layout the tree says."""
 
     def __init__(self, extents: dict[int, int], placed: list[Field] | None = None):
-        self.extents, self.placed = extents, placed                # `placed`: where a FieldsBuilder keeps its fields
+        self.extents, self.placed = extents, placed  # `placed`: where a FieldsBuilder keeps its fields
 
     def dense(self, axes: Axes, dimensions) -> SNode:
         """`dimensions` cells along each of `axes` in every cell of this node."""
         sizes = list(shape_of(dimensions, "field"))
         sizes = sizes * len(axes) if not hasattr(dimensions, "__iter__") else sizes
         if len(sizes) != len(axes):
-            raise QuadrantsRuntimeError(f"axes and dimensions must be of one number, got {len(axes)} and {len(sizes)}",
-                                        "give a number of cells for each axis")
+            raise QuadrantsRuntimeError(
+                f"axes and dimensions must be of one number, got {len(axes)} and {len(sizes)}",
+                "give a number of cells for each axis",
+            )
         extents = dict(self.extents)
         for axis, size in zip(axes, sizes):
             extents[axis] = extents.get(axis, 1) * size
@@ -127,8 +152,10 @@ class SNode:
                 if not isinstance(one, Field):
                     raise WrongValue(f"{one} cannot be placed", "place what qd.field(dtype) gives")
                 if one.shape is not None:
-                    raise QuadrantsRuntimeError("this field has been placed before",
-                                                "place it once: qd.field(dtype) without shape=, then place(x)")
+                    raise QuadrantsRuntimeError(
+                        "this field has been placed before",
+                        "place it once: qd.field(dtype) without shape=, then place(x)",
+                    )
                 one.shape = shape
                 if self.placed is not None:
                     self.placed.append(one)
@@ -145,8 +172,9 @@ class SNode:
         return tuple(self.extents[axis] for axis in sorted(self.extents))
 
     def _unsupported(self, *_arguments, **_options):
-        raise QuadrantsRuntimeError("sparse and bit-packed layouts are not supported: fields are dense here",
-                                    "use dense(...)")
+        raise QuadrantsRuntimeError(
+            "sparse and bit-packed layouts are not supported: fields are dense here", "use dense(...)"
+        )
 
     pointer = bitmasked = hash = dynamic = quant_array = _unsupported
 

@@ -28,12 +28,18 @@ class Func(Function):
 
     def __call__(self, *arguments, **keywords):
         if not task.active():
-            raise CalledFromPython.at(f"`{self.__name__}` is a @qd.func, which only kernels and other funcs call",
-                                      "call it in a @qd.kernel", also=((self.place(), "it is defined here"),))
+            raise CalledFromPython.at(
+                f"`{self.__name__}` is a @qd.func, which only kernels and other funcs call",
+                "call it in a @qd.kernel",
+                also=((self.place(), "it is defined here"),),
+            )
         if self.requires_top_level and not task.program().is_top:
-            raise QuadrantsSyntaxError.at(f"`{self.__name__}` requires the outermost scope of a kernel, and is called "
-                                          "inside a run-time statement", "move the call out of the `if`, `for` or "
-                                          "`while` around it", also=((self.place(), "it is defined here"),))
+            raise QuadrantsSyntaxError.at(
+                f"`{self.__name__}` requires the outermost scope of a kernel, and is called "
+                "inside a run-time statement",
+                "move the call out of the `if`, `for` or `while` around it",
+                also=((self.place(), "it is defined here"),),
+            )
         bound = self._arguments(arguments, keywords)
         return self._returned(self._run([self._argument(name, value) for name, value in bound.items()]))
 
@@ -54,15 +60,19 @@ class Func(Function):
         dtype = types.of(annotation) if annotation is not None else None
         if dtype is not None and not isinstance(value, Matrix):
             if types.number(value_of(value)) is None:
-                raise QuadrantsTypeError.at(f"`{name}` of `{self.__name__}` must be {an(dtype)}, got {described(value)}",
-                                            f"pass a number for `{name}`",
-                                            also=((self.parameter_place(name), "it is declared here"),))
+                raise QuadrantsTypeError.at(
+                    f"`{name}` of `{self.__name__}` must be {an(dtype)}, got {described(value)}",
+                    f"pass a number for `{name}`",
+                    also=((self.parameter_place(name), "it is declared here"),),
+                )
             value = dtype(value_of(value))
         if isinstance(annotation, MatrixAnnotation):
             if isinstance(value, Matrix) and value.shape != annotation.element_shape:
-                raise QuadrantsSyntaxError.at(f"Argument {name} is expected to be a {annotation.described()}, got "
-                                              f"{described(value)}", f"pass a {annotation.described()}",
-                                              also=((self.parameter_place(name), "it is declared here"),))
+                raise QuadrantsSyntaxError.at(
+                    f"Argument {name} is expected to be a {annotation.described()}, got {described(value)}",
+                    f"pass a {annotation.described()}",
+                    also=((self.parameter_place(name), "it is declared here"),),
+                )
             value = annotation(value)
         if name in self.read_only and not isinstance(value, Matrix) and types.number(value_of(value)) is not None:
             return types.dynamic(types.number(value_of(value)))
@@ -73,16 +83,23 @@ class Func(Function):
         """The parameters that need no place: none is assigned, or handed on as a place."""
         body = find_definition(self.function).body
         nodes = [node for statement in body for node in ast.walk(statement)]
-        handed = {argument.id for node in nodes if isinstance(node, ast.Call) and not _reads(node.func)
-                  for argument in (*node.args, *(keyword.value for keyword in node.keywords))
-                  if isinstance(argument, ast.Name)}
+        handed = {
+            argument.id
+            for node in nodes
+            if isinstance(node, ast.Call) and not _reads(node.func)
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords))
+            if isinstance(argument, ast.Name)
+        }
         return set(self.signature.parameters) - set(assigned_in(body)) - handed
 
     def _returned(self, value: object) -> object:
         wanted = self.annotations.get("return")
         if value is None and wanted is not None:
-            raise QuadrantsSyntaxError.at("Function has a return type but does not have a return statement",
-                                          "return a value, or drop the annotation", self.parameter_place("return"))
+            raise QuadrantsSyntaxError.at(
+                "Function has a return type but does not have a return statement",
+                "return a value, or drop the annotation",
+                self.parameter_place("return"),
+            )
         return hooks.converted(value, wanted)
 
 
@@ -103,8 +120,11 @@ class RealFunc(Func):
         super().__init__(function)
         for name, parameter in self.signature.parameters.items():
             if parameter.annotation is parameter.empty:
-                raise QuadrantsSyntaxError.at(f"`{name}` of real_func `{function.__name__}` must be type annotated",
-                                              f"for example `{name}: qd.f32`", self.parameter_place(name))
+                raise QuadrantsSyntaxError.at(
+                    f"`{name}` of real_func `{function.__name__}` must be type annotated",
+                    f"for example `{name}: qd.f32`",
+                    self.parameter_place(name),
+                )
 
     def _run(self, values: list) -> object:
         program = task.program()
@@ -115,8 +135,11 @@ class RealFunc(Func):
         finally:
             program.returns.pop()
         if value is not None and "return" not in self.annotations:
-            raise QuadrantsSyntaxError.at("A real_func that returns a value must be annotated with its type",
-                                          f"for example `def {self.__name__}(...) -> qd.f32:`", self.place())
+            raise QuadrantsSyntaxError.at(
+                "A real_func that returns a value must be annotated with its type",
+                f"for example `def {self.__name__}(...) -> qd.f32:`",
+                self.place(),
+            )
         return value
 
 

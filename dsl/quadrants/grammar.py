@@ -28,24 +28,43 @@ _UNSUPPORTED = {
     ast.Import: ("import", "import it at the top of the file"),
     ast.ImportFrom: ("import", "import it at the top of the file"),
     ast.Delete: ("del", "leave it out: a name ends with its block"),
-    ast.Global: ("global", _IN_FIELD), ast.Nonlocal: ("nonlocal", _IN_FIELD),
-    ast.Match: ("match", "write `if` and `elif`"), ast.With: ("with", "take it out of the kernel"),
-    ast.AsyncWith: ("async with", _PLAIN), ast.AsyncFor: ("async for", _PLAIN),
-    ast.AsyncFunctionDef: ("async def", _PLAIN), ast.ClassDef: ("class", "define it before the kernel"),
+    ast.Global: ("global", _IN_FIELD),
+    ast.Nonlocal: ("nonlocal", _IN_FIELD),
+    ast.Match: ("match", "write `if` and `elif`"),
+    ast.With: ("with", "take it out of the kernel"),
+    ast.AsyncWith: ("async with", _PLAIN),
+    ast.AsyncFor: ("async for", _PLAIN),
+    ast.AsyncFunctionDef: ("async def", _PLAIN),
+    ast.ClassDef: ("class", "define it before the kernel"),
     ast.Lambda: ("lambda", "define a @qd.func before the kernel"),
-    ast.Set: ("A set", "make a list or a tuple"), ast.SetComp: ("A set", "make a list: `[... for ... in ...]`"),
+    ast.Set: ("A set", "make a list or a tuple"),
+    ast.SetComp: ("A set", "make a list: `[... for ... in ...]`"),
     ast.GeneratorExp: ("A generator", "make a list: `[... for ... in ...]`"),
     ast.Yield: ("yield", "write to an element of a field or array"),
-    ast.YieldFrom: ("yield from", "write to the elements of a field or array"), ast.Await: ("await", _PLAIN)}
-_OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
-              ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or",
-              ast.BitXor: "xor", ast.BitAnd: "and", ast.MatMult: "matmul"}
+    ast.YieldFrom: ("yield from", "write to the elements of a field or array"),
+    ast.Await: ("await", _PLAIN),
+}
+_OPERATORS = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.BitAnd: "and",
+    ast.MatMult: "matmul",
+}
 
 
 class QuadrantsRewriter(Rewriter):
     """Rewrites one kernel or func."""
 
-    static_depth = 0                     # how many qd.static(...) and comprehensions are around an expression
+    static_depth = 0  # how many qd.static(...) and comprehensions are around an expression
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -99,8 +118,11 @@ class QuadrantsRewriter(Rewriter):
 
     def visit(self, node: ast.AST):
         if isinstance(node, ast.FunctionDef) and self.scopes:
-            return self._refuse(node, f"Function definition is not allowed in '{self.grammar.decorator}'.",
-                                f"define `{node.name}` before the kernel, as a @qd.func")
+            return self._refuse(
+                node,
+                f"Function definition is not allowed in '{self.grammar.decorator}'.",
+                f"define `{node.name}` before the kernel, as a @qd.func",
+            )
         if type(node) in _UNSUPPORTED and (self.scopes if isinstance(node, ast.stmt) else hasattr(node, "is_authors")):
             word, fix = _UNSUPPORTED[type(node)]
             word = f"`{word}`" if word[0].islower() else word
@@ -112,19 +134,30 @@ class QuadrantsRewriter(Rewriter):
     def _mark_exits(self, statements: list[ast.stmt], loops: tuple = (), runtime: int = 0) -> None:
         """Refuse `break` and `continue` of an unrolled loop that a run-time statement decides, and such `return`s."""
         for statement in statements:
-            if isinstance(statement, (ast.Break, ast.Continue)) and loops and loops[-1] != runtime and \
-                    loops[-1] is not None:
+            if (
+                isinstance(statement, (ast.Break, ast.Continue))
+                and loops
+                and loops[-1] != runtime
+                and loops[-1] is not None
+            ):
                 word = type(statement).__name__.lower()
-                statement.refused = (f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is "
-                                     "inside a "
-                                     "non-static `if`.", "decide by qd.static(...), or loop without qd.static")
+                statement.refused = (
+                    f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is "
+                    "inside a "
+                    "non-static `if`.",
+                    "decide by qd.static(...), or loop without qd.static",
+                )
             if isinstance(statement, ast.Return) and runtime and not self.grammar.returns_anywhere:
-                statement.refused = ("Return inside non-static if/for is not supported",
-                                     "assign to a variable and return that, or use qd.real_func")
+                statement.refused = (
+                    "Return inside non-static if/for is not supported",
+                    "assign to a variable and return that, or use qd.real_func",
+                )
             if isinstance(statement, (ast.For, ast.While)) and statement.orelse:
                 word = type(statement).__name__.lower()
-                statement.refused = (f"'else' clause for '{word}' not supported in Quadrants kernels",
-                                     "write it after the loop")
+                statement.refused = (
+                    f"'else' clause for '{word}' not supported in Quadrants kernels",
+                    "write it after the loop",
+                )
             if isinstance(statement, ast.If):
                 more = runtime + (not self._marks_static(statement.test))
                 self._mark_exits(statement.body, loops, more)
@@ -151,8 +184,9 @@ class QuadrantsRewriter(Rewriter):
     def _marks_static(self, test: ast.expr) -> bool:
         if isinstance(test, ast.Compare):
             parts = [test.left, *test.comparators]
-            return any(self._is_static_iter(part) for part in parts) and \
-                all(isinstance(part, ast.Constant) or self._is_static_iter(part) for part in parts)
+            return any(self._is_static_iter(part) for part in parts) and all(
+                isinstance(part, ast.Constant) or self._is_static_iter(part) for part in parts
+            )
         return super()._marks_static(test)
 
     def _is_dynamic(self, statement: ast.stmt) -> bool:
@@ -186,9 +220,11 @@ class QuadrantsRewriter(Rewriter):
         targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
         taken = [name for name in targets if self._visible(name) and name != "_"]
         if taken:
-            return self._refuse(node, f"Variable '{taken[0]}' is already declared in the "
-                                "outer scope and cannot be used as loop variable", f"give the loop variable another "
-                                f"name than `{taken[0]}`")
+            return self._refuse(
+                node,
+                f"Variable '{taken[0]}' is already declared in the outer scope and cannot be used as loop variable",
+                f"give the loop variable another name than `{taken[0]}`",
+            )
         if not self._is_dynamic(node):
             node = guarded(node)
             iterable = self._at(node.iter, "unroll", self._in_static(node.iter))
@@ -198,12 +234,21 @@ class QuadrantsRewriter(Rewriter):
         flags = self._carried(node, assigned_in(node.body))
         body, target = self._fresh("body"), self._fresh("target")
         iterable = self._thunk(node.iter)
-        call = self._hook("for_", node.iter, iterable, self._load(body), self._state(flags),
-                          self._places(node, assigned_in(node.body), flags), ast.Constant(len(targets)),
-                          ast.Constant(any(map(self._is_static_iter, ast.walk(node.iter)))))
+        call = self._hook(
+            "for_",
+            node.iter,
+            iterable,
+            self._load(body),
+            self._state(flags),
+            self._places(node, assigned_in(node.body), flags),
+            ast.Constant(len(targets)),
+            ast.Constant(any(map(self._is_static_iter, ast.walk(node.iter)))),
+        )
         with self._scope(set(targets)):
-            inner = [ast.copy_location(ast.Assign([node.target], self._load(target)), node.target),
-                     *self._block(node.body, "dynamic")]
+            inner = [
+                ast.copy_location(ast.Assign([node.target], self._load(target)), node.target),
+                *self._block(node.body, "dynamic"),
+            ]
         made = [self._closure(body, [target, *flags], inner, returned=flags)]
         if stops := getattr(node, "stops", ()):
             stop = self._fresh("stop")
@@ -225,8 +270,11 @@ class QuadrantsRewriter(Rewriter):
         held = self._fresh("value")
         single = len(node.targets) == 1 and isinstance(node.targets[0], (ast.Tuple, ast.List))
         count = len(node.targets[0].elts) if single else 0
-        held_value = self._at(node, "taken", value, ast.Constant(count), ast.Constant(is_static)) \
-            if single else self._at(node, "copied", value)
+        held_value = (
+            self._at(node, "taken", value, ast.Constant(count), ast.Constant(is_static))
+            if single
+            else self._at(node, "copied", value)
+        )
         made = [self._assign_name(held, held_value)]
         for target in node.targets:
             made += self._stores(node, target, held, is_static)
@@ -258,13 +306,18 @@ class QuadrantsRewriter(Rewriter):
         elif isinstance(target, ast.Attribute):
             call = self._at(node, "set_attribute", self.visit(target.value), ast.Constant(target.attr), value)
         elif self._is_argument(target.id):
-            return self._refuse(node, f'Kernel argument "{target.id}" is immutable in the kernel. If you want to '
-                                      'change its '
-                                "value, please create a new variable.", f"copy it first: `copy = {target.id}`")
+            return self._refuse(
+                node,
+                f'Kernel argument "{target.id}" is immutable in the kernel. If you want to '
+                "change its "
+                "value, please create a new variable.",
+                f"copy it first: `copy = {target.id}`",
+            )
         elif self._visible(target.id):
             if is_static:
-                return self._refuse(node, "Recreating variables is not allowed", f"give it another name than "
-                                    f"`{target.id}`")
+                return self._refuse(
+                    node, "Recreating variables is not allowed", f"give it another name than `{target.id}`"
+                )
             call = self._at(node, "store", self._load(target.id), value, ast.Constant(target.id))
         else:
             self.scopes[-1].add(target.id)
@@ -294,8 +347,9 @@ class QuadrantsRewriter(Rewriter):
         if isinstance(target, ast.Subscript):
             call = self._at(node, "augment_item", operator, self.visit(target.value), self.visit(target.slice), value)
         elif isinstance(target, ast.Attribute):
-            call = self._at(node, "augment_attribute", operator, self.visit(target.value), ast.Constant(target.attr),
-                            value)
+            call = self._at(
+                node, "augment_attribute", operator, self.visit(target.value), ast.Constant(target.attr), value
+            )
         elif self._is_argument(target.id):
             return self._store(node, target, value, False)
         else:
@@ -309,22 +363,36 @@ class QuadrantsRewriter(Rewriter):
 
     def visit_Assert(self, node: ast.Assert):
         message = self.visit(node.msg) if node.msg else ast.Constant(None)
-        call = self._at(node, "assert_", self._thunk(node.test), self._made_thunk(message),
-                        ast.Constant(self._text(node.test)))
+        call = self._at(
+            node, "assert_", self._thunk(node.test), self._made_thunk(message), ast.Constant(self._text(node.test))
+        )
         return ast.copy_location(ast.Expr(call), node)
 
     # --- expressions ---
 
     def visit_Name(self, node: ast.Name):
-        if isinstance(node.ctx, ast.Load) and node.id in self.locals and not self._visible(node.id) and \
-                not node.id.startswith("__dsl_"):
+        if (
+            isinstance(node.ctx, ast.Load)
+            and node.id in self.locals
+            and not self._visible(node.id)
+            and not node.id.startswith("__dsl_")
+        ):
             outer = self.resolve(node, set())
             if outer is not None and not isinstance(outer, python_types.BuiltinFunctionType):
                 fix = f"write `{node.id}[None]`" if hasattr(outer, "loop_domain") else _IN_FIELD
-                return self._refuse(node, f'Name "{node.id}" is not defined here: this function assigns it, which makes '
-                                    "it a variable of its own", fix, "QuadrantsNameError")
-            return self._refuse(node, f'Name "{node.id}" is not defined', f"assign `{node.id}` before, in this block "
-                                "or one around it", "QuadrantsNameError")
+                return self._refuse(
+                    node,
+                    f'Name "{node.id}" is not defined here: this function assigns it, which makes '
+                    "it a variable of its own",
+                    fix,
+                    "QuadrantsNameError",
+                )
+            return self._refuse(
+                node,
+                f'Name "{node.id}" is not defined',
+                f"assign `{node.id}` before, in this block or one around it",
+                "QuadrantsNameError",
+            )
         return node
 
     def visit_Call(self, node: ast.Call):
@@ -334,11 +402,15 @@ class QuadrantsRewriter(Rewriter):
             made = self.generic_visit(node)
             self.static_depth -= 1
             return made
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and \
-                isinstance(node.func.value, ast.Constant):
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "format"
+            and isinstance(node.func.value, ast.Constant)
+        ):
             made = self.generic_visit(node)
-            return ast.copy_location(ast.Call(self._attribute("formatted", node), [made.func.value, *made.args],
-                                              made.keywords), node)
+            return ast.copy_location(
+                ast.Call(self._attribute("formatted", node), [made.func.value, *made.args], made.keywords), node
+            )
         is_pythons = self.static_depth and callee is builtins.range
         hook = None if is_pythons else self.grammar.hook_of(self.grammar.calls, callee)
         made = self.generic_visit(node)
@@ -372,14 +444,19 @@ class QuadrantsRewriter(Rewriter):
     def visit_Compare(self, node: ast.Compare):
         for op in node.ops:
             if isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) and not self.static_depth:
-                return self._refuse(node, f'"{type(op).__name__}" is only supported inside `qd.static`.',
-                                    "compare with `==`" if isinstance(op, (ast.Is, ast.IsNot)) else
-                                    "compare with each: `x == 1 or x == 2`, or mark it: `qd.static(x in xs)`")
+                return self._refuse(
+                    node,
+                    f'"{type(op).__name__}" is only supported inside `qd.static`.',
+                    "compare with `==`"
+                    if isinstance(op, (ast.Is, ast.IsNot))
+                    else "compare with each: `x == 1 or x == 2`, or mark it: `qd.static(x in xs)`",
+                )
         if len(node.ops) == 1:
             made = self.generic_visit(node)
             if _is_text(node.left) or _is_text(node.comparators[0]):
-                return self._at(node, "of_text", ast.Constant(type(node.ops[0]).__name__), made.left,
-                                made.comparators[0])
+                return self._at(
+                    node, "of_text", ast.Constant(type(node.ops[0]).__name__), made.left, made.comparators[0]
+                )
             return made
         return super().visit_Compare(node)
 
@@ -408,8 +485,12 @@ class QuadrantsRewriter(Rewriter):
         return self._at(node, "joined", *parts)
 
     def _comprehension(self, node):
-        names = {name.id for generator in node.generators for name in ast.walk(generator.target)
-                 if isinstance(name, ast.Name)}
+        names = {
+            name.id
+            for generator in node.generators
+            for name in ast.walk(generator.target)
+            if isinstance(name, ast.Name)
+        }
         with self._scope(names):
             self.static_depth += 1
             for generator in node.generators:
@@ -431,8 +512,22 @@ def _is_text(node: ast.expr) -> bool:
 
 def _header(node: ast.AST) -> ast.AST:
     """Where a statement with a body is pointed at: its first words."""
-    if not isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.Match, ast.Try, ast.FunctionDef, ast.ClassDef,
-                             ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith)):
+    if not isinstance(
+        node,
+        (
+            ast.For,
+            ast.While,
+            ast.If,
+            ast.With,
+            ast.Match,
+            ast.Try,
+            ast.FunctionDef,
+            ast.ClassDef,
+            ast.AsyncFunctionDef,
+            ast.AsyncFor,
+            ast.AsyncWith,
+        ),
+    ):
         return node
     last = getattr(node, "iter", None) or getattr(node, "test", None) or getattr(node, "subject", None)
     if isinstance(node, (ast.With, ast.AsyncWith)):

@@ -15,8 +15,12 @@ from dsl.core.unbound import UNUSED
 from dsl.core.value import operate
 from dsl.gpu import index
 from dsl.quadrants import captured, errors, dtypes as types
-from dsl.quadrants.errors import (QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError,
-                                  QuadrantsTypeError)
+from dsl.quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsIndexError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+)
 from dsl.quadrants.iterate import Domain, domain_of, StaticIterable
 from dsl.quadrants.lvalue import Lvalue, Variable, value_of
 from dsl.quadrants.matrix import Matrix
@@ -46,9 +50,10 @@ def declare(value: object, name: str) -> object:
     if value is None:
         return None
     if type(value).__module__ == "numpy" and getattr(value, "shape", ()) != ():
-        raise QuadrantsTypeError.at("Only 0-dimensional numpy array can be used to initialize a scalar expression",
-                                    fix="qd.Matrix(array) makes a matrix of it, a qd.types.ndarray() argument brings "
-                                        "it")
+        raise QuadrantsTypeError.at(
+            "Only 0-dimensional numpy array can be used to initialize a scalar expression",
+            fix="qd.Matrix(array) makes a matrix of it, a qd.types.ndarray() argument brings it",
+        )
     return [declare(part, name) for part in value] if type(value) is list else value
 
 
@@ -56,16 +61,21 @@ def store(variable: object, value: object, name: str) -> object:
     """A later assignment of a name."""
     if isinstance(variable, (Lvalue, Matrix)):
         if isinstance(variable, Lvalue) and types.number(value_of(value)) is None:
-            raise QuadrantsTypeError.at(f"`{name}` is {an(variable.dtype)}, and is assigned "
-                                        f"{described(value)}", "give it a number, or use another name")
+            raise QuadrantsTypeError.at(
+                f"`{name}` is {an(variable.dtype)}, and is assigned {described(value)}",
+                "give it a number, or use another name",
+            )
         variable.store(value)
         return variable
     if isinstance(variable, Numeric):
-        raise QuadrantsSyntaxError.at(f"`{name}` cannot be assigned: it is a loop index or a kernel argument",
-                                      fix=f"copy it first: `copy = {name}`")
+        raise QuadrantsSyntaxError.at(
+            f"`{name}` cannot be assigned: it is a loop index or a kernel argument",
+            fix=f"copy it first: `copy = {name}`",
+        )
     kind = QuadrantsTypeError if isinstance(variable, str) else QuadrantsSyntaxError
-    raise kind.at(f"`{name}` is {described(variable)}, known while compiling, and cannot be assigned again",
-                  "use another name")
+    raise kind.at(
+        f"`{name}` is {described(variable)}, known while compiling, and cannot be assigned again", "use another name"
+    )
 
 
 def annotated(value: object, annotation: object) -> object:
@@ -94,9 +104,11 @@ def converted(value: object, annotation: object) -> object:
 
 def ended() -> object:
     """What a real_func gives that reaches its end without a `return`: zeros."""
+
     def zero(annotation: object) -> object:
         parts = annotation if isinstance(annotation, tuple) else getattr(annotation, "__args__", None)
         return tuple(map(zero, parts)) if parts else annotation(0) if hasattr(annotation, "element_shape") else 0
+
     return returned_value(zero(program().returns[-1]))
 
 
@@ -117,12 +129,15 @@ def loaded(value: object) -> object:
 def taken(value: object, count: int, is_static: bool) -> list:
     """The parts of a value that is assigned to `count` names, read before any of them is stored."""
     if not isinstance(value, (Matrix, list, tuple, range, str)) and not hasattr(type(value), "__iter__"):
-        raise QuadrantsSyntaxError.at(f"{described(value)} cannot be unpacked", "unpack a vector or a tuple of as many "
-                                      "parts")
+        raise QuadrantsSyntaxError.at(
+            f"{described(value)} cannot be unpacked", "unpack a vector or a tuple of as many parts"
+        )
     parts = list(value.parts()) if isinstance(value, Matrix) else list(value)
     if len(parts) != count:
-        raise QuadrantsSyntaxError.at(f"Number of targets does not match value length: {count} and {len(parts)}",
-                                      f"name {len(parts)} target{'s' * (len(parts) != 1)}")
+        raise QuadrantsSyntaxError.at(
+            f"Number of targets does not match value length: {count} and {len(parts)}",
+            f"name {len(parts)} target{'s' * (len(parts) != 1)}",
+        )
     return parts if is_static else [copied(part) for part in parts]
 
 
@@ -136,22 +151,27 @@ def set_item(container: object, key: object, value: object) -> None:
         return
     place = item(container, key)
     if not isinstance(place, (Lvalue, Matrix)):
-        raise QuadrantsTypeError.at(f"an element of {described(container)} cannot be assigned in a kernel",
-                                    "assign to an element of a field, an array or a vector")
+        raise QuadrantsTypeError.at(
+            f"an element of {described(container)} cannot be assigned in a kernel",
+            "assign to an element of a field, an array or a vector",
+        )
     place.store(value)
 
 
 def set_attribute(owner: object, name: str, value: object) -> None:
     place = attribute(owner, name) if hasattr(owner, name) else None
     if not isinstance(place, (Lvalue, Matrix)):
-        raise QuadrantsSyntaxError.at(f"`{name}` of {described(owner)} cannot be assigned in a kernel: it is not on the "
-                                      "device", "keep what a kernel changes in a field: `qd.field(dtype, shape=())`")
+        raise QuadrantsSyntaxError.at(
+            f"`{name}` of {described(owner)} cannot be assigned in a kernel: it is not on the device",
+            "keep what a kernel changes in a field: `qd.field(dtype, shape=())`",
+        )
     place.store(value)
 
 
 def augment(operator: str, place: object, value: object, name: str = "it") -> None:
     """`place op= value`: atomic for + - & | ^ where other threads see the place."""
     from dsl.quadrants.atomic import ATOMIC, update
+
     if isinstance(place, Matrix):
         place.augment(operator, value)
         return
@@ -181,8 +201,10 @@ def attribute(owner: object, name: str) -> object:
 def _static_key(key: object) -> object:
     key = value_of(key)
     if is_dynamic(key):
-        raise QuadrantsTypeError.at("a list, tuple or dict is looked up while compiling, and the index is a run-time value",
-                                    fix="use a qd.Vector, or a static index")
+        raise QuadrantsTypeError.at(
+            "a list, tuple or dict is looked up while compiling, and the index is a run-time value",
+            fix="use a qd.Vector, or a static index",
+        )
     return key.value if isinstance(key, Numeric) else key
 
 
@@ -203,14 +225,18 @@ def _not_there(container: object, key: object) -> QuadrantsCompilationError:
     """The error for a list or dict without that index or key."""
     if isinstance(container, dict):
         known = ", ".join(map(repr, list(container)[:5]))
-        return QuadrantsCompilationError.at(f"this dict has no key {key!r}", f"use one of {known}" if known else
-                                            "give it that key before")
+        return QuadrantsCompilationError.at(
+            f"this dict has no key {key!r}", f"use one of {known}" if known else "give it that key before"
+        )
     if type(key) in (int, bool):
         count = len(container)
-        return QuadrantsIndexError.at(f"index {key} is out of range of {described(container)} of {count}",
-                                      f"index from 0 to {count - 1}" if count else "it is empty")
-    return QuadrantsTypeError.at(f"{described(container)} is indexed by integers, got {described(key)}",
-                                 "give an integer known while compiling")
+        return QuadrantsIndexError.at(
+            f"index {key} is out of range of {described(container)} of {count}",
+            f"index from 0 to {count - 1}" if count else "it is empty",
+        )
+    return QuadrantsTypeError.at(
+        f"{described(container)} is indexed by integers, got {described(key)}", "give an integer known while compiling"
+    )
 
 
 def slice_(lower: object, upper: object, step: object) -> slice:
@@ -225,9 +251,9 @@ def iterated(value: object):
 def returned_value(value: object) -> object:
     """The value of a `return`."""
     returns = program().returns
-    value = loaded_parts(value)                          # an access that fails does so at this line
+    value = loaded_parts(value)  # an access that fails does so at this line
     if type(value) in (int, float):
-        types.number(value)                              # a literal that no type holds is refused here
+        types.number(value)  # a literal that no type holds is refused here
     return converted(value, returns[-1]) if returns else value
 
 
@@ -240,12 +266,14 @@ def truth(value: object) -> object:
     number = types.number(value)
     if number is None:
         if isinstance(value, Matrix):
-            raise QuadrantsTypeError.at(f"a test must be a number, got {described(value)}",
-                                        fix="test its elements, or `v.any()`, `v.all()`")
+            raise QuadrantsTypeError.at(
+                f"a test must be a number, got {described(value)}", fix="test its elements, or `v.any()`, `v.all()`"
+            )
         number = Boolean(bool(value))
     if number.is_float:
-        raise QuadrantsTypeError.at(f"a test must be an integer, got {an(types.of_core(type(number)))}",
-                                    fix="compare it: `x != 0`")
+        raise QuadrantsTypeError.at(
+            f"a test must be an integer, got {an(types.of_core(type(number)))}", fix="compare it: `x != 0`"
+        )
     return Boolean(number)
 
 
@@ -267,13 +295,24 @@ def unroll(iterable: object):
     items = list(iterable.static_items() if isinstance(iterable, (Domain, StaticIterable)) else iterated(iterable))
     if len(items) > program().unrolling_limit > 0:
         place = here()
-        warnings.warn_explicit(f"You are unrolling {len(items)} iterations by qd.static, which takes long to compile",
-                               SyntaxWarning, place.file, place.line)
+        warnings.warn_explicit(
+            f"You are unrolling {len(items)} iterations by qd.static, which takes long to compile",
+            SyntaxWarning,
+            place.file,
+            place.line,
+        )
     return items
 
 
-def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets: int, has_static: bool,
-         stop: Callable | None = None) -> tuple:
+def for_(
+    evaluate: Callable,
+    body: Callable,
+    state: tuple,
+    names: tuple,
+    targets: int,
+    has_static: bool,
+    stop: Callable | None = None,
+) -> tuple:
     """A `for`: a grid at the outermost scope, a loop elsewhere, unrolled where it is over something static."""
     current = program()
     config, current.config = current.config, LoopConfig()
@@ -287,34 +326,44 @@ def for_(evaluate: Callable, body: Callable, state: tuple, names: tuple, targets
             state = body(value, *state)
             flags = stop(*state) if stop is not None else ()
             if any(map(is_dynamic, flags)):
-                raise QuadrantsSyntaxError.at("You are trying to `break` a static `for` loop, but the `break` "
-                                              "statement is inside "
-                                              "a non-static `if`.", fix="decide by qd.static(...)")
+                raise QuadrantsSyntaxError.at(
+                    "You are trying to `break` a static `for` loop, but the `break` "
+                    "statement is inside "
+                    "a non-static `if`.",
+                    fix="decide by qd.static(...)",
+                )
             if any(flags):
                 break
         return state
     domain.check_targets(targets)
     if not current.is_top:
         if set(current.nest) == {"if"} and not config.serialize:
-            tell("this loop runs on one thread: a run-time `if` around it takes it out of the outermost scope. "
-                 "qd.static(...) in the test keeps it parallel, qd.loop_config(serialize=True) says that it is meant",
-                 UserWarning, here())
+            tell(
+                "this loop runs on one thread: a run-time `if` around it takes it out of the outermost scope. "
+                "qd.static(...) in the test keeps it parallel, qd.loop_config(serialize=True) says that it is meant",
+                UserWarning,
+                here(),
+            )
         return _serial(current, domain, body, state, names, stop)
     if config.serialize:
         return _serial(current, domain, body, state, names, stop)
     if stop is not None:
-        raise QuadrantsSyntaxError.at("Cannot break in the outermost loop: its iterations are threads",
-                                      fix="write `qd.loop_config(serialize=True)` before it, which makes it serial")
+        raise QuadrantsSyntaxError.at(
+            "Cannot break in the outermost loop: its iterations are threads",
+            fix="write `qd.loop_config(serialize=True)` before it, which makes it serial",
+        )
     _parallel(current, domain, lambda k: body(k, *state), config)
     return state
 
 
-def _serial(current: Program, domain: Domain, body: Callable, state: tuple, names: tuple,
-            stop: Callable | None) -> tuple:
+def _serial(
+    current: Program, domain: Domain, body: Callable, state: tuple, names: tuple, stop: Callable | None
+) -> tuple:
     count = domain.count()
 
     def trip(k, *inner):
         return body(domain.at(k), *inner)
+
     with current.nested("for"):
         return control.for_(control.Range(count), trip, state, names, UNUSED, stop)[:-1]
 
@@ -340,11 +389,13 @@ def _parallel(current: Program, domain: Domain, body: Callable, config: LoopConf
 def _stride(first: Int32, count: Int32, step: Int32, body: Callable) -> None:
     """The iterations first, first + step... below `count`; counted unsigned, as first + step may pass 2**31."""
     from dsl.core.dtypes import Uint32
+
     limit = Uint32(operate("max", count, Int32(0)))
 
     def trip(k):
         body(Int32(k))
         return (k + Uint32(step),)
+
     control.while_(lambda k: operate("lt", k, limit), trip, (Uint32(first),), (("the trip", *_place()),))
 
 

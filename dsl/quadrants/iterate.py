@@ -32,16 +32,18 @@ def _bound(value: object) -> object:
         raise QuadrantsTypeError.at(f"a loop bound must be an integer, got {_described(value)}", "give a number")
     if number.is_float or number.width > 32:
         place = here()
-        warnings.warn_explicit(f"Loop bound of type {types.of_core(type(number))} is cast to i32", UserWarning,
-                               place.file, place.line)
+        warnings.warn_explicit(
+            f"Loop bound of type {types.of_core(type(number))} is cast to i32", UserWarning, place.file, place.line
+        )
     return number.value if not is_dynamic(number) and number.is_integer else Int32(number)
 
 
 class Domain:
     """A box of integers: `low` and `high` of each axis, the last fastest; `order` permutes the axes that vary."""
 
-    def __init__(self, bounds: list[tuple], order: tuple[int, ...] | None = None, grouped: bool = False,
-                 scalar: bool = False):
+    def __init__(
+        self, bounds: list[tuple], order: tuple[int, ...] | None = None, grouped: bool = False, scalar: bool = False
+    ):
         self.bounds = bounds
         self.order = tuple(range(len(bounds))) if order is None else order
         self.is_grouped, self.is_scalar = grouped, scalar
@@ -58,18 +60,22 @@ class Domain:
         wanted = 1 if self.is_grouped or self.is_scalar else len(self.bounds)
         if targets != wanted:
             names = ", ".join("ijklmnop"[:wanted])
-            raise QuadrantsSyntaxError.at("Ndrange for loop with number of the loop variables not equal to the "
-                                          f"dimension of the ndrange is not supported: {targets} and {wanted}",
-                                          f"write `for {names} in ...`" if wanted < 2 else
-                                          f"write `for {names} in ...`, or `for I in qd.grouped(...)`")
+            raise QuadrantsSyntaxError.at(
+                "Ndrange for loop with number of the loop variables not equal to the "
+                f"dimension of the ndrange is not supported: {targets} and {wanted}",
+                f"write `for {names} in ...`"
+                if wanted < 2
+                else f"write `for {names} in ...`, or `for I in qd.grouped(...)`",
+            )
 
     def extents(self) -> list:
         """Of each axis; never negative."""
         made = []
         for low, high in self.bounds:
             if is_dynamic(low) or is_dynamic(high):
-                extent = high if not is_dynamic(low) and low == 0 else operate("sub", types.number(high),
-                                                                              types.number(low))
+                extent = (
+                    high if not is_dynamic(low) and low == 0 else operate("sub", types.number(high), types.number(low))
+                )
                 made.append(extent if len(self.bounds) == 1 else operate("max", Int32(extent), Int32(0)))
             else:
                 made.append(max(0, high - low))
@@ -97,6 +103,7 @@ class Domain:
     def at(self, k: Numeric) -> object:
         """The loop variables of iteration `k`."""
         from dsl.quadrants.matrix import Vector
+
         if len(self.bounds) <= 1:
             axes = [k] * len(self.bounds)
         else:
@@ -107,8 +114,10 @@ class Domain:
                 axes[axis] = operate("sub", rest, operate("mul", quotient, extent))
                 rest = quotient
             axes[self.order[0]] = rest
-        values = [axis if not is_dynamic(low) and low == 0 else operate("add", axis, types.number(low))
-                  for axis, (low, _) in zip(axes, self.bounds)]
+        values = [
+            axis if not is_dynamic(low) and low == 0 else operate("add", axis, types.number(low))
+            for axis, (low, _) in zip(axes, self.bounds)
+        ]
         if self.is_grouped:
             return Vector(values)
         return values[0] if self.is_scalar or len(values) == 1 else tuple(values)
@@ -116,9 +125,12 @@ class Domain:
     def static_items(self) -> Iterator:
         """The loop variables one after the other, where all bounds are known while compiling."""
         from dsl.quadrants.matrix import Vector
+
         if any(is_dynamic(bound) for bounds in self.bounds for bound in bounds):
-            raise QuadrantsTypeError.at("qd.static needs bounds known while compiling, got a run-time value",
-                                        "pass the bound as qd.Template, or drop qd.static")
+            raise QuadrantsTypeError.at(
+                "qd.static needs bounds known while compiling, got a run-time value",
+                "pass the bound as qd.Template, or drop qd.static",
+            )
         ranges = [range(*self.bounds[axis]) for axis in self.order]
         for values in itertools.product(*ranges):
             placed = [value for _, value in sorted(zip(self.order, values))]
@@ -131,15 +143,19 @@ class Domain:
 def _quotient(a: Numeric, b: Numeric) -> Numeric:
     """Of numbers that are not negative."""
     from dsl.core import arith
+
     return Int32(arith.divide_truncating(a.ir(), b.ir(), True, None if is_dynamic(b) else b.value)[0])
 
 
 def range_(*bounds) -> Domain:
     """`range` of a kernel: one or two bounds."""
     if not 1 <= len(bounds) <= 2:
-        raise QuadrantsSyntaxError.at(f"Range should have 1 or 2 arguments, found {len(bounds)}",
-                                      fix="compute the step in the loop: `i = start + k * step`, or unroll it: "
-                                          "qd.static(range(...))" if bounds else "give a bound: `range(n)`")
+        raise QuadrantsSyntaxError.at(
+            f"Range should have 1 or 2 arguments, found {len(bounds)}",
+            fix="compute the step in the loop: `i = start + k * step`, or unroll it: qd.static(range(...))"
+            if bounds
+            else "give a bound: `range(n)`",
+        )
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
     return Domain([(_bound(low), _bound(high))], scalar=True)
 
@@ -150,9 +166,11 @@ def ndrange(*ranges, axes=None) -> Domain:
     for each in ranges:
         several = isinstance(each, (tuple, list)) or hasattr(each, "parts")
         if several and len(each) != 2:
-            raise QuadrantsSyntaxError.at("Every argument of ndrange should be a scalar or a tuple/list like (begin, "
-                                          f"end), got {len(each)} numbers", "for a step, compute the index in the loop: "
-                                          "`i = begin + k * step`")
+            raise QuadrantsSyntaxError.at(
+                "Every argument of ndrange should be a scalar or a tuple/list like (begin, "
+                f"end), got {len(each)} numbers",
+                "for a step, compute the index in the loop: `i = begin + k * step`",
+            )
         bounds.append(tuple(map(_extent, each)) if several else (0, _extent(each)))
     return Domain(bounds, None if axes is None else _checked(tuple(axes), len(bounds)))
 
@@ -161,23 +179,25 @@ def _extent(value: object) -> object:
     """A bound of ndrange."""
     number = types.number(value_of(value))
     if number is None or number.is_float:
-        raise QuadrantsTypeError.at("Every argument of ndrange should be an integer scalar or a tuple/list of (int, "
-                                    "int).",
-                                    fix="convert it: `int(x)`")
+        raise QuadrantsTypeError.at(
+            "Every argument of ndrange should be an integer scalar or a tuple/list of (int, int).",
+            fix="convert it: `int(x)`",
+        )
     return _bound(value)
 
 
 def _checked(axes: tuple, rank: int) -> tuple[int, ...]:
     """`axes` of ndrange, a permutation of its axes."""
     if any(type(axis) is not int for axis in axes):
-        raise QuadrantsTypeError.at(f"qd.ndrange(axes={axes}): entries must be Python ints",
-                                    "for example axes=(1, 0)")
+        raise QuadrantsTypeError.at(f"qd.ndrange(axes={axes}): entries must be Python ints", "for example axes=(1, 0)")
     if len(axes) != rank:
-        raise QuadrantsSyntaxError.at(f"qd.ndrange(axes={axes}) has {len(axes)} entries but ndrange has {rank} axes",
-                                      "name every axis once")
+        raise QuadrantsSyntaxError.at(
+            f"qd.ndrange(axes={axes}) has {len(axes)} entries but ndrange has {rank} axes", "name every axis once"
+        )
     if sorted(axes) != list(range(rank)):
-        raise QuadrantsSyntaxError.at(f"qd.ndrange(axes={axes}) is not a permutation of range({rank})",
-                                      "name every axis once")
+        raise QuadrantsSyntaxError.at(
+            f"qd.ndrange(axes={axes}) is not a permutation of range({rank})", "name every axis once"
+        )
     return axes
 
 
@@ -185,8 +205,10 @@ def grouped(x: object) -> Domain:
     """The same iterations with one vector of indices as the loop variable."""
     found = domain_of(x)
     if not isinstance(found, Domain) or found.is_scalar or found.is_grouped:
-        raise QuadrantsTypeError.at(f"qd.grouped takes an ndrange, a field or an array, got {_described(x)}",
-                                    "write `for i in range(n):`, or group qd.ndrange(n, m)")
+        raise QuadrantsTypeError.at(
+            f"qd.grouped takes an ndrange, a field or an array, got {_described(x)}",
+            "write `for i in range(n):`, or group qd.ndrange(n, m)",
+        )
     return found.grouped()
 
 
@@ -198,8 +220,10 @@ def domain_of(value: object, has_static: bool = False) -> Domain | StaticIterabl
         return StaticIterable(value)
     if hasattr(value, "loop_domain"):
         return value.loop_domain()
-    raise QuadrantsSyntaxError.at("a `for` runs over range, qd.ndrange, qd.grouped, a field or an array, got "
-                                  f"{_described(value)}", fix=_fix_of(value))
+    raise QuadrantsSyntaxError.at(
+        f"a `for` runs over range, qd.ndrange, qd.grouped, a field or an array, got {_described(value)}",
+        fix=_fix_of(value),
+    )
 
 
 def _fix_of(value: object) -> str:
@@ -215,4 +239,5 @@ def _fix_of(value: object) -> str:
 
 def _described(value: object) -> str:
     from dsl.quadrants.wording import described
+
     return "a range" if isinstance(value, Domain) and value.is_scalar else described(value)

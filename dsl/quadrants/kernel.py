@@ -17,12 +17,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dsl.core import mlir, rules, trace, tree
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import compile, session
-from dsl.quadrants import (annotations, binder, captured, errors, hooks, philox, runtime, task,
-                           dtypes as types)
+from dsl.quadrants import annotations, binder, captured, errors, hooks, philox, runtime, task, dtypes as types
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.function import argument_place, Function
-from dsl.quadrants.errors import (QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError,
-                                  QuadrantsTypeError)
+from dsl.quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsRuntimeError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+)
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayView
@@ -44,7 +47,7 @@ class Specialised:
             self.scratch = runtime.Memory(program.scratch_bytes, f"variables of {program.name}")
             program.scratch_at = self.scratch.address
         self.hidden = [part.read() if isinstance(part, task.Fixed) else part for part in program.hidden]
-        self.held = [source for source, _ in program.sources.values()]      # and live as long
+        self.held = [source for source, _ in program.sources.values()]  # and live as long
         self.read_results = _reader(self.scratch, program.results) if program.results else None
         self.kinds, self.bind = kinds, binder.make(kinds, arguments, self.hidden, self.running.device)
 
@@ -80,7 +83,7 @@ def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
     """A function that reads what a kernel left in its scratch memory; `results` are (element type, offset in bytes)."""
     first = results[0][1]
     form = struct.Struct("<" + "".join(f"{runtime.format_of(dtype)}{8 - dtype.bytes}x" for dtype, _ in results))
-    if scratch.device.kind == "emulator":                       # its memory is the host's
+    if scratch.device.kind == "emulator":  # its memory is the host's
         memory = (ctypes.c_char * form.size).from_address(scratch.address + first)
         return lambda: form.unpack_from(memory)
     return lambda: form.unpack(scratch.read(first, form.size))
@@ -109,24 +112,38 @@ class Kernel(Function):
 
     def _check_parameter(self, name: str, parameter: inspect.Parameter) -> None:
         for wrong, text, fix in (
-                (parameter.kind is parameter.VAR_KEYWORD, "Quadrants kernels do not support variable keyword parameters "
-                 "(i.e., **kwargs)", "name every parameter"),
-                (parameter.kind is parameter.VAR_POSITIONAL, "Quadrants kernels do not support variable positional "
-                 "parameters (i.e., *args)", "name every parameter"),
-                (parameter.default is not parameter.empty, "Quadrants kernels do not support default values for "
-                 "arguments", "drop the default, and pass the value at every call"),
-                (parameter.annotation is parameter.empty and name != "self", "Quadrants kernels parameters must be "
-                 "type annotated", f"for example `{name}: qd.i32`, `{name}: qd.types.ndarray()` or `{name}: "
-                 "qd.Template`")):
+            (
+                parameter.kind is parameter.VAR_KEYWORD,
+                "Quadrants kernels do not support variable keyword parameters (i.e., **kwargs)",
+                "name every parameter",
+            ),
+            (
+                parameter.kind is parameter.VAR_POSITIONAL,
+                "Quadrants kernels do not support variable positional parameters (i.e., *args)",
+                "name every parameter",
+            ),
+            (
+                parameter.default is not parameter.empty,
+                "Quadrants kernels do not support default values for arguments",
+                "drop the default, and pass the value at every call",
+            ),
+            (
+                parameter.annotation is parameter.empty and name != "self",
+                "Quadrants kernels parameters must be type annotated",
+                f"for example `{name}: qd.i32`, `{name}: qd.types.ndarray()` or `{name}: qd.Template`",
+            ),
+        ):
             if wrong:
                 raise QuadrantsSyntaxError.at(text, fix, self.parameter_place(name))
 
     def __get__(self, instance, owner=None):
         if instance is not None and not hasattr(instance, "_data_oriented"):
             name = type(instance).__name__
-            raise QuadrantsSyntaxError.at(f"Please decorate class {name} with @qd.data_oriented",
-                                          f"write `@qd.data_oriented` above `class {name}:`",
-                                          also=((self.place(), "this kernel is a method of it"),))
+            raise QuadrantsSyntaxError.at(
+                f"Please decorate class {name} with @qd.data_oriented",
+                f"write `@qd.data_oriented` above `class {name}:`",
+                also=((self.place(), "this kernel is a method of it"),),
+            )
         return super().__get__(instance, owner)
 
     @property
@@ -150,15 +167,23 @@ class Kernel(Function):
         Raises QuadrantsRuntimeError where it was not called yet, DSLUserCodeError for what has no spelling in CUDA C++.
         """
         if self._last is None:
-            raise QuadrantsRuntimeError(f"`{self.__name__}` was not called yet, and is compiled by a call",
-                                        "call it first")
-        from dsl.launch.readable import cuda_source              # most programs never ask
+            raise QuadrantsRuntimeError(
+                f"`{self.__name__}` was not called yet, and is compiled by a call", "call it first"
+            )
+        from dsl.launch.readable import cuda_source  # most programs never ask
+
         return cuda_source(self._last.compiled.traced.device_mlir)
 
     def __call__(self, *arguments, **keywords):
         found = self._last
-        if found is not None and not keywords and found.generation == runtime.Runtime.generation and \
-                found.bind is not None and len(arguments) == self._count and session.is_current(found.running):
+        if (
+            found is not None
+            and not keywords
+            and found.generation == runtime.Runtime.generation
+            and found.bind is not None
+            and len(arguments) == self._count
+            and session.is_current(found.running)
+        ):
             bound = found.bind(*arguments)
             if bound is not None:
                 return found.run(*bound)
@@ -235,6 +260,7 @@ class Kernel(Function):
                 self._leave(program, returned)
                 philox.advance(program)
                 program.finish()
+
         with errors.at_boundary():
             compiled = compile.compile(trace.trace_host(trace.symbol(self.__name__), body, typed))
         program = made[0]
@@ -245,22 +271,31 @@ class Kernel(Function):
         wanted = self.annotations.get("return")
         if value is None:
             if wanted is not None and wanted is not type(None) and "return" in self.annotations:
-                raise QuadrantsSyntaxError.at("Kernel has a return type but does not have a return statement",
-                                              "return a value, or drop the annotation", self.parameter_place("return"))
+                raise QuadrantsSyntaxError.at(
+                    "Kernel has a return type but does not have a return statement",
+                    "return a value, or drop the annotation",
+                    self.parameter_place("return"),
+                )
             program.results, program.shape = [], None
             return
         if wanted is None:
-            raise QuadrantsSyntaxError.at("A kernel with a return value must be annotated with a return type",
-                                          f"for example `def {self.__name__}(...) -> qd.f32:`", self.place(),
-                                          self._returns())
+            raise QuadrantsSyntaxError.at(
+                "A kernel with a return value must be annotated with a return type",
+                f"for example `def {self.__name__}(...) -> qd.f32:`",
+                self.place(),
+                self._returns(),
+            )
         wanted = wanted.__args__ if getattr(wanted, "__origin__", None) is tuple else wanted
         parts = [(value, wanted)]
         if isinstance(wanted, tuple):
             values = value if isinstance(value, tuple) else (value,)
             if len(values) != len(wanted):
-                raise QuadrantsCompilationError.at(f"the kernel returns {len(values)} values, and {len(wanted)} are "
-                                                   "annotated", "annotate each: `-> (qd.i32, qd.f32)`",
-                                                   self.parameter_place("return"), self._returns())
+                raise QuadrantsCompilationError.at(
+                    f"the kernel returns {len(values)} values, and {len(wanted)} are annotated",
+                    "annotate each: `-> (qd.i32, qd.f32)`",
+                    self.parameter_place("return"),
+                    self._returns(),
+                )
             parts = list(zip(values, wanted))
         numbers, makers = [], []
         for part, annotation in parts:
@@ -280,53 +315,86 @@ class Kernel(Function):
             remaining = iter(values)
             made = tuple(maker([next(remaining) for _ in range(count)]) for count, maker in makers)
             return made if isinstance(wanted, tuple) else made[0]
+
         program.shape = shape
 
     def _returns(self) -> tuple[tuple[Span, str], ...]:
         """Its `return`, as a further place of an error."""
         nodes = [] if self._definition is None else ast.walk(self._definition)
         found = next((node for node in nodes if isinstance(node, ast.Return) and node.value is not None), None)
-        return () if found is None else ((Span(self.function.__code__.co_filename, found.lineno, found.col_offset + 1,
-                                               found.end_lineno, found.end_col_offset + 1), "it is returned here"),)
+        return (
+            ()
+            if found is None
+            else (
+                (
+                    Span(
+                        self.function.__code__.co_filename,
+                        found.lineno,
+                        found.col_offset + 1,
+                        found.end_lineno,
+                        found.end_col_offset + 1,
+                    ),
+                    "it is returned here",
+                ),
+            )
+        )
 
     def _result(self, value: object, annotation: object) -> tuple[list, Callable]:
         value = hooks.copied(value)
         place, also = self.parameter_place("return"), self._returns()
         if isinstance(annotation, MatrixAnnotation):
             if not isinstance(value, Matrix) or value.shape != annotation.element_shape:
-                raise QuadrantsTypeError.at(f"the kernel must return a {annotation.described()}, got "
-                                            f"{described(value)}", "return what is annotated, or annotate what is "
-                                            "returned", place, also)
+                raise QuadrantsTypeError.at(
+                    f"the kernel must return a {annotation.described()}, got {described(value)}",
+                    "return what is annotated, or annotate what is returned",
+                    place,
+                    also,
+                )
             dtype = annotation.dtype or types.Defaults.fp
-            return [(dtype, types.number(value_of(entry))) for entry in value.entries], \
-                lambda numbers: _of_numpy(numbers, dtype, annotation.element_shape)
+            return [(dtype, types.number(value_of(entry))) for entry in value.entries], lambda numbers: _of_numpy(
+                numbers, dtype, annotation.element_shape
+            )
         dtype = types.of(annotation)
         if dtype is None:
-            raise QuadrantsSyntaxError.at(f"{described(annotation)} is no type that a kernel can return",
-                                          "annotate an element type, for example `-> qd.f32`, or a vector type", place)
+            raise QuadrantsSyntaxError.at(
+                f"{described(annotation)} is no type that a kernel can return",
+                "annotate an element type, for example `-> qd.f32`, or a vector type",
+                place,
+            )
         number = types.number(value)
         if number is None:
-            raise QuadrantsTypeError.at(f"the kernel must return {an(dtype)}, got {described(value)}", _return_fix(value),
-                                        place, also)
+            raise QuadrantsTypeError.at(
+                f"the kernel must return {an(dtype)}, got {described(value)}", _return_fix(value), place, also
+            )
         return [(dtype, number)], lambda numbers: numbers[0]
 
 
 def _return_fix(value: object) -> str:
     if isinstance(value, Matrix):
-        return f"annotate its type: `-> qd.types.vector({value.n}, qd.f32)`" if value.ndim == 1 else \
-            f"annotate its type: `-> qd.types.matrix({value.n}, {value.m}, qd.f32)`"
+        return (
+            f"annotate its type: `-> qd.types.vector({value.n}, qd.f32)`"
+            if value.ndim == 1
+            else f"annotate its type: `-> qd.types.matrix({value.n}, {value.m}, qd.f32)`"
+        )
     return "annotate each: `-> (qd.i32, qd.i32)`" if isinstance(value, tuple) else "return a number"
 
 
 def _of_numpy(numbers: list, dtype: types.DataType, shape: tuple[int, ...]) -> Matrix:
     """A matrix whose numbers keep their type in Python."""
     import numpy
+
     return Matrix(list(numpy.array(numbers, dtype.numpy_name)), shape=shape)
 
 
 @checked
-def kernel(function: Callable | None = None, *, pure: bool | None = None, fastcache: bool = False, graph: bool = False,
-           checkpoints: bool = False) -> Kernel:
+def kernel(
+    function: Callable | None = None,
+    *,
+    pure: bool | None = None,
+    fastcache: bool = False,
+    graph: bool = False,
+    checkpoints: bool = False,
+) -> Kernel:
     """A function whose outermost loops run on the device, a thread an iteration. The options change no result."""
     return kernel if function is None else Kernel(_authors(function, "kernel"))
 
@@ -334,8 +402,9 @@ def kernel(function: Callable | None = None, *, pure: bool | None = None, fastca
 def _authors(function: object, word: str) -> Callable:
     """`function`, which is one of the author's. Raises QuadrantsTypeError."""
     if not hasattr(function, "__code__"):
-        raise QuadrantsTypeError.at(f"@qd.{word} decorates a function, got {described(function)}",
-                                    f"write @qd.{word} over a `def`")
+        raise QuadrantsTypeError.at(
+            f"@qd.{word} decorates a function, got {described(function)}", f"write @qd.{word} over a `def`"
+        )
     return function
 
 
@@ -349,6 +418,8 @@ def data_oriented(cls: type | None = None, *, stable_members: bool = False, temp
     if cls is None:
         return functools.partial(data_oriented, stable_members=stable_members, template_primitives=template_primitives)
     if not isinstance(cls, type):
-        raise QuadrantsTypeError.at(f"@qd.data_oriented decorates a class, got {described(cls)}", "write it over a class")
+        raise QuadrantsTypeError.at(
+            f"@qd.data_oriented decorates a class, got {described(cls)}", "write it over a class"
+        )
     cls._data_oriented, cls._template_primitives = True, bool(template_primitives)
     return cls

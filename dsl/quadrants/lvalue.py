@@ -41,9 +41,11 @@ class Lvalue:
         given, value = value, types.number(value.load() if isinstance(value, Lvalue) else value)
         if value is None:
             from dsl.quadrants.wording import an, described
-            raise QuadrantsTypeError.at(f"{described(given)} cannot be assigned to {an(self.dtype)}",
-                                        "assign one element of it, or make this a vector" if hasattr(given, "parts")
-                                        else "assign a number")
+
+            raise QuadrantsTypeError.at(
+                f"{described(given)} cannot be assigned to {an(self.dtype)}",
+                "assign one element of it, or make this a vector" if hasattr(given, "parts") else "assign a number",
+            )
         if self.is_shared:
             program().task.effect()
         self.pointer().store(value)
@@ -60,8 +62,12 @@ class Lvalue:
         raise AttributeError(f"a number of type {types.of_core(self.core)} has no attribute '{name}'")
 
 
-operators.define(Lvalue, lambda python, self, other: python(self.load(), value_of(other)),
-                 lambda python, self, other: python(other, self.load()), lambda python, self: python(self.load()))
+operators.define(
+    Lvalue,
+    lambda python, self, other: python(self.load(), value_of(other)),
+    lambda python, self, other: python(other, self.load()),
+    lambda python, self: python(self.load()),
+)
 
 
 class Element(Lvalue):
@@ -74,7 +80,7 @@ class Element(Lvalue):
         self.core, self._pointer = pointer.dtype, pointer
 
     def pointer(self) -> Pointer:
-        program().task                                       # a host cannot read it
+        program().task  # a host cannot read it
         return self._pointer
 
 
@@ -93,8 +99,9 @@ class Storage:
 
     def _allocate(self) -> None:
         size_bytes = self.core.storage_width // 8
-        self.local = Pointer(self.core, trace.entry_alloca(self.core.storage_type(), self.count, size_bytes),
-                             AddressSpace.generic)
+        self.local = Pointer(
+            self.core, trace.entry_alloca(self.core.storage_type(), self.count, size_bytes), AddressSpace.generic
+        )
 
     @property
     def is_shared(self) -> bool:

@@ -18,9 +18,27 @@ from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.task import active
 from dsl.quadrants.wording import described
 from dsl.quadrants.refused import refuser
-from dsl.quadrants.ops import (_mapped, acos, asin, atan2, cast, ceil, cos, exp, floor, log, max, min,  # noqa: F401
-                               pow, round,
-                               select, sin, sqrt, tan, tanh)
+from dsl.quadrants.ops import (
+    _mapped,
+    acos,
+    asin,
+    atan2,
+    cast,
+    ceil,
+    cos,
+    exp,
+    floor,
+    log,
+    max,
+    min,  # noqa: F401
+    pow,
+    round,
+    select,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+)
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 vec2, vec3, vec4 = (_vector(n, float) for n in (2, 3, 4))
@@ -98,6 +116,7 @@ def _of_bits(name: str, function):
 
     def bits_of(x):
         return _mapped(number, x)
+
     bits_of.__name__ = bits_of.__qualname__ = name
     return bits_of
 
@@ -108,7 +127,7 @@ def _plain_clz(value: Numeric) -> Numeric:
 
 def _ffs(value: Numeric) -> Numeric:
     core = Uint64 if type(value).width == 64 else Uint32
-    own = core((1 << type(value).width) - 1)                # a narrow negative number is extended with ones
+    own = core((1 << type(value).width) - 1)  # a narrow negative number is extended with ones
     lowest = operate("and", operate("and", core(value), core(-value)), own)
     return operate("sub", Int32(core.width), Int32(bits.clz(lowest)))
 
@@ -147,8 +166,9 @@ def fns(mask, base, offset):
 def _integer(name: str, value: object) -> Numeric:
     found = _dtypes.number(value_of(value))
     if found is None or found.is_float:
-        raise QuadrantsTypeError.at(f"'{name}' takes integral inputs only, got {described(value)}",
-                                    "convert it: `int(x)`")
+        raise QuadrantsTypeError.at(
+            f"'{name}' takes integral inputs only, got {described(value)}", "convert it: `int(x)`"
+        )
     return _dtypes.dynamic(found)
 
 
@@ -233,7 +253,7 @@ def cpow(z, n):
     """z ** n for a real n; 0 of 0."""
     radius = z.norm()
     angle = atan2(z[1], z[0]) * n
-    size = select(radius > 0, radius ** n, 0.0)
+    size = select(radius > 0, radius**n, 0.0)
     return Matrix([size * cos(angle), size * sin(angle)])
 
 
@@ -275,17 +295,27 @@ def rot_by_axis(axis, ang):
     x, y, z = axis.normalized().parts()
     c, s = cos(ang), sin(ang)
     t = 1.0 - c
-    return Matrix([[c + x * x * t, x * y * t + z * s, x * z * t - y * s, 0.0],
-                   [x * y * t - z * s, c + y * y * t, y * z * t + x * s, 0.0],
-                   [x * z * t + y * s, y * z * t - x * s, c + z * z * t, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    return Matrix(
+        [
+            [c + x * x * t, x * y * t + z * s, x * z * t - y * s, 0.0],
+            [x * y * t - z * s, c + y * y * t, y * z * t + x * s, 0.0],
+            [x * z * t + y * s, y * z * t - x * s, c + z * z * t, 0.0],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
 
 
 def rot_yaw_pitch_roll(yaw, pitch, roll):
     """The 4x4 rotation by `roll` about z, then `pitch` about x, then `yaw` about y."""
     c1, s1, c2, s2, c3, s3 = (f(ang) for ang in (yaw, pitch, roll) for f in (cos, sin))
-    return Matrix([[c1 * c3 + s1 * s2 * s3, c2 * s3, c1 * s2 * s3 - c3 * s1, 0.0],
-                   [c3 * s1 * s2 - c1 * s3, c2 * c3, c1 * c3 * s2 + s1 * s3, 0.0], [c2 * s1, -s2, c1 * c2, 0.0],
-                   [0.0, 0.0, 0.0, 1.0]])
+    return Matrix(
+        [
+            [c1 * c3 + s1 * s2 * s3, c2 * s3, c1 * s2 * s3 - c3 * s1, 0.0],
+            [c3 * s1 * s2 - c1 * s3, c2 * c3, c1 * c3 * s2 + s1 * s3, 0.0],
+            [c2 * s1, -s2, c1 * c2, 0.0],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
 
 
 def rotation3d(ang_x, ang_y, ang_z):

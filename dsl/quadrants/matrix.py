@@ -61,7 +61,7 @@ class Matrix:
         """The numbers of a vector, the rows of a matrix."""
         if len(self._shape) == 1:
             return list(self.entries)
-        return [Matrix(self.entries[row * self.m:(row + 1) * self.m], shape=(self.m,)) for row in range(self.n)]
+        return [Matrix(self.entries[row * self.m : (row + 1) * self.m], shape=(self.m,)) for row in range(self.n)]
 
     def __iter__(self):
         return iter(self.parts())
@@ -92,14 +92,18 @@ class Matrix:
         numbers = [types.number(value_of(entry)) for entry in self.entries]
         if None in numbers:
             wrong = self.entries[numbers.index(None)]
-            raise QuadrantsTypeError.at(f"the elements of a vector or matrix must be numbers, got {_described(wrong)}",
-                                        "give numbers")
+            raise QuadrantsTypeError.at(
+                f"the elements of a vector or matrix must be numbers, got {_described(wrong)}", "give numbers"
+            )
         core = type(numbers[0])
         for number in numbers[1:]:
             core = types.promote(core, type(number))
         storage = Storage(core, len(numbers))
-        made = Matrix([Variable(core, None, storage, k) for k in range(len(numbers))], shape=self._shape,
-                      at=lambda index: Variable(core, None, storage, index))
+        made = Matrix(
+            [Variable(core, None, storage, k) for k in range(len(numbers))],
+            shape=self._shape,
+            at=lambda index: Variable(core, None, storage, index),
+        )
         made.store(numbers)
         return made
 
@@ -107,18 +111,21 @@ class Matrix:
         """Assign every element; a number goes to all."""
         given = Matrix(value) if isinstance(value, (list, tuple)) else value
         if isinstance(given, Matrix) and len(given.entries) != len(self.entries):
-            raise QuadrantsTypeError.at(f"cannot assign '{given.described()}' to '{self.described()}'",
-                                        "give it as many elements, or use another name")
+            raise QuadrantsTypeError.at(
+                f"cannot assign '{given.described()}' to '{self.described()}'",
+                "give it as many elements, or use another name",
+            )
         entries = [value_of(entry) for entry in _entries_like(self, value)]
         for place, entry in zip(self.entries, entries):
             if not isinstance(place, Lvalue):
-                raise QuadrantsSyntaxError.at("a vector or matrix value cannot be "
-                                              "assigned", fix="assign it to a variable "
-                                              "first")
+                raise QuadrantsSyntaxError.at(
+                    "a vector or matrix value cannot be assigned", fix="assign it to a variable first"
+                )
             place.store(entry)
 
     def augment(self, name: str, value: object) -> None:
         from dsl.quadrants import hooks
+
         entries = [value_of(entry) for entry in _entries_like(self, value)]
         for place, entry in zip(self.entries, entries):
             hooks.augment(name, place, entry)
@@ -131,15 +138,18 @@ class Matrix:
         if len(keys) == 1 and len(self._shape) == 2 and not is_dynamic(keys[0]):
             return self.parts()[keys[0]]
         if len(keys) != len(self._shape):
-            raise QuadrantsIndexError.at(f"a {'vector' if self.ndim == 1 else 'matrix'} takes {self.ndim} "
-                                         f"ind{'ex' if self.ndim == 1 else 'ices'}, got {len(keys)}",
-                                         "write `v[i]`" if self.ndim == 1 else "write `m[i, j]`")
+            raise QuadrantsIndexError.at(
+                f"a {'vector' if self.ndim == 1 else 'matrix'} takes {self.ndim} "
+                f"ind{'ex' if self.ndim == 1 else 'ices'}, got {len(keys)}",
+                "write `v[i]`" if self.ndim == 1 else "write `m[i, j]`",
+            )
         if not any(map(is_dynamic, keys)):
             refuse_negative(keys)
             for part, extent in zip(keys, self._shape):
                 if not -extent <= part < extent:
-                    raise QuadrantsIndexError.at(f"index {part} is out of bounds of an axis of {extent}",
-                                                   f"index from 0 to {extent - 1}")
+                    raise QuadrantsIndexError.at(
+                        f"index {part} is out of bounds of an axis of {extent}", f"index from 0 to {extent - 1}"
+                    )
             flat = 0
             for part, extent in zip(keys, self._shape):
                 flat = flat * extent + part % extent
@@ -153,10 +163,14 @@ class Matrix:
         return self.variable()._at(flat)
 
     def _sliced(self, keys: tuple) -> Matrix:
-        chosen = [list(range(*part.indices(extent))) if isinstance(part, slice) else [part]
-                  for part, extent in zip(keys, self._shape)]
-        flat = [sum(part * math.prod(self._shape[axis + 1:]) for axis, part in enumerate(each))
-                for each in itertools.product(*chosen)]
+        chosen = [
+            list(range(*part.indices(extent))) if isinstance(part, slice) else [part]
+            for part, extent in zip(keys, self._shape)
+        ]
+        flat = [
+            sum(part * math.prod(self._shape[axis + 1 :]) for axis, part in enumerate(each))
+            for each in itertools.product(*chosen)
+        ]
         shape = tuple(len(part) for part, key in zip(chosen, keys) if isinstance(key, slice))
         return Matrix([self.entries[position] for position in flat], shape=shape)
 
@@ -174,7 +188,7 @@ class Matrix:
 
     def __getattr__(self, name: str):
         for letters in _SWIZZLES:
-            if name and set(name) <= set(letters[:self.__dict__.get("_shape", (0,))[0]]):
+            if name and set(name) <= set(letters[: self.__dict__.get("_shape", (0,))[0]]):
                 found = [self.entries[letters.index(letter)] for letter in name]
                 return found[0] if len(found) == 1 else Matrix(found, shape=(len(found),))
         raise AttributeError(f"'Matrix' object has no attribute '{name}'", name=name, obj=self)
@@ -194,18 +208,25 @@ class Matrix:
 
     def __matmul__(self, other):
         if not isinstance(other, Matrix) or self.ndim == 1 and other.ndim == 1 and self.n != other.n:
-            raise QuadrantsTypeError.at(f"`@` takes two matrices whose inner extents agree, got {_described(self)} and "
-                                        f"{_described(other)}", "`*` multiplies element by element, `.dot` two vectors")
+            raise QuadrantsTypeError.at(
+                f"`@` takes two matrices whose inner extents agree, got {_described(self)} and {_described(other)}",
+                "`*` multiplies element by element, `.dot` two vectors",
+            )
         left, right = self.load(), other.load()
         inner = left.m if left.ndim == 2 else left.n
         if left.ndim == 1 and right.ndim == 1:
             return left.dot(right)
         if inner != right.n:
-            raise QuadrantsTypeError.at(f"`@` of {left._shape} and {right._shape}: the inner extents differ",
-                                        "the right operand must have as many rows as the left has columns")
+            raise QuadrantsTypeError.at(
+                f"`@` of {left._shape} and {right._shape}: the inner extents differ",
+                "the right operand must have as many rows as the left has columns",
+            )
         rows, columns = (left.n if left.ndim == 2 else 1), right.m
-        entries = [_sum(left.entries[i * inner + k] * right.entries[k * columns + j] for k in range(inner))
-                   for i in range(rows) for j in range(columns)]
+        entries = [
+            _sum(left.entries[i * inner + k] * right.entries[k * columns + j] for k in range(inner))
+            for i in range(rows)
+            for j in range(columns)
+        ]
         shape = (rows, columns) if right.ndim == 2 else (rows,)
         return Matrix(entries, shape=shape)
 
@@ -216,8 +237,11 @@ class Matrix:
         """Raise for what is no vector of this one's length."""
         if not isinstance(other, Matrix) or other._shape != self._shape or sizes and self.n not in sizes:
             wanted = " or ".join(map(str, sizes)) + " " if sizes else ""
-            raise QuadrantsTypeError.at(f"{name} takes two vectors of one length{wanted and ', ' + wanted.strip()}, got "
-                                        f"{_described(self)} and {_described(other)}", "give two such vectors")
+            raise QuadrantsTypeError.at(
+                f"{name} takes two vectors of one length{wanted and ', ' + wanted.strip()}, got "
+                f"{_described(self)} and {_described(other)}",
+                "give two such vectors",
+            )
 
     def dot(self, other: Matrix):
         self._same_vector("dot", other)
@@ -238,14 +262,16 @@ class Matrix:
 
     def norm(self, eps=0):
         from dsl.quadrants import ops
+
         return ops.sqrt(self.norm_sqr() + eps) if eps else ops.sqrt(self.norm_sqr())
 
     def normalized(self, eps=0):
         return self / (self.norm() + eps)
 
     def transpose(self):
-        return Matrix([self.entries[i * self.m + j] for j in range(self.m) for i in range(self.n)],
-                      shape=(self.m, self.n)).load()
+        return Matrix(
+            [self.entries[i * self.m + j] for j in range(self.m) for i in range(self.n)], shape=(self.m, self.n)
+        ).load()
 
     def trace(self):
         return _sum(value_of(self.entries[i * self.m + i]) for i in range(self.n))
@@ -256,23 +282,27 @@ class Matrix:
     def inverse(self):
         """The inverse of a square matrix of up to 4 rows."""
         if self.ndim != 2 or self.n != self.m or self.n > 4:
-            raise QuadrantsTypeError.at(f"inverse takes a square matrix of up to 4 rows, got {_described(self)}",
-                                        "take a square part of it")
+            raise QuadrantsTypeError.at(
+                f"inverse takes a square matrix of up to 4 rows, got {_described(self)}", "take a square part of it"
+            )
         rows = [[value_of(self.entries[i * self.m + j]) for j in range(self.m)] for i in range(self.n)]
         scale = 1.0 / _determinant(rows)
 
         def cofactor(i: int, j: int):
-            minor = [row[:i] + row[i + 1:] for k, row in enumerate(rows) if k != j]
+            minor = [row[:i] + row[i + 1 :] for k, row in enumerate(rows) if k != j]
             value = _determinant(minor) * scale if minor else scale
             return -value if (i + j) % 2 else value
+
         return self.like([cofactor(i, j) for i in range(self.n) for j in range(self.n)])
 
     def max(self):
         from dsl.quadrants import ops
+
         return _reduce(ops.max, self.load().entries)
 
     def min(self):
         from dsl.quadrants import ops
+
         return _reduce(ops.min, self.load().entries)
 
     def any(self):
@@ -297,6 +327,7 @@ class Matrix:
 
     def to_numpy(self):
         import numpy
+
         return numpy.array(self.to_list())
 
     def __array__(self, dtype=None, copy=None):
@@ -343,15 +374,28 @@ class Matrix:
 
     @staticmethod
     @checked
-    def field(n, m, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=None,
-              ndim=None):
+    def field(
+        n,
+        m,
+        dtype,
+        shape=None,
+        order=None,
+        name="",
+        offset=None,
+        needs_grad=False,
+        needs_dual=False,
+        layout=None,
+        ndim=None,
+    ):
         from dsl.quadrants.field import matrix_field
+
         return matrix_field((n, m), dtype, shape, order, name, offset, needs_grad)
 
     @staticmethod
     @checked
     def ndarray(n, m, dtype, shape, needs_grad=False):
         from dsl.quadrants.ndarray import matrix_ndarray
+
         return matrix_ndarray((n, m), dtype, shape)
 
 
@@ -369,15 +413,27 @@ class _VectorMaker:
 
     @staticmethod
     @checked
-    def field(n, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=None,
-              ndim=None):
+    def field(
+        n,
+        dtype,
+        shape=None,
+        order=None,
+        name="",
+        offset=None,
+        needs_grad=False,
+        needs_dual=False,
+        layout=None,
+        ndim=None,
+    ):
         from dsl.quadrants.field import matrix_field
+
         return matrix_field((n,), dtype, shape, order, name, offset, needs_grad)
 
     @staticmethod
     @checked
     def ndarray(n, dtype, shape, needs_grad=False):
         from dsl.quadrants.ndarray import matrix_ndarray
+
         return matrix_ndarray((n,), dtype, shape)
 
     zero, one, unit = map(staticmethod, (Matrix.zero, Matrix.one, Matrix.unit))
@@ -400,24 +456,32 @@ def _parsed(arr) -> tuple[list, tuple[int, ...]]:
     if isinstance(arr, Matrix):
         return [value_of(entry) for entry in arr.entries], arr._shape
     if isinstance(arr, (int, float, str, Lvalue, Numeric)) or arr is None:
-        raise QuadrantsTypeError.at("a vector or matrix is made of a list of numbers or of lists, got "
-                                    f"{arr!r}" if isinstance(arr, (int, float, str)) else "a vector or matrix is made "
-                                    "of a list of numbers or of lists, got a single value",
-                                    "qd.Vector([1, 2, 3]), qd.Matrix([[1, 2], [3, 4]])")
+        raise QuadrantsTypeError.at(
+            f"a vector or matrix is made of a list of numbers or of lists, got {arr!r}"
+            if isinstance(arr, (int, float, str))
+            else "a vector or matrix is made of a list of numbers or of lists, got a single value",
+            "qd.Vector([1, 2, 3]), qd.Matrix([[1, 2], [3, 4]])",
+        )
     arr = arr.tolist() if hasattr(arr, "tolist") else list(arr)
-    rows = [list(row.entries) if isinstance(row, Matrix) else list(row) for row in arr
-            if isinstance(row, (list, tuple, Matrix))]
+    rows = [
+        list(row.entries) if isinstance(row, Matrix) else list(row)
+        for row in arr
+        if isinstance(row, (list, tuple, Matrix))
+    ]
     if rows and len(rows) == len(arr):
         if len({len(row) for row in rows}) > 1:
-            raise QuadrantsTypeError.at("the rows of a matrix must have one length, got "
-                                        f"{' and '.join(map(str, sorted({len(row) for row in rows})))}", "give every row "
-                                        "as many numbers")
+            raise QuadrantsTypeError.at(
+                "the rows of a matrix must have one length, got "
+                f"{' and '.join(map(str, sorted({len(row) for row in rows})))}",
+                "give every row as many numbers",
+            )
         return [value_of(entry) for row in rows for entry in row], (len(rows), len(rows[0]))
     return [value_of(entry) for entry in arr], (len(arr),)
 
 
 def _described(value: object) -> str:
     from dsl.quadrants.wording import described
+
     return described(value)
 
 
@@ -427,8 +491,9 @@ def _index(part: object) -> object:
         return part
     if isinstance(part, Numeric):
         if part.is_float:
-            raise QuadrantsTypeError.at(f"indices must be integers, however '{types.name_of(part)}' is provided",
-                                        fix="convert it: `int(x)`")
+            raise QuadrantsTypeError.at(
+                f"indices must be integers, however '{types.name_of(part)}' is provided", fix="convert it: `int(x)`"
+            )
         return Int32(part) if is_dynamic(part) else int(part.value)
     return operator.index(part)
 
@@ -437,8 +502,10 @@ def refuse_negative(keys: Sequence) -> None:
     """Raise QuadrantsSyntaxError for a negative index in a kernel, where -1 is no last element."""
     for part in keys:
         if active() and isinstance(part, int) and part < 0:
-            raise QuadrantsSyntaxError.at("Negative indices are not supported in Quadrants kernels.",
-                                          fix=f"count from the start: the last index is the extent - 1, not {part}")
+            raise QuadrantsSyntaxError.at(
+                "Negative indices are not supported in Quadrants kernels.",
+                fix=f"count from the start: the last index is the extent - 1, not {part}",
+            )
 
 
 def _entries_like(matrix: Matrix, value: object) -> list:
@@ -447,12 +514,15 @@ def _entries_like(matrix: Matrix, value: object) -> list:
         value = Matrix(value)
     if isinstance(value, Matrix):
         if len(value.entries) != len(matrix.entries):
-            raise QuadrantsTypeError.at(f"{matrix.described()} and {value.described()} have not the same shape",
-                                        "give both one shape")
+            raise QuadrantsTypeError.at(
+                f"{matrix.described()} and {value.described()} have not the same shape", "give both one shape"
+            )
         return value.entries
     if types.number(value_of(value)) is None:
-        raise QuadrantsTypeError.at(f"{_described(matrix)} and {_described(value)} have no common elements",
-                                    "give a number, or a vector or matrix of the same shape")
+        raise QuadrantsTypeError.at(
+            f"{_described(matrix)} and {_described(value)} have no common elements",
+            "give a number, or a vector or matrix of the same shape",
+        )
     return [value] * len(matrix.entries)
 
 
@@ -474,8 +544,9 @@ def _as_bool(value: object) -> object:
 def _determinant(rows: list[list]):
     if len(rows) == 1:
         return rows[0][0]
-    return _sum((-1) ** j * rows[0][j] * _determinant([row[:j] + row[j + 1:] for row in rows[1:]])
-                for j in range(len(rows)))
+    return _sum(
+        (-1) ** j * rows[0][j] * _determinant([row[:j] + row[j + 1 :] for row in rows[1:]]) for j in range(len(rows))
+    )
 
 
 def _elementwise(python: Callable, self: Matrix, other: object) -> Matrix:
@@ -495,5 +566,4 @@ operators.define(Matrix, _elementwise, _reflected, lambda python, self: self.map
 def in_memory(pointer, shape: tuple[int, ...]) -> Matrix:
     """The matrix whose entries lie one after the other from `pointer` on."""
     count = math.prod(shape)
-    return Matrix([Element(pointer + k) for k in range(count)], shape=shape,
-                  at=lambda index: Element(pointer + index))
+    return Matrix([Element(pointer + k) for k in range(count)], shape=shape, at=lambda index: Element(pointer + index))

@@ -22,7 +22,8 @@ class Ndarray(Dense):
     def base(self) -> Pointer:
         raise QuadrantsCompilationError.at(
             "a kernel uses this ndarray without being given it: it may be another one, or gone, at the next call",
-            fix="pass it as an argument annotated qd.types.ndarray(), or as a member of a @qd.data_oriented object")
+            fix="pass it as an argument annotated qd.types.ndarray(), or as a member of a @qd.data_oriented object",
+        )
 
 
 class ScalarNdarray(Ndarray):
@@ -54,8 +55,14 @@ def _made(kind: type, dtype, shape, element_shape: tuple) -> Ndarray:
 class ArrayView(Indexed):
     """An array argument while tracing: its extents are run-time values."""
 
-    def __init__(self, pointer: Pointer, dtype: types.DataType, shape: tuple, strides: tuple | None,
-                 element_shape: tuple[int, ...]):
+    def __init__(
+        self,
+        pointer: Pointer,
+        dtype: types.DataType,
+        shape: tuple,
+        strides: tuple | None,
+        element_shape: tuple[int, ...],
+    ):
         self.address, self.element_type, self.shape, self.strides = pointer, dtype, shape, strides
         self.element_shape = element_shape
 
@@ -85,15 +92,15 @@ class ArrayType:
 
     def rebuild(self, values) -> ArrayView:
         pointer = Pointer(self.dtype.core, values[0], AddressSpace.gmem)
-        shape = tuple(map(Int32, values[1:1 + self.rank]))
-        strides = None if self.row_major else tuple(map(Int64, values[1 + self.rank:]))
+        shape = tuple(map(Int32, values[1 : 1 + self.rank]))
+        strides = None if self.row_major else tuple(map(Int64, values[1 + self.rank :]))
         return ArrayView(pointer, self.dtype, shape, strides, self.element_shape)
 
 
 def row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether `strides` (in elements) are those of an array without gaps whose last index is the fastest."""
     if 0 in shape:
-        return True                                          # without elements
+        return True  # without elements
     step = 1
     for extent, stride in zip(reversed(shape), reversed(strides)):
         if extent > 1 and stride != step:

@@ -32,13 +32,15 @@ def _is_traced(*values: object) -> bool:
 def _number(value: object, name: str) -> Numeric:
     number = types.number(value)
     if number is None:
-        raise QuadrantsTypeError.at(f"{name} takes numbers, got {_described(value)}", "give a number, a vector or a "
-                                    "matrix")
+        raise QuadrantsTypeError.at(
+            f"{name} takes numbers, got {_described(value)}", "give a number, a vector or a matrix"
+        )
     return number
 
 
 def _described(value: object) -> str:
     from dsl.quadrants.wording import described
+
     return described(value)
 
 
@@ -54,13 +56,16 @@ def cast(obj, dtype):
     """`obj` as a `dtype`: floats are truncated to integers, which wrap."""
     found = types.of(dtype)
     if found is None:
-        raise QuadrantsTypeError.at(f"{dtype!r} is no element type",
-                                    fix=f"write qd.{dtype}" if isinstance(dtype, str) and dtype in types.BY_NAME else "for example qd.f32")
+        raise QuadrantsTypeError.at(
+            f"{dtype!r} is no element type",
+            fix=f"write qd.{dtype}" if isinstance(dtype, str) and dtype in types.BY_NAME else "for example qd.f32",
+        )
 
     def convert(value):
         if _is_traced(value):
             return found.core(value)
         from dsl.quadrants import task
+
         if task.active():
             if type(value) is int:
                 return types.dynamic(found.core(found.core.wrapped(value) if found.core.is_integer else float(value)))
@@ -69,7 +74,9 @@ def cast(obj, dtype):
                 raise QuadrantsTypeError.at(f"{_described(value)} cannot be cast to {found}", "give a number")
             return types.dynamic(found.core(number))
         from dsl.quadrants.runtime import pack, unpack
+
         return unpack(found, pack(found, value))
+
     if not isinstance(obj, Matrix) and isinstance(obj, int) and not isinstance(obj, bool):
         return convert(obj)
     return _mapped(convert, obj)
@@ -78,22 +85,29 @@ def cast(obj, dtype):
 def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
     """`qd.i64(x)` in a kernel: a Python number is a literal of that type, anything else is cast."""
     if len(arguments) != 1 or keywords:
-        raise QuadrantsSyntaxError.at("A primitive type can only decorate a single expression.",
-                                      f"write `qd.{dtype}(x)`")
+        raise QuadrantsSyntaxError.at(
+            "A primitive type can only decorate a single expression.", f"write `qd.{dtype}(x)`"
+        )
     value = value_of(arguments[0])
     if isinstance(value, (Matrix, list, tuple)):
-        raise QuadrantsSyntaxError.at("A primitive type cannot decorate an expression with a compound type.",
-                                      fix="qd.cast takes vectors and matrices")
+        raise QuadrantsSyntaxError.at(
+            "A primitive type cannot decorate an expression with a compound type.",
+            fix="qd.cast takes vectors and matrices",
+        )
     value = value.item() if type(value).__module__ == "numpy" and not getattr(value, "shape", 1) else value
     if type(value) not in (int, float):
         return cast(value, dtype)
     kind, wanted = ("Integer", "a integer") if type(value) is int else ("Floating-point", "a floating-point")
     if dtype.core.is_integer != (type(value) is int):
-        raise QuadrantsTypeError.at(f"{kind} literals must be annotated with {wanted} type. For type casting, use "
-                                    "`qd.cast`.", fix=f"qd.cast({value}, qd.{dtype})")
+        raise QuadrantsTypeError.at(
+            f"{kind} literals must be annotated with {wanted} type. For type casting, use `qd.cast`.",
+            fix=f"qd.cast({value}, qd.{dtype})",
+        )
     if type(value) is int and dtype.core.width > 1 and not dtype.core.min <= value <= dtype.core.max:
-        raise QuadrantsTypeError.at(f"Integer literal {value} exceeded the range of specified dtype: {dtype}",
-                                    fix=f"a wider type, or qd.cast({value}, qd.{dtype}), which wraps")
+        raise QuadrantsTypeError.at(
+            f"Integer literal {value} exceeded the range of specified dtype: {dtype}",
+            fix=f"a wider type, or qd.cast({value}, qd.{dtype}), which wraps",
+        )
     return cast(value, dtype)
 
 
@@ -121,8 +135,11 @@ def _unary(name: str, python: Callable, emit: Callable):
     def function(x):
         def one(value):
             from dsl.quadrants import task
+
             return emit(_float(value, name)) if task.active() else python(value)
+
         return _mapped(one, x)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}(x)` of a number, or of every element."
     return function
@@ -131,6 +148,7 @@ def _unary(name: str, python: Callable, emit: Callable):
 def _intrinsic(name: str):
     def emit(value: Numeric) -> Numeric:
         return type(value)(mlir.intrinsic(f"llvm.{name}.{value.ir_type()}", value.ir_type(), value.ir()))
+
     return emit
 
 
@@ -139,26 +157,33 @@ def _elementary(name: str):
 
 
 sqrt = _unary("sqrt", math.sqrt, _intrinsic("sqrt"))
-rsqrt = _unary("rsqrt", lambda x: 1 / math.sqrt(x),
-               lambda value: operate("truediv", type(value)(1.0), _intrinsic("sqrt")(value)))
+rsqrt = _unary(
+    "rsqrt", lambda x: 1 / math.sqrt(x), lambda value: operate("truediv", type(value)(1.0), _intrinsic("sqrt")(value))
+)
 sin, cos, tan, asin, acos, tanh, exp, log = (
     _unary(name, getattr(math, name), _elementary(name))
-    for name in ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log"))
+    for name in ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log")
+)
 
 
 def _rounding(name: str, python: Callable, intrinsic: str):
     def function(x, dtype=None):
         def one(value):
             from dsl.quadrants import task
+
             if not task.active():
                 return python(value) if dtype is None else cast(python(value), dtype)
             number = _number(value, name)
             if not number.is_float:
-                raise QuadrantsTypeError.at(f"'{name}' takes real inputs only, however '{types.name_of(number)}' is "
-                                            "provided", fix="it is an integer already")
+                raise QuadrantsTypeError.at(
+                    f"'{name}' takes real inputs only, however '{types.name_of(number)}' is provided",
+                    fix="it is an integer already",
+                )
             made = _intrinsic(intrinsic)(number)
             return made if dtype is None else cast(made, dtype)
+
         return _mapped(one, x)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}(x)`, a float unless `dtype` says otherwise."
     return function
@@ -181,8 +206,10 @@ def logical_not(x):
 def _integer(value: object, name: str) -> Numeric:
     number = _number(value, name)
     if number.is_float:
-        raise QuadrantsTypeError.at(f"'{name}' takes integral inputs only, however '{types.name_of(number)}' is "
-                                    "provided", fix="compare it: `x == 0`, `x != 0`")
+        raise QuadrantsTypeError.at(
+            f"'{name}' takes integral inputs only, however '{types.name_of(number)}' is provided",
+            fix="compare it: `x == 0`, `x != 0`",
+        )
     return number
 
 
@@ -201,8 +228,10 @@ def _matrix_of(values: object) -> Matrix:
         return values
     if isinstance(values, (list, tuple)) and values:
         return Matrix([types.number(value_of(value)) for value in values], shape=(len(values),))
-    raise QuadrantsTypeError.at(f"any and all take a vector or matrix, and got {types.name_of(value_of(values))}",
-                                fix="loop over the elements, and combine them with `or` or `and`")
+    raise QuadrantsTypeError.at(
+        f"any and all take a vector or matrix, and got {types.name_of(value_of(values))}",
+        fix="loop over the elements, and combine them with `or` or `and`",
+    )
 
 
 # --- two and three ---------------------------------------------------------------------------------------------------
@@ -223,6 +252,7 @@ def _extreme(name: str):
         for value in values[1:]:
             result = _mapped(two, result, value)
         return value_of(result)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name}imum of numbers, or of every element."
     return function
@@ -233,16 +263,18 @@ max, min = _extreme("max"), _extreme("min")
 
 def pow(base, exponent):
     """`base ** exponent`."""
-    return _mapped(lambda a, b: a ** b, base, exponent)
+    return _mapped(lambda a, b: a**b, base, exponent)
 
 
 def atan2(x1, x2):
     """The angle of the point (x2, x1)."""
+
     def one(a, b):
         if not _is_traced(a, b):
             return math.atan2(a, b)
         core = types.promote(type(_float(a, "atan2")), type(_float(b, "atan2")))
         return core(elementary.call("atan2", core(types.number(a)).ir(), core(types.number(b)).ir()))
+
     return _mapped(one, x1, x2)
 
 
@@ -257,7 +289,9 @@ def _truncating(name: str, place: int, python: Callable):
             if core.is_float:
                 return operate("truediv", a, b) if place == 0 else core(elementary.call("fmod", a.ir(), b.ir()))
             return core(arith.divide_truncating(a.ir(), b.ir(), core.signed)[place])
+
         return _mapped(one, x1, x2)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}(x, y)` as C divides: towards zero."
     return function
@@ -269,19 +303,23 @@ raw_mod = _truncating("raw_mod", 1, math.fmod)
 
 def bit_shr(x1, x2):
     """`x1 >> x2` with zeros coming in."""
+
     def one(a, b):
         a, b = _number(a, "bit_shr"), _number(b, "bit_shr")
         return type(a)(arith.shift("shr", a.ir(), type(a)(b).ir(), False))
+
     return _mapped(one, x1, x2)
 
 
 def select(cond, x1, x2):
     """`x1` where `cond` is not zero, else `x2`: both are evaluated."""
+
     def one(test, a, b):
         if not _is_traced(test, a, b):
             return a if test else b
         core = types.promote(type(_number(a, "select")), type(_number(b, "select")))
         return core_select(Boolean(_integer(test, "select")), core(types.number(a)), core(types.number(b)))
+
     return _mapped(one, cond, x1, x2)
 
 

@@ -64,7 +64,12 @@ def _words() -> list[Numeric]:
     number = counter.load()
     counter.store(number + Uint32(1))
     thread = index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
-    position = [_count(made).load(), Uint32(next(k for k, each in enumerate(made.tasks) if each is task)), Uint32(thread), number]
+    position = [
+        _count(made).load(),
+        Uint32(next(k for k, each in enumerate(made.tasks) if each is task)),
+        Uint32(thread),
+        number,
+    ]
     seed = runtime.check().random_seed & 0xFFFFFFFFFFFFFFFF
     key = [seed & 0xFFFFFFFF, seed >> 32]
     return _hashed([types.dynamic(word) for word in position], key)
@@ -96,17 +101,25 @@ def random(dtype=float):
         raise QuadrantsRuntimeError("qd.random works in a kernel or func only", "use Python's random, or numpy.random")
     found = types.of(dtype)
     if found is None or found.core.is_integer and found.core.width < 32:
-        raise QuadrantsTypeError.at(f"qd.random gives f16, f32, f64, i32, i64, u32 or u64, not {dtype!r}",
-                                    "take qd.random(qd.i32), and convert")
+        raise QuadrantsTypeError.at(
+            f"qd.random gives f16, f32, f64, i32, i64, u32 or u64, not {dtype!r}", "take qd.random(qd.i32), and convert"
+        )
     words = _words()
     wide = Uint64(words[0]) << Uint64(32) | Uint64(words[1])
     if found.core.is_integer:
-        return found.core(Int32(words[0]) if found.core is Int32 else words[0] if found.core.width == 32 else
-                          Int64(wide) if found.core is Int64 else wide)
+        return found.core(
+            Int32(words[0])
+            if found.core is Int32
+            else words[0]
+            if found.core.width == 32
+            else Int64(wide)
+            if found.core is Int64
+            else wide
+        )
     if found.core is Float64:
-        return Float64(wide >> Uint64(11)) * Float64(2.0 ** -53)
+        return Float64(wide >> Uint64(11)) * Float64(2.0**-53)
     bits = 11 if found.core.width == 16 else 24
-    number = Float32(words[0] >> Uint32(32 - bits)) * Float32(2.0 ** -bits)
+    number = Float32(words[0] >> Uint32(32 - bits)) * Float32(2.0**-bits)
     return found.core(number)
 
 
@@ -118,5 +131,5 @@ def randn(dt=None):
     if found is None or not found.core.is_float:
         raise QuadrantsTypeError.at(f"qd.randn gives f16, f32 or f64, not {dt!r}", "take qd.randn(), and convert")
     core = found.core
-    u = core(1.0) - random(found)                           # never 0, whose logarithm is infinite
+    u = core(1.0) - random(found)  # never 0, whose logarithm is infinite
     return ops.sqrt(core(-2.0) * ops.log(u)) * ops.cos(core(2 * math.pi) * random(found))

@@ -28,10 +28,12 @@ def _escaped(text: str) -> str:
 def spelled(value: object, leaves: list, spec: str = "") -> str:
     """The C format of a value; the numbers it takes go to `leaves`."""
     from dsl.quadrants.expression import Text
+
     value = value_of(value)
     if isinstance(value, Text):
-        return "".join(_escaped(piece) if isinstance(piece, str) else spelled(piece[0], leaves, piece[1])
-                       for piece in value.pieces)
+        return "".join(
+            _escaped(piece) if isinstance(piece, str) else spelled(piece[0], leaves, piece[1]) for piece in value.pieces
+        )
     if isinstance(value, Matrix):
         return "[" + ", ".join(spelled(part, leaves, spec) for part in value.parts()) + "]"
     if isinstance(value, (list, tuple)):
@@ -56,6 +58,7 @@ def spelled(value: object, leaves: list, spec: str = "") -> str:
 def check(test: Callable, message: Callable, text: str) -> None:
     """Stop the kernel where the test is zero."""
     from dsl.quadrants.hooks import truth
+
     flag = truth(test())
     said = message()
     program().task.effect()

@@ -17,30 +17,66 @@ from dsl.quadrants.errors import QuadrantsCompilationError, UnknownAttribute
 _PARTS = "a part of the real package", "use the public names of quadrants"
 # What a name belongs to, what to do without it, and the names: `module: names`, of quadrants itself before the first.
 _TABLE = (
-    ("automatic differentiation", "write the derivative as a kernel of its own", """
+    (
+        "automatic differentiation",
+        "write the derivative as a kernel of its own",
+        """
      stop_grad ad: FwdMode Tape clear_all_gradients grad_for grad_replaced no_grad types.enums: AutodiffMode
-     SNodeGradType"""),
-    ("sparse structures", "place the field by dense(...): every field here is dense", """
+     SNodeGradType""",
+    ),
+    (
+        "sparse structures",
+        "place the field by dense(...): every field here is dense",
+        """
      activate append deactivate deactivate_all_snodes is_active length rescale_index get_addr sparse_matrix_builder
      types: sparse_matrix_builder types.annotations: sparse_matrix_builder sparse: grid usage
-     linalg: LinearOperator MatrixFreeBICGSTAB MatrixFreeCG SparseCG SparseMatrix SparseMatrixBuilder SparseSolver"""),
-    ("quantised and bit-packed types", "take an element type such as qd.i8 or qd.f16", """
-     BitpackedFields types.quant: fixed float int"""),
-    ("structs", "pass the members as arguments of their own", """
+     linalg: LinearOperator MatrixFreeBICGSTAB MatrixFreeCG SparseCG SparseMatrix SparseMatrixBuilder SparseSolver""",
+    ),
+    (
+        "quantised and bit-packed types",
+        "take an element type such as qd.i8 or qd.f16",
+        """
+     BitpackedFields types.quant: fixed float int""",
+    ),
+    (
+        "structs",
+        "pass the members as arguments of their own",
+        """
      Struct StructField dataclass types: struct types.compound_types: struct CompoundType
-     types.ndarray_type: CompoundType"""),
-    ("tensors with a layout", "make a qd.field or a qd.ndarray", """
-     Backend MatrixTensor Tensor VectorTensor tensor wrap types: is_tensor types.utils: is_tensor"""),
-    ("buffer views", "pass the whole array, and an offset", """
-     BufferView types: BufferViewType buffer_view_type"""),
+     types.ndarray_type: CompoundType""",
+    ),
+    (
+        "tensors with a layout",
+        "make a qd.field or a qd.ndarray",
+        """
+     Backend MatrixTensor Tensor VectorTensor tensor wrap types: is_tensor types.utils: is_tensor""",
+    ),
+    (
+        "buffer views",
+        "pass the whole array, and an offset",
+        """
+     BufferView types: BufferViewType buffer_view_type""",
+    ),
     ("meshes", "keep the connectivity in arrays", "Mesh MeshInstance mesh_local mesh_patch_idx"),
-    ("streams and events", "leave it out: kernels run one after the other", """
-     Event Stream create_event create_stream stream_parallel"""),
-    ("graphs and checkpoints", "call the kernels one after the other", """
+    (
+        "streams and events",
+        "leave it out: kernels run one after the other",
+        """
+     Event Stream create_event create_stream stream_parallel""",
+    ),
+    (
+        "graphs and checkpoints",
+        "call the kernels one after the other",
+        """
      GraphStatus checkpoint graph_do_while graph_parallel graph_parallel_context graph: do_while parallel
-     parallel_context"""),
-    ("decompositions of matrices", "compute it in the program: inverse() and determinant() of up to 4 rows are there", """
-     eig make_spd polar_decompose solve svd sym_eig"""),
+     parallel_context""",
+    ),
+    (
+        "decompositions of matrices",
+        "compute it in the program: inverse() and determinant() of up to 4 rows are there",
+        """
+     eig make_spd polar_decompose solve svd sym_eig""",
+    ),
     ("choosing among kernels by their speed", "call the kernel that is meant", "perf_dispatch"),
     ("clocks of the GPU", "time whole kernels: time.perf_counter() around qd.sync()", "clock_counter clock_freq_hz"),
     ("the capabilities of other devices", "leave it out", "DeviceCapability types.enums: DeviceCapability"),
@@ -48,17 +84,32 @@ _TABLE = (
     ("splitting a float", "take the exponent from qd.bit_cast(x, qd.i32)", "frexp"),
     ("volatile loads", "use qd.atomic_or(x, 0)", "volatile_load"),
     ("other devices", "leave it out", "interop: get_mps_command_queue"),
-    ("profiling", "time whole kernels: time.perf_counter() around qd.sync()", """
+    (
+        "profiling",
+        "time whole kernels: time.perf_counter() around qd.sync()",
+        """
      profiler: CuptiMetric clear_kernel_profiler_info clear_scoped_profiler_info collect_kernel_profiler_metrics
      get_kernel_profiler_total_time get_predefined_cupti_metrics print_kernel_profiler_info print_memory_profiler_info
-     print_scoped_profiler_info query_kernel_profiler_info set_kernel_profiler_metrics set_kernel_profiler_toolkit"""),
-    ("files of other programs", "take the values by to_numpy() and write them", """
-     tools: PLYWriter write_vtk tools.np2ply: PLYWriter tools.vtk: write_vtk tools.diagnose: main"""),
-    ("ready-made algorithms", "write the kernel, or compute it on to_numpy()", """
+     print_scoped_profiler_info query_kernel_profiler_info set_kernel_profiler_metrics set_kernel_profiler_toolkit""",
+    ),
+    (
+        "files of other programs",
+        "take the values by to_numpy() and write them",
+        """
+     tools: PLYWriter write_vtk tools.np2ply: PLYWriter tools.vtk: write_vtk tools.diagnose: main""",
+    ),
+    (
+        "ready-made algorithms",
+        "write the kernel, or compute it on to_numpy()",
+        """
      algorithms: PrefixSumExecutor exclusive_scan_add exclusive_scan_max exclusive_scan_min
      exclusive_scan_scratch_slots parallel_sort reduce_add reduce_by_key_add reduce_by_key_scratch_slots reduce_max
-     reduce_min reduce_scratch_slots select select_scratch_slots sort sort_scratch_slots"""),
-    ("what threads of a block or warp exchange", "qd.simt.block has sync, mem_fence and thread_idx", """
+     reduce_min reduce_scratch_slots select select_scratch_slots sort sort_scratch_slots""",
+    ),
+    (
+        "what threads of a block or warp exchange",
+        "qd.simt.block has sync, mem_fence and thread_idx",
+        """
      simt.block: SharedArray exclusive_add exclusive_max exclusive_min exclusive_scan inclusive_add inclusive_max
      inclusive_min inclusive_scan mem_sync radix_rank_match_atomic_or reduce reduce_add reduce_all reduce_all_add
      reduce_all_max reduce_all_min reduce_max reduce_min sync_all_nonzero sync_any_nonzero sync_count_nonzero
@@ -75,11 +126,27 @@ _TABLE = (
      reduce_all_add_tiled reduce_all_max reduce_all_max_tiled reduce_all_min reduce_all_min_tiled reduce_max
      reduce_max_tiled reduce_min reduce_min_tiled segmented_reduce_add segmented_reduce_add_tiled segmented_reduce_max
      segmented_reduce_max_tiled segmented_reduce_min segmented_reduce_min_tiled shuffle shuffle_down shuffle_up
-     shuffle_xor sync"""),
+     shuffle_xor sync""",
+    ),
 )
 # Modules with nothing but refused names.
-MODULES = ("ad", "algorithms", "graph", "interop", "linalg", "profiler", "simt.grid", "simt.subgroup", "simt.warp",
-           "sparse", "tools", "tools.diagnose", "tools.np2ply", "tools.vtk", "types.quant")
+MODULES = (
+    "ad",
+    "algorithms",
+    "graph",
+    "interop",
+    "linalg",
+    "profiler",
+    "simt.grid",
+    "simt.subgroup",
+    "simt.warp",
+    "sparse",
+    "tools",
+    "tools.diagnose",
+    "tools.np2ply",
+    "tools.vtk",
+    "types.quant",
+)
 
 
 class UnsupportedName(QuadrantsCompilationError, CoreUnsupportedName):
@@ -93,8 +160,9 @@ class Refused:
         self._name, self._feature, self._fix = name, feature, fix
 
     def refuse(self, *_arguments, **_options):
-        raise UnsupportedName(f"{self._name} is not part of this compiler: it belongs to {self._feature}", self._fix,
-                              "UNSUPPORTED_NAME")
+        raise UnsupportedName(
+            f"{self._name} is not part of this compiler: it belongs to {self._feature}", self._fix, "UNSUPPORTED_NAME"
+        )
 
     __call__ = __getitem__ = __setitem__ = __iter__ = __len__ = __enter__ = __mro_entries__ = __bool__ = refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __int__ = __index__ = __float__ = refuse
@@ -142,6 +210,7 @@ def names_of(module: str) -> dict[str, Refused]:
 
 def refuser(module: str, names: dict[str, object]) -> Callable[[str], object]:
     """The `__getattr__` of a module, whose own names are `names`: refused names, and an error for all others."""
+
     def missing(name: str) -> object:
         refused = _NAMES.get(module, {})
         if name in refused:
@@ -149,10 +218,14 @@ def refuser(module: str, names: dict[str, object]) -> Callable[[str], object]:
         if name.startswith("__"):
             raise AttributeError(name)
         from dsl.quadrants.wording import alike
+
         full = ".".join(filter(None, ("quadrants", module)))
         meant = alike(name, [*names, *refused])
-        raise UnknownAttribute(f"{full} has no `{name}`", f"did you mean `{meant}`?" if meant else
-                               f"use a name that {full} has: docs/quadrants.md lists them")
+        raise UnknownAttribute(
+            f"{full} has no `{name}`",
+            f"did you mean `{meant}`?" if meant else f"use a name that {full} has: docs/quadrants.md lists them",
+        )
+
     return missing
 
 
@@ -172,9 +245,11 @@ def add_modules() -> None:
 
 def inner(module: str) -> Callable[[str], object]:
     """The `__getattr__` of a module of quadrants.lang: a name of quadrants, or a part of the real package."""
+
     def missing(name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
         public = _NAMES[""] | vars(sys.modules["dsl.quadrants"])
         return public[name] if name in public else Refused(f"quadrants.{module}.{name}", *_PARTS)
+
     return missing

@@ -45,21 +45,69 @@ class Config:
 
 
 # What only tells the real package how to compile or log.
-_IGNORED = {"ad_stack_experimental_enabled", "ad_stack_size", "advanced_optimization",
-            "auto_mesh_local_default_occupacy", "cache_loop_invariant_global_vars", "cfg_optimization",
-            "check_out_of_bound", "compile_time_check", "cpu_max_num_threads", "cuda_stack_limit", "debug_dump_path",
-            "default_ad_stack_size", "default_cpu_block_dim", "default_gpu_block_dim", "demote_dense_struct_fors",
-            "demote_no_access_mesh_fors", "detect_read_only", "device_memory_GB", "device_memory_fraction",
-            "dynamic_index", "enable_fallback", "experimental_auto_mesh_local", "flatten_if",
-            "force_scalarize_matrix", "gdb_trigger", "half2_vectorization", "ir_dump", "kernel_profiler", "lazy_grad",
-            "log_level", "lower_access", "make_block_local", "make_thread_local", "max_block_dim",
-            "move_loop_invariant_outside_if", "num_compile_threads", "offline_cache_file_path", "opt_level",
-            "optimize_mesh_reordered_mapping", "packed", "print_accessor_ir", "print_benchmark_stat", "print_ir",
-            "print_kernel_asm", "print_kernel_llvm_ir", "print_preprocessed_ir", "print_struct_llvm_ir",
-            "quant_opt_atomic_demotion", "quant_opt_store_fusion", "raise_on_templated_floats",
-            "real_matrix_scalarize", "require_version", "saturating_grid_dim", "simplify_before_lower_access",
-            "src_ll_cache", "timeline", "use_llvm", "verbose", "verbose_kernel_launches", "verbose_kernel_times",
-            "vk_api_version"}
+_IGNORED = {
+    "ad_stack_experimental_enabled",
+    "ad_stack_size",
+    "advanced_optimization",
+    "auto_mesh_local_default_occupacy",
+    "cache_loop_invariant_global_vars",
+    "cfg_optimization",
+    "check_out_of_bound",
+    "compile_time_check",
+    "cpu_max_num_threads",
+    "cuda_stack_limit",
+    "debug_dump_path",
+    "default_ad_stack_size",
+    "default_cpu_block_dim",
+    "default_gpu_block_dim",
+    "demote_dense_struct_fors",
+    "demote_no_access_mesh_fors",
+    "detect_read_only",
+    "device_memory_GB",
+    "device_memory_fraction",
+    "dynamic_index",
+    "enable_fallback",
+    "experimental_auto_mesh_local",
+    "flatten_if",
+    "force_scalarize_matrix",
+    "gdb_trigger",
+    "half2_vectorization",
+    "ir_dump",
+    "kernel_profiler",
+    "lazy_grad",
+    "log_level",
+    "lower_access",
+    "make_block_local",
+    "make_thread_local",
+    "max_block_dim",
+    "move_loop_invariant_outside_if",
+    "num_compile_threads",
+    "offline_cache_file_path",
+    "opt_level",
+    "optimize_mesh_reordered_mapping",
+    "packed",
+    "print_accessor_ir",
+    "print_benchmark_stat",
+    "print_ir",
+    "print_kernel_asm",
+    "print_kernel_llvm_ir",
+    "print_preprocessed_ir",
+    "print_struct_llvm_ir",
+    "quant_opt_atomic_demotion",
+    "quant_opt_store_fusion",
+    "raise_on_templated_floats",
+    "real_matrix_scalarize",
+    "require_version",
+    "saturating_grid_dim",
+    "simplify_before_lower_access",
+    "src_ll_cache",
+    "timeline",
+    "use_llvm",
+    "verbose",
+    "verbose_kernel_launches",
+    "verbose_kernel_times",
+    "vk_api_version",
+}
 
 
 class Runtime:
@@ -67,8 +115,8 @@ class Runtime:
 
     config: Config | None = None
     generation = 0
-    random = None                          # of dsl.quadrants.philox
-    roots: list = []                       # fields that were placed or shaped in this generation
+    random = None  # of dsl.quadrants.philox
+    roots: list = []  # fields that were placed or shaped in this generation
 
 
 def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **options) -> None:
@@ -78,9 +126,12 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
     for name in options:
         if name not in known and name not in _IGNORED:
             from dsl.quadrants.wording import alike
+
             meant = alike(name, [*vars(Config), *_IGNORED])
-            raise UnknownOption(f"Unrecognized keyword argument(s) for qd.init: {name}",
-                                f"did you mean `{meant}`?" if meant else "drop it: docs/quadrants.md lists the options")
+            raise UnknownOption(
+                f"Unrecognized keyword argument(s) for qd.init: {name}",
+                f"did you mean `{meant}`?" if meant else "drop it: docs/quadrants.md lists the options",
+            )
     if not isinstance(chosen, Arch):
         raise QuadrantsTypeError.at(f"`arch` is an architecture, got {arch!r}", "arch=qd.cpu, or arch=qd.gpu")
     default_ip, default_fp = default_ip or types.i32, default_fp or types.f32
@@ -95,8 +146,10 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
     running = session.current()
     if chosen in (x64, arm64) and running.device.kind == "cuda":
         from dsl.launch import device
+
         running.device = device.choose("emulator")
     from dsl.launch.ready import ready
+
     ready(running.device)
 
 
@@ -116,8 +169,9 @@ def sync() -> None:
 def check() -> Config:
     """The configuration. Raises QuadrantsRuntimeError before qd.init."""
     if Runtime.config is None:
-        raise QuadrantsRuntimeError("qd.init() has not been called, or qd.reset() has been since",
-                                    "call qd.init(arch=qd.cpu) first")
+        raise QuadrantsRuntimeError(
+            "qd.init() has not been called, or qd.reset() has been since", "call qd.init(arch=qd.cpu) first"
+        )
     return Runtime.config
 
 
@@ -153,14 +207,16 @@ class Memory:
     def check(self) -> None:
         """Raise QuadrantsRuntimeError where qd.init or qd.reset has dropped this memory."""
         if self.generation != Runtime.generation:
-            raise QuadrantsRuntimeError("this field or array is gone: qd.init() or qd.reset() was called after it was "
-                                        "made", "make it again after qd.init()")
+            raise QuadrantsRuntimeError(
+                "this field or array is gone: qd.init() or qd.reset() was called after it was made",
+                "make it again after qd.init()",
+            )
 
     def __del__(self, is_ending=sys.is_finalizing):
         try:
             if not is_ending():
                 self.device.free(self.address)
-        except Exception:                      # the device ends
+        except Exception:  # the device ends
             pass
 
 

@@ -10,12 +10,17 @@ from collections.abc import Callable, Sequence
 from dsl.quadrants.errors import QuadrantsTypeError
 from dsl.quadrants.wording import alike, an, described
 
-MOST_AXES = 12                              # of a field or array. Quadrants user guide, Tensor
+MOST_AXES = 12  # of a field or array. Quadrants user guide, Tensor
 _MOST_EXTENT = (1 << 31) - 1
 
 
-_PUBLIC = {"_VectorMaker.__call__": "Vector", "Template.__init__": "Template", "vector": "types.vector",
-           "NdarrayAnnotation.__init__": "types.ndarray", "matrix": "types.matrix"}         # the author's names
+_PUBLIC = {
+    "_VectorMaker.__call__": "Vector",
+    "Template.__init__": "Template",
+    "vector": "types.vector",
+    "NdarrayAnnotation.__init__": "types.ndarray",
+    "matrix": "types.matrix",
+}  # the author's names
 
 
 def checked(function: Callable) -> Callable:
@@ -30,6 +35,7 @@ def checked(function: Callable) -> Callable:
         except TypeError as error:
             raise _wrong_call(name, signature, len(arguments), keywords, error) from None
         return function(*arguments, **keywords)
+
     return call
 
 
@@ -39,11 +45,14 @@ def _wrong_call(name: str, signature: inspect.Signature, count: int, keywords: d
     unknown = next((key for key in keywords if key not in parameters), None)
     if unknown is not None:
         meant = alike(unknown, parameters) or next((key for key in parameters if unknown.startswith(key)), "")
-        return QuadrantsTypeError.at(f"`{name}` has no argument `{unknown}`", f"did you mean `{meant}`?" if meant else takes)
+        return QuadrantsTypeError.at(
+            f"`{name}` has no argument `{unknown}`", f"did you mean `{meant}`?" if meant else takes
+        )
     places = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters.values())
     if count > places + ("self" in signature.parameters):
-        return QuadrantsTypeError.at(f"`{name}` takes at most {places} argument{'s' * (places != 1)} by position, got "
-                                     f"{count}", takes)
+        return QuadrantsTypeError.at(
+            f"`{name}` takes at most {places} argument{'s' * (places != 1)} by position, got {count}", takes
+        )
     return QuadrantsTypeError.at(f"`{name}`: {error}", takes)
 
 
@@ -53,11 +62,13 @@ def shape_of(shape: object, what: str) -> tuple[int, ...]:
         raise QuadrantsTypeError.at(f"a shape is an integer or a tuple of integers, got {_said(shape)}", _example(what))
     try:
         parts = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
-    except TypeError:                                  # a numpy array of no dimensions
+    except TypeError:  # a numpy array of no dimensions
         parts = (shape,)
     if len(parts) > MOST_AXES:
-        raise QuadrantsTypeError.at(f"{an(what)} has at most {MOST_AXES} dimensions, got {len(parts)}",
-                                    "put several into one, and compute the index")
+        raise QuadrantsTypeError.at(
+            f"{an(what)} has at most {MOST_AXES} dimensions, got {len(parts)}",
+            "put several into one, and compute the index",
+        )
     return tuple(extent_of(part, what, axis) for axis, part in enumerate(parts))
 
 
@@ -67,15 +78,18 @@ def extent_of(value: object, what: str, axis: int | None = None, least: int = 1)
     try:
         extent = operator.index(value)
     except TypeError:
-        raise QuadrantsTypeError.at(f"an extent of {an(what)} is an integer, got {_said(value)}{where}",
-                                    "convert it: `int(x)`" if isinstance(value, float) else _example(what)) from None
+        raise QuadrantsTypeError.at(
+            f"an extent of {an(what)} is an integer, got {_said(value)}{where}",
+            "convert it: `int(x)`" if isinstance(value, float) else _example(what),
+        ) from None
     if isinstance(value, bool):
         raise QuadrantsTypeError.at(f"an extent of {an(what)} is an integer, got {value}{where}", _example(what))
     if extent < least:
         raise QuadrantsTypeError.at(f"an extent of {an(what)} is positive, got {extent}{where}", f"use {least} or more")
     if extent > _MOST_EXTENT:
-        raise QuadrantsTypeError.at(f"an extent of {an(what)} is below 2**31, got {extent}{where}",
-                                    "split it into several dimensions")
+        raise QuadrantsTypeError.at(
+            f"an extent of {an(what)} is below 2**31, got {extent}{where}", "split it into several dimensions"
+        )
     return extent
 
 
@@ -83,8 +97,11 @@ def order_of(order: str, rank: int) -> None:
     """Check the order of a field's axes, "ij" or "ji": a field lies row-major here, whatever it says."""
     names = "ijklmnopqrst"[:rank]
     if not isinstance(order, str) or sorted(order) != sorted(names):
-        raise QuadrantsTypeError.at(f"the order of a field of {rank} dimension{'s' * (rank != 1)} names each of "
-                                    f"{', '.join(names)} once, got {order!r}", f'order="{names}"')
+        raise QuadrantsTypeError.at(
+            f"the order of a field of {rank} dimension{'s' * (rank != 1)} names each of "
+            f"{', '.join(names)} once, got {order!r}",
+            f'order="{names}"',
+        )
 
 
 def _said(value: object) -> str:
@@ -92,8 +109,9 @@ def _said(value: object) -> str:
 
 
 def _example(what: str) -> str:
-    return {"vector": "qd.types.vector(3, qd.f32)", "matrix": "qd.types.matrix(3, 3, qd.f32)"}.get(what, "shape=8, or "
-                                                                                                        "shape=(8, 16)")
+    return {"vector": "qd.types.vector(3, qd.f32)", "matrix": "qd.types.matrix(3, 3, qd.f32)"}.get(
+        what, "shape=8, or shape=(8, 16)"
+    )
 
 
 def element_shape_of(counts: Sequence) -> tuple[int, ...]:

@@ -19,11 +19,11 @@ def staged(device: Any, slots: Sequence, formats: str, storages: Sequence[tuple[
 
     `formats` has a letter a slot, P for a pointer; `storages` are (address, bytes, name) of the arrays.
     """
-    copies: list[tuple[int, int, int]] = []              # (address on the device, on the host, bytes)
+    copies: list[tuple[int, int, int]] = []  # (address on the device, on the host, bytes)
     try:
         for address, size_bytes, name in storages:
             if any(start <= address and address + size_bytes <= start + size for _, start, size in copies):
-                continue                                 # the same array twice stays one
+                continue  # the same array twice stays one
             try:
                 device.register(address, size_bytes, name)
                 device.unregister(address)

@@ -8,9 +8,20 @@ from dsl.quadrants import expression, hooks, iterate, ops
 from dsl.quadrants.grammar import QuadrantsGrammar, QuadrantsRewriter
 from dsl.quadrants.static import static
 
-_BUILTINS = {builtins.range: "range_", builtins.min: "min", builtins.max: "max", builtins.abs: "abs", builtins.int:
-             "int_", builtins.float: "float_", builtins.bool: "bool_", builtins.print: "print_", builtins.pow: "pow",
-             builtins.round: "round", builtins.any: "any_", builtins.all: "all_"}
+_BUILTINS = {
+    builtins.range: "range_",
+    builtins.min: "min",
+    builtins.max: "max",
+    builtins.abs: "abs",
+    builtins.int: "int_",
+    builtins.float: "float_",
+    builtins.bool: "bool_",
+    builtins.print: "print_",
+    builtins.pow: "pow",
+    builtins.round: "round",
+    builtins.any: "any_",
+    builtins.all: "all_",
+}
 
 
 class _Hooks:

@@ -23,6 +23,7 @@ from dsl.core.value import operate, select
 from dsl.quadrants.errors import QuadrantsRuntimeError
 from dsl.span import here
 
+
 class Fixed:
     """One hidden slot that all calls have alike: the address of a field, or of scratch memory."""
 
@@ -30,8 +31,8 @@ class Fixed:
         self.read = read
 
 
-BLOCK_DIM = 128              # threads of a block. Quadrants user guide, Loop Configuration
-MOST_BLOCKS = 1 << 10        # of a loop whose number of iterations the host does not know
+BLOCK_DIM = 128  # threads of a block. Quadrants user guide, Loop Configuration
+MOST_BLOCKS = 1 << 10  # of a loop whose number of iterations the host does not know
 
 
 class OnDevice(Exception):
@@ -55,8 +56,8 @@ class Task(trace.KernelTrace):
         self.program, self.block_dim, self.is_parallel, self.place = program, block_dim, is_parallel, here()
         self.grid: object = 1
         self.has_effects = False
-        self.effects = 0                                          # how many there were so far
-        self.params: list = []                                    # the host's values, in order
+        self.effects = 0  # how many there were so far
+        self.params: list = []  # the host's values, in order
         self.adopted: dict[mlir.Value, mlir.Value] = {}
 
     def effect(self) -> None:
@@ -134,20 +135,20 @@ class Program:
     name: str
     host: trace.HostTrace
     tasks: list[Task] = field(default_factory=list)
-    names: dict[mlir.Value, str] = field(default_factory=dict)        # what the author calls the kernel's arguments
-    nest: list[str] = field(default_factory=list)         # the run-time statements around, outermost first
-    returns: list = field(default_factory=list)           # the return annotations of the real_funcs around
+    names: dict[mlir.Value, str] = field(default_factory=dict)  # what the author calls the kernel's arguments
+    nest: list[str] = field(default_factory=list)  # the run-time statements around, outermost first
+    returns: list = field(default_factory=list)  # the return annotations of the real_funcs around
     config: LoopConfig = field(default_factory=LoopConfig)
     debug: bool = False
     unrolling_limit: int = 32
     most_blocks: int = MOST_BLOCKS
-    random_numbers: dict[int, object] = field(default_factory=dict)   # by task: how many each thread took
-    results: list = field(default_factory=list)           # (dtype, offset in bytes) of what the kernel returns
-    shape: Callable | None = None                         # what makes Python's value of them
-    hidden: list = field(default_factory=list)     # what brings the hidden slots, in order (captured)
-    ways: dict[int, tuple] = field(default_factory=dict)       # by id: an object that is reached, and its Way
+    random_numbers: dict[int, object] = field(default_factory=dict)  # by task: how many each thread took
+    results: list = field(default_factory=list)  # (dtype, offset in bytes) of what the kernel returns
+    shape: Callable | None = None  # what makes Python's value of them
+    hidden: list = field(default_factory=list)  # what brings the hidden slots, in order (captured)
+    ways: dict[int, tuple] = field(default_factory=dict)  # by id: an object that is reached, and its Way
     parameters: Sequence[str] = ()
-    brought: dict = field(default_factory=dict)               # by Way: the traced value that every call brings
+    brought: dict = field(default_factory=dict)  # by Way: the traced value that every call brings
     scratch_bytes: int = 0
     scratch: Pointer | None = None
     sources: dict[int, tuple[object, Pointer]] = field(default_factory=dict)

@@ -14,14 +14,26 @@ from dsl.quadrants import dtypes as types
 from dsl.quadrants.errors import own_words
 from dsl.quadrants.lvalue import Lvalue
 
-_PLAIN = {str: "a string", list: "a list", tuple: "a tuple", dict: "a dict", type(None): "None", set: "a set",
-          slice: "a slice", bool: "a bool", enumerate: "an enumerate", zip: "a zip", map: "a map"}
+_PLAIN = {
+    str: "a string",
+    list: "a list",
+    tuple: "a tuple",
+    dict: "a dict",
+    type(None): "None",
+    set: "a set",
+    slice: "a slice",
+    bool: "a bool",
+    enumerate: "an enumerate",
+    zip: "a zip",
+    map: "a map",
+}
 
 
 def described(value: object) -> str:
     """A value with its article: "a run-time i32", "a vector of 3", "a list"."""
     from dsl.quadrants.dense import Dense, Indexed
     from dsl.quadrants.matrix import Matrix
+
     if isinstance(value, (Numeric, Lvalue)):
         return an(value.dtype if isinstance(value, Lvalue) else types.name_of(value))
     if isinstance(value, Matrix):
@@ -79,16 +91,37 @@ def of_python(error: Exception) -> tuple[str, str]:
     return text, "this is Python's, and runs once while the kernel is compiled: take it out of the kernel"
 
 
-_WORDS = {"ScalarField": "a field", "MatrixField": "a field of vectors", "ArrayView": "an array", "NoneType": "None",
-          "str": "a string", "list": "a list", "dict": "a dict", "tuple": "a tuple", "Matrix": "a vector or matrix",
-          "Element": "a number", "Variable": "a number", "Text": "a string", "int": "an int", "float": "a float"}
+_WORDS = {
+    "ScalarField": "a field",
+    "MatrixField": "a field of vectors",
+    "ArrayView": "an array",
+    "NoneType": "None",
+    "str": "a string",
+    "list": "a list",
+    "dict": "a dict",
+    "tuple": "a tuple",
+    "Matrix": "a vector or matrix",
+    "Element": "a number",
+    "Variable": "a number",
+    "Text": "a string",
+    "int": "an int",
+    "float": "a float",
+}
 _OPERANDS = (
-    (r"unsupported operand type\(s\) for (\S+?)(?:\(\))?: '(\w+)' and '(\w+)'", "`{0}` has no meaning for {1} and {2}", ""),
+    (
+        r"unsupported operand type\(s\) for (\S+?)(?:\(\))?: '(\w+)' and '(\w+)'",
+        "`{0}` has no meaning for {1} and {2}",
+        "",
+    ),
     (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` has no meaning for {1}", ""),
     (r'can only concatenate (\w+) \(not "(\w+)"\)', "{0} and {1} cannot be added", ""),
     (r"'(\w+)' object is not callable", "{0} cannot be called", "call a @qd.func; `*` multiplies"),
     (r"'(\w+)' object is not subscriptable", "{0} has no elements", "index a field, an array or a vector"),
-    (r"object of type '(\w+)' has no len\(\)", "{0} has no length", "take the extent: `x.shape[0]`, or `v.n` of a vector"),
+    (
+        r"object of type '(\w+)' has no len\(\)",
+        "{0} has no length",
+        "take the extent: `x.shape[0]`, or `v.n` of a vector",
+    ),
     (r"Value after \* must be an iterable, not (\w+)", "{0} cannot be unpacked with `*`", "name each argument"),
     (r"'(\w+)' object is not iterable", "{0} cannot be iterated here", "loop over range(...) and index it"),
     (r"unhashable type: '(\w+)'", "{0} cannot be a key", "use a number known while compiling"),
@@ -97,12 +130,16 @@ _OPERANDS = (
 
 def _fix_of_operands(names: tuple[str, ...]) -> str:
     """What to do with an operand that has no arithmetic."""
-    for kinds, fix in ((("ScalarField", "MatrixField", "ArrayView"), "name an element: `x[i]`, or `x[None]` of one "
-                        "without dimensions"),
-                       (("NoneType",), "give it a number: a func without `return` gives None"),
-                       (("str", "Text"), "compute with numbers: a string is for print and assert"),
-                       (("list", "tuple"), "make a vector of it: `qd.Vector(xs)`"),
-                       (("Matrix",), "use the elements, or a vector on both sides")):
+    for kinds, fix in (
+        (
+            ("ScalarField", "MatrixField", "ArrayView"),
+            "name an element: `x[i]`, or `x[None]` of one without dimensions",
+        ),
+        (("NoneType",), "give it a number: a func without `return` gives None"),
+        (("str", "Text"), "compute with numbers: a string is for print and assert"),
+        (("list", "tuple"), "make a vector of it: `qd.Vector(xs)`"),
+        (("Matrix",), "use the elements, or a vector on both sides"),
+    ):
         if set(kinds) & set(names):
             return fix
     return "compute with numbers, vectors and matrices"
@@ -111,6 +148,7 @@ def _fix_of_operands(names: tuple[str, ...]) -> str:
 def is_component(error: Exception) -> bool:
     """Whether `error` is of a component that a vector has not: the real package calls that a mistake of syntax."""
     from dsl.quadrants.matrix import Matrix
+
     return isinstance(error, AttributeError) and isinstance(error.obj, Matrix) and len(error.name or "") == 1
 
 
@@ -118,12 +156,13 @@ def of_attribute(owner: object, name: str) -> tuple[str, str]:
     """The message and the fix for an attribute that `owner` has not."""
     from dsl.quadrants.dense import Indexed
     from dsl.quadrants.matrix import Matrix
+
     meant = alike(name, dir(owner))
     told = f"{described(owner)} has no attribute `{name}`"
     if isinstance(owner, python_types.ModuleType):
         return f"{described(owner)} has no `{name}`", f"did you mean `{meant}`?" if meant else "use a name that it has"
     if isinstance(owner, Matrix):
-        own = "xyzw"[:owner.n] if owner.ndim == 1 else ""
+        own = "xyzw"[: owner.n] if owner.ndim == 1 else ""
         if len(name) == 1 and own:
             return f"{described(owner)} has no component `{name}`", f"use one of {', '.join(own)}"
     if meant:
@@ -151,6 +190,7 @@ def _of_name(error: NameError) -> tuple[str, str]:
 def _known_names(error: BaseException) -> tuple[list[str], dict[str, object]]:
     """The names that the author's code sees where `error` was raised, and which of them are the package's modules."""
     from dsl import quadrants
+
     names: dict[str, object] = dict.fromkeys(vars(builtins))
     traceback = error.__traceback__
     while traceback is not None:

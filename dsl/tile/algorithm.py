@@ -35,8 +35,15 @@ from dsl.tile.vector import load_vector, store_vector
 _MAX_VECTOR_BYTES = 16
 
 
-def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None, unroll_factor: int | None = None,
-         **of_tma: Any) -> None:
+def copy(
+    atom: CopyAtom,
+    src: Tensor,
+    dst: Tensor,
+    *,
+    pred: Tensor | None = None,
+    unroll_factor: int | None = None,
+    **of_tma: Any,
+) -> None:
     """Copy `src` to `dst` with as many calls of the atom as it has vectors. See the module for shapes and `pred`.
 
     With `unroll_factor` a loop at run time, unrolled that often, goes over what is not the first mode. Raises
@@ -49,8 +56,10 @@ def copy(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None
     if of_tma:
         raise _unknown_parameter(next(iter(of_tma)))
     if not isinstance(atom, CopyAtom):
-        raise DSLUserCodeTypeError(f"copy starts with a copy atom, and this is a {type(atom).__name__}",
-                                   fix="cute.copy(cute.make_copy_atom(op, dtype), src, dst)")
+        raise DSLUserCodeTypeError(
+            f"copy starts with a copy atom, and this is a {type(atom).__name__}",
+            fix="cute.copy(cute.make_copy_atom(op, dtype), src, dst)",
+        )
     if isinstance(atom.op, MatrixOp):
         _copy_matrices(atom, src, dst, pred)
         return
@@ -76,6 +85,7 @@ def _vector_copy(atom: CopyAtom, src: Tensor, dst: Tensor, pred: Tensor | None) 
                 atom.op.move(start, end, atom.count)
             else:
                 _move_if(atom, predicates.at((first, rest), isinstance(atom.op, CopyG2SOp)), start, end)
+
     return at
 
 
@@ -85,8 +95,9 @@ def _over_rest(unroll_factor: int | None, count: Any, at: Callable[[Any], None])
             at(rest)
         return
     if type(unroll_factor) is not int or unroll_factor < 1:
-        raise DSLUserCodeValueError(f"unroll_factor must be a positive integer, got {unroll_factor!r}",
-                                    fix="unroll_factor=2, for example")
+        raise DSLUserCodeValueError(
+            f"unroll_factor must be a positive integer, got {unroll_factor!r}", fix="unroll_factor=2, for example"
+        )
     _loop(count, at, unroll_factor)
 
 
@@ -101,12 +112,13 @@ def _loop(count: Any, at: Callable[[Any], None], unroll: int = -1) -> None:
 
 
 def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None) -> None:
-    """One atom's copy of tensors of one mode, (V) or ((V, rest_v)). See `copy`; `pred` may have any shape of its size.
-    """
+    """One atom's copy of tensors of one mode, (V) or ((V, rest_v)). See `copy`; `pred` may have any shape of its size."""
     for side, tensor in (("source", src), ("destination", dst)):
         if isinstance(tensor, Tensor) and isinstance(tensor.shape, tuple) and len(tensor.shape) > 2:
-            raise DSLUserCodeError(f"copy_atom_call copies one fragment (V), and the {side} is {text(tensor.shape)}",
-                                   fix="cute.copy(atom, src, dst) copies all of them")
+            raise DSLUserCodeError(
+                f"copy_atom_call copies one fragment (V), and the {side} is {text(tensor.shape)}",
+                fix="cute.copy(atom, src, dst) copies all of them",
+            )
     if isinstance(pred, Tensor) and lay.rank(src) == 1 and lay.rank(pred) > 1:
         pred = group_modes(pred, 0)
     copy(atom, src, dst, pred=pred)
@@ -115,23 +127,30 @@ def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | N
 def _unknown_parameter(name: str) -> DSLUserCodeTypeError:
     """The error of a keyword of `copy` that a copy without TMA does not have."""
     if any(name in inspect.signature(function).parameters for function in (copy_boxes, copy_runs)):
-        return DSLUserCodeTypeError(f"`{name}` is for copies by TMA, and this is no TMA atom",
-                                    fix="cpasync.make_tiled_tma_atom makes one")
+        return DSLUserCodeTypeError(
+            f"`{name}` is for copies by TMA, and this is no TMA atom", fix="cpasync.make_tiled_tma_atom makes one"
+        )
     near = spelling.nearest(name, ("pred",))
-    return DSLUserCodeTypeError(f"`copy` has no parameter `{name}`", id="CALL_UNEXPECTED_KWARG",
-                                fix=f"did you mean `{near}`?" if near else "call it as `copy(atom, src, dst, pred=)`")
+    return DSLUserCodeTypeError(
+        f"`copy` has no parameter `{name}`",
+        id="CALL_UNEXPECTED_KWARG",
+        fix=f"did you mean `{near}`?" if near else "call it as `copy(atom, src, dst, pred=)`",
+    )
 
 
 def _no_predicate(pred: Any) -> None:
     if pred is not None:
-        raise DSLUserCodeError("bulk copies have no predicate: of a tensor TMA fills what lies outside with zeros",
-                               fix="leave `pred` out")
+        raise DSLUserCodeError(
+            "bulk copies have no predicate: of a tensor TMA fills what lies outside with zeros", fix="leave `pred` out"
+        )
 
 
 def _copy_matrices(atom: CopyAtom, src: Any, dst: Any, pred: Any) -> None:
     if pred is not None:
-        raise DSLUserCodeError(f"{type(atom.op).__name__} is one instruction of a warp and has no predicate",
-                               fix="leave `pred` out: clear the shared memory where there is nothing to read")
+        raise DSLUserCodeError(
+            f"{type(atom.op).__name__} is one instruction of a warp and has no predicate",
+            fix="leave `pred` out: clear the shared memory where there is nothing to read",
+        )
     for side, tensor in (("source", src), ("destination", dst)):
         _require_tensor(side, tensor, "copy")
         _check_type(atom, side, tensor)
@@ -182,8 +201,11 @@ def _check_modes(src: Tensor, dst: Tensor, what: str) -> None:
 def _check_sizes(src: Tensor, dst: Tensor, what: str) -> None:
     """Whether both have as many elements."""
     if lay.size(src) != lay.size(dst):
-        raise DSLUserCodeError(f"{what} needs as many elements on both sides, and the source is {text(src.shape)}, the "
-                               f"destination {text(dst.shape)}", fix="tile both with the same tiler")
+        raise DSLUserCodeError(
+            f"{what} needs as many elements on both sides, and the source is {text(src.shape)}, the "
+            f"destination {text(dst.shape)}",
+            fix="tile both with the same tiler",
+        )
 
 
 def _may_agree(a: Any, b: Any) -> bool:
@@ -191,21 +213,28 @@ def _may_agree(a: Any, b: Any) -> bool:
 
 
 def _different(what: str, src: Tensor, dst: Tensor) -> DSLUserCodeError:
-    return DSLUserCodeError(f"{what} needs as many elements in each mode, and the source is {text(src.shape)}, the "
-                            f"destination {text(dst.shape)}", fix="tile both with the same tiler")
+    return DSLUserCodeError(
+        f"{what} needs as many elements in each mode, and the source is {text(src.shape)}, the "
+        f"destination {text(dst.shape)}",
+        fix="tile both with the same tiler",
+    )
 
 
 def _require_tensor(side: str, tensor: Any, what: str) -> None:
     if not isinstance(tensor, Tensor):
-        raise DSLUserCodeTypeError(f"the {side} of {what} is a tensor, and this is a {type(tensor).__name__}",
-                                   fix="cute.make_tensor(pointer, layout) makes one")
+        raise DSLUserCodeTypeError(
+            f"the {side} of {what} is a tensor, and this is a {type(tensor).__name__}",
+            fix="cute.make_tensor(pointer, layout) makes one",
+        )
     tensor.pointer()
 
 
 def _check_type(atom: CopyAtom, side: str, tensor: Tensor) -> None:
     if tensor.element_type.storage_width != atom.value_type.storage_width:
-        raise DSLUserCodeTypeError(f"the atom copies {atom.value_type}, and the {side} holds {tensor.element_type}",
-                                   fix=f"make the atom with {tensor.element_type}, or recast the tensor")
+        raise DSLUserCodeTypeError(
+            f"the atom copies {atom.value_type}, and the {side} holds {tensor.element_type}",
+            fix=f"make the atom with {tensor.element_type}, or recast the tensor",
+        )
 
 
 def _check_vector(atom: CopyAtom, side: str, tensor: Tensor) -> None:
@@ -214,20 +243,29 @@ def _check_vector(atom: CopyAtom, side: str, tensor: Tensor) -> None:
     layout = tensor.layout.outer if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     mode = layout[0] if isinstance(layout.shape, tuple) else layout
     if isinstance(atom.op, CopyG2SOp) and not _starts_with(mode.shape, count):
-        raise DSLUserCodeError(f"one call of the atom copies {_elements(count)}, and the first mode of the {side} "
-                               f"{text(layout.shape)} is {text(mode.shape)}: one call would not copy it",
-                               fix=f"tile both tensors by vectors: `cute.zipped_divide(t, ({count},))`")
+        raise DSLUserCodeError(
+            f"one call of the atom copies {_elements(count)}, and the first mode of the {side} "
+            f"{text(layout.shape)} is {text(mode.shape)}: one call would not copy it",
+            fix=f"tile both tensors by vectors: `cute.zipped_divide(t, ({count},))`",
+        )
     if count > 1 and not _is_contiguous(mode, count):
-        raise DSLUserCodeError(f"a copy of {bits} bits moves {count} contiguous elements, and the first mode of the "
-                               f"{side} is {mode}", fix="put the contiguous mode first, or copy fewer bits with "
-                               f"num_bits_per_copy={atom.value_type.storage_width}")
+        raise DSLUserCodeError(
+            f"a copy of {bits} bits moves {count} contiguous elements, and the first mode of the {side} is {mode}",
+            fix="put the contiguous mode first, or copy fewer bits with "
+            f"num_bits_per_copy={atom.value_type.storage_width}",
+        )
     if isinstance(tensor.layout, ComposedLayout) and not _keeps_vectors(tensor.layout, count):
-        raise DSLUserCodeError(f"the layout {tensor.layout} of the {side} permutes elements inside a vector of {count}",
-                               fix="use a swizzle whose base covers the vector")
+        raise DSLUserCodeError(
+            f"the layout {tensor.layout} of the {side} permutes elements inside a vector of {count}",
+            fix="use a swizzle whose base covers the vector",
+        )
     alignment = tensor.pointer().alignment_bytes
     if alignment < bits // 8:
-        raise DSLUserCodeError(f"a copy of {bits} bits needs addresses that are multiples of {bits // 8} bytes, and "
-                               f"those of the {side} are only known to be of {alignment}", fix=_alignment_fix(bits))
+        raise DSLUserCodeError(
+            f"a copy of {bits} bits needs addresses that are multiples of {bits // 8} bytes, and "
+            f"those of the {side} are only known to be of {alignment}",
+            fix=_alignment_fix(bits),
+        )
 
 
 def _elements(count: int) -> str:
@@ -235,8 +273,10 @@ def _elements(count: int) -> str:
 
 
 def _alignment_fix(bits: int) -> str:
-    return (f"assumed_align={bits // 8} where the tensor is made, byte_alignment={bits // 8} where it is allocated; "
-            "offsets keep it where their static strides are multiples")
+    return (
+        f"assumed_align={bits // 8} where the tensor is made, byte_alignment={bits // 8} where it is allocated; "
+        "offsets keep it where their static strides are multiples"
+    )
 
 
 def _starts_with(shape: Any, count: int) -> bool:
@@ -285,8 +325,10 @@ def _bits_for(dst: Tensor, src: Tensor, name: str) -> Tensor:
     """`src` as elements of the type of `dst`. Raises DSLUserCodeTypeError where these are wider or narrower."""
     a, b = src.element_type, dst.element_type
     if a.width != b.width:
-        raise DSLUserCodeTypeError(f"{name} moves bits, and an element of the source has {a.width} ({a}), of the "
-                                   f"destination {b.width} ({b})", fix=f"convert: `dst.store(src.load().to({b}))`")
+        raise DSLUserCodeTypeError(
+            f"{name} moves bits, and an element of the source has {a.width} ({a}), of the destination {b.width} ({b})",
+            fix=f"convert: `dst.store(src.load().to({b}))`",
+        )
     return src if a is b else recast_tensor(src, b)
 
 
@@ -297,8 +339,10 @@ def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
     src = _bits_for(dst, src, "basic_copy_if")
     _require_tensor("predicate", pred, "basic_copy_if")
     if lay.size(pred) != lay.size(src):
-        raise DSLUserCodeError(f"basic_copy_if needs a predicate an element: pred is {text(pred.shape)}, the tensors "
-                               f"{text(src.shape)}", fix="cute.make_fragment_like(dst, cutlass.Boolean)")
+        raise DSLUserCodeError(
+            f"basic_copy_if needs a predicate an element: pred is {text(pred.shape)}, the tensors {text(src.shape)}",
+            fix="cute.make_fragment_like(dst, cutlass.Boolean)",
+        )
 
     def one(i: int) -> None:
         start, end = element_iterator(src, i), element_iterator(dst, i)
@@ -323,14 +367,17 @@ def _common_vectors(src: Tensor, dst: Tensor) -> tuple[int, Layout]:
     """How many elements one access moves, and the layout of the (column-major) indices where the vectors start."""
     whole = Layout(lay.size(src), 1)
     swizzled = [t.layout for t in (src, dst) if isinstance(t.layout, ComposedLayout)]
-    bound = min(_MAX_VECTOR_BYTES, src.pointer().alignment_bytes, dst.pointer().alignment_bytes) * 8 \
+    bound = (
+        min(_MAX_VECTOR_BYTES, src.pointer().alignment_bytes, dst.pointer().alignment_bytes)
+        * 8
         // src.element_type.storage_width
+    )
     bound = min([1 << bound.bit_length() - 1 if bound else 1, *map(kept_together, swizzled)])
     layouts = [t.layout.outer if isinstance(t.layout, ComposedLayout) else t.layout for t in (src, dst)]
     try:
         common = lay.max_common_layout(*layouts)
         together = lay.size(common)
-        vector = min(together & -together, bound)            # it divides them: 4 floats of 6 would move 8
+        vector = min(together & -together, bound)  # it divides them: 4 floats of 6 would move 8
         divided = lay.logical_divide(whole, lay.composition(common, vector))
     except LayoutError:
         return 1, whole

@@ -49,9 +49,11 @@ class CopyUniversalOp(VectorOp):
 
     def check(self, dtype: type[Numeric], bits: int) -> None:
         if bits % dtype.storage_width or bits not in (8, 16, 32, 64, 128, 256):
-            raise DSLUserCodeError("a CopyUniversalOp moves 8, 16, 32, 64, 128 or 256 bits, whole elements of "
-                                   f"{dtype}, and this is {bits}",
-                                   fix=f"num_bits_per_copy={max(dtype.storage_width, 32)}")
+            raise DSLUserCodeError(
+                "a CopyUniversalOp moves 8, 16, 32, 64, 128 or 256 bits, whole elements of "
+                f"{dtype}, and this is {bits}",
+                fix=f"num_bits_per_copy={max(dtype.storage_width, 32)}",
+            )
 
     def move(self, src: Pointer, dst: Pointer, count: int) -> None:
         store_vector(dst, load_vector(src, count))
@@ -67,15 +69,20 @@ class CopyG2SOp(VectorOp):
 
     def __post_init__(self) -> None:
         if self.cache_mode not in (LoadCacheMode.ALWAYS, LoadCacheMode.GLOBAL):
-            raise DSLUserCodeError(f"cp.async has no cache mode {self.cache_mode}",
-                                   fix="cache_mode=LoadCacheMode.ALWAYS, or GLOBAL for 128-bit copies")
+            raise DSLUserCodeError(
+                f"cp.async has no cache mode {self.cache_mode}",
+                fix="cache_mode=LoadCacheMode.ALWAYS, or GLOBAL for 128-bit copies",
+            )
 
     def check(self, dtype: type[Numeric], bits: int) -> None:
         legal = (128,) if self.cache_mode is LoadCacheMode.GLOBAL else (32, 64, 128)
         if bits not in legal or bits % dtype.storage_width:
-            raise DSLUserCodeError(f"cp.async.{self.cache_mode.value} copies {' or '.join(map(str, legal))} bits, and "
-                                   f"this is {bits}", fix="num_bits_per_copy=128" if len(legal) == 1 else
-                                   "num_bits_per_copy=32, 64 or 128 with LoadCacheMode.ALWAYS")
+            raise DSLUserCodeError(
+                f"cp.async.{self.cache_mode.value} copies {' or '.join(map(str, legal))} bits, and this is {bits}",
+                fix="num_bits_per_copy=128"
+                if len(legal) == 1
+                else "num_bits_per_copy=32, 64 or 128 with LoadCacheMode.ALWAYS",
+            )
 
     def move(self, src: Pointer, dst: Pointer, count: int, src_bytes: Any = None) -> None:
         """Copy `count` elements, `src_bytes` of them from memory (all without it) and zeros behind."""
@@ -119,22 +126,31 @@ class CopyAtom(Constant):
         return "\n".join(("Copy Atom", *self._rows(15)))
 
     def _rows(self, width: int) -> list[str]:
-        rows = (("ThrID", self.thr_id), ("TV Layout Src", self.layout_src_tv), ("TV Layout Dst", self.layout_dst_tv),
-                ("Value type", element_name(self.value_type)))
+        rows = (
+            ("ThrID", self.thr_id),
+            ("TV Layout Src", self.layout_src_tv),
+            ("TV Layout Dst", self.layout_dst_tv),
+            ("Value type", element_name(self.value_type)),
+        )
         return [f"  {name + ':':<{width}}{value}" for name, value in rows]
 
 
 def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_copy: int = 0) -> CopyAtom:
     """A copy atom; without `num_bits_per_copy` it moves one element."""
     if not isinstance(op, (VectorOp, MatrixOp)) and not hasattr(op, "atom_of"):
-        raise DSLUserCodeTypeError(f"a copy atom is made of a copy operation, and this is {op!r}",
-                                   fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()")
+        raise DSLUserCodeTypeError(
+            f"a copy atom is made of a copy operation, and this is {op!r}",
+            fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()",
+        )
     if not (isinstance(copy_internal_type, type) and issubclass(copy_internal_type, Numeric)):
-        raise DSLUserCodeTypeError(f"a copy atom moves elements of a numeric type, and this is {copy_internal_type!r}",
-                                   fix="cutlass.Float32, for example")
+        raise DSLUserCodeTypeError(
+            f"a copy atom moves elements of a numeric type, and this is {copy_internal_type!r}",
+            fix="cutlass.Float32, for example",
+        )
     if not isinstance(num_bits_per_copy, int):
-        raise DSLUserCodeTypeError("num_bits_per_copy is known while compiling, and this is dynamic",
-                                   fix="pass it as cutlass.Constexpr")
+        raise DSLUserCodeTypeError(
+            "num_bits_per_copy is known while compiling, and this is dynamic", fix="pass it as cutlass.Constexpr"
+        )
     if hasattr(op, "atom_of"):
         return op.atom_of(copy_internal_type, num_bits_per_copy)
     bits = op.bits(num_bits_per_copy, copy_internal_type)

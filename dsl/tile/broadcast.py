@@ -30,13 +30,17 @@ def joined(a: Any, b: Any) -> Any:
 def _joined(a: Any, b: Any, whole: tuple) -> Any:
     if isinstance(a, tuple) or isinstance(b, tuple):
         if not (isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b)):
-            raise DSLUserCodeTypeError(f"the shapes {text(whole[0])} and {text(whole[1])} are nested differently, and "
-                                       "cannot be broadcast together", fix="reshape one of them")
+            raise DSLUserCodeTypeError(
+                f"the shapes {text(whole[0])} and {text(whole[1])} are nested differently, and "
+                "cannot be broadcast together",
+                fix="reshape one of them",
+            )
         return tuple(_joined(x, y, whole) for x, y in zip(a, b))
     if a != b and 1 not in (a, b):
-        raise DSLUserCodeValueError(f"the shapes {text(whole[0])} and {text(whole[1])} cannot be broadcast together: "
-                                    f"{a} meets {b}",
-                                    fix="modes are matched from the first, and one of two extents is 1")
+        raise DSLUserCodeValueError(
+            f"the shapes {text(whole[0])} and {text(whole[1])} cannot be broadcast together: {a} meets {b}",
+            fix="modes are matched from the first, and one of two extents is 1",
+        )
     return b if a == 1 else a
 
 
@@ -50,8 +54,10 @@ def elements(shape: Any, target: Any) -> list[int]:
         shape = shape[:-1]
     padded = _padded(shape, modes)
     if not _repeats(padded, wrap(target)):
-        raise DSLUserCodeValueError(f"a value of shape {text(shape)} does not repeat to {text(target)}",
-                                    fix="extents of 1 repeat; modes are matched from the first")
+        raise DSLUserCodeValueError(
+            f"a value of shape {text(shape)} does not repeat to {text(target)}",
+            fix="extents of 1 repeat; modes are matched from the first",
+        )
     compact = lay.make_layout(padded)
     source = Layout(wrap(target), _strides(padded, compact.stride))
     return [source(i) for i in range(lay.size(source))]
@@ -59,8 +65,12 @@ def elements(shape: Any, target: Any) -> list[int]:
 
 def _repeats(shape: Any, target: Any) -> bool:
     if isinstance(shape, tuple) or isinstance(target, tuple):
-        return isinstance(shape, tuple) and isinstance(target, tuple) and len(shape) == len(target) \
+        return (
+            isinstance(shape, tuple)
+            and isinstance(target, tuple)
+            and len(shape) == len(target)
             and all(map(_repeats, shape, target))
+        )
     return shape in (1, target)
 
 

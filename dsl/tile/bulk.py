@@ -46,9 +46,10 @@ class CopyBulkS2GOp:
 
 def _checked(value_type: type[Numeric], bits: int) -> int:
     if bits and (bits % LEAST_BITS or bits % value_type.storage_width):
-        raise DSLUserCodeError(f"a bulk copy moves a multiple of {LEAST_BITS} bits, whole elements of {value_type}, "
-                               f"and this is {bits}",
-                               fix="leave num_bits_per_copy out: it copies as much as is contiguous")
+        raise DSLUserCodeError(
+            f"a bulk copy moves a multiple of {LEAST_BITS} bits, whole elements of {value_type}, and this is {bits}",
+            fix="leave num_bits_per_copy out: it copies as much as is contiguous",
+        )
     return bits
 
 
@@ -72,8 +73,10 @@ class BulkAtom(Constant):
     layout_dst_tv = layout_src_tv
 
     def __str__(self) -> str:
-        return (f"Copy Atom\n  ThrID:         1:0\n  TV Layout Src: {self.layout_src_tv}\n"
-                f"  TV Layout Dst: {self.layout_dst_tv}\n  Value type:    {element_name(self.value_type)}")
+        return (
+            f"Copy Atom\n  ThrID:         1:0\n  TV Layout Src: {self.layout_src_tv}\n"
+            f"  TV Layout Dst: {self.layout_dst_tv}\n  Value type:    {element_name(self.value_type)}"
+        )
 
 
 def group_bulk_copy_modes(src: Tensor, dst: Tensor) -> tuple[Tensor, Tensor]:
@@ -83,23 +86,33 @@ def group_bulk_copy_modes(src: Tensor, dst: Tensor) -> tuple[Tensor, Tensor]:
 
 def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None = None) -> None:
     """Copy run by run. Into shared memory it takes the mbarrier at which the bytes complete."""
-    for side, tensor, space in (("source", src, AddressSpace.gmem if atom.op.loads else AddressSpace.smem),
-                                ("destination", dst, AddressSpace.smem if atom.op.loads else AddressSpace.gmem)):
+    for side, tensor, space in (
+        ("source", src, AddressSpace.gmem if atom.op.loads else AddressSpace.smem),
+        ("destination", dst, AddressSpace.smem if atom.op.loads else AddressSpace.gmem),
+    ):
         _check_side(side, tensor, space, atom)
     if atom.op.loads and mbar_ptr is None:
-        raise DSLUserCodeError("a bulk copy into shared memory needs the mbarrier that tells when it is there",
-                               fix="cute.copy(atom, src, dst, mbar_ptr=barrier)", id="TMA_BARRIER")
+        raise DSLUserCodeError(
+            "a bulk copy into shared memory needs the mbarrier that tells when it is there",
+            fix="cute.copy(atom, src, dst, mbar_ptr=barrier)",
+            id="TMA_BARRIER",
+        )
     if [lay.size(mode) for mode in wrap(src.shape)] != [lay.size(mode) for mode in wrap(dst.shape)]:
-        raise DSLUserCodeError(f"a bulk copy needs as many elements in each mode, and the source is {text(src.shape)}, "
-                               f"the destination {text(dst.shape)}", fix="tile both with the same tiler")
+        raise DSLUserCodeError(
+            f"a bulk copy needs as many elements in each mode, and the source is {text(src.shape)}, "
+            f"the destination {text(dst.shape)}",
+            fix="tile both with the same tiler",
+        )
     together = lay.max_common_vector(src.layout, dst.layout)
     count = atom.count if atom.num_bits_per_copy else together
     n_bytes = count * atom.value_type.storage_width // 8
     if together % count or n_bytes * 8 % LEAST_BITS:
-        raise DSLUserCodeError(f"a bulk copy moves a multiple of 16 contiguous bytes, and of {src.layout} and "
-                               f"{dst.layout} {together * atom.value_type.storage_width // 8} bytes follow one another "
-                               "on both sides",
-                               fix="copy it with CopyUniversalOp, or lay both out alike")
+        raise DSLUserCodeError(
+            f"a bulk copy moves a multiple of 16 contiguous bytes, and of {src.layout} and "
+            f"{dst.layout} {together * atom.value_type.storage_width // 8} bytes follow one another "
+            "on both sides",
+            fix="copy it with CopyUniversalOp, or lay both out alike",
+        )
     for start in range(0, lay.size(src), count):
         source, target = element_iterator(src, start), element_iterator(dst, start)
         if atom.op.loads:
@@ -110,18 +123,27 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
 
 def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> None:
     if not isinstance(tensor, Tensor) or tensor.pointer().space != space:
-        raise DSLUserCodeTypeError(f"the {side} of this bulk copy is a tensor in {space.name}, and this is "
-                                   f"{type_name(tensor)}"
-                                   f"{f' in {tensor.memspace.name}' if isinstance(tensor, Tensor) else ''}",
-                                   fix="CopyBulkG2SOp copies gmem to smem, CopyBulkS2GOp smem to gmem")
+        raise DSLUserCodeTypeError(
+            f"the {side} of this bulk copy is a tensor in {space.name}, and this is "
+            f"{type_name(tensor)}"
+            f"{f' in {tensor.memspace.name}' if isinstance(tensor, Tensor) else ''}",
+            fix="CopyBulkG2SOp copies gmem to smem, CopyBulkS2GOp smem to gmem",
+        )
     static_size(tensor, "a bulk copy")
     if isinstance(tensor.layout, ComposedLayout):
-        raise DSLUserCodeError(f"a bulk copy moves bytes as they lie, and the {side} has the layout {tensor.layout}",
-                               fix="a tensor without a swizzle; TMA swizzles (make_tiled_tma_atom)")
+        raise DSLUserCodeError(
+            f"a bulk copy moves bytes as they lie, and the {side} has the layout {tensor.layout}",
+            fix="a tensor without a swizzle; TMA swizzles (make_tiled_tma_atom)",
+        )
     if tensor.element_type.storage_width != atom.value_type.storage_width:
-        raise DSLUserCodeTypeError(f"the atom copies {atom.value_type}, and the {side} holds {tensor.element_type}",
-                                   fix=f"make the atom with {tensor.element_type}")
+        raise DSLUserCodeTypeError(
+            f"the atom copies {atom.value_type}, and the {side} holds {tensor.element_type}",
+            fix=f"make the atom with {tensor.element_type}",
+        )
     if tensor.pointer().alignment_bytes % 16:
-        raise DSLUserCodeError(f"a bulk copy's {side} starts at a multiple of 16 bytes, and of this one only "
-                               f"{tensor.pointer().alignment_bytes} is known", id="TMA_ALIGNMENT",
-                               fix="from_dlpack(tensor, assumed_align=16), or byte_alignment=16")
+        raise DSLUserCodeError(
+            f"a bulk copy's {side} starts at a multiple of 16 bytes, and of this one only "
+            f"{tensor.pointer().alignment_bytes} is known",
+            id="TMA_ALIGNMENT",
+            fix="from_dlpack(tensor, assumed_align=16), or byte_alignment=16",
+        )

@@ -33,9 +33,12 @@ def gemm(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
     extents = [[lay.size(mode) for mode in t.shape[1:]] for t in (d, a, b, c)]
     (m, n), (a_m, k), (b_n, b_k), c_mn = extents
     if (a_m, b_n, b_k) != (m, n, k) or c_mn != [m, n]:
-        raise DSLUserCodeError("gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) agree in M, N and K, and these are A "
-                               f"{text(tensors[1].shape)}, B {text(tensors[2].shape)}, C {text(tensors[3].shape)} "
-                               f"and D {text(tensors[0].shape)}", fix="partition all of them with one tiled mma")
+        raise DSLUserCodeError(
+            "gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) agree in M, N and K, and these are A "
+            f"{text(tensors[1].shape)}, B {text(tensors[2].shape)}, C {text(tensors[3].shape)} "
+            f"and D {text(tensors[0].shape)}",
+            fix="partition all of them with one tiled mma",
+        )
     for step in range(k):
         parts_a = [_operand(atom, a, (0, i, step)) for i in range(m)]
         parts_b = [_operand(atom, b, (0, j, step)) for j in range(n)]
@@ -49,9 +52,11 @@ def mma_atom_call(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
     tensors = _checked(atom, d, a, b, c, "mma_atom_call")
     for tensor, name in zip(tensors, _NAMES):
         if lay.size(tensor) != _values(atom, name):
-            raise DSLUserCodeError(f"mma_atom_call: one fragment of {name} has {_values(atom, name)} elements, and "
-                                   f"this is {text(tensor.shape)}",
-                                   fix="cute.gemm(atom, d, a, b, c) calls the atom for all of them")
+            raise DSLUserCodeError(
+                f"mma_atom_call: one fragment of {name} has {_values(atom, name)} elements, and "
+                f"this is {text(tensor.shape)}",
+                fix="cute.gemm(atom, d, a, b, c) calls the atom for all of them",
+            )
     d, a, b, c = (Tensor(t.iterator, lay.append_ones(lay.make_layout((t.layout,)), 3)) for t in tensors)
     _call(atom, d, _operand(atom, a, (0, 0, 0)), _operand(atom, b, (0, 0, 0)), c, (0, 0, 0))
 
@@ -66,29 +71,37 @@ def _values(atom: MmaAtom, name: str) -> int:
 
 def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tensor]:
     if not isinstance(atom, MmaAtom):
-        raise DSLUserCodeTypeError(f"{what} starts with a tiled mma or an mma atom, and this is a "
-                                   f"{type(atom).__name__}",
-                                   fix=f"cute.{what}(tiled_mma, d, a, b, c)")
+        raise DSLUserCodeTypeError(
+            f"{what} starts with a tiled mma or an mma atom, and this is a {type(atom).__name__}",
+            fix=f"cute.{what}(tiled_mma, d, a, b, c)",
+        )
     found = []
     for tensor, name in zip((d, a, b, c), _NAMES):
         if isinstance(tensor, (list, tuple)):
             if len(tensor) != 1:
-                raise DSLUserCodeError(f"{what}: {type(atom.op).__name__} takes no tensors beside {name}",
-                                       fix=f"pass one tensor as `{_ROLES[name]}`")
+                raise DSLUserCodeError(
+                    f"{what}: {type(atom.op).__name__} takes no tensors beside {name}",
+                    fix=f"pass one tensor as `{_ROLES[name]}`",
+                )
             tensor = tensor[0]
         if not isinstance(tensor, Tensor):
-            raise DSLUserCodeTypeError(f"{what}: {name} is a tensor, and this is a {type(tensor).__name__}",
-                                       fix="tiled_mma.make_fragment_A, _B and _C make fragments")
+            raise DSLUserCodeTypeError(
+                f"{what}: {name} is a tensor, and this is a {type(tensor).__name__}",
+                fix="tiled_mma.make_fragment_A, _B and _C make fragments",
+            )
         dtype = atom.op.ab_dtype if name in "AB" else atom.op.acc_dtype
         if tensor.element_type is not dtype:
-            raise DSLUserCodeTypeError(f"{what}: {name} of {type(atom.op).__name__} is of {dtype}, and this is a "
-                                       f"tensor of {tensor.element_type}",
-                                       fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) "
-                                       "makes registers of the right type")
+            raise DSLUserCodeTypeError(
+                f"{what}: {name} of {type(atom.op).__name__} is of {dtype}, and this is a "
+                f"tensor of {tensor.element_type}",
+                fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) makes registers of the right type",
+            )
         if tensor.memspace is not AddressSpace.rmem and not isinstance(atom.op, MmaUniversalOp):
-            raise DSLUserCodeTypeError(f"{what}: {name} of {type(atom.op).__name__} is in registers, and this is in "
-                                       f"{tensor.memspace}", fix="copy it into a fragment first: "
-                                       f"cute.copy(tiled_copy, ..., thr_copy.retile(fragment_{_ROLES[name]}))")
+            raise DSLUserCodeTypeError(
+                f"{what}: {name} of {type(atom.op).__name__} is in registers, and this is in {tensor.memspace}",
+                fix="copy it into a fragment first: "
+                f"cute.copy(tiled_copy, ..., thr_copy.retile(fragment_{_ROLES[name]}))",
+            )
         static_size(tensor, what)
         found.append(tensor)
     return found
@@ -97,17 +110,25 @@ def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tenso
 def _by_modes(tensor: Tensor, name: str, shapes: list) -> Tensor:
     """The tensor with the modes (V, M, K), (V, N, K) or (V, M, N), of extent 1 where the author has none."""
     ranks = tuple(lay.rank(shape) for shape in shapes)
-    missing = {(1, 1, 1, 1): (False, True), (2, 1, 1, 2): (True, True), (2, 2, 2, 2): (True, False),
-               (3, 2, 2, 3): (False, True), (3, 3, 3, 3): (False, False)}.get(ranks)
+    missing = {
+        (1, 1, 1, 1): (False, True),
+        (2, 1, 1, 2): (True, True),
+        (2, 2, 2, 2): (True, False),
+        (3, 2, 2, 3): (False, True),
+        (3, 3, 3, 3): (False, False),
+    }.get(ranks)
     if missing is None:
         shown = ", ".join(f"{name} {text(shape)}" for name, shape in zip(_NAMES, shapes))
-        raise DSLUserCodeValueError(f"gemm has no meaning for fragments with as many modes as these: {shown}",
-                                    fix="A (V, M, K), B (V, N, K), C and D (V, M, N), or A (V, M), B (V, N)")
+        raise DSLUserCodeValueError(
+            f"gemm has no meaning for fragments with as many modes as these: {shown}",
+            fix="A (V, M, K), B (V, N, K), C and D (V, M, N), or A (V, M), B (V, N)",
+        )
     layout = tensor.layout if isinstance(tensor.layout.shape, tuple) else lay.make_layout((tensor.layout,))
     if ranks == (1, 1, 1, 1):
         layout = lay.make_layout((tensor.layout,))
     return tensor.with_layout(
-        lay.append_ones(lay.prepend_ones(layout, lay.rank(layout) + 1) if missing[0] else layout, 3))
+        lay.append_ones(lay.prepend_ones(layout, lay.rank(layout) + 1) if missing[0] else layout, 3)
+    )
 
 
 # --- one call --------------------------------------------------------------------------------------------------------
@@ -144,7 +165,9 @@ def _call(atom: MmaAtom, d: Tensor, a: list, b: list, c: Tensor, coord: tuple) -
 
 
 def _wrong_values(atom: MmaAtom, name: str, shape: tuple) -> DSLUserCodeError:
-    return DSLUserCodeError(f"one call of {type(atom.op).__name__} {text(atom.shape_mnk)} takes {_values(atom, name)} "
-                            f"elements of {name} from each thread, and the first mode of this fragment has "
-                            f"{text(lay.size(shape[0]))}",
-                            fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) makes one of the right shape")
+    return DSLUserCodeError(
+        f"one call of {type(atom.op).__name__} {text(atom.shape_mnk)} takes {_values(atom, name)} "
+        f"elements of {name} from each thread, and the first mode of this fragment has "
+        f"{text(lay.size(shape[0]))}",
+        fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) makes one of the right shape",
+    )

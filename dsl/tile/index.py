@@ -17,8 +17,10 @@ def _index_leaf(leaf: Any) -> Any:
     if isinstance(leaf, Numeric) and leaf.is_integer:
         return leaf if is_dynamic(leaf) else int(leaf.value)
     what = type(leaf).__name__
-    raise DSLUserCodeTypeError(f"a tensor is indexed by integers and None, and this index is a {what}",
-                               fix="convert it: `Int32(x)`; None (or `:`) keeps a mode whole")
+    raise DSLUserCodeTypeError(
+        f"a tensor is indexed by integers and None, and this index is a {what}",
+        fix="convert it: `Int32(x)`; None (or `:`) keeps a mode whole",
+    )
 
 
 def as_index(coord: Any) -> Any:

@@ -52,14 +52,17 @@ def make_layout_image_mask(lay: Layout, coord: Any, mode: int) -> Int16:
     """
     coord, count = as_index(coord), layouts.rank(lay)
     if not isinstance(coord, tuple) or len(coord) != count or not 0 <= mode < count:
-        raise LayoutError(f"make_layout_image_mask: mode {mode} and the coordinate {text(coord)} do not fit {lay}",
-                          fix="give a coordinate of every mode, and a mode from 0")
+        raise LayoutError(
+            f"make_layout_image_mask: mode {mode} and the coordinate {text(coord)} do not fit {lay}",
+            fix="give a coordinate of every mode, and a mode from 0",
+        )
     start = lay.index_of(tuple(0 if k == mode else c for k, c in enumerate(coord)))
     along = layouts.get(lay, [mode])
     if layouts.is_static(lay):
         if layouts.cosize(lay) > 16:
-            raise LayoutError(f"make_layout_image_mask: {lay} reaches an index past 15",
-                              "use a layout of 16 blocks at most")
+            raise LayoutError(
+                f"make_layout_image_mask: {lay} reaches an index past 15", "use a layout of 16 blocks at most"
+            )
         bits = sum(1 << along(k) for k in range(layouts.size(along)))
         made = bits << start if isinstance(start, int) else Int32(bits) << start
         return Int16(made if not isinstance(made, int) else made - (made >> 15 << 16))

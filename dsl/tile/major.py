@@ -33,9 +33,11 @@ class LayoutEnum(enum.Enum):
             return LayoutEnum.ROW_MAJOR
         if found == 0:
             return LayoutEnum.COL_MAJOR
-        raise DSLUserCodeError("from_tensor: one of the first two modes of a matrix is contiguous, and this is "
-                               f"{text(tensor.shape)}:{text(tensor.stride)}",
-                               fix="mark_layout_dynamic(leading_dim=...) keeps a stride of 1 static")
+        raise DSLUserCodeError(
+            "from_tensor: one of the first two modes of a matrix is contiguous, and this is "
+            f"{text(tensor.shape)}:{text(tensor.stride)}",
+            fix="mark_layout_dynamic(leading_dim=...) keeps a stride of 1 static",
+        )
 
     def mma_major_mode(self) -> OperandMajorMode:
         """Of A (M, K) or B (N, K)."""

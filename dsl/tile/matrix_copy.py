@@ -24,13 +24,21 @@ from dsl.tile.tensor import Tensor, element_iterator, static_size
 
 ROW_BITS = 128
 # Matrices at once -> (lane, bit) -> bit of the rows, and of the registers, plain and transposed.
-_ROWS = {1: Layout(((8, 4), 128), ((128, 0), 1)), 2: Layout(((16, 2), 128), ((128, 0), 1)),
-         4: Layout((32, 128), (128, 1))}
-_REGISTERS = {1: Layout((32, 32), (32, 1)), 2: Layout((32, (32, 2)), (32, (1, 1024))),
-              4: Layout((32, (32, 4)), (32, (1, 1024)))}
-_TRANSPOSED = {1: Layout(((4, 8), (16, 2)), ((256, 16), (1, 128))),
-               2: Layout(((4, 8), (16, 2, 2)), ((256, 16), (1, 128, 1024))),
-               4: Layout(((4, 8), (16, 2, 4)), ((256, 16), (1, 128, 1024)))}
+_ROWS = {
+    1: Layout(((8, 4), 128), ((128, 0), 1)),
+    2: Layout(((16, 2), 128), ((128, 0), 1)),
+    4: Layout((32, 128), (128, 1)),
+}
+_REGISTERS = {
+    1: Layout((32, 32), (32, 1)),
+    2: Layout((32, (32, 2)), (32, (1, 1024))),
+    4: Layout((32, (32, 4)), (32, (1, 1024))),
+}
+_TRANSPOSED = {
+    1: Layout(((4, 8), (16, 2)), ((256, 16), (1, 128))),
+    2: Layout(((4, 8), (16, 2, 2)), ((256, 16), (1, 128, 1024))),
+    4: Layout(((4, 8), (16, 2, 4)), ((256, 16), (1, 128, 1024))),
+}
 
 
 @dataclass(frozen=True)
@@ -49,17 +57,20 @@ class MatrixOp(Constant):
     def __post_init__(self) -> None:
         name = type(self).__name__
         if not isinstance(self.transpose, bool):
-            raise DSLUserCodeError(f"`transpose` of {name} is True or False, and this is {self.transpose!r}",
-                                   fix="transpose=True")
+            raise DSLUserCodeError(
+                f"`transpose` of {name} is True or False, and this is {self.transpose!r}", fix="transpose=True"
+            )
         if self.transpose and not self.can_transpose:
             raise DSLUserCodeError(f"{name} does not transpose", fix="transpose=False")
         if self.num_matrices not in (1, 2, 4):
-            raise DSLUserCodeError(f"{name} moves 1, 2 or 4 matrices at once, and this is {self.num_matrices!r}",
-                                   fix="num_matrices=4")
+            raise DSLUserCodeError(
+                f"{name} moves 1, 2 or 4 matrices at once, and this is {self.num_matrices!r}", fix="num_matrices=4"
+            )
         if self.unpack_bits is not None:
-            raise DSLUserCodeError(f"{name} with unpack_bits, for 4- and 6-bit elements, is not part of this compiler "
-                                   "yet",
-                                   fix="leave unpack_bits out")
+            raise DSLUserCodeError(
+                f"{name} with unpack_bits, for 4- and 6-bit elements, is not part of this compiler yet",
+                fix="leave unpack_bits out",
+            )
 
     def check(self, dtype: type[Numeric], bits: int) -> None:
         """Any element type of whole bytes will do."""
@@ -74,8 +85,10 @@ class MatrixOp(Constant):
         return pair if self.loads else pair[::-1]
 
     def __str__(self) -> str:
-        return (f"{type(self).__name__.removesuffix('Op')} Copy Operation\n  number of matrices = {self.num_matrices}"
-                + "\n  transposed" * self.transpose)
+        return (
+            f"{type(self).__name__.removesuffix('Op')} Copy Operation\n  number of matrices = {self.num_matrices}"
+            + "\n  transposed" * self.transpose
+        )
 
 
 @dataclass(frozen=True)
@@ -109,23 +122,31 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
     name = "ldmatrix" if op.loads else "stmatrix"
     for tensor, side, space in ((rows, names[0], AddressSpace.smem), (registers, names[1], AddressSpace.rmem)):
         if tensor.memspace is not space:
-            raise DSLUserCodeTypeError(f"{name} has its {side} in {_SPACE_NAMES[space]}, and this is in "
-                                       f"{tensor.memspace}",
-                                       fix="copy between other memory with cute.nvgpu.CopyUniversalOp()")
+            raise DSLUserCodeTypeError(
+                f"{name} has its {side} in {_SPACE_NAMES[space]}, and this is in {tensor.memspace}",
+                fix="copy between other memory with cute.nvgpu.CopyUniversalOp()",
+            )
     row = ROW_BITS // atom.value_type.width
     held = 32 * op.num_matrices // atom.value_type.width
     _check_rows(rows, row, names[0], name)
-    shapes = [[lay.size(mode) // count for mode, count in zip(_modes(t.shape), (count, *[1] * 16))]
-              for t, count in ((rows, row), (registers, held))]
+    shapes = [
+        [lay.size(mode) // count for mode, count in zip(_modes(t.shape), (count, *[1] * 16))]
+        for t, count in ((rows, row), (registers, held))
+    ]
     if shapes[0] != shapes[1] or lay.size(_modes(registers.shape)[0]) % held:
-        raise DSLUserCodeError(f"one {name} reads {_count(row if op.loads else held)} of each lane and writes "
-                               f"{_count(held if op.loads else row)}, and the source is {text(src.shape)}, the "
-                               f"destination {text(dst.shape)}", fix="partition the tensor in smem with partition_"
-                               f"{'S' if op.loads else 'D'} and the fragment with retile of one tiled copy")
+        raise DSLUserCodeError(
+            f"one {name} reads {_count(row if op.loads else held)} of each lane and writes "
+            f"{_count(held if op.loads else row)}, and the source is {text(src.shape)}, the "
+            f"destination {text(dst.shape)}",
+            fix="partition the tensor in smem with partition_"
+            f"{'S' if op.loads else 'D'} and the fragment with retile of one tiled copy",
+        )
     for rest in cross(*map(range, reversed(shapes[0][1:]))):
         for call in range(shapes[0][0]):
-            at = [(call * count, *reversed(rest)) if isinstance(t.shape, tuple) else call * count
-                  for t, count in ((rows, row), (registers, held))]
+            at = [
+                (call * count, *reversed(rest)) if isinstance(t.shape, tuple) else call * count
+                for t, count in ((rows, row), (registers, held))
+            ]
             start = element_iterator(rows, at[0])
             _check_alignment(rows, start, names[0], name)
             if op.loads:
@@ -153,14 +174,19 @@ def _check_rows(tensor: Tensor, row: int, side: str, name: str) -> None:
     mode = layout[0] if isinstance(layout.shape, tuple) else layout
     starts = range(0, lay.size(mode), row)
     if lay.size(mode) % row or any(mode(i + j) != mode(i) + j for i in starts for j in range(row)):
-        raise DSLUserCodeError(f"{name} moves rows of {row} contiguous elements in shared memory, and the first mode "
-                               f"of the {side} is {mode}", fix="put the contiguous mode where the mma has K, or "
-                               "choose the other `transpose`")
+        raise DSLUserCodeError(
+            f"{name} moves rows of {row} contiguous elements in shared memory, and the first mode "
+            f"of the {side} is {mode}",
+            fix="put the contiguous mode where the mma has K, or choose the other `transpose`",
+        )
     composed = tensor.layout
-    if isinstance(composed, ComposedLayout) and not (isinstance(composed.inner, lay.Swizzle)
-                                                     and (1 << composed.inner.base) % row == 0):
-        raise DSLUserCodeError(f"the layout {composed} of the {side} permutes elements inside a row of {row}",
-                               fix="use a swizzle whose base covers 16 bytes")
+    if isinstance(composed, ComposedLayout) and not (
+        isinstance(composed.inner, lay.Swizzle) and (1 << composed.inner.base) % row == 0
+    ):
+        raise DSLUserCodeError(
+            f"the layout {composed} of the {side} permutes elements inside a row of {row}",
+            fix="use a swizzle whose base covers 16 bytes",
+        )
 
 
 def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None:
@@ -169,7 +195,8 @@ def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None
     if isinstance(tensor.layout, ComposedLayout) and not isinstance(tensor.layout.offset, int):
         known = tensor.pointer().alignment_bytes
     if known < ROW_BITS // 8:
-        raise DSLUserCodeError(f"a row of {name} starts at a multiple of 16 bytes, and the addresses of the {side} "
-                               f"are only known to be multiples of {known}",
-                               fix="byte_alignment=16 where it is allocated; its strides must be multiples of 16 bytes "
-                                   "too")
+        raise DSLUserCodeError(
+            f"a row of {name} starts at a multiple of 16 bytes, and the addresses of the {side} "
+            f"are only known to be multiples of {known}",
+            fix="byte_alignment=16 where it is allocated; its strides must be multiples of 16 bytes too",
+        )

@@ -17,15 +17,27 @@ from dsl.tile.tensor import Tensor, as_layout
 REGION = "__dynamic_shmem__0"
 REGION_ALIGNMENT_BYTES = 1024
 # The most a block may have, by compute capability. CUDA C++ Programming Guide, Technical Specifications.
-CAPACITY_BYTES = {"sm_80": 166912, "sm_86": 101376, "sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448,
-                  "sm_103": 232448, "sm_120": 101376, "sm_121": 101376}
+CAPACITY_BYTES = {
+    "sm_80": 166912,
+    "sm_86": 101376,
+    "sm_87": 166912,
+    "sm_89": 101376,
+    "sm_90": 232448,
+    "sm_100": 232448,
+    "sm_103": 232448,
+    "sm_120": 101376,
+    "sm_121": 101376,
+}
 
 
 def region_start() -> mlir.Value:
     """The address of the kernel's dynamic shared memory."""
     module = trace.kernel().module
-    module.declare(REGION, f"llvm.mlir.global external @{REGION}() {{addr_space = 3 : i32, alignment = "
-                           f"{REGION_ALIGNMENT_BYTES} : i64}} : !llvm.array<0 x i8>")
+    module.declare(
+        REGION,
+        f"llvm.mlir.global external @{REGION}() {{addr_space = 3 : i32, alignment = "
+        f"{REGION_ALIGNMENT_BYTES} : i64}} : !llvm.array<0 x i8>",
+    )
     return mlir.result("llvm.mlir.addressof", mlir.ptr(AddressSpace.smem), global_name=mlir.symbol_attr(REGION))
 
 
@@ -43,8 +55,9 @@ class SmemAllocator:
         """The bytes a block may have on a GPU, `sm_90` without one."""
         name = (compute_capability or "sm_90").rstrip("af")
         if name not in CAPACITY_BYTES:
-            raise DSLUserCodeError(f"the shared memory of {compute_capability} is not known",
-                                   fix=f"one of {', '.join(CAPACITY_BYTES)}")
+            raise DSLUserCodeError(
+                f"the shared memory of {compute_capability} is not known", fix=f"one of {', '.join(CAPACITY_BYTES)}"
+            )
         return CAPACITY_BYTES[name]
 
     def allocate(self, size_or_type: Any, byte_alignment: int = 1) -> Pointer | Storage:
@@ -52,31 +65,39 @@ class SmemAllocator:
         if isinstance(size_or_type, struct):
             if size_or_type.size_in_bytes() == 0:
                 raise DSLUserCodeValueError(f"`{size_or_type.__name__}` takes no bytes", fix="give its ranges elements")
-            return size_or_type(self._take(Int8, size_or_type.size_in_bytes(), byte_alignment,
-                                           size_or_type.__alignof__()))
+            return size_or_type(
+                self._take(Int8, size_or_type.size_in_bytes(), byte_alignment, size_or_type.__alignof__())
+            )
         if isinstance(size_or_type, type) and issubclass(size_or_type, Numeric):
             return self.allocate_array(size_or_type, 1, byte_alignment=byte_alignment)
         if isinstance(size_or_type, bool) or not isinstance(size_or_type, (int, Numeric)):
-            raise DSLUserCodeTypeError(f"allocate takes a number of bytes, a struct or a numeric type, and got "
-                                       f"{size_or_type!r}", fix="allocate(64), or allocate(cutlass.Float32)")
+            raise DSLUserCodeTypeError(
+                f"allocate takes a number of bytes, a struct or a numeric type, and got {size_or_type!r}",
+                fix="allocate(64), or allocate(cutlass.Float32)",
+            )
         return self.allocate_array(Int8, size_or_type, byte_alignment=byte_alignment)
 
     def allocate_array(self, element_type: type[Numeric], num_elems: int = 1, *, byte_alignment: int = 1) -> Pointer:
         """A pointer to `num_elems` elements."""
         _require_type(element_type)
         if not isinstance(num_elems, int) or num_elems < 1:
-            raise DSLUserCodeError(f"shared memory is allocated while compiling, and {num_elems!r} is no static count",
-                                   fix="pass the count as cutlass.Constexpr; it must be 1 or more")
+            raise DSLUserCodeError(
+                f"shared memory is allocated while compiling, and {num_elems!r} is no static count",
+                fix="pass the count as cutlass.Constexpr; it must be 1 or more",
+            )
         return self._take(element_type, num_elems, byte_alignment)
 
-    def allocate_tensor(self, element_type: type[Numeric], layout: Any, byte_alignment: int = 1,
-                        swizzle: Swizzle | None = None) -> Tensor:
+    def allocate_tensor(
+        self, element_type: type[Numeric], layout: Any, byte_alignment: int = 1, swizzle: Swizzle | None = None
+    ) -> Tensor:
         """A tensor of a static layout; `swizzle` permutes its byte addresses, a composed layout its elements."""
         _require_type(element_type)
         layout = as_layout(layout)
         if not lay.is_static(layout.outer if isinstance(layout, ComposedLayout) else layout):
-            raise DSLUserCodeError(f"shared memory is allocated while compiling, and the layout {layout} is dynamic",
-                                   fix="make its shape and strides static")
+            raise DSLUserCodeError(
+                f"shared memory is allocated while compiling, and the layout {layout} is dynamic",
+                fix="make its shape and strides static",
+            )
         if swizzle is None:
             return Tensor(self._take(element_type, lay.storage_elements(layout), byte_alignment), layout)
         count = lay.storage_elements(swizzled_layout(layout, element_type, swizzle))
@@ -86,12 +107,18 @@ class SmemAllocator:
     def _take(self, dtype: type[Numeric], count: int, alignment_bytes: int, least_alignment_bytes: int = 1) -> Pointer:
         asked = alignment_bytes
         if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1 or asked & (asked - 1):
-            raise DSLUserCodeError(f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
-                                   f"and this is {asked!r}", fix="byte_alignment=16, for example")
+            raise DSLUserCodeError(
+                f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
+                f"and this is {asked!r}",
+                fix="byte_alignment=16, for example",
+            )
         alignment_bytes = max(asked, least_alignment_bytes, natural_alignment(dtype))
         if alignment_bytes > REGION_ALIGNMENT_BYTES:
-            raise DSLUserCodeError(f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
-                                   f"and this is {alignment_bytes}", fix="byte_alignment=16, for example")
+            raise DSLUserCodeError(
+                f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
+                f"and this is {alignment_bytes}",
+                fix="byte_alignment=16, for example",
+            )
         kernel = trace.kernel()
         start_bytes = -(-kernel.smem_bytes // alignment_bytes) * alignment_bytes
         kernel.allocated(start_bytes + span_bytes(dtype, count))
@@ -118,5 +145,6 @@ def size_in_bytes(dtype: type[Numeric], layout: Layout | ComposedLayout) -> int:
 
 def _require_type(dtype: Any) -> None:
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
-        raise DSLUserCodeTypeError(f"shared memory holds elements of a numeric type, and this is {dtype!r}",
-                                   fix="cutlass.Float32, for example")
+        raise DSLUserCodeTypeError(
+            f"shared memory holds elements of a numeric type, and this is {dtype!r}", fix="cutlass.Float32, for example"
+        )

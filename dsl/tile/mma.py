@@ -36,8 +36,14 @@ _AB = {
     (8, 16): (_tv(((4, 8), (4, 2)), ((64, 1), (16, 8))), _tv(((4, 8), 4), ((32, 1), 8))),
     (8, 32): (_tv(((4, 8), (4, 2, 2)), ((64, 1), (16, 8, 256))), _tv(((4, 8), (4, 2)), ((32, 1), (8, 128)))),
 }
-PTX_NAME = {Float16: "f16", BFloat16: "bf16", TFloat32: "tf32", Float8E4M3FN: "e4m3", Float8E5M2: "e5m2",
-            Float32: "f32"}
+PTX_NAME = {
+    Float16: "f16",
+    BFloat16: "bf16",
+    TFloat32: "tf32",
+    Float8E4M3FN: "e4m3",
+    Float8E5M2: "e5m2",
+    Float32: "f32",
+}
 
 
 def _names(choices: tuple) -> str:
@@ -46,10 +52,13 @@ def _names(choices: tuple) -> str:
 
 def _require(parameter: str, value: Any, choices: tuple, operation: str) -> None:
     if value not in choices:
-        shown = getattr(value, "__name__", None) or text(value) if isinstance(value, (int, tuple, type)) else \
-            repr(value)
-        raise DSLUserCodeError(f"the {parameter} of {operation} is {_names(choices)}, and this is {shown}",
-                               fix=f"{parameter}={_names(choices[-1:])}")
+        shown = (
+            getattr(value, "__name__", None) or text(value) if isinstance(value, (int, tuple, type)) else repr(value)
+        )
+        raise DSLUserCodeError(
+            f"the {parameter} of {operation} is {_names(choices)}, and this is {shown}",
+            fix=f"{parameter}={_names(choices[-1:])}",
+        )
 
 
 @dataclass(frozen=True)
@@ -69,9 +78,14 @@ class MmaOp(Constant):
         return (*_AB[self.ab_dtype.width, self.shape_mnk[2]], _C)
 
     def __str__(self) -> str:
-        return _TEXT_INDENT.join((self.title, f"A/B data type         = {self.ab_dtype}",
-                                  f"Accumulator data type = {self.acc_dtype}",
-                                  f"Instruction shape MNK = {self.shape_mnk}"))
+        return _TEXT_INDENT.join(
+            (
+                self.title,
+                f"A/B data type         = {self.ab_dtype}",
+                f"Accumulator data type = {self.acc_dtype}",
+                f"Instruction shape MNK = {self.shape_mnk}",
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -167,8 +181,10 @@ class MmaAtom(Constant):
         raise self._no_state("set")
 
     def _no_state(self, method: str) -> DSLUserCodeRuntimeError:
-        return DSLUserCodeRuntimeError(f"{method}: an atom of {type(self.op).__name__} has no fields",
-                                       fix="leave it out: fields such as ACCUMULATE are of warpgroup atoms")
+        return DSLUserCodeRuntimeError(
+            f"{method}: an atom of {type(self.op).__name__} has no fields",
+            fix="leave it out: fields such as ACCUMULATE are of warpgroup atoms",
+        )
 
     def make_fragment_A(self, input: Any) -> Tensor:  # noqa: A002, N802 (CuTe's names)
         """Registers for A: of the shape of a partition, ordered like it (values first), or of a shape, column-major."""
@@ -186,8 +202,13 @@ class MmaAtom(Constant):
         return "\n".join(("MMA Atom", *self._rows(4)))
 
     def _rows(self, width: int) -> list[str]:
-        rows = (("ThrID", self.thr_id), ("Shape MNK", text(self.shape_mnk)), ("TV Layout A", self.tv_layout_A),
-                ("TV Layout B", self.tv_layout_B), ("TV Layout C", self.tv_layout_C))
+        rows = (
+            ("ThrID", self.thr_id),
+            ("Shape MNK", text(self.shape_mnk)),
+            ("TV Layout A", self.tv_layout_A),
+            ("TV Layout B", self.tv_layout_B),
+            ("TV Layout C", self.tv_layout_C),
+        )
         return [f"  {name + ':':<{9 + width}}{value}" for name, value in rows]
 
 
@@ -201,15 +222,18 @@ def _fragment(x: Any, dtype: type[Numeric], ordered: bool, what: str) -> Tensor:
     else:
         layout = lay.make_layout(as_index(x))
     if not lay.is_static(layout.shape):
-        raise DSLUserCodeError(f"{what} makes registers, whose number is known while compiling, and the shape is "
-                               f"{text(layout.shape)}",
-                               fix="take one tile: `thr_mma.partition_A(sA)[None, None, None, 0]`")
+        raise DSLUserCodeError(
+            f"{what} makes registers, whose number is known while compiling, and the shape is {text(layout.shape)}",
+            fix="take one tile: `thr_mma.partition_A(sA)[None, None, None, 0]`",
+        )
     return make_rmem_tensor(layout, dtype)
 
 
 def make_mma_atom(op: MmaOp | MmaUniversalOp) -> MmaAtom:
     """The atom of a matrix multiply operation."""
     if not isinstance(op, (MmaOp, MmaUniversalOp)):
-        raise DSLUserCodeTypeError(f"an mma atom is made of an mma operation, and this is a {type(op).__name__}",
-                                   fix="cute.nvgpu.warp.MmaF16BF16Op(ab_dtype, acc_dtype, (16, 8, 16)), for example")
+        raise DSLUserCodeTypeError(
+            f"an mma atom is made of an mma operation, and this is a {type(op).__name__}",
+            fix="cute.nvgpu.warp.MmaF16BF16Op(ab_dtype, acc_dtype, (16, 8, 16)), for example",
+        )
     return MmaAtom(op)

@@ -91,4 +91,3 @@ def as_tiler(tiler: Any) -> Any:
     if isinstance(tiler, (tuple, list)):
         return tuple(map(as_tiler, tiler))
     return tiler if isinstance(tiler, Layout) else as_index(tiler)
-

@@ -17,7 +17,7 @@ from dsl.core.formats import FORMATS
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.tile.ssa import TensorSSA, extract, from_elements
 
-_NATIVE = (4,)                  # widths of which NVIDIA's compiler reads memory
+_NATIVE = (4,)  # widths of which NVIDIA's compiler reads memory
 
 
 def unpack(stored: mlir.Value, dtype: type[Numeric], count: int) -> mlir.Value:
@@ -84,29 +84,32 @@ def _shifted(name: str, value: mlir.Value, amount: int) -> mlir.Value:
 def check_run(dtype: type[Numeric], count: int, run: int, space: AddressSpace, what: str) -> None:
     """Raise where runs of `run` elements are no whole bytes; say so where NVIDIA's compiler refuses what works here."""
     if dtype.width > 8:
-        raise DSLUserCodeValueError(f"elements of {dtype} are groups of bits, and are not loaded or stored as a value",
-                                    fix="recast the tensor to Uint8, or to the type of one of the group")
+        raise DSLUserCodeValueError(
+            f"elements of {dtype} are groups of bits, and are not loaded or stored as a value",
+            fix="recast the tensor to Uint8, or to the type of one of the group",
+        )
     if run * dtype.width % 8:
         raise DSLUserCodeValueError(
             f"this {what} moves {run} contiguous element{'s' * (run != 1)} of {dtype} at a time, {run * dtype.width} "
-            "bits: memory has whole bytes only", fix="move a multiple of " + ("2" if dtype.width == 4 else "4") +
-            " contiguous elements")
+            "bits: memory has whole bytes only",
+            fix="move a multiple of " + ("2" if dtype.width == 4 else "4") + " contiguous elements",
+        )
     bits = count * dtype.width
     if dtype.is_float and space is AddressSpace.rmem and bits % 32:
-        warn_not_portable(f"{count} elements of {dtype} in registers are {bits} bits",
-                          fix="use multiples of 32 bits")
+        warn_not_portable(f"{count} elements of {dtype} in registers are {bits} bits", fix="use multiples of 32 bits")
     elif dtype.width not in _NATIVE and space is not AddressSpace.rmem and what == "load":
-        warn_not_portable(f"elements of {dtype} are loaded from memory",
-                          fix="load bytes, and recast in registers")
+        warn_not_portable(f"elements of {dtype} are loaded from memory", fix="load bytes, and recast in registers")
 
 
 def check_start(start: Pointer, what: str) -> Pointer:
     """`start`, where it is at the beginning of a byte."""
     if start.bit != 0:
         where = "may begin" if start.bit is None else "begins"
-        raise DSLUserCodeValueError(f"this {what} of {start.dtype} {where} inside a byte",
-                                    fix="begin at an even element (every fourth of 6 bits); a dynamic offset says so "
-                                    "with `cute.assume(n, divby=...)`")
+        raise DSLUserCodeValueError(
+            f"this {what} of {start.dtype} {where} inside a byte",
+            fix="begin at an even element (every fourth of 6 bits); a dynamic offset says so "
+            "with `cute.assume(n, divby=...)`",
+        )
     return start
 
 
@@ -116,7 +119,8 @@ def check_copy(start: Pointer, count: int) -> None:
         raise DSLUserCodeValueError(
             f"this copy moves {count} contiguous element{'s' * (count != 1)} of {start.dtype} at a time, "
             f"{count * start.dtype.storage_width} bits: memory has whole bytes only",
-            fix="copy tensors whose contiguous mode has whole bytes, or recast them to Uint8")
+            fix="copy tensors whose contiguous mode has whole bytes, or recast them to Uint8",
+        )
     if start.dtype.width not in _NATIVE:
         warn_not_portable(f"elements of {start.dtype} are copied", fix="copy the tensors recast to Uint8")
     check_start(start, "copy")
@@ -137,8 +141,11 @@ def element(start: Pointer, offset: Any) -> Numeric:
 
 def bitcast(value: TensorSSA, dtype: type[Numeric], count: int) -> TensorSSA:
     """The bits of a value as `count` elements of another type; one of the two is packed. They are whole bytes."""
-    stored = bytes_of(value) if value.dtype.is_packed else \
-        mlir.result("vector.bitcast", mlir.vector(mlir.i8, value.size * value.dtype.width // 8), value.ir())
+    stored = (
+        bytes_of(value)
+        if value.dtype.is_packed
+        else mlir.result("vector.bitcast", mlir.vector(mlir.i8, value.size * value.dtype.width // 8), value.ir())
+    )
     if dtype.is_packed:
         return TensorSSA(unpack(stored, dtype, count), (count,), dtype, stored)
     return TensorSSA(mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type, count), stored), (count,), dtype)

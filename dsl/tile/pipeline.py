@@ -15,8 +15,16 @@ from dsl.core.pointer import Pointer
 from dsl.core.value import operate
 from dsl.gpu import index, warp
 from dsl.tile import sync
-from dsl.tile.sync import (Carried, CooperativeGroup, MbarrierArray, PipelineOp, PipelineState, TmaStoreFence, refuse,
-                           when)
+from dsl.tile.sync import (
+    Carried,
+    CooperativeGroup,
+    MbarrierArray,
+    PipelineOp,
+    PipelineState,
+    TmaStoreFence,
+    refuse,
+    when,
+)
 
 
 class PipelineUserType(enum.Enum):
@@ -29,8 +37,10 @@ class PipelineUserType(enum.Enum):
 def make_pipeline_state(type: PipelineUserType, stages: int) -> PipelineState:
     """The state that a side of a pipeline of `stages` begins with."""
     if type not in (PipelineUserType.Producer, PipelineUserType.Consumer):
-        raise DSLUserCodeTypeError(f"a pipeline state is a producer's or a consumer's, and got {type!r}",
-                                   fix="pipeline.PipelineUserType.Producer")
+        raise DSLUserCodeTypeError(
+            f"a pipeline state is a producer's or a consumer's, and got {type!r}",
+            fix="pipeline.PipelineUserType.Producer",
+        )
     return PipelineState(stages, Int32(0), Int32(0), Int32(1 if type is PipelineUserType.Producer else 0))
 
 
@@ -39,15 +49,20 @@ def _unless(token: Boolean | None, wait) -> None:
     wait() if token is None else when(operate("xor", Boolean(token), Boolean(True)), wait)
 
 
-def _barriers(storage: Pointer | None, num_stages: int, producer: tuple, consumer: tuple,
-              tx_count: int = 0) -> tuple[MbarrierArray, MbarrierArray]:
+def _barriers(
+    storage: Pointer | None, num_stages: int, producer: tuple, consumer: tuple, tx_count: int = 0
+) -> tuple[MbarrierArray, MbarrierArray]:
     """The arrays full and empty, one behind the other."""
     if isinstance(num_stages, bool) or not isinstance(num_stages, int) or num_stages < 1:
-        raise DSLUserCodeValueError(f"a pipeline has one stage or more, known while compiling, and got {num_stages!r}",
-                                    fix="num_stages=2, for example")
+        raise DSLUserCodeValueError(
+            f"a pipeline has one stage or more, known while compiling, and got {num_stages!r}",
+            fix="num_stages=2, for example",
+        )
     storage = sync.barrier_memory(storage, 2 * num_stages)
-    return (MbarrierArray(storage, num_stages, producer, tx_count),
-            MbarrierArray(storage + num_stages, num_stages, consumer))
+    return (
+        MbarrierArray(storage, num_stages, producer, tx_count),
+        MbarrierArray(storage + num_stages, num_stages, consumer),
+    )
 
 
 def _seen(defer_sync: bool) -> None:
@@ -70,13 +85,25 @@ class PipelineAsync:
     num_stages: int
 
     @staticmethod
-    def create(*, num_stages: int, producer_group: CooperativeGroup, consumer_group: CooperativeGroup,
-               barrier_storage: Pointer | None = None, producer_mask=None, consumer_mask=None, defer_sync: bool = False,
-               name: str = "") -> PipelineAsync:
+    def create(
+        *,
+        num_stages: int,
+        producer_group: CooperativeGroup,
+        consumer_group: CooperativeGroup,
+        barrier_storage: Pointer | None = None,
+        producer_mask=None,
+        consumer_mask=None,
+        defer_sync: bool = False,
+        name: str = "",
+    ) -> PipelineAsync:
         """Make the barriers, 2 * num_stages of 8 bytes at `barrier_storage`, and wait for the block unless deferred."""
         _no_masks(producer_mask, consumer_mask)
-        arrays = _barriers(barrier_storage, num_stages, (PipelineOp.AsyncThread, producer_group),
-                           (PipelineOp.AsyncThread, consumer_group))
+        arrays = _barriers(
+            barrier_storage,
+            num_stages,
+            (PipelineOp.AsyncThread, producer_group),
+            (PipelineOp.AsyncThread, consumer_group),
+        )
         _seen(defer_sync)
         return PipelineAsync(*arrays, num_stages)
 
@@ -133,12 +160,24 @@ class PipelineCpAsync(PipelineAsync):
     """A pipeline whose producers fill a stage with cp.async: it is full when the copies have landed."""
 
     @staticmethod
-    def create(*, barrier_storage: Pointer, num_stages: int, producer_group: CooperativeGroup,
-               consumer_group: CooperativeGroup, producer_mask=None, consumer_mask=None, defer_sync: bool = False,
-               name: str = "") -> PipelineCpAsync:
+    def create(
+        *,
+        barrier_storage: Pointer,
+        num_stages: int,
+        producer_group: CooperativeGroup,
+        consumer_group: CooperativeGroup,
+        producer_mask=None,
+        consumer_mask=None,
+        defer_sync: bool = False,
+        name: str = "",
+    ) -> PipelineCpAsync:
         _no_masks(producer_mask, consumer_mask)
-        arrays = _barriers(barrier_storage, num_stages, (PipelineOp.AsyncLoad, producer_group),
-                           (PipelineOp.AsyncThread, consumer_group))
+        arrays = _barriers(
+            barrier_storage,
+            num_stages,
+            (PipelineOp.AsyncLoad, producer_group),
+            (PipelineOp.AsyncThread, consumer_group),
+        )
         _seen(defer_sync)
         return PipelineCpAsync(*arrays, num_stages)
 
@@ -153,15 +192,30 @@ class PipelineTmaAsync(PipelineAsync):
     is_signaling_thread: Boolean
 
     @staticmethod
-    def create(*, num_stages: int, producer_group: CooperativeGroup, consumer_group: CooperativeGroup, tx_count: int,
-               barrier_storage: Pointer | None = None, cta_layout_vmnk=None, tidx: Int32 | None = None,
-               mcast_mode_mn: tuple[int, int] = (1, 1), enable_multicast_signaling: bool = False,
-               defer_sync: bool = False, name: str = "") -> PipelineTmaAsync:
+    def create(
+        *,
+        num_stages: int,
+        producer_group: CooperativeGroup,
+        consumer_group: CooperativeGroup,
+        tx_count: int,
+        barrier_storage: Pointer | None = None,
+        cta_layout_vmnk=None,
+        tidx: Int32 | None = None,
+        mcast_mode_mn: tuple[int, int] = (1, 1),
+        enable_multicast_signaling: bool = False,
+        defer_sync: bool = False,
+        name: str = "",
+    ) -> PipelineTmaAsync:
         """`tx_count`: the bytes of one stage. `tidx`: the thread's number, whose multiples of 32 release stages."""
         if enable_multicast_signaling or sync.blocks_of(cta_layout_vmnk) > 1:
             refuse("PipelineTmaAsync across the blocks of a cluster")
-        arrays = _barriers(barrier_storage, num_stages, (PipelineOp.TmaLoad, producer_group),
-                           (PipelineOp.AsyncThread, consumer_group), tx_count)
+        arrays = _barriers(
+            barrier_storage,
+            num_stages,
+            (PipelineOp.TmaLoad, producer_group),
+            (PipelineOp.AsyncThread, consumer_group),
+            tx_count,
+        )
         thread = index.thread_idx()[0] if tidx is None else tidx
         signals = Boolean(thread % warp.WARP_SIZE == 0)
         _seen(defer_sync)
@@ -258,8 +312,9 @@ class _Participant(Carried):
         if handle is None:
             return self._state
         if not isinstance(handle, self.ImmutableResourceHandle) or handle.origin is not self._pipeline:
-            raise DSLUserCodeValueError("the handle is of another pipeline, or of its other side",
-                                        fix="give back the handle to what gave it")
+            raise DSLUserCodeValueError(
+                "the handle is of another pipeline, or of its other side", fix="give back the handle to what gave it"
+            )
         return handle.state
 
 
@@ -338,14 +393,23 @@ class PipelineOrder(Carried):
     """`length` groups that take turns, `depth` times ahead of one another at most:
     wait for the turn, then pass it on."""
 
-    def __init__(self, sync_object_full: MbarrierArray, depth: int, length: int, group_id: int | Int32,
-                 state: PipelineState):
+    def __init__(
+        self, sync_object_full: MbarrierArray, depth: int, length: int, group_id: int | Int32, state: PipelineState
+    ):
         self.sync_object_full, self.depth, self.length = sync_object_full, depth, length
         self.group_id, self.state = group_id, state
 
     @staticmethod
-    def create(*, depth: int, length: int, group_id: int | Int32, producer_group: CooperativeGroup,
-               barrier_storage: Pointer | None = None, defer_sync: bool = False, name: str = "") -> PipelineOrder:
+    def create(
+        *,
+        depth: int,
+        length: int,
+        group_id: int | Int32,
+        producer_group: CooperativeGroup,
+        barrier_storage: Pointer | None = None,
+        defer_sync: bool = False,
+        name: str = "",
+    ) -> PipelineOrder:
         """`barrier_storage`: depth * length barriers of 8 bytes. Group 0 has the first turn."""
         storage = sync.barrier_memory(barrier_storage, depth * length)
         array = MbarrierArray(storage, depth * length, (PipelineOp.AsyncThread, producer_group))

@@ -33,8 +33,10 @@ class Predicates:
         modes = vectors_and_rest(pred).shape
         if [lay.size(mode) for mode in modes] != [lay.size(vector) // self.together, lay.size(shape[1])]:
             shown = tuple(mode[0] if isinstance(mode, tuple) and len(mode) == 1 else mode for mode in wanted)
-            raise DSLUserCodeError(f"pred must have a shape like {text(shown)} for a copy of {text(copied)}, got "
-                                   f"{text(pred.shape)}", fix=f"cute.make_rmem_tensor({text(shown)}, cutlass.Boolean)")
+            raise DSLUserCodeError(
+                f"pred must have a shape like {text(shown)} for a copy of {text(copied)}, got {text(pred.shape)}",
+                fix=f"cute.make_rmem_tensor({text(shown)}, cutlass.Boolean)",
+            )
         self.pred = vectors_and_rest(pred)
 
     def at(self, coord: tuple[int, int], lowest_bit: bool) -> Numeric:
@@ -45,17 +47,24 @@ class Predicates:
     def tell_of_bits(self) -> None:
         """Warn that cp.async looks at one bit of an integer: 2 is false."""
         if self.pred.element_type is not Boolean:
-            warn(f"cp.async looks at the lowest bit of a predicate of {self.pred.element_type}: 2 is false. "
-                 "Store `x != 0` in a tensor of cutlass.Boolean", "PREDICATE_LOWEST_BIT")
+            warn(
+                f"cp.async looks at the lowest bit of a predicate of {self.pred.element_type}: 2 is false. "
+                "Store `x != 0` in a tensor of cutlass.Boolean",
+                "PREDICATE_LOWEST_BIT",
+            )
 
 
 def _require(pred: Any) -> Tensor:
     if not isinstance(pred, Tensor):
-        raise DSLUserCodeTypeError(f"pred must be a tensor of Boolean, got a {type(pred).__name__}",
-                                   fix="pred = cute.make_fragment_like(dst, cutlass.Boolean); pred.fill(condition)")
+        raise DSLUserCodeTypeError(
+            f"pred must be a tensor of Boolean, got a {type(pred).__name__}",
+            fix="pred = cute.make_fragment_like(dst, cutlass.Boolean); pred.fill(condition)",
+        )
     if not pred.element_type.is_integer or pred.element_type.is_packed:
-        raise DSLUserCodeTypeError(f"pred must be a tensor of Boolean, got a tensor of {pred.element_type}",
-                                   fix="make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it")
+        raise DSLUserCodeTypeError(
+            f"pred must be a tensor of Boolean, got a tensor of {pred.element_type}",
+            fix="make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it",
+        )
     static_size(pred, "copy")
     return pred
 

@@ -22,9 +22,9 @@ from dsl.tile import packed
 from dsl.tile.ssa import TensorSSA
 from dsl.tile.tensor import Tensor, element_iterator, make_rmem_tensor
 
-_EDGE = 3                       # indices printed at each end of a mode that is cut
-_MOST_UNROLLED = 40             # elements
-_MOST_LISTED = 1024             # elements of a tensor in printf
+_EDGE = 3  # indices printed at each end of a mode that is cut
+_MOST_UNROLLED = 40  # elements
+_MOST_LISTED = 1024  # elements of a tensor in printf
 
 
 def print_tensor(tensor: Any, *, verbose: bool = False) -> None:
@@ -32,8 +32,10 @@ def print_tensor(tensor: Any, *, verbose: bool = False) -> None:
     if isinstance(tensor, TensorSSA):
         tensor = _in_registers(tensor)
     if not isinstance(tensor, Tensor):
-        raise DSLUserCodeTypeError(f"print_tensor prints a tensor or a TensorSSA, and got {type_name(tensor)}",
-                                   fix="cute.printf prints numbers, tuples and layouts")
+        raise DSLUserCodeTypeError(
+            f"print_tensor prints a tensor or a TensorSSA, and got {type_name(tensor)}",
+            fix="cute.printf prints numbers, tuples and layouts",
+        )
     out = _Out()
     out.write("tensor(").spell(tensor.iterator).write(" o ").spell(tensor.layout).write(", data=")
     if verbose:
@@ -149,16 +151,25 @@ class _Axis:
         self.extent = extent
         self.is_cut = operate("gt", extent, 2 * _EDGE) if cut else Boolean(False)
         self.is_cut = self.is_cut if is_dynamic(self.is_cut) else bool(self.is_cut)
-        self.count = select(self.is_cut, Int32(2 * _EDGE), Int32(extent)) if is_dynamic(self.is_cut) else \
-            2 * _EDGE if self.is_cut else extent
+        self.count = (
+            select(self.is_cut, Int32(2 * _EDGE), Int32(extent))
+            if is_dynamic(self.is_cut)
+            else 2 * _EDGE
+            if self.is_cut
+            else extent
+        )
 
     def run(self, out: _Out, unrolled: bool, body: Callable[[Any, Any, Any, Any], None]) -> None:
         """`body(index, is_first, is_last, follows_gap)` for every printed index."""
         if unrolled and isinstance(self.count, int):
             for k in range(self.count):
                 gap = self.is_cut and k == _EDGE
-                body(k if k < _EDGE or not self.is_cut else self.extent - self.count + k, k == 0, k == self.count - 1,
-                     gap)
+                body(
+                    k if k < _EDGE or not self.is_cut else self.extent - self.count + k,
+                    k == 0,
+                    k == self.count - 1,
+                    gap,
+                )
             return
 
         def step(k: Int32) -> None:
@@ -224,8 +235,10 @@ def _printf_value(value: TensorSSA, leaves: list) -> str:
 
 def _require_listed(count: int) -> None:
     if count > _MOST_LISTED:
-        raise DSLUserCodeTypeError(f"printf lists up to {_MOST_LISTED} elements, and these are {count}",
-                                   fix="cute.print_tensor(x), or print a part")
+        raise DSLUserCodeTypeError(
+            f"printf lists up to {_MOST_LISTED} elements, and these are {count}",
+            fix="cute.print_tensor(x), or print a part",
+        )
 
 
 def _listed(numbers: list[Numeric], leaves: list) -> str:

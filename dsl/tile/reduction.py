@@ -34,15 +34,20 @@ _FLOAT = {"add": "addf", "mul": "mulf"}
 def reduce(value: TensorSSA, op: ReductionOp, init_val: Any, profile: Any) -> Any:
     """See TensorSSA.reduce. Raises DSLUserCodeTypeError, DSLUserCodeValueError for another op, start or profile."""
     if not isinstance(op, ReductionOp):
-        raise DSLUserCodeTypeError(f"a reduction combines with a cute.ReductionOp, and got {op!r}",
-                                   fix="ReductionOp.ADD, MUL, MIN or MAX")
+        raise DSLUserCodeTypeError(
+            f"a reduction combines with a cute.ReductionOp, and got {op!r}", fix="ReductionOp.ADD, MUL, MIN or MAX"
+        )
     if numeric(init_val) is None:
-        raise DSLUserCodeTypeError(f"a reduction starts from a number, and got {type_name(init_val)}",
-                                   fix="for example `x.reduce(cute.ReductionOp.ADD, 0.0, 0)`")
+        raise DSLUserCodeTypeError(
+            f"a reduction starts from a number, and got {type_name(init_val)}",
+            fix="for example `x.reduce(cute.ReductionOp.ADD, 0.0, 0)`",
+        )
     profile = as_index(profile)
     if not is_weakly_congruent(_without_none(profile), value.shape):
-        raise DSLUserCodeValueError(f"the reduction profile {text(profile)} does not fit the shape {text(value.shape)}",
-                                    fix="give an integer for each mode to reduce and None for each to keep")
+        raise DSLUserCodeValueError(
+            f"the reduction profile {text(profile)} does not fit the shape {text(value.shape)}",
+            fix="give an integer for each mode to reduce and None for each to keep",
+        )
     start = value.dtype(numeric(init_val))
     if not lay.has_none(profile):
         return value.dtype(_whole(value, op, start.ir()))

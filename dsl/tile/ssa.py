@@ -21,11 +21,28 @@ from dsl.layout.layout import check_coord
 from dsl.tile import broadcast
 from dsl.tile.index import as_index
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|",
-          "xor": "^", "lshift": "<<", "rshift": ">>", "pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
-          "gt": ">", "ge": ">="}
+_SIGNS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "pow": "**",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+}
 _INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
-_OF_TRUTH = {"add": "or", "sub": "xor", "mul": "and"}       # Boolean + Boolean is Boolean
+_OF_TRUTH = {"add": "or", "sub": "xor", "mul": "and"}  # Boolean + Boolean is Boolean
 
 
 class TensorSSA:
@@ -37,7 +54,7 @@ class TensorSSA:
     """
 
     __slots__ = ("_value", "_owner", "shape", "dtype", "stored")
-    is_leaf = True                # of core.tree
+    is_leaf = True  # of core.tree
     __hash__ = None
 
     def __init__(self, value: mlir.Value, shape: Any, dtype: type[Numeric], stored: mlir.Value | None = None) -> None:
@@ -103,8 +120,9 @@ class TensorSSA:
     truth_fix = "cute.any_(x) or cute.all_(x); `&`, `|` and `~` work element by element"
 
     def __iter__(self):
-        raise DSLUserCodeTypeError("a TensorSSA is not iterated",
-                                   fix="for i in cutlass.range_constexpr(cute.size(x.shape)): ... x[i]")
+        raise DSLUserCodeTypeError(
+            "a TensorSSA is not iterated", fix="for i in cutlass.range_constexpr(cute.size(x.shape)): ... x[i]"
+        )
 
     def __contains__(self, value: Any) -> bool:
         raise DSLUserCodeTypeError("`in` does not search a TensorSSA", fix="compare and ask: `cute.any_(x == value)`")
@@ -120,8 +138,9 @@ class TensorSSA:
         try:
             check_coord(coord, self.shape)
         except LayoutError as error:
-            raise DSLUserCodeError(f"{error.message}; the value is {text(self.shape)}", fix=error.fix,
-                                   id="INDEX_OUT_OF_RANGE") from None
+            raise DSLUserCodeError(
+                f"{error.message}; the value is {text(self.shape)}", fix=error.fix, id="INDEX_OUT_OF_RANGE"
+            ) from None
         compact = lay.make_layout(self.shape)
         if not lay.has_none(coord):
             return self.element(compact(coord))
@@ -129,8 +148,10 @@ class TensorSSA:
             return self
         part, start = lay.slice_and_offset(coord, compact)
         if not isinstance(start, int):
-            raise DSLUserCodeValueError("a slice of a TensorSSA starts at a coordinate known while compiling",
-                                        fix="store the value to a register tensor, and load a slice of that")
+            raise DSLUserCodeValueError(
+                "a slice of a TensorSSA starts at a coordinate known while compiling",
+                fix="store the value to a register tensor, and load a slice of that",
+            )
         return TensorSSA(shuffle(self.ir(), [start + part(i) for i in range(lay.size(part))]), part.shape, self.dtype)
 
     def element(self, index: Any) -> Numeric:
@@ -144,9 +165,10 @@ class TensorSSA:
         """The same elements in the same order as another shape of as many."""
         shape = static_shape(shape)
         if lay.size(shape) != self.size:
-            raise DSLUserCodeValueError(f"a value of {self.size} elements {text(self.shape)} has no shape "
-                                        f"{text(shape)}",
-                                        fix="give a shape of as many elements")
+            raise DSLUserCodeValueError(
+                f"a value of {self.size} elements {text(self.shape)} has no shape {text(shape)}",
+                fix="give a shape of as many elements",
+            )
         return TensorSSA(self.ir(), shape, self.dtype, self.stored)
 
     def broadcast_to(self, target_shape: Any) -> TensorSSA:
@@ -164,20 +186,23 @@ class TensorSSA:
     def to(self, dtype: type[Numeric]) -> TensorSSA:
         """Every element as `dtype`. An integer becomes the Boolean that is its low bit, as NVIDIA's compiler has it."""
         if not isinstance(dtype, NumericMeta):
-            raise DSLUserCodeTypeError(f"`.to()` takes a numeric type, and got {dtype!r}",
-                                       fix="for example `x.to(cutlass.Float32)`")
+            raise DSLUserCodeTypeError(
+                f"`.to()` takes a numeric type, and got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
+            )
         return self if dtype is self.dtype else TensorSSA(_converted(self, dtype), self.shape, dtype)
 
     def bitcast(self, dtype: type[Numeric]) -> TensorSSA:
         """The same bits as elements of `dtype`, a value of one mode."""
         bits = self.size * self.dtype.width
         if Boolean in (self.dtype, dtype) or bits % dtype.width:
-            raise DSLUserCodeValueError(f"{self.size} elements of {self.dtype} are {bits} bits, no whole elements of "
-                                        f"{dtype}",
-                                        fix="convert with `.to(dtype)`")
+            raise DSLUserCodeValueError(
+                f"{self.size} elements of {self.dtype} are {bits} bits, no whole elements of {dtype}",
+                fix="convert with `.to(dtype)`",
+            )
         count = bits // dtype.width
         if self.dtype.is_packed or dtype.is_packed:
             from dsl.tile import packed
+
             return packed.bitcast(self, dtype, count)
         value = mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type, count), self.ir())
         return TensorSSA(value, (count,), dtype)
@@ -196,6 +221,7 @@ class TensorSSA:
         combined in order, `init_val` (converted to `dtype`) first.
         """
         from dsl.tile.reduction import reduce
+
         return reduce(self, op, init_val, reduction_profile)
 
     def __neg__(self) -> TensorSSA:
@@ -210,10 +236,12 @@ class TensorSSA:
 
     def __invert__(self) -> TensorSSA:
         if not self.dtype.is_integer:
-            raise DSLUserCodeTypeError(f"`~` needs integers, and the elements are {self.dtype}",
-                                       fix="convert them first")
-        return self.with_ir(arith.binary("xor", self.ir(), arith.constant(1 if self.dtype is Boolean else -1,
-                                                                         self.ir_type()), True))
+            raise DSLUserCodeTypeError(
+                f"`~` needs integers, and the elements are {self.dtype}", fix="convert them first"
+            )
+        return self.with_ir(
+            arith.binary("xor", self.ir(), arith.constant(1 if self.dtype is Boolean else -1, self.ir_type()), True)
+        )
 
 
 # --- vectors --------------------------------------------------------------------------------------------------------
@@ -265,16 +293,20 @@ def static_shape(shape: Any) -> Any:
     """A shape of Python integers. Raises DSLUserCodeTypeError for dynamic extents and those below 1."""
     shape = as_index(shape)
     if not lay.is_static(shape) or any(leaf is None or leaf < 1 for leaf in lay.flatten_to_tuple(shape)):
-        raise DSLUserCodeTypeError(f"the shape of a TensorSSA is static and positive, and this is {text(shape)}",
-                                   fix="give extents as Python integers")
+        raise DSLUserCodeTypeError(
+            f"the shape of a TensorSSA is static and positive, and this is {text(shape)}",
+            fix="give extents as Python integers",
+        )
     return shape
 
 
 def _arithmetic(value: TensorSSA, sign: str) -> mlir.Value:
     """The vector, where its type has arithmetic. Raises DSLUserCodeTypeError otherwise."""
     if conversion.is_bits(value.dtype):
-        raise DSLUserCodeTypeError(f"`{sign}` needs numbers to compute with, and {value.dtype} is a storage type",
-                                   fix="convert it: `x.to(cutlass.Float32)`")
+        raise DSLUserCodeTypeError(
+            f"`{sign}` needs numbers to compute with, and {value.dtype} is a storage type",
+            fix="convert it: `x.to(cutlass.Float32)`",
+        )
     return value.ir()
 
 
@@ -287,8 +319,11 @@ def _converted(value: TensorSSA, dtype: type[Numeric]) -> mlir.Value:
         return from_elements([conversion.convert(element.ir(), source, dtype) for element in value.elements()])
     vector = value.ir()
     if dtype is Boolean:
-        return arith.compare("ne", vector, arith.constant(0.0, vector.type), True) if source.is_float else \
-            mlir.result("arith.trunci", mlir.vector(mlir.i1, value.size), vector)
+        return (
+            arith.compare("ne", vector, arith.constant(0.0, vector.type), True)
+            if source.is_float
+            else mlir.result("arith.trunci", mlir.vector(mlir.i1, value.size), vector)
+        )
     signed = source.signed and source is not Boolean
     both = dtype.signed or not dtype.is_integer or rules.current().extends_by_source
     return arith.convert(vector, dtype.mlir_type, signed and both, dtype.signed)
@@ -322,8 +357,10 @@ def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
     if name == "truediv" and dtype.is_integer:
         dtype = Float32
     if conversion.is_bits(dtype):
-        raise DSLUserCodeTypeError(f"`{sign}` needs numbers to compute with, and {dtype} is a storage type",
-                                   fix="convert it: `x.to(cutlass.Float32)`")
+        raise DSLUserCodeTypeError(
+            f"`{sign}` needs numbers to compute with, and {dtype} is a storage type",
+            fix="convert it: `x.to(cutlass.Float32)`",
+        )
     shapes = [operand.shape for operand in (a, b) if isinstance(operand, TensorSSA)]
     shape = shapes[0] if len(shapes) == 1 else broadcast.joined(*shapes)
     return _as_value(a, dtype, shape), _as_value(b, dtype, shape)
@@ -338,15 +375,17 @@ def operate(name: str, a: Any, b: Any) -> TensorSSA:
     left, right = _together(name, a, b)
     dtype = left.dtype
     if name in _INTEGER_ONLY and not dtype.is_integer:
-        raise DSLUserCodeTypeError(f"`{_SIGNS[name]}` needs integers, and the elements are {dtype}",
-                                   fix="convert them first, for example `x.to(cutlass.Int32)`")
+        raise DSLUserCodeTypeError(
+            f"`{_SIGNS[name]}` needs integers, and the elements are {dtype}",
+            fix="convert them first, for example `x.to(cutlass.Int32)`",
+        )
     static = numeric(b).value if numeric(b) is not None and not is_dynamic(numeric(b)) else None
     if name in arith.COMPARE:
         return TensorSSA(arith.compare(name, left.ir(), right.ir(), dtype.signed), left.shape, Boolean)
-    if name == "pow" and dtype is Boolean:                      # 0 ** 1 alone is 0
+    if name == "pow" and dtype is Boolean:  # 0 ** 1 alone is 0
         return left | ~right
     if name == "pow":
-        return elementwise(lambda x, y: x ** y, left, static if static is not None else right)
+        return elementwise(lambda x, y: x**y, left, static if static is not None else right)
     return left.with_ir(_emit(name, dtype, left.ir(), right.ir(), static))
 
 
@@ -360,8 +399,11 @@ def _emit(name: str, dtype: type[Numeric], x: mlir.Value, y: mlir.Value, static:
     if name == "mod" and rules.current().floor_mod:
         return arith.modulo_floor(x, y, dtype.signed, static)
     if name == "mod":
-        return arith.binary("rem", x, y, True) if dtype.is_float else \
-            arith.divide_truncating(x, y, dtype.signed, static)[1]
+        return (
+            arith.binary("rem", x, y, True)
+            if dtype.is_float
+            else arith.divide_truncating(x, y, dtype.signed, static)[1]
+        )
     if name in ("lshift", "rshift"):
         return arith.shift("shl" if name == "lshift" else "shr", x, y, dtype.signed, static)
     return arith.binary(name, x, y, dtype.signed)
@@ -390,8 +432,10 @@ def elementwise(function: Callable, *operands: Any) -> Any:
     shape = shapes[0]
     for other in shapes[1:]:
         shape = broadcast.joined(shape, other)
-    columns = [operand.broadcast_to(shape).elements() if isinstance(operand, TensorSSA) else [operand] * lay.size(shape)
-               for operand in operands]
+    columns = [
+        operand.broadcast_to(shape).elements() if isinstance(operand, TensorSSA) else [operand] * lay.size(shape)
+        for operand in operands
+    ]
     results = [function(*row) for row in zip(*columns)]
     if isinstance(results[0], tuple):
         return tuple(from_numbers(list(part), shape) for part in zip(*results))

@@ -58,11 +58,15 @@ class MemRange:
         dtype, size = _pair(item, "cute.struct.MemRange[cutlass.Float32, 128]")
         count = _static_int(size)
         if not _is_scalar(dtype):
-            raise DSLUserCodeTypeError(f"a MemRange holds elements of a numeric type, and this is {_spell(dtype)}",
-                                       fix="cute.struct.MemRange[cutlass.Float32, 128]")
+            raise DSLUserCodeTypeError(
+                f"a MemRange holds elements of a numeric type, and this is {_spell(dtype)}",
+                fix="cute.struct.MemRange[cutlass.Float32, 128]",
+            )
         if count is None or count < 0:
-            raise DSLUserCodeTypeError(f"the size of a MemRange is a static number of elements, and this is {size!r}",
-                                       fix="cute.struct.MemRange[cutlass.Float32, 128]")
+            raise DSLUserCodeTypeError(
+                f"the size of a MemRange is a static number of elements, and this is {size!r}",
+                fix="cute.struct.MemRange[cutlass.Float32, 128]",
+            )
         return cls(dtype, count)
 
     @property
@@ -89,11 +93,15 @@ class Align:
         kind, align = _pair(item, "cute.struct.Align[cutlass.Int32, 16]")
         count = _static_int(align)
         if isinstance(kind, Align) or not _is_field(kind):
-            raise DSLUserCodeTypeError("Align is for a number, a MemRange, a struct or a union, and this is "
-                                       f"{_spell(kind)}", fix="cute.struct.Align[cutlass.Int32, 16]")
+            raise DSLUserCodeTypeError(
+                f"Align is for a number, a MemRange, a struct or a union, and this is {_spell(kind)}",
+                fix="cute.struct.Align[cutlass.Int32, 16]",
+            )
         if count is None or count < 1 or count & (count - 1):
-            raise DSLUserCodeTypeError(f"an alignment is a power of two in bytes, and this is {align!r}",
-                                       fix="cute.struct.Align[cutlass.Int32, 16]")
+            raise DSLUserCodeTypeError(
+                f"an alignment is a power of two in bytes, and this is {align!r}",
+                fix="cute.struct.Align[cutlass.Int32, 16]",
+            )
         return cls(kind, count)
 
     def __repr__(self) -> str:
@@ -139,8 +147,11 @@ class struct:
             self.alignment_bytes = max(self.alignment_bytes, alignment_bytes)
         self._size_bytes = self.align_offset(end, self.alignment_bytes)
         members = {name: property(_reader(name), _writer(name)) for name in self.fields}
-        self._storage = type(cls.__name__, (Storage, cls), {**members, "_struct": self, "__doc__": cls.__doc__,
-                                                                "__module__": cls.__module__})
+        self._storage = type(
+            cls.__name__,
+            (Storage, cls),
+            {**members, "_struct": self, "__doc__": cls.__doc__, "__module__": cls.__module__},
+        )
 
     def _place(self, end: int, alignment_bytes: int) -> int:
         return self.align_offset(end, alignment_bytes)
@@ -164,8 +175,10 @@ class struct:
     def __call__(self, base: Pointer) -> Storage:
         """The fields of one that lies at `base`. Raises DSLUserCodeTypeError for what is no pointer to bytes."""
         if not isinstance(base, Pointer) or base.dtype.width != 8:
-            raise DSLUserCodeTypeError(f"{self.__name__} lies at a pointer to bytes, and got {base!r}",
-                                       fix=f"`{self.__name__}(cute.recast_ptr(p, dtype=cutlass.Int8))`")
+            raise DSLUserCodeTypeError(
+                f"{self.__name__} lies at a pointer to bytes, and got {base!r}",
+                fix=f"`{self.__name__}(cute.recast_ptr(p, dtype=cutlass.Int8))`",
+            )
         made = object.__new__(self._storage)
         object.__setattr__(made, "_base", base)
         return made
@@ -191,9 +204,11 @@ def _fields_of(cls: type, what: str) -> dict[str, Any]:
         annotations = {name: _evaluate(kind, cls) for name, kind in annotations.items()}
     for name, kind in annotations.items():
         if not _is_field(kind):
-            raise DSLUserCodeTypeError(f"field `{name}` of `{cls.__name__}` is {_spell(kind)}: a field is a number of "
-                                       "the DSL, a MemRange, an Align or another struct",
-                                       fix=f"{name}: cutlass.Int32, or cute.struct.MemRange[cutlass.Float32, 128]")
+            raise DSLUserCodeTypeError(
+                f"field `{name}` of `{cls.__name__}` is {_spell(kind)}: a field is a number of "
+                "the DSL, a MemRange, an Align or another struct",
+                fix=f"{name}: cutlass.Int32, or cute.struct.MemRange[cutlass.Float32, 128]",
+            )
     return annotations
 
 
@@ -201,7 +216,7 @@ def _evaluate(text: Any, cls: type) -> Any:
     """An annotation that is text, in the names of its module; the text itself where it means nothing there."""
     try:
         return eval(text, vars(sys.modules[cls.__module__]))
-    except Exception:                           # an author's expression may do anything; it is refused as what it is
+    except Exception:  # an author's expression may do anything; it is refused as what it is
         return text
 
 
@@ -245,8 +260,9 @@ class Storage:
         object.__setattr__(self, name, value)
 
     def _no_field(self, name: str) -> NoSuchField:
-        return NoSuchField(f"`{name}` is no field of `{self._struct.__name__}`",
-                           fix=f"its fields are {', '.join(self._struct.fields)}")
+        return NoSuchField(
+            f"`{name}` is no field of `{self._struct.__name__}`", fix=f"its fields are {', '.join(self._struct.fields)}"
+        )
 
     def __str__(self) -> str:
         return f"<{type(self._struct).__name__} {self._struct.__name__} at {self._base}>"
@@ -265,6 +281,7 @@ def _reader(name: str):
         if isinstance(kind, MemRange):
             return Range(Pointer(dtype, at.address, at.space, at.alignment_bytes), kind)
         return Scalar(dtype, at.address, at.space, at.alignment_bytes)
+
     return read
 
 
@@ -275,9 +292,12 @@ def _writer(name: str):
             many = isinstance(field, Range)
             what = "a range: assign its elements" if many else "a struct: assign its fields"
             part = "[0]" if many else f".{next(iter(field._struct.fields))}"
-            raise DSLUserCodeValueError(f"cannot assign to `{name}` of `{self._struct.__name__}`, which is {what}",
-                                        fix=f"`s.{name}{part} = ...`")
+            raise DSLUserCodeValueError(
+                f"cannot assign to `{name}` of `{self._struct.__name__}`, which is {what}",
+                fix=f"`s.{name}{part} = ...`",
+            )
         field.store(value)
+
     return write
 
 
@@ -322,21 +342,28 @@ class Range:
             return
         need_bytes = -(-lay.storage_elements(layout) * storage_bits(dtype) // 8)
         if need_bytes > self._range.size_in_bytes:
-            raise DSLUserCodeError(f"the layout {layout} of {dtype} reaches over {need_bytes} bytes, and {self._range} "
-                                   f"has {self._range.size_in_bytes}", id="INDEX_OUT_OF_RANGE",
-                                   fix="make the MemRange as long as the layout: cute.cosize(layout)")
+            raise DSLUserCodeError(
+                f"the layout {layout} of {dtype} reaches over {need_bytes} bytes, and {self._range} "
+                f"has {self._range.size_in_bytes}",
+                id="INDEX_OUT_OF_RANGE",
+                fix="make the MemRange as long as the layout: cute.cosize(layout)",
+            )
 
     def _at(self, index: Any) -> Pointer:
         static = _static_int(index)
         if static is None:
             warn_not_portable("a MemRange is indexed by a dynamic value", "PHASE_DYNAMIC_TO_STATIC_BOOL")
         elif not 0 <= static < self._range.size:
-            raise DSLUserCodeError(f"the index {static} is outside a MemRange of {self._range.size} elements",
-                                   id="INDEX_OUT_OF_RANGE", fix=f"0 to {self._range.size - 1}")
+            raise DSLUserCodeError(
+                f"the index {static} is outside a MemRange of {self._range.size} elements",
+                id="INDEX_OUT_OF_RANGE",
+                fix=f"0 to {self._range.size - 1}",
+            )
         moved = self._pointer + (index if static is None else static)
         if moved is NotImplemented:
-            raise DSLUserCodeTypeError(f"a MemRange is indexed by an integer, and this is {index!r}",
-                                       fix="convert it: `cutlass.Int32(i)`")
+            raise DSLUserCodeTypeError(
+                f"a MemRange is indexed by an integer, and this is {index!r}", fix="convert it: `cutlass.Int32(i)`"
+            )
         return moved
 
     def __getitem__(self, index: Any) -> Numeric:

@@ -33,15 +33,20 @@ def swizzled_layout(layout: Layout | ComposedLayout, dtype: type[Numeric], swizz
     Raises DSLUserCodeError for a composed layout, and where the swizzle would split an element.
     """
     if isinstance(layout, ComposedLayout):
-        raise DSLUserCodeError(f"the layout {layout} has a swizzle of its own beside {swizzle}",
-                               fix="pass `layout.outer`, or leave `swizzle` out")
+        raise DSLUserCodeError(
+            f"the layout {layout} has a swizzle of its own beside {swizzle}",
+            fix="pass `layout.outer`, or leave `swizzle` out",
+        )
     if dtype.storage_width & (dtype.storage_width - 1):
-        raise DSLUserCodeError(f"a swizzle of byte addresses splits elements of {dtype}",
-                               fix="swizzle a tensor of Uint8")
-    shift_bits = dtype.storage_width.bit_length() - 4                 # -1: a byte has two elements
+        raise DSLUserCodeError(
+            f"a swizzle of byte addresses splits elements of {dtype}", fix="swizzle a tensor of Uint8"
+        )
+    shift_bits = dtype.storage_width.bit_length() - 4  # -1: a byte has two elements
     if swizzle.base < shift_bits:
-        raise DSLUserCodeError(f"the swizzle {swizzle} would split an element of {element_bytes(dtype)} bytes",
-                               fix=f"a base of {shift_bits} bits or more")
+        raise DSLUserCodeError(
+            f"the swizzle {swizzle} would split an element of {element_bytes(dtype)} bytes",
+            fix=f"a base of {shift_bits} bits or more",
+        )
     return ComposedLayout(Swizzle(swizzle.bits, swizzle.base - shift_bits, swizzle.shift), 0, layout)
 
 

@@ -51,8 +51,10 @@ class CooperativeGroup:
             refuse("CooperativeGroup(alignment=)")
         known = size.value if isinstance(size, Numeric) and not is_dynamic(size) else size
         if isinstance(known, int) and known <= 0:
-            raise DSLUserCodeValueError(f"a CooperativeGroup has one agent or more, and this has {known}",
-                                        fix="CooperativeGroup(Agent.Thread, 32)")
+            raise DSLUserCodeValueError(
+                f"a CooperativeGroup has one agent or more, and this has {known}",
+                fix="CooperativeGroup(Agent.Thread, 32)",
+            )
         if agent not in (Agent.Thread, Agent.Warp):
             refuse(f"a CooperativeGroup of {agent}")
         self.agent, self.size = agent, size
@@ -70,9 +72,11 @@ def refuse(what: str) -> None:
 
 def when(condition: object, body: Callable[[], object]) -> None:
     """Do `body` where `condition` holds, which may be known while running only."""
+
     def then() -> tuple:
         body()
         return ()
+
     if_(Boolean(condition), then, tuple, (), ())
 
 
@@ -145,8 +149,9 @@ class MbarrierArray:
     `tx_count`: the bytes that arrive_and_expect_tx of a TmaLoad expects.
     """
 
-    def __init__(self, barrier_storage: Pointer, num_stages: int, agent: tuple[PipelineOp, CooperativeGroup],
-                 tx_count: int = 0):
+    def __init__(
+        self, barrier_storage: Pointer, num_stages: int, agent: tuple[PipelineOp, CooperativeGroup], tx_count: int = 0
+    ):
         self.barrier_storage, self.num_stages, self.tx_count = barrier_storage, num_stages, tx_count
         self.op_type, self.cg = agent
         self.arrive_count = self.cg.arrivals
@@ -156,10 +161,12 @@ class MbarrierArray:
 
     def mbarrier_init(self) -> None:
         """Make the barriers, in one thread of warp 0. Others see them after a fence and a barrier of the block."""
+
         def made() -> None:
             with gpu_sync.elect_one():
                 for stage in range(self.num_stages):
                     mbarrier.init(self.get_barrier(stage), self.arrive_count)
+
         when(warp.make_warp_uniform(index.warp_idx()) == 0, made)
 
     def get_barrier(self, index: int | Int32) -> Pointer:
@@ -208,8 +215,10 @@ class NamedBarrier:
         self.barrier_id, self.num_threads = barrier_id, num_threads
         number = getattr(numeric(barrier_id), "value", None)
         if isinstance(number, int) and not 0 <= number < NAMED_BARRIERS:
-            raise DSLUserCodeValueError(f"a block has barriers 0 to {NAMED_BARRIERS - 1}, and this is {number}",
-                                        fix="NamedBarrier(barrier_id=1, num_threads=64)")
+            raise DSLUserCodeValueError(
+                f"a block has barriers 0 to {NAMED_BARRIERS - 1}, and this is {number}",
+                fix="NamedBarrier(barrier_id=1, num_threads=64)",
+            )
 
     def __flatten__(self) -> tuple[tuple, Any]:
         return split_dynamic((self.barrier_id, self.num_threads))
@@ -248,8 +257,9 @@ class TmaStoreFence:
     def __init__(self, num_stages: int = 0):
         self.num_stages = num_stages
         if num_stages <= 0:
-            raise DSLUserCodeValueError(f"a buffer has one stage or more, and this has {num_stages}",
-                                        fix="num_stages=1, for example")
+            raise DSLUserCodeValueError(
+                f"a buffer has one stage or more, and this has {num_stages}", fix="num_stages=1, for example"
+            )
 
     def arrive(self) -> None:
         copy.cp_async_bulk_commit_group()
@@ -294,8 +304,10 @@ def agent_sync(group: Agent, is_relaxed: bool = False) -> None:
         _cluster_arrive(is_relaxed)
         gpu_sync.cluster_wait()
     else:
-        raise DSLUserCodeValueError(f"agent_sync joins a block or a cluster, and got {group}",
-                                    fix="Agent.ThreadBlock; `cute.arch.sync_warp()` joins a warp")
+        raise DSLUserCodeValueError(
+            f"agent_sync joins a block or a cluster, and got {group}",
+            fix="Agent.ThreadBlock; `cute.arch.sync_warp()` joins a warp",
+        )
 
 
 def _cluster_arrive(is_relaxed: bool) -> None:
@@ -326,8 +338,9 @@ def barrier_memory(storage: Pointer | None, count: int) -> Pointer:
     if storage is None:
         return SmemAllocator().allocate_array(Int64, count)
     if not isinstance(storage, Pointer):
-        raise DSLUserCodeTypeError("barrier_storage points at shared memory for mbarriers, and got "
-                                   f"{type_name(storage)}",
-                                   fix="barrier_storage=storage.barriers.data_ptr()")
+        raise DSLUserCodeTypeError(
+            f"barrier_storage points at shared memory for mbarriers, and got {type_name(storage)}",
+            fix="barrier_storage=storage.barriers.data_ptr()",
+        )
     mbarrier.address_of(storage)
     return storage

@@ -26,7 +26,7 @@ from dsl.tile.ssa import TensorSSA
 
 RMEM_ALIGNMENT_BYTES = 32
 _INT32_MAX = (1 << 31) - 1
-_MAX_REGISTER_ELEMENTS = 1 << 19            # CUDA C++ Programming Guide: 512 KB of local memory a thread
+_MAX_REGISTER_ELEMENTS = 1 << 19  # CUDA C++ Programming Guide: 512 KB of local memory a thread
 _MAX_UNROLLED_ELEMENTS = 1 << 16
 
 
@@ -67,14 +67,18 @@ class Tensor:
         if not isinstance(self.iterator, Pointer):
             return f'!cute.coord_tensor<"{text(self.iterator)}", "{self.layout}">'
         start = self.iterator
-        return (f'!cute.memref<{element_name(start.dtype)}, {start.space_name}, align<{start.alignment_bytes}>, '
-                f'"{self.layout}">')
+        return (
+            f"!cute.memref<{element_name(start.dtype)}, {start.space_name}, align<{start.alignment_bytes}>, "
+            f'"{self.layout}">'
+        )
 
     def pointer(self) -> Pointer:
         """The iterator of a tensor in memory. Raises DSLUserCodeTypeError for a tensor of coordinates."""
         if not isinstance(self.iterator, Pointer):
-            raise DSLUserCodeTypeError("is a tensor of coordinates: it has no memory to read or write",
-                                       fix="index it for a coordinate, or make a tensor over a pointer")
+            raise DSLUserCodeTypeError(
+                "is a tensor of coordinates: it has no memory to read or write",
+                fix="index it for a coordinate, or make a tensor over a pointer",
+            )
         return self.iterator
 
     def with_layout(self, layout: Layout | ComposedLayout) -> Tensor:
@@ -103,16 +107,21 @@ class Tensor:
 
     def __iter__(self) -> NoReturn:
         """Not there: Python would ask for element after element. Raises DSLUserCodeTypeError."""
-        raise DSLUserCodeTypeError("a tensor is not iterated by Python: how many elements it has may be known at run "
-                                   "time only", fix="loop over coordinates: `for i in range(cute.size(t)): t[i]`")
+        raise DSLUserCodeTypeError(
+            "a tensor is not iterated by Python: how many elements it has may be known at run time only",
+            fix="loop over coordinates: `for i in range(cute.size(t)): t[i]`",
+        )
 
     def __contains__(self, value: Any) -> bool:
-        raise DSLUserCodeTypeError("`in` does not search a tensor: its elements are known at run time",
-                                   fix="compare each element: `for i in range(cute.size(t)): ... t[i] == x`")
+        raise DSLUserCodeTypeError(
+            "`in` does not search a tensor: its elements are known at run time",
+            fix="compare each element: `for i in range(cute.size(t)): ... t[i] == x`",
+        )
 
     def __len__(self) -> int:
-        raise DSLUserCodeTypeError("a tensor has no len()", fix="`cute.size(t)` is the number of its elements, "
-                                   "`t.shape` their extents")
+        raise DSLUserCodeTypeError(
+            "a tensor has no len()", fix="`cute.size(t)` is the number of its elements, `t.shape` their extents"
+        )
 
     def __bool__(self) -> bool:
         raise DSLUserCodeTypeError("condition must be a number, got " + self.type_text, fix=self.truth_fix)
@@ -125,14 +134,17 @@ class Tensor:
         if not lay.has_none(coord):
             element = _as_element(value, self.element_type)
             if isinstance(value, Numeric) and not _is_stored_upstream(type(value), self.element_type):
-                warn_not_portable(f"{type_name(value)} is stored in a tensor of {self.element_type.__name__}",
-                                  fix=f"convert it: .to(cutlass.{self.element_type.__name__})")
+                warn_not_portable(
+                    f"{type_name(value)} is stored in a tensor of {self.element_type.__name__}",
+                    fix=f"convert it: .to(cutlass.{self.element_type.__name__})",
+                )
             element_iterator(self, coord).store(element)
         elif isinstance(value, TensorSSA):
             slice_tensor(self, coord).store(value)
         elif isinstance(value, Tensor):
-            raise DSLUserCodeTypeError("assigns a tensor to a part of a tensor",
-                                       fix="copy it: `cute.autovec_copy(src, dst[...])`")
+            raise DSLUserCodeTypeError(
+                "assigns a tensor to a part of a tensor", fix="copy it: `cute.autovec_copy(src, dst[...])`"
+            )
         else:
             slice_tensor(self, coord).fill(value)
 
@@ -142,6 +154,7 @@ class Tensor:
         element = _as_element(value, self.element_type)
         if isinstance(self.layout, ComposedLayout) and self.element_type.width >= 8:
             from dsl.tile import transfer
+
             transfer.fill(self, element)
             return
         for i in range(count):
@@ -150,11 +163,13 @@ class Tensor:
     def load(self) -> TensorSSA:
         """All elements as one value, in colexicographic order; the shape must be static."""
         from dsl.tile import transfer
+
         return transfer.load(self)
 
     def store(self, data: TensorSSA) -> None:
         """Write a value of as many elements; a type of the same width, or a Boolean for integers."""
         from dsl.tile import transfer
+
         transfer.store(self, data)
 
     @property
@@ -182,8 +197,9 @@ def _checked(coord: Any, tensor: Tensor) -> Any:
     try:
         check_coord(coord, tensor.shape)
     except LayoutError as error:
-        raise DSLUserCodeError(f"{error.message}; the tensor is {text(tensor.shape)}", fix=error.fix,
-                               id="INDEX_OUT_OF_RANGE") from None
+        raise DSLUserCodeError(
+            f"{error.message}; the tensor is {text(tensor.shape)}", fix=error.fix, id="INDEX_OUT_OF_RANGE"
+        ) from None
     return coord
 
 
@@ -295,11 +311,15 @@ def static_size(tensor: Tensor, what: str) -> int:
     """The number of elements. Raises DSLUserCodeError where it is dynamic, or too many to unroll."""
     count = lay.size(tensor)
     if not isinstance(count, int):
-        raise DSLUserCodeError(f"{what} needs a tensor whose shape is known while compiling, and this is "
-                               f"{text(tensor.shape)}", fix="tile it with a static tiler, and work on one tile")
+        raise DSLUserCodeError(
+            f"{what} needs a tensor whose shape is known while compiling, and this is {text(tensor.shape)}",
+            fix="tile it with a static tiler, and work on one tile",
+        )
     if count > _MAX_UNROLLED_ELEMENTS:
-        raise DSLUserCodeError(f"{what} would be unrolled over {count} elements in every thread",
-                               fix="give each thread its own part of the tensor")
+        raise DSLUserCodeError(
+            f"{what} would be unrolled over {count} elements in every thread",
+            fix="give each thread its own part of the tensor",
+        )
     return count
 
 
@@ -331,17 +351,24 @@ def make_identity_tensor(shape: Any) -> Tensor:
 def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
     """A tensor in the registers of this thread, uninitialised; the layout must be static. A Boolean takes a byte."""
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
-        raise DSLUserCodeTypeError(f"a register tensor has elements of a numeric type, and this is {dtype!r}",
-                                   fix="make_rmem_tensor(layout, cutlass.Float32)")
+        raise DSLUserCodeTypeError(
+            f"a register tensor has elements of a numeric type, and this is {dtype!r}",
+            fix="make_rmem_tensor(layout, cutlass.Float32)",
+        )
     layout = as_layout(layout_or_shape)
     strided = _strided(layout)
     if not lay.is_static(strided):
-        raise DSLUserCodeError(f"register memory has a size known while compiling, and this layout is {layout}",
-                               fix="tile it with a static tiler, and make a fragment of one tile")
+        raise DSLUserCodeError(
+            f"register memory has a size known while compiling, and this layout is {layout}",
+            fix="tile it with a static tiler, and make a fragment of one tile",
+        )
     count = lay.storage_elements(layout)
     if count > _MAX_REGISTER_ELEMENTS:
-        raise DSLUserCodeError(f"a register tensor of {count} elements is too large: a thread has at most "
-                               f"{_MAX_REGISTER_ELEMENTS} bytes of its own", fix="make a fragment of a smaller tile")
+        raise DSLUserCodeError(
+            f"a register tensor of {count} elements is too large: a thread has at most "
+            f"{_MAX_REGISTER_ELEMENTS} bytes of its own",
+            fix="make a fragment of a smaller tile",
+        )
     slots = span_bytes(dtype, count) if dtype.is_packed else count
     address = trace.entry_alloca(dtype.storage_type(), slots, RMEM_ALIGNMENT_BYTES)
     space = AddressSpace.rmem
@@ -364,7 +391,9 @@ def make_fragment_like(src: Any, dtype: type[Numeric] | None = None) -> Any:
 def recast_tensor(src: Tensor, dtype: type[Numeric]) -> Tensor:
     """The same memory as elements of another type: 8 Float16 are 4 Float32 in the contiguous mode."""
     if not isinstance(src, Tensor) or not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
-        raise DSLUserCodeTypeError(f"recast_tensor takes a tensor and a numeric type, and got {type_name(src)} and "
-                                   f"{type_name(dtype)}", fix="recast_tensor(t, cutlass.Int32), for example")
+        raise DSLUserCodeTypeError(
+            f"recast_tensor takes a tensor and a numeric type, and got {type_name(src)} and {type_name(dtype)}",
+            fix="recast_tensor(t, cutlass.Int32), for example",
+        )
     layout = lay.recast_layout(dtype.storage_width, src.element_type.storage_width, src.layout)
     return Tensor(src.pointer().recast(dtype), layout)

@@ -53,13 +53,21 @@ class TiledCopy(CopyAtom):
 
     def __str__(self) -> str:
         tiler = ",".join(str(each if isinstance(each, Layout) else make_layout(each)) for each in self.tiler_mn)
-        return "\n".join(("Tiled Copy", f"  Tiler MN:        ({tiler})", f"  TV Layout tiled: {self.layout_tv_tiled}",
-                          "Copy Atom", *self._rows(17)))
+        return "\n".join(
+            (
+                "Tiled Copy",
+                f"  Tiler MN:        ({tiler})",
+                f"  TV Layout tiled: {self.layout_tv_tiled}",
+                "Copy Atom",
+                *self._rows(17),
+            )
+        )
 
     def get_slice(self, thr_idx: Any) -> ThrCopy:
         """The part of thread `thr_idx`."""
-        return ThrCopy(self.op, self.value_type, self.num_bits_per_copy, self.layout_tv_tiled, self.tiler_mn,
-                       as_index(thr_idx))
+        return ThrCopy(
+            self.op, self.value_type, self.num_bits_per_copy, self.layout_tv_tiled, self.tiler_mn, as_index(thr_idx)
+        )
 
     def retile(self, src: Tensor) -> Tensor:
         """A thread's fragment, made for another tiled copy of the same tile, in this one's ((V, rest_v), ...) shape."""
@@ -67,8 +75,9 @@ class TiledCopy(CopyAtom):
         vector = lay.size(src, 0)
         by_tile = lay.composition(lay.right_inverse(self.layout_tv_tiled), make_layout(_extents(self.tiler_mn)))
         order = lay.recast_layout(self.size * vector, 1, by_tile)
-        values = lay.zipped_divide(lay.logical_product(make_layout(vector), lay.right_inverse(order)),
-                                   make_layout(self.count))
+        values = lay.zipped_divide(
+            lay.logical_product(make_layout(vector), lay.right_inverse(order)), make_layout(self.count)
+        )
         tiles = lay.zipped_divide(src.layout, (vector, *lay.mode_products(order.shape)))
         retiled = src.with_layout(lay.composition(tiles, (values, None)))
         return slice_(retiled, (None, (0, *(None,) * (lay.rank(src) - 1))))
@@ -90,11 +99,15 @@ class ThrCopy(OneThread, TiledCopy):
 
     def _partition(self, tensor: Tensor, layout_tv: Layout, what: str) -> Tensor:
         if not isinstance(tensor, Tensor):
-            raise DSLUserCodeTypeError(f"{what} takes a tensor, and this is a {type(tensor).__name__}",
-                                       fix="cute.make_tensor(pointer, layout) makes one")
+            raise DSLUserCodeTypeError(
+                f"{what} takes a tensor, and this is a {type(tensor).__name__}",
+                fix="cute.make_tensor(pointer, layout) makes one",
+            )
         if lay.rank(tensor) < len(self.tiler_mn):
-            raise DSLUserCodeError(f"{what}: the tile has {len(self.tiler_mn)} modes, and the tensor is "
-                                   f"{text(tensor.shape)}", fix="give the tensor as many modes as the tile")
+            raise DSLUserCodeError(
+                f"{what}: the tile has {len(self.tiler_mn)} modes, and the tensor is {text(tensor.shape)}",
+                fix="give the tensor as many modes as the tile",
+            )
         tiles = lay.zipped_divide(tensor.layout, self.tiler_mn)
         parts = tensor.with_layout(lay.composition(tiles, (layout_tv, None)))
         rest = lay.rank(tiles, 1)
@@ -108,27 +121,37 @@ def _extents(tiler: tuple) -> tuple:
 def _check_fragment(src: Any) -> None:
     if not isinstance(src, Tensor) or not lay.is_static(src.layout) or lay.rank(src) < 2:
         shown = text(src.shape) if isinstance(src, Tensor) else type(src).__name__
-        raise DSLUserCodeError(f"retile takes a static fragment of shape ((V, rest_v), rest...), and this is {shown}",
-                               fix="retile what partition_S, partition_D or a fragment like them gave")
+        raise DSLUserCodeError(
+            f"retile takes a static fragment of shape ((V, rest_v), rest...), and this is {shown}",
+            fix="retile what partition_S, partition_D or a fragment like them gave",
+        )
 
 
 def make_tiled_copy(atom: CopyAtom, layout_tv: Layout, tiler_mn: Any) -> TiledCopy:
     """A tiled copy from its TV layout, (thread, value) -> index in the tile `tiler_mn`."""
     if not isinstance(atom, CopyAtom):
-        raise DSLUserCodeTypeError(f"a tiled copy is made of a copy atom, and this is a {type(atom).__name__}",
-                                   fix="cute.make_copy_atom(op, dtype) makes one")
+        raise DSLUserCodeTypeError(
+            f"a tiled copy is made of a copy atom, and this is a {type(atom).__name__}",
+            fix="cute.make_copy_atom(op, dtype) makes one",
+        )
     tiler = wrap(as_tiler(tiler_mn))
     if not isinstance(layout_tv, Layout) or not lay.is_static(layout_tv) or lay.rank(layout_tv) != 2:
-        raise DSLUserCodeError(f"a TV layout is static and has the modes thread and value, and this is {layout_tv}",
-                               fix="make it with cute.make_layout_tv(thr_layout, val_layout)")
+        raise DSLUserCodeError(
+            f"a TV layout is static and has the modes thread and value, and this is {layout_tv}",
+            fix="make it with cute.make_layout_tv(thr_layout, val_layout)",
+        )
     values = lay.size(layout_tv, 1)
     threads, at_once = lay.size(layout_tv, 0), lay.size(atom.thr_id)
     if threads % at_once:
-        raise DSLUserCodeError(f"the atom is one instruction of {at_once} threads, and the TV layout has {threads}",
-                               fix=f"a multiple of {at_once} threads")
+        raise DSLUserCodeError(
+            f"the atom is one instruction of {at_once} threads, and the TV layout has {threads}",
+            fix=f"a multiple of {at_once} threads",
+        )
     if values % atom.count:
-        raise DSLUserCodeError(f"the atom copies {atom.count} values at once, and a thread has {values}",
-                               fix=f"give each thread a multiple of {atom.count} values, or the atom fewer bits")
+        raise DSLUserCodeError(
+            f"the atom copies {atom.count} values at once, and a thread has {values}",
+            fix=f"give each thread a multiple of {atom.count} values, or the atom fewer bits",
+        )
     return TiledCopy(atom.op, atom.value_type, atom.num_bits_per_copy, layout_tv, tiler)
 
 
@@ -143,9 +166,10 @@ def make_tiled_copy_tv(atom: CopyAtom, thr_layout: Layout, val_layout: Layout) -
 
 def _of_mma(atom: CopyAtom, tiled_mma: TiledMma, name: str, modes: tuple[int, int]) -> TiledCopy:
     if not isinstance(tiled_mma, TiledMma):
-        raise DSLUserCodeTypeError(f"make_tiled_copy_{name} takes a tiled mma, and this is a "
-                                   f"{type(tiled_mma).__name__}",
-                                   fix="cute.make_tiled_mma(op, atom_layout_mnk) makes one")
+        raise DSLUserCodeTypeError(
+            f"make_tiled_copy_{name} takes a tiled mma, and this is a {type(tiled_mma).__name__}",
+            fix="cute.make_tiled_mma(op, atom_layout_mnk) makes one",
+        )
     tiler = tuple(make_layout(tiled_mma.get_tile_size(mode)) for mode in modes)
     return make_tiled_copy(atom, getattr(tiled_mma, f"tv_layout_{name}_tiled"), tiler)
 
@@ -179,9 +203,11 @@ def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMma) -> TiledCopy:  # noqa:
     """The least tiled copy of C: of each thread's elements in `mma` only as many as one call of the atom moves."""
     whole, count = mma.tv_layout_C_tiled, lay.size(atom.layout_src_tv, 1)
     if count > lay.size(whole, 1):
-        raise DSLUserCodeValueError(f"one call of the atom takes {count} elements of a thread, and the tiled mma "
-                                    f"gives each {lay.size(whole, 1)} elements of C",
-                                    fix="a permutation_mnk with a larger tile")
+        raise DSLUserCodeValueError(
+            f"one call of the atom takes {count} elements of a thread, and the tiled mma "
+            f"gives each {lay.size(whole, 1)} elements of C",
+            fix="a permutation_mnk with a larger tile",
+        )
     layout_tv = lay.composition(whole, make_layout((lay.size(whole, 0), count)))
     return _of_elements(atom, layout_tv, tuple(mma.get_tile_size(mode) for mode in (0, 1)))
 
@@ -195,16 +221,21 @@ def make_cotiled_copy(atom: CopyAtom, atom_layout_tv: Layout, data_layout: Layou
     layout_tv = lay.composition(inverse, atom_layout_tv)
     values = lay.composition(data_layout, layout_tv[1])
     if any(values(i) != atom_layout_tv[1](i) for i in range(lay.size(atom_layout_tv, 1))):
-        raise DSLUserCodeError(f"the values {atom_layout_tv[1]} of a thread are not elements of {data_layout}",
-                               fix="give the values strides that the data layout has")
+        raise DSLUserCodeError(
+            f"the values {atom_layout_tv[1]} of a thread are not elements of {data_layout}",
+            fix="give the values strides that the data layout has",
+        )
     return _of_elements(atom, layout_tv, lay.mode_products(data_layout.shape))
 
 
 def _of_elements(atom: CopyAtom, layout_tv: Layout, extents: tuple) -> TiledCopy:
     """The tiled copy of the elements of a tile of `extents` that `layout_tv`, (thread, value) -> index, names."""
     whole = make_layout(extents)
-    tiler = tuple(lay.filter(lay.composition(
-        make_layout(extents, stride=tuple(int(i == mode) for i in range(len(extents)))), layout_tv))
-        for mode in range(len(extents)))
+    tiler = tuple(
+        lay.filter(
+            lay.composition(make_layout(extents, stride=tuple(int(i == mode) for i in range(len(extents)))), layout_tv)
+        )
+        for mode in range(len(extents))
+    )
     place = lay.left_inverse(lay.composition(whole, tiler))
     return make_tiled_copy(atom, lay.composition(place, layout_tv), tiler)

@@ -67,7 +67,7 @@ class TiledMma(MmaAtom):
         parts = self._parts(make_layout(tuple(map(self.get_tile_size, modes))), name)
         vmnk = self.thr_layout_vmnk
         m, n = lay.size(vmnk, 1), lay.size(vmnk, 2)
-        if name != "C":                                   # threads that differ in the other mode hold the same
+        if name != "C":  # threads that differ in the other mode hold the same
             by_atom = make_layout((m, n), stride=(1, 0) if name == "A" else (0, 1))
             parts = lay.composition(parts, ((None, (by_atom, None)), None))
         inverse = lay.right_inverse(make_layout((vmnk, lay.complement(vmnk))))
@@ -86,8 +86,7 @@ class TiledMma(MmaAtom):
         rest = lay.logical_divide(by_thread[1], threads)
         thread = make_layout((by_thread[0][0], make_layout((rest[0][0], rest[1][0]))))
         others = tuple(rest[i] for i in range(2, lay.rank(rest)))
-        return make_layout((thread, make_layout((by_thread[0][1],
-                                                 make_layout((rest[0][1], rest[1][1], *others))))))
+        return make_layout((thread, make_layout((by_thread[0][1], make_layout((rest[0][1], rest[1][1], *others))))))
 
     def partition_shape_A(self, shape_mk: Any) -> tuple:  # noqa: N802 (CuTe's name)
         """The shape (V, rest_m, rest_k) of a thread's part of A (M, K)."""
@@ -108,8 +107,10 @@ class TiledMma(MmaAtom):
         tile = tuple(map(self.get_tile_size, modes))
         for extent, step in zip(shape, tile):
             if isinstance(lay.size(extent), int) and lay.size(extent) % step:
-                raise DSLUserCodeValueError(f"{what}: the mma's tile is {text(tile)}, and the shape {text(shape)} is "
-                                            "no multiple of it", fix=f"a multiple of {step} for {text(extent)}")
+                raise DSLUserCodeValueError(
+                    f"{what}: the mma's tile is {text(tile)}, and the shape {text(shape)} is no multiple of it",
+                    fix=f"a multiple of {step} for {text(extent)}",
+                )
         values, rest = self._parts(make_layout(shape), name)[1].shape
         return (values, *map(product, rest))
 
@@ -119,8 +120,15 @@ class TiledMma(MmaAtom):
 
     def __str__(self) -> str:
         permutation = ",".join("_" if each is None else str(each) for each in self.permutation_mnk)
-        return "\n".join(("Tiled MMA", f"  Thr Layout VMNK: {self.thr_layout_vmnk}",
-                          f"  Permutation MNK: ({permutation})", "MMA Atom", *self._rows(8)))
+        return "\n".join(
+            (
+                "Tiled MMA",
+                f"  Thr Layout VMNK: {self.thr_layout_vmnk}",
+                f"  Permutation MNK: ({permutation})",
+                "MMA Atom",
+                *self._rows(8),
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -128,7 +136,6 @@ class ThrMma(OneThread, TiledMma):
     """One thread's view of a tiled mma."""
 
     thr_idx: Any
-
 
     def partition_A(self, input_mk: Tensor) -> Tensor:  # noqa: N802 (CuTe's name)
         """This thread's part of A (M, K, ...): (V, rest_m, rest_k, ...)."""
@@ -145,8 +152,10 @@ class ThrMma(OneThread, TiledMma):
     def _partition(self, tensor: Tensor, name: str) -> Tensor:
         what = f"partition_{name}"
         if not isinstance(tensor, Tensor):
-            raise DSLUserCodeTypeError(f"{what} takes a tensor, and this is a {type(tensor).__name__}",
-                                       fix="cute.make_tensor(pointer, layout) makes one")
+            raise DSLUserCodeTypeError(
+                f"{what} takes a tensor, and this is a {type(tensor).__name__}",
+                fix="cute.make_tensor(pointer, layout) makes one",
+            )
         _check_rank(tensor.shape, name, what)
         parts = tensor.with_layout(self._parts(tensor.layout, name))
         place = self.thr_layout_vmnk.get_flat_coord(self.thr_idx)
@@ -157,8 +166,10 @@ class ThrMma(OneThread, TiledMma):
 def _check_rank(shape: Any, name: str, what: str) -> None:
     if not isinstance(shape, tuple) or len(shape) < 2:
         modes = "".join("MNK"[mode] for mode in _MODES[name])
-        raise DSLUserCodeError(f"{what}: {name} has the modes {modes[0]} and {modes[1]}, and this is {text(shape)}",
-                               fix=f"give it the shape ({modes[0]}, {modes[1]})")
+        raise DSLUserCodeError(
+            f"{what}: {name} has the modes {modes[0]} and {modes[1]}, and this is {text(shape)}",
+            fix=f"give it the shape ({modes[0]}, {modes[1]})",
+        )
 
 
 def make_tiled_mma(op_or_atom: Any, atom_layout_mnk: Any = (1, 1, 1), permutation_mnk: Any = None) -> TiledMma:
@@ -168,19 +179,24 @@ def make_tiled_mma(op_or_atom: Any, atom_layout_mnk: Any = (1, 1, 1), permutatio
     """
     atom = op_or_atom if isinstance(op_or_atom, MmaAtom) else None
     if atom is None and not isinstance(op_or_atom, (MmaOp, MmaUniversalOp)):
-        raise DSLUserCodeTypeError("a tiled mma is made of an mma operation or atom, and this is a "
-                                   f"{type(op_or_atom).__name__}",
-                                   fix="cute.make_tiled_mma(warp.MmaF16BF16Op(...), (2, 2, 1))")
+        raise DSLUserCodeTypeError(
+            f"a tiled mma is made of an mma operation or atom, and this is a {type(op_or_atom).__name__}",
+            fix="cute.make_tiled_mma(warp.MmaF16BF16Op(...), (2, 2, 1))",
+        )
     op = (atom or make_mma_atom(op_or_atom)).op
     layout = atom_layout_mnk if isinstance(atom_layout_mnk, Layout) else make_layout(as_index(atom_layout_mnk))
     if lay.rank(layout) != 3 or not isinstance(layout.shape, tuple) or not lay.is_static(layout):
-        raise DSLUserCodeValueError(f"the atom layout of a tiled mma is static and has three modes, M, N and K, and "
-                                    f"this is {layout}", fix="(2, 2, 1) is two atoms along M and two along N")
+        raise DSLUserCodeValueError(
+            f"the atom layout of a tiled mma is static and has three modes, M, N and K, and this is {layout}",
+            fix="(2, 2, 1) is two atoms along M and two along N",
+        )
     tiles = (None, None, None) if permutation_mnk is None else permutation_mnk
     if not isinstance(tiles, tuple) or len(tiles) != 3:
-        raise DSLUserCodeTypeError("permutation_mnk has an extent, a layout or None for each of M, N and K, and this "
-                                   f"is {text(tiles) if isinstance(tiles, (int, tuple)) else tiles}",
-                                   fix="(32, 32, 16), for example")
+        raise DSLUserCodeTypeError(
+            "permutation_mnk has an extent, a layout or None for each of M, N and K, and this "
+            f"is {text(tiles) if isinstance(tiles, (int, tuple)) else tiles}",
+            fix="(32, 32, 16), for example",
+        )
     return TiledMma(op, layout, tuple(map(_as_tile, tiles)))
 
 

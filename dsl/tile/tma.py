@@ -102,8 +102,10 @@ class TmaAtom:
     layout_dst_tv = layout_src_tv
 
     def __str__(self) -> str:
-        return (f"Copy Atom\n  ThrID:         {self.thr_id}\n  TV Layout Src: {self.layout_src_tv}\n"
-                f"  TV Layout Dst: {self.layout_dst_tv}\n  Value type:    {element_name(self.value_type)}")
+        return (
+            f"Copy Atom\n  ThrID:         {self.thr_id}\n  TV Layout Src: {self.layout_src_tv}\n"
+            f"  TV Layout Dst: {self.layout_dst_tv}\n  Value type:    {element_name(self.value_type)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -121,24 +123,37 @@ class TmaInfo:
         return (self.atom, self.tma_tensor)[index]
 
 
-def make_tiled_tma_atom(op: Any, gmem_tensor: Tensor, smem_layout_: Layout | ComposedLayout, cta_tiler: Any,
-                        num_multicast: int = 1, *, gmem_coord_tensor: Any = None,
-                        internal_type: type[Numeric] | None = None) -> TmaInfo:
+def make_tiled_tma_atom(
+    op: Any,
+    gmem_tensor: Tensor,
+    smem_layout_: Layout | ComposedLayout,
+    cta_tiler: Any,
+    num_multicast: int = 1,
+    *,
+    gmem_coord_tensor: Any = None,
+    internal_type: type[Numeric] | None = None,
+) -> TmaInfo:
     """The atom that copies tiles of `gmem_tensor`, of the shape `cta_tiler`, from or to shared memory laid out by
     `smem_layout_` (with or without a mode of stages; its swizzle counts bytes), and the tensor of TMA's coordinates.
 
     Raises DSLUserCodeError for what TMA cannot copy: its address, strides and rows of a box are multiples of 16 bytes.
     """
     if not isinstance(op, (CopyBulkTensorTileG2SOp, CopyBulkTensorTileS2GOp)):
-        raise DSLUserCodeTypeError(f"a TMA atom is made of a bulk tensor operation, and this is {type_name(op)}",
-                                   fix="cpasync.CopyBulkTensorTileG2SOp(), or ...S2GOp()")
+        raise DSLUserCodeTypeError(
+            f"a TMA atom is made of a bulk tensor operation, and this is {type_name(op)}",
+            fix="cpasync.CopyBulkTensorTileG2SOp(), or ...S2GOp()",
+        )
     if num_multicast != 1 or gmem_coord_tensor is not None:
-        raise DSLUserCodeError("TMA to several blocks of a cluster, and gather and scatter, are not part of this "
-                               "compiler yet", id="UNSUPPORTED_NAME",
-                               fix="leave num_multicast and gmem_coord_tensor out")
+        raise DSLUserCodeError(
+            "TMA to several blocks of a cluster, and gather and scatter, are not part of this compiler yet",
+            id="UNSUPPORTED_NAME",
+            fix="leave num_multicast and gmem_coord_tensor out",
+        )
     if trace.in_kernel():
-        raise DSLUserCodeError("make_tiled_tma_atom describes a tensor on the host, and this is a kernel",
-                               fix="make the atom in the @cute.jit function and pass it to the kernel")
+        raise DSLUserCodeError(
+            "make_tiled_tma_atom describes a tensor on the host, and this is a kernel",
+            fix="make the atom in the @cute.jit function and pass it to the kernel",
+        )
     dtype = internal_type or gmem_tensor.element_type
     _check_gmem(gmem_tensor, dtype)
     shapes, strides = wrap(gmem_tensor.shape), wrap(gmem_tensor.stride)
@@ -148,8 +163,9 @@ def make_tiled_tma_atom(op: Any, gmem_tensor: Tensor, smem_layout_: Layout | Com
     order += [mode for mode in range(len(shapes)) if mode not in order]
     box += [1] * (len(order) - len(box))
     _check_box(gmem_tensor, order, box, dtype)
-    described = _describe(gmem_tensor.pointer(), [shapes[m] for m in order], [strides[m] for m in order], box, dtype,
-                          swizzle)
+    described = _describe(
+        gmem_tensor.pointer(), [shapes[m] for m in order], [strides[m] for m in order], box, dtype, swizzle
+    )
     basis = tuple(E(order.index(mode)) for mode in range(len(shapes)))
     zero = (0,) * len(shapes)
     if isinstance(gmem_tensor.shape, tuple):
@@ -164,31 +180,47 @@ def make_tiled_tma_atom(op: Any, gmem_tensor: Tensor, smem_layout_: Layout | Com
 
 def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
     if not isinstance(tensor, Tensor) or tensor.pointer().space not in (AddressSpace.gmem, AddressSpace.generic):
-        raise DSLUserCodeTypeError(f"TMA copies a tensor in global memory, and this is {type_name(tensor)}",
-                                   fix="pass the tensor that came as an argument")
+        raise DSLUserCodeTypeError(
+            f"TMA copies a tensor in global memory, and this is {type_name(tensor)}",
+            fix="pass the tensor that came as an argument",
+        )
     if dtype not in _CODES and not (dtype.is_integer and dtype.width in _INTEGER_CODES) and dtype.storage_width != 8:
-        raise DSLUserCodeTypeError(f"TMA copies elements of 1, 2, 4 or 8 bytes, and these are {dtype}",
-                                   fix="internal_type=cutlass.Uint8, over a recast tensor")
+        raise DSLUserCodeTypeError(
+            f"TMA copies elements of 1, 2, 4 or 8 bytes, and these are {dtype}",
+            fix="internal_type=cutlass.Uint8, over a recast tensor",
+        )
     if dtype.storage_width != tensor.element_type.storage_width:
-        raise DSLUserCodeTypeError(f"internal_type is as wide as the tensor's elements, and {dtype} is not as wide as "
-                                   f"{tensor.element_type}", fix="recast the tensor")
+        raise DSLUserCodeTypeError(
+            f"internal_type is as wide as the tensor's elements, and {dtype} is not as wide as {tensor.element_type}",
+            fix="recast the tensor",
+        )
     shapes = wrap(tensor.shape)
     if any(isinstance(mode, tuple) for mode in shapes) or len(shapes) > MOST_MODES:
-        raise DSLUserCodeError(f"a tensor of the shape {text(tensor.shape)} is no TMA tensor here: it has 1 to "
-                               f"{MOST_MODES} modes, none of them nested", fix="flatten it, or slice a mode off")
+        raise DSLUserCodeError(
+            f"a tensor of the shape {text(tensor.shape)} is no TMA tensor here: it has 1 to "
+            f"{MOST_MODES} modes, none of them nested",
+            fix="flatten it, or slice a mode off",
+        )
     if tensor.pointer().alignment_bytes % 16:
-        raise DSLUserCodeError("a tensor that TMA copies starts at a multiple of 16 bytes, and of this one only "
-                               f"{tensor.pointer().alignment_bytes} is known",
-                               fix="from_dlpack(tensor, assumed_align=16)", id="TMA_ALIGNMENT")
+        raise DSLUserCodeError(
+            "a tensor that TMA copies starts at a multiple of 16 bytes, and of this one only "
+            f"{tensor.pointer().alignment_bytes} is known",
+            fix="from_dlpack(tensor, assumed_align=16)",
+            id="TMA_ALIGNMENT",
+        )
 
 
 def _tile_of(tiler: Any, modes: int) -> tuple[int, ...]:
     tile = wrap(tiler)
-    if not all(isinstance(extent, int) and not isinstance(extent, bool) and extent > 0 for extent in tile) \
-            or len(tile) > modes:
-        raise DSLUserCodeError(f"the tiler of a TMA atom has a static extent for each of the tensor's {modes} modes, "
-                               f"or the first of them, and this is {text(tiler)}",
-                               fix="cta_tiler=(128, 64), for example")
+    if (
+        not all(isinstance(extent, int) and not isinstance(extent, bool) and extent > 0 for extent in tile)
+        or len(tile) > modes
+    ):
+        raise DSLUserCodeError(
+            f"the tiler of a TMA atom has a static extent for each of the tensor's {modes} modes, "
+            f"or the first of them, and this is {text(tiler)}",
+            fix="cta_tiler=(128, 64), for example",
+        )
     return tile
 
 
@@ -197,20 +229,23 @@ def _smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tupl
     swizzle = layout.inner if isinstance(layout, ComposedLayout) else Swizzle(0, 4, 3)
     outer = layout.outer if isinstance(layout, ComposedLayout) else layout
     if not isinstance(outer, Layout) or not lay.is_static(outer) or not isinstance(swizzle, Swizzle):
-        raise DSLUserCodeError(f"the layout {layout} is no static layout with at most a swizzle",
-                               fix="cute.make_layout((128, 64), stride=(64, 1))")
+        raise DSLUserCodeError(
+            f"the layout {layout} is no static layout with at most a swizzle",
+            fix="cute.make_layout((128, 64), stride=(64, 1))",
+        )
     if swizzle.bits and (swizzle.base != 4 or swizzle.shift != 3 or swizzle.bits > 3):
-        raise DSLUserCodeError("TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is "
-                               f"{swizzle}",
-                               fix="cute.make_swizzle(3, 4, 3) swizzles 128 bytes")
+        raise DSLUserCodeError(
+            f"TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is {swizzle}",
+            fix="cute.make_swizzle(3, 4, 3) swizzles 128 bytes",
+        )
     modes = [outer[i] for i in range(lay.rank(outer))] if isinstance(outer.shape, tuple) else [outer]
-    modes = modes[:len(tile)]
+    modes = modes[: len(tile)]
     sizes = tuple(lay.size(mode) for mode in modes)
     if sizes != tile:
-        raise DSLUserCodeError(f"a tile of {text(tile)} is copied into shared memory of {text(sizes)}: the extents "
-                               "differ",
-                               fix=f"a layout of the shape {text(tile)}, with a mode of stages behind it if you have "
-                                   "them")
+        raise DSLUserCodeError(
+            f"a tile of {text(tile)} is copied into shared memory of {text(sizes)}: the extents differ",
+            fix=f"a layout of the shape {text(tile)}, with a mode of stages behind it if you have them",
+        )
     return swizzle, Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
 
 
@@ -241,30 +276,37 @@ def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Num
     strides = wrap(tensor.stride)
     contiguous = strides[order[0]]
     if not (isinstance(contiguous, int) and contiguous == 1):
-        raise DSLUserCodeError(f"shared memory has mode {order[0]} of the tile contiguous, and in the tensor "
-                               f"{tensor.layout} its stride is {text(contiguous)}: TMA cannot transpose",
-                               id="TMA_MAJOR_MODE",
-                               fix="lay shared memory out in the tensor's order, or pass a transposed view of the "
-                                   "tensor")
+        raise DSLUserCodeError(
+            f"shared memory has mode {order[0]} of the tile contiguous, and in the tensor "
+            f"{tensor.layout} its stride is {text(contiguous)}: TMA cannot transpose",
+            id="TMA_MAJOR_MODE",
+            fix="lay shared memory out in the tensor's order, or pass a transposed view of the tensor",
+        )
     row_bytes = box[0] * dtype.storage_width // 8
     if row_bytes % 16:
-        raise DSLUserCodeError(f"a row of the box has {box[0]} elements, {row_bytes} bytes, and TMA copies rows of a "
-                               "multiple of 16 bytes", fix="make the tile's contiguous extent longer",
-                               id="TMA_ALIGNMENT")
+        raise DSLUserCodeError(
+            f"a row of the box has {box[0]} elements, {row_bytes} bytes, and TMA copies rows of a multiple of 16 bytes",
+            fix="make the tile's contiguous extent longer",
+            id="TMA_ALIGNMENT",
+        )
     for mode in order[1:]:
         stride = strides[mode]
         known = stride if isinstance(stride, int) else None
         if known is not None and known * dtype.storage_width // 8 % 16 and wrap(tensor.shape)[mode] != 1:
-            raise DSLUserCodeError(f"mode {mode} of the tensor {tensor.layout} has a stride of "
-                                   f"{known * dtype.storage_width // 8} bytes, and TMA knows multiples of 16",
-                                   fix="pad the rows to a multiple of 16 bytes", id="TMA_ALIGNMENT")
+            raise DSLUserCodeError(
+                f"mode {mode} of the tensor {tensor.layout} has a stride of "
+                f"{known * dtype.storage_width // 8} bytes, and TMA knows multiples of 16",
+                fix="pad the rows to a multiple of 16 bytes",
+                id="TMA_ALIGNMENT",
+            )
 
 
 # --- the tensor map --------------------------------------------------------------------------------------------------
 
 
-def _describe(start: Pointer, extents: list, strides: list, box: list[int], dtype: type[Numeric],
-              swizzle: Swizzle) -> TensorMap:
+def _describe(
+    start: Pointer, extents: list, strides: list, box: list[int], dtype: type[Numeric], swizzle: Swizzle
+) -> TensorMap:
     """Write the tensor map on the host's stack. One of strides that are no multiples of 16 bytes has no flags."""
     code = _CODES.get(dtype, _INTEGER_CODES.get(dtype.storage_width))
     flags = _TILED | (len(extents) - 1) << 4 | code << 7 | swizzle.bits << 13 | (_TF32 if dtype is TFloat32 else 0)
@@ -279,9 +321,15 @@ def _describe(start: Pointer, extents: list, strides: list, box: list[int], dtyp
         odd = odd | (step & 15)
     word = select(odd == 0, select(is_large, Int32(flags | _LARGE), Int32(flags)), Int32(0))
     padded_box = [extent - 1 for extent in box] + [0] * (MOST_MODES - len(box))
-    words = [Int32(word), *([Int32(step >> 4) for step in steps] + [0] * 4)[:4], 0,
-             *([Int32(extent) - 1 for extent in extents] + [0] * MOST_MODES)[:MOST_MODES], padded_box[0] << 24,
-             sum(extent << 8 * i for i, extent in enumerate(padded_box[1:])), 0]
+    words = [
+        Int32(word),
+        *([Int32(step >> 4) for step in steps] + [0] * 4)[:4],
+        0,
+        *([Int32(extent) - 1 for extent in extents] + [0] * MOST_MODES)[:MOST_MODES],
+        padded_box[0] << 24,
+        sum(extent << 8 * i for i, extent in enumerate(padded_box[1:])),
+        0,
+    ]
     place = trace.entry_alloca(mlir.i8, MAP_BYTES, MAP_ALIGNMENT_BYTES)
     mlir.store(Int64(start.toint()).ir(), place, 8)
     for index, value in enumerate(words, 2):
@@ -303,28 +351,36 @@ def prefetch_descriptor(tma_atom: TmaAtom) -> None:
 
 def _require_atom(atom: Any) -> TmaAtom:
     if not isinstance(atom, TmaAtom):
-        raise DSLUserCodeTypeError(f"this takes a TMA atom, and got {type_name(atom)}",
-                                   fix="atom, tensor = cpasync.make_tiled_tma_atom(op, tensor, smem_layout, tile)")
+        raise DSLUserCodeTypeError(
+            f"this takes a TMA atom, and got {type_name(atom)}",
+            fix="atom, tensor = cpasync.make_tiled_tma_atom(op, tensor, smem_layout, tile)",
+        )
     return atom
 
 
-def tma_partition(atom: TmaAtom, cta_coord: Any, cta_layout: Layout, smem_tensor: Tensor,
-                  gmem_tensor: Tensor) -> tuple[Tensor, Tensor]:
+def tma_partition(
+    atom: TmaAtom, cta_coord: Any, cta_layout: Layout, smem_tensor: Tensor, gmem_tensor: Tensor
+) -> tuple[Tensor, Tensor]:
     """((box, boxes), rest...) views of shared memory and of TMA's coordinates, whose first modes are the tile.
 
     Raises DSLUserCodeError for a cluster of several blocks, and for tiles that the atom's boxes do not cover.
     """
     atom = _require_atom(atom)
     if lay.size(cta_layout) != 1:
-        raise DSLUserCodeError("a tile for several blocks of a cluster is not part of this compiler yet",
-                               id="UNSUPPORTED_NAME", fix="tma_partition(atom, 0, cute.make_layout(1), smem, gmem)")
+        raise DSLUserCodeError(
+            "a tile for several blocks of a cluster is not part of this compiler yet",
+            id="UNSUPPORTED_NAME",
+            fix="tma_partition(atom, 0, cute.make_layout(1), smem, gmem)",
+        )
     smem = _plain(smem_tensor)
     inverse = lay.right_inverse(_first(smem.layout))
     tile_size = lay.size(_first(smem.layout))
     if lay.size(inverse) % atom.count or tile_size % lay.size(inverse):
-        raise DSLUserCodeError(f"the atom copies boxes of {atom.count} elements, and shared memory of the layout "
-                               f"{smem.layout} has {lay.size(inverse)} that follow one another",
-                               fix="make the atom with the layout of this tensor")
+        raise DSLUserCodeError(
+            f"the atom copies boxes of {atom.count} elements, and shared memory of the layout "
+            f"{smem.layout} has {lay.size(inverse)} that follow one another",
+            fix="make the atom with the layout of this tensor",
+        )
     whole = lay.tile_to_shape(inverse, tile_size, 0) if lay.size(inverse) != tile_size else inverse
     cut = lay.logical_divide(whole, Layout(atom.count, 1))
     return _cut(smem, cut), _cut(gmem_tensor, cut)
@@ -349,21 +405,35 @@ def _cut(tensor: Tensor, cut: Layout) -> Tensor:
     rest = [layout[i] for i in range(1, lay.rank(layout))] if isinstance(layout.shape, tuple) else []
     made = lay.composition(_first(layout), cut)
     made = lay.coalesce(made, target_profile=(1, 1))
-    return tensor.with_layout(Layout((made.shape, *(mode.shape for mode in rest)),
-                                     (made.stride, *(mode.stride for mode in rest))))
+    return tensor.with_layout(
+        Layout((made.shape, *(mode.shape for mode in rest)), (made.stride, *(mode.stride for mode in rest)))
+    )
 
 
-def copy_boxes(atom: TmaAtom, src: Tensor, dst: Tensor, tma_bar_ptr: Pointer | None = None, mcast_mask: Any = None,
-               cache_policy: Any = None, tma_desc_ptr: Any = None) -> None:
+def copy_boxes(
+    atom: TmaAtom,
+    src: Tensor,
+    dst: Tensor,
+    tma_bar_ptr: Pointer | None = None,
+    mcast_mask: Any = None,
+    cache_policy: Any = None,
+    tma_desc_ptr: Any = None,
+) -> None:
     """Copy partitioned tensors box by box. Loading takes the mbarrier at which the bytes complete."""
     if mcast_mask is not None or tma_desc_ptr is not None:
-        raise DSLUserCodeError("copies by TMA with mcast_mask or tma_desc_ptr are not part of this compiler yet",
-                               id="UNSUPPORTED_NAME", fix="leave it out: one block, and the atom's own tensor map")
+        raise DSLUserCodeError(
+            "copies by TMA with mcast_mask or tma_desc_ptr are not part of this compiler yet",
+            id="UNSUPPORTED_NAME",
+            fix="leave it out: one block, and the atom's own tensor map",
+        )
     coords, smem = (src, dst) if atom.op.loads else (dst, src)
     _check_sides(atom, coords, smem)
     if atom.op.loads and tma_bar_ptr is None:
-        raise DSLUserCodeError("a copy by TMA into shared memory needs the mbarrier that tells when it is there",
-                               fix="cute.copy(atom, src, dst, tma_bar_ptr=barrier)", id="TMA_BARRIER")
+        raise DSLUserCodeError(
+            "a copy by TMA into shared memory needs the mbarrier that tells when it is there",
+            fix="cute.copy(atom, src, dst, tma_bar_ptr=barrier)",
+            id="TMA_BARRIER",
+        )
     for coord in _boxes(smem.shape, atom.count):
         at, place = flatten_to_tuple(element_iterator(coords, coord)), element_iterator(smem, coord)
         if not atom.op.loads:
@@ -376,21 +446,27 @@ def copy_boxes(atom: TmaAtom, src: Tensor, dst: Tensor, tma_bar_ptr: Pointer | N
 def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
     names = ("source", "destination") if atom.op.loads else ("destination", "source")
     if not isinstance(coords, Tensor) or isinstance(coords.iterator, Pointer):
-        raise DSLUserCodeTypeError(f"the {names[0]} of a copy by TMA is a tensor of TMA's coordinates, and this is "
-                                   f"{type_name(coords)}", fix="tma_partition's second tensor, of what "
-                                   "make_tiled_tma_atom gave")
+        raise DSLUserCodeTypeError(
+            f"the {names[0]} of a copy by TMA is a tensor of TMA's coordinates, and this is {type_name(coords)}",
+            fix="tma_partition's second tensor, of what make_tiled_tma_atom gave",
+        )
     if not isinstance(smem, Tensor) or smem.pointer().space != AddressSpace.smem:
-        raise DSLUserCodeTypeError(f"the {names[1]} of a copy by TMA is in shared memory, and this is "
-                                   f"{type_name(smem)}",
-                                   fix="tma_partition's first tensor")
+        raise DSLUserCodeTypeError(
+            f"the {names[1]} of a copy by TMA is in shared memory, and this is {type_name(smem)}",
+            fix="tma_partition's first tensor",
+        )
     sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (coords, smem)]
     if sizes[0] != sizes[1] or not all(isinstance(n, int) for n in sizes[0]):
-        raise DSLUserCodeError(f"a copy by TMA needs as many elements in each mode, and the coordinates are "
-                               f"{text(coords.shape)}, shared memory {text(smem.shape)}",
-                               fix="slice both to one tile: `tAgA[(None, i, j)]`, `tAsA[(None, stage)]`")
+        raise DSLUserCodeError(
+            f"a copy by TMA needs as many elements in each mode, and the coordinates are "
+            f"{text(coords.shape)}, shared memory {text(smem.shape)}",
+            fix="slice both to one tile: `tAgA[(None, i, j)]`, `tAsA[(None, stage)]`",
+        )
     if sizes[0][0] % atom.count:
-        raise DSLUserCodeError(f"the atom copies boxes of {atom.count} elements, and the first mode has {sizes[0][0]}",
-                               fix="partition both tensors by cpasync.tma_partition")
+        raise DSLUserCodeError(
+            f"the atom copies boxes of {atom.count} elements, and the first mode has {sizes[0][0]}",
+            fix="partition both tensors by cpasync.tma_partition",
+        )
 
 
 def _boxes(shape: Any, count: int) -> Iterator[Any]:

@@ -22,7 +22,7 @@ from dsl.tile.ssa import TensorSSA, extract, from_elements, from_memory, in_memo
 from dsl.tile.swizzled import kept_together
 from dsl.tile.tensor import Tensor, element_iterator, static_size
 
-_MAX_ACCESS_BYTES = 16          # of one instruction; LLVM would make a loop of a longer copy
+_MAX_ACCESS_BYTES = 16  # of one instruction; LLVM would make a loop of a longer copy
 
 
 def load(tensor: Tensor) -> TensorSSA:
@@ -44,14 +44,17 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
     """Write a value's elements in order. Raises DSLUserCodeError where size or element type do not fit."""
     tensor.pointer()
     if not isinstance(data, TensorSSA):
-        raise DSLUserCodeTypeError(f"a tensor stores a TensorSSA, and this is {type_name(data)}",
-                                   fix="t.fill(number) stores a number in every element, t.store(other.load()) a "
-                                       "tensor")
+        raise DSLUserCodeTypeError(
+            f"a tensor stores a TensorSSA, and this is {type_name(data)}",
+            fix="t.fill(number) stores a number in every element, t.store(other.load()) a tensor",
+        )
     count = static_size(tensor, "store")
     if data.size != count:
-        raise DSLUserCodeValueError(f"a tensor of {count} elements {text(tensor.shape)} stores as many, and the value "
-                                    f"has {data.size} {text(data.shape)}",
-                                    fix="`x.broadcast_to(shape)` repeats elements")
+        raise DSLUserCodeValueError(
+            f"a tensor of {count} elements {text(tensor.shape)} stores as many, and the value "
+            f"has {data.size} {text(data.shape)}",
+            fix="`x.broadcast_to(shape)` repeats elements",
+        )
     data = _as_stored(data, tensor.element_type)
     vector = in_memory(data)
     run = _run(tensor)
@@ -136,7 +139,7 @@ def _run(tensor: Tensor) -> int:
         return extent
     most = max(_MAX_ACCESS_BYTES * 8 // tensor.element_type.storage_width, 1)
     longest = min(longest, 1 << most.bit_length() - 1)
-    run = min(longest, extent & -extent)        # LLVM would read 4 elements for 3 where their address is aligned to it
+    run = min(longest, extent & -extent)  # LLVM would read 4 elements for 3 where their address is aligned to it
     return run if not composed or _all_multiples(layout, run) else 1
 
 
@@ -149,7 +152,7 @@ def _all_multiples(layout: Any, divisor: int) -> bool:
 def _joined(parts: list[mlir.Value]) -> mlir.Value:
     """Vectors of one length behind one another."""
     while len(parts) > 1:
-        pairs = [_concatenated(*parts[i:i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
+        pairs = [_concatenated(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
         parts = pairs
     return parts[0]
 

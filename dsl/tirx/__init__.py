@@ -7,10 +7,26 @@ from dsl.tirx.runtime import cpu, cuda, device
 from dsl.tirx.unsupported import module_getattr
 
 __version__ = "0.26.0"
-__all__ = ["Executable", "IRModule", "build", "compile", "cpu", "cuda", "device", "error", "ir", "runtime", "script",
-           "target", "testing", "tirx"]
+__all__ = [
+    "Executable",
+    "IRModule",
+    "build",
+    "compile",
+    "cpu",
+    "cuda",
+    "device",
+    "error",
+    "ir",
+    "runtime",
+    "script",
+    "target",
+    "testing",
+    "tirx",
+]
 
 
-_UPSTREAM = frozenset("arith contrib driver exec ffi instrument relax rpc s_tir support te topi base backend "
-                      "DataType Object get_global_func register_global_func nd".split())
+_UPSTREAM = frozenset(
+    "arith contrib driver exec ffi instrument relax rpc s_tir support te topi base backend "
+    "DataType Object get_global_func register_global_func nd".split()
+)
 __getattr__ = module_getattr("tvm", globals(), _UPSTREAM)

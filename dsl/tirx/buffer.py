@@ -20,7 +20,7 @@ from dsl.tirx.lanes import NotLanes, Ramp, access, as_vector, note as note_load,
 from dsl.tirx.rules import check_literal, instead_of
 from dsl.tirx.signature import row_major, touched_by_host
 
-MOST_BYTES = 16                  # of one access
+MOST_BYTES = 16  # of one access
 
 
 class Buffer:
@@ -31,12 +31,18 @@ class Buffer:
 
     __hash__ = None
     is_no_operand = "take an element: `A[i]`"
-    handle = None                # the parameter it is, where it is one
-    array = None                 # the `__shared__` array it is, where it is one
+    handle = None  # the parameter it is, where it is one
+    array = None  # the `__shared__` array it is, where it is one
 
-    def __init__(self, pointer: Pointer, dtype: DType, shape: Sequence, strides: Sequence | None = None,
-                 scope: str = "global",
-                 name: str = "the buffer"):
+    def __init__(
+        self,
+        pointer: Pointer,
+        dtype: DType,
+        shape: Sequence,
+        strides: Sequence | None = None,
+        scope: str = "global",
+        name: str = "the buffer",
+    ):
         self.pointer, self._dtype, self.shape, self._scope, self.name = pointer, dtype, tuple(shape), scope, name
         self.strides = tuple(row_major(self.shape) if strides is None else strides)
 
@@ -64,10 +70,15 @@ class Buffer:
 
     def __flatten__(self) -> tuple[tuple, object]:
         extents = [numeric(extent) for extent in (*self.shape, *self.strides)]
-        return ((self.pointer, *(extent for extent in extents if is_dynamic(extent))),
-                (self._dtype, tuple(None if is_dynamic(extent) else int(extent.value) for extent in extents),
-                 self._scope,
-                 self.name))
+        return (
+            (self.pointer, *(extent for extent in extents if is_dynamic(extent))),
+            (
+                self._dtype,
+                tuple(None if is_dynamic(extent) else int(extent.value) for extent in extents),
+                self._scope,
+                self.name,
+            ),
+        )
 
     @classmethod
     def __unflatten__(cls, key: tuple, children: Sequence) -> Buffer:
@@ -75,7 +86,7 @@ class Buffer:
         pointer, *dynamic = children
         remaining = iter(dynamic)
         every = [next(remaining) if extent is None else extent for extent in extents]
-        return cls(pointer, dtype, every[:len(every) // 2], every[len(every) // 2:], scope, name)
+        return cls(pointer, dtype, every[: len(every) // 2], every[len(every) // 2 :], scope, name)
 
     @property
     def type_text(self) -> str:
@@ -95,8 +106,10 @@ class Buffer:
 
     def __iter__(self) -> NoReturn:
         """Not there: Python would ask for element after element for ever. Raises DSLUserCodeTypeError."""
-        raise DSLUserCodeTypeError(f"`{self.name}` is a buffer, which Python does not iterate over",
-                                   fix=f"loop over its indices: `for i in T.serial(n): {self.name}[i]`")
+        raise DSLUserCodeTypeError(
+            f"`{self.name}` is a buffer, which Python does not iterate over",
+            fix=f"loop over its indices: `for i in T.serial(n): {self.name}[i]`",
+        )
 
     def __setitem__(self, index: object, value: object) -> None:
         self.store(value, *self._place(index))
@@ -106,16 +119,22 @@ class Buffer:
         index = index if isinstance(index, tuple) else (index,)
         if len(index) != len(self.shape):
             plural = "s" * (len(self.shape) != 1)
-            places = ", ".join("ijklmn"[:len(self.shape)])
-            raise DSLUserCodeError(f"`{self.name}` has {len(self.shape)} dimension{plural}, got {len(index)} "
-                                   f"ind{'ex' if len(index) == 1 else 'ices'}", id="INDEX_RANK",
-                                   fix=f"write `{self.name}[{places}]`: its shape is {self._shape_text()}")
+            places = ", ".join("ijklmn"[: len(self.shape)])
+            raise DSLUserCodeError(
+                f"`{self.name}` has {len(self.shape)} dimension{plural}, got {len(index)} "
+                f"ind{'ex' if len(index) == 1 else 'ices'}",
+                id="INDEX_RANK",
+                fix=f"write `{self.name}[{places}]`: its shape is {self._shape_text()}",
+            )
         count, places = 1, []
         for mode, (one, extent) in enumerate(zip(index, self.shape)):
             if isinstance(one, slice):
                 if mode != len(self.shape) - 1:
-                    raise DSLUserCodeError("a slice stands in the last place of an index", id="INDEX_SLICE",
-                                           fix="loop over the places before it")
+                    raise DSLUserCodeError(
+                        "a slice stands in the last place of an index",
+                        id="INDEX_SLICE",
+                        fix="loop over the places before it",
+                    )
                 one, count = self._slice(one, extent)
             places.append(self._checked(one, extent, mode, count))
         return self._offset(places), count
@@ -124,8 +143,11 @@ class Buffer:
         start, stop = one.start or 0, extent if one.stop is None else one.stop
         count = numeric(stop - start)
         if is_dynamic(count) or one.step not in (None, 1):
-            raise DSLUserCodeError("a slice has a length known while compiling, and step 1", id="INDEX_SLICE",
-                                   fix="loop over its elements: `for i in T.serial(n)`")
+            raise DSLUserCodeError(
+                "a slice has a length known while compiling, and step 1",
+                id="INDEX_SLICE",
+                fix="loop over its elements: `for i in T.serial(n)`",
+            )
         return start, int(count.value)
 
     def _checked(self, index: object, extent: object, mode: int, count: int = 1) -> object:
@@ -134,17 +156,26 @@ class Buffer:
             return index
         number = numeric(index)
         if number is None or not number.is_integer:
-            fix = "convert it: `T.int32(x)`" if number is not None else instead_of(index) if isinstance(index, Buffer) \
+            fix = (
+                "convert it: `T.int32(x)`"
+                if number is not None
+                else instead_of(index)
+                if isinstance(index, Buffer)
                 else f"index with integers: `{self.name}[i]`"
+            )
             raise DSLUserCodeTypeError(f"an index must be an integer, got {type_name(index)}", id="INDEX_TYPE", fix=fix)
         if is_dynamic(number):
             return Int32(number) if number.width < 32 else number
         known = int(number.value)
         size = None if is_dynamic(extent) else int(extent)
         if known < 0 or size is not None and known + count > size:
-            raise DSLUserCodeError(f"index {known if count == 1 else f'{known} to {known + count - 1}'} is outside "
-                                   f"`{self.name}`, which has {size if size is not None else 'a run-time number of'} "
-                                   f"elements in dimension {mode}", id="INDEX_OUT_OF_RANGE", fix=self._range_text(size))
+            raise DSLUserCodeError(
+                f"index {known if count == 1 else f'{known} to {known + count - 1}'} is outside "
+                f"`{self.name}`, which has {size if size is not None else 'a run-time number of'} "
+                f"elements in dimension {mode}",
+                id="INDEX_OUT_OF_RANGE",
+                fix=self._range_text(size),
+            )
         return known
 
     @staticmethod
@@ -188,8 +219,10 @@ class Buffer:
         dtype = self._dtype if count == 1 else dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{lanes}")
         self.check_value(value)
         if dtypes.loses_fraction(value, dtype):
-            warn(f"a float is stored as {dtype} and loses its fraction: write `T.{dtype}(...)` where that is meant",
-                 "STORE_TRUNCATES")
+            warn(
+                f"a float is stored as {dtype} and loses its fraction: write `T.{dtype}(...)` where that is meant",
+                "STORE_TRUNCATES",
+            )
         made = dtypes.cast(value, dtype)
         if lanes == 1:
             self.at(offset).store(made)
@@ -202,8 +235,9 @@ class Buffer:
             check_literal(value, self._dtype.scalar)
         if not isinstance(value, (TensorSSA, Ramp)) and numeric(value) is None:
             fix = f"store an element: `{value.name}[i]`" if isinstance(value, Buffer) else "store a number"
-            raise DSLUserCodeTypeError(f"an element of `{self.name}` is {self._dtype}, got {type_name(value)}",
-                                       id="STORE_TYPE", fix=fix)
+            raise DSLUserCodeTypeError(
+                f"an element of `{self.name}` is {self._dtype}, got {type_name(value)}", id="STORE_TYPE", fix=fix
+            )
 
     @property
     def is_single(self) -> bool:
@@ -221,21 +255,32 @@ class Buffer:
         number = numeric(offset)
         size_bytes = self._dtype.bytes
         known = 0 if is_dynamic(number) else int(number.value) * size_bytes
-        return math.gcd(self.pointer.alignment_bytes, known or self.pointer.alignment_bytes) if not is_dynamic(number) \
+        return (
+            math.gcd(self.pointer.alignment_bytes, known or self.pointer.alignment_bytes)
+            if not is_dynamic(number)
             else math.gcd(self.pointer.alignment_bytes, size_bytes)
+        )
 
     # --- pointers and vectors ---
 
     def ptr_to(self, indices: Sequence) -> Pointer:
         """The address of an element."""
         if not isinstance(indices, (list, tuple)):
-            raise DSLUserCodeTypeError(f"ptr_to takes a list of indices, got {type_name(indices)}", id="INDEX_TYPE",
-                                       fix=f"{self.name}.ptr_to([i])")
+            raise DSLUserCodeTypeError(
+                f"ptr_to takes a list of indices, got {type_name(indices)}",
+                id="INDEX_TYPE",
+                fix=f"{self.name}.ptr_to([i])",
+            )
         return self.at(self._place(tuple(indices))[0])
 
-    def access_ptr(self, access_mask: object = "rw", ptr_type: object = None, content_lanes: int = 1,
-                   offset: object = 0,
-                   extent: object = None) -> Pointer:
+    def access_ptr(
+        self,
+        access_mask: object = "rw",
+        ptr_type: object = None,
+        content_lanes: int = 1,
+        offset: object = 0,
+        extent: object = None,
+    ) -> Pointer:
         """The address `offset` elements from the first."""
         return self.at(offset)
 
@@ -262,26 +307,37 @@ class Buffer:
 
     def _refuse_other_scalar(self, wanted: DType) -> None:
         if wanted.scalar is not self._dtype.scalar:
-            raise DSLUserCodeTypeError(f"`{self.name}` holds {self._dtype}, and this loads {wanted}", id="VECTOR_TYPE",
-                                       fix=f'dtype="{self._dtype}x{wanted.lanes}"')
+            raise DSLUserCodeTypeError(
+                f"`{self.name}` holds {self._dtype}, and this loads {wanted}",
+                id="VECTOR_TYPE",
+                fix=f'dtype="{self._dtype}x{wanted.lanes}"',
+            )
 
     def _refuse_outside(self, indices: Sequence, lanes: int) -> None:
         self._checked(indices[-1], self.shape[-1], len(self.shape) - 1, lanes // self._dtype.lanes)
 
 
 def _refuse_operator(self: Buffer, *_operands: object):
-    raise DSLUserCodeTypeError(f"`{self.name}` is a {self.type_text}, and operators take numbers", id="OPERAND_TYPE",
-                               fix=f"take an element: `{self.name}[{', '.join('ijklmn'[:len(self.shape)])}]`")
+    raise DSLUserCodeTypeError(
+        f"`{self.name}` is a {self.type_text}, and operators take numbers",
+        id="OPERAND_TYPE",
+        fix=f"take an element: `{self.name}[{', '.join('ijklmn'[: len(self.shape)])}]`",
+    )
 
 
-for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor "
-              "rxor lshift rlshift rshift rrshift neg pos abs invert eq ne lt le gt ge bool int float index").split():
+for _name in (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor "
+    "rxor lshift rlshift rshift rrshift neg pos abs invert eq ne lt le gt ge bool int float index"
+).split():
     setattr(Buffer, f"__{_name}__", _refuse_operator)
 
 
 def _refuse_iteration(self: Buffer, *_operands: object):
-    raise DSLUserCodeTypeError(f"the buffer `{self.name}` is not iterated", id="BUFFER_ITERATED",
-                               fix=f"loop over its places: `for i in T.serial({self.name}.shape[0])`, and index it")
+    raise DSLUserCodeTypeError(
+        f"the buffer `{self.name}` is not iterated",
+        id="BUFFER_ITERATED",
+        fix=f"loop over its places: `for i in T.serial({self.name}.shape[0])`, and index it",
+    )
 
 
 Buffer.__iter__ = Buffer.__contains__ = _refuse_iteration
@@ -313,4 +369,3 @@ def vector_alignment(buffer: Buffer, offset: object, lanes: int) -> int:
     if buffer.pointer.alignment_bytes % wanted:
         return math.gcd(buffer.pointer.alignment_bytes, wanted)
     return wanted
-

@@ -6,8 +6,7 @@ import functools
 import re
 from collections.abc import Iterator
 
-from dsl.core.errors import (DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError,
-                             DSLUserCodeValueError)
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.value import type_name
 from dsl.launch import compile as code
 from dsl.launch.device import DeviceError
@@ -40,22 +39,37 @@ class IRModule:
 
 def _prim_func(function: object) -> PrimFunc:
     if isinstance(function, JitFunction):
-        raise DSLUserCodeTypeError(f"`{function.__name__}` is a T.jit function, which has constants to be given first",
-                                   fix=f"{function.__name__}.specialize(...)", id="COMPILE_JIT")
+        raise DSLUserCodeTypeError(
+            f"`{function.__name__}` is a T.jit function, which has constants to be given first",
+            fix=f"{function.__name__}.specialize(...)",
+            id="COMPILE_JIT",
+        )
     if not isinstance(function, PrimFunc):
-        raise DSLUserCodeTypeError(f"a module holds T.prim_func functions, got {type_name(function)}",
-                                   fix='tvm.IRModule({"main": f})', id="COMPILE_TYPE")
+        raise DSLUserCodeTypeError(
+            f"a module holds T.prim_func functions, got {type_name(function)}",
+            fix='tvm.IRModule({"main": f})',
+            id="COMPILE_TYPE",
+        )
     return function
 
 
-def compile(mod: object, target: object = None, *, relax_pipeline: object = "default", tir_pipeline: object = "default",
-            **_options: object) -> Executable:
+def compile(
+    mod: object,
+    target: object = None,
+    *,
+    relax_pipeline: object = "default",
+    tir_pipeline: object = "default",
+    **_options: object,
+) -> Executable:
     """Compile a function or an IRModule for `target`. Its kernels run on the device that programs run on."""
     if isinstance(mod, (PrimFunc, JitFunction)):
         mod = IRModule.from_expr(_prim_func(mod))
     if not isinstance(mod, IRModule):
-        raise DSLUserCodeTypeError(f"tvm.compile takes a T.prim_func or an IRModule, got {type_name(mod)}",
-                                   fix='tvm.compile(tvm.IRModule({"main": f}), target="cuda")', id="COMPILE_TYPE")
+        raise DSLUserCodeTypeError(
+            f"tvm.compile takes a T.prim_func or an IRModule, got {type_name(mod)}",
+            fix='tvm.compile(tvm.IRModule({"main": f}), target="cuda")',
+            id="COMPILE_TYPE",
+        )
     chosen = Target.current() if target is None else Target.of(target)
     return Executable({name: _Entry(function, chosen) for name, function in mod.functions.items()})
 
@@ -72,8 +86,11 @@ class _Entry:
         if function.signature.unlaunchable is not None:
             raise function.signature.unlaunchable
         if kernels and target is not None and target.kind != "cuda":
-            raise DSLUserCodeError(f"`{function.__name__}` has a device part, and the target is {target.kind}",
-                                   fix='tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})', id="COMPILE_TARGET")
+            raise DSLUserCodeError(
+                f"`{function.__name__}` has a device part, and the target is {target.kind}",
+                fix='tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})',
+                id="COMPILE_TARGET",
+            )
         self.has_kernels = bool(kernels)
         self.options = code.Options(gpu_arch=target.arch if target is not None and kernels else None)
         self.compiled = code.compile(function.traced, self.options)
@@ -93,9 +110,11 @@ class _Entry:
     def _check_devices(self, arguments: tuple) -> None:
         for (name, _), argument in zip(self.function.signature.parameters, arguments):
             if isinstance(argument, Tensor) and argument.device.kind != "cuda":
-                raise DSLUserCodeValueError(f"`{name}` is a tensor on {argument.device.kind}, and the kernel reads "
-                                            "memory of the GPU", id="CALL_DEVICE",
-                                            fix="tvm.runtime.tensor(x, device=tvm.cuda(0))")
+                raise DSLUserCodeValueError(
+                    f"`{name}` is a tensor on {argument.device.kind}, and the kernel reads memory of the GPU",
+                    id="CALL_DEVICE",
+                    fix="tvm.runtime.tensor(x, device=tvm.cuda(0))",
+                )
 
 
 _EXTENTS = re.compile(r"(grid|block|cluster)=(\([^)]*\)) is outside (\([^)]*\)) to (\([^)]*\))")
@@ -107,9 +126,12 @@ class LaunchRefused(DSLUserCodeRuntimeError):
     def __init__(self, error: DeviceError, found: re.Match, function: PrimFunc):
         what, extents, least, most = found.groups()
         place = function.traced.kernels[0].place
-        super().__init__(f"the {what} of `{function.__name__}` must be {least} to {most}, got {extents}",
-                         id="LAUNCH_EXTENT_OUT_OF_RANGE", also=((place, "the kernel"),) if place is not None else (),
-                         fix="pass numbers that give such extents, or do not call it")
+        super().__init__(
+            f"the {what} of `{function.__name__}` must be {least} to {most}, got {extents}",
+            id="LAUNCH_EXTENT_OUT_OF_RANGE",
+            also=((place, "the kernel"),) if place is not None else (),
+            fix="pass numbers that give such extents, or do not call it",
+        )
         self.refused = error
 
     @property
@@ -131,8 +153,9 @@ class Executable:
 
     def __getitem__(self, name: str) -> _Entry:
         if name not in self.entries:
-            raise NoFunction(f"no function is called {name!r}", id="NO_FUNCTION",
-                             fix=f"one of {', '.join(map(repr, self.entries))}")
+            raise NoFunction(
+                f"no function is called {name!r}", id="NO_FUNCTION", fix=f"one of {', '.join(map(repr, self.entries))}"
+            )
         return self.entries[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -140,8 +163,11 @@ class Executable:
 
     def __call__(self, *arguments: object, **keywords: object) -> None:
         if keywords:
-            raise DSLUserCodeTypeError(f"a compiled function takes arguments by their place, got `{min(keywords)}=`",
-                                       id="CALL_ARGUMENTS", fix="pass them in the order of the parameters")
+            raise DSLUserCodeTypeError(
+                f"a compiled function takes arguments by their place, got `{min(keywords)}=`",
+                id="CALL_ARGUMENTS",
+                fix="pass them in the order of the parameters",
+            )
         name = "main" if "main" in self.entries else next(iter(self.entries))
         self.entries[name](*arguments)
 
@@ -176,5 +202,6 @@ class DeviceModule:
         """Their text: "cuda" (readable CUDA C++) or "ptx"."""
         if fmt == "ptx":
             return "\n".join(entry.compiled.ptx for entry in self.entries)
-        from dsl.launch.readable import cuda_source              # most programs never ask
+        from dsl.launch.readable import cuda_source  # most programs never ask
+
         return "\n".join(cuda_source(entry.function.traced.device_mlir) for entry in self.entries)

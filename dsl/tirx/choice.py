@@ -21,8 +21,11 @@ from dsl.tirx.rules import promote
 def truth(test: Numeric, word: str) -> Boolean:
     """The test of a statement. Raises DSLUserCodeTypeError for a float."""
     if test.is_float:
-        raise DSLUserCodeTypeError(f"`{word}` is decided by a bool or an integer, got {type_name(test)}",
-                                   fix="compare it: `x != T.float32(0)`", id="BRANCH_FLOAT")
+        raise DSLUserCodeTypeError(
+            f"`{word}` is decided by a bool or an integer, got {type_name(test)}",
+            fix="compare it: `x != T.float32(0)`",
+            id="BRANCH_FLOAT",
+        )
     return Boolean(test)
 
 
@@ -41,17 +44,25 @@ def if_then_else(test: object, then: Callable, orelse: Callable) -> object:
     if isinstance(test, (bool, int)) or isinstance(test, Numeric) and not is_dynamic(test):
         return then() if test else orelse()
     if not isinstance(test, Numeric):
-        raise DSLUserCodeTypeError(f"T.if_then_else is decided by a bool, got {type_name(test)}",
-                                   id="BRANCH_TYPE",
-                                   fix="compare: `x > 0`")
+        raise DSLUserCodeTypeError(
+            f"T.if_then_else is decided by a bool, got {type_name(test)}", id="BRANCH_TYPE", fix="compare: `x > 0`"
+        )
     values, _ = _tried(then, orelse)
     dtype = _common(*values)
     if dtype is None:
-        raise DSLUserCodeTypeError(f"a choice is between two numbers, got {type_name(values[0])} and "
-                                   f"{type_name(values[1])}", id="CHOICE_TYPE", fix="use an `if` statement")
+        raise DSLUserCodeTypeError(
+            f"a choice is between two numbers, got {type_name(values[0])} and {type_name(values[1])}",
+            id="CHOICE_TYPE",
+            fix="use an `if` statement",
+        )
     name = Name("the choice", *dataclasses.astuple(here()))
-    return control.if_(truth(test, "T.if_then_else"), lambda _: (dtypes.cast(then(), dtype),),
-                       lambda _: (dtypes.cast(orelse(), dtype),), (dtype.scalar(0),), (name,))[0]
+    return control.if_(
+        truth(test, "T.if_then_else"),
+        lambda _: (dtypes.cast(then(), dtype),),
+        lambda _: (dtypes.cast(orelse(), dtype),),
+        (dtype.scalar(0),),
+        (name,),
+    )[0]
 
 
 def ifexp(test: object, then: Callable, orelse: Callable) -> object:
@@ -72,11 +83,15 @@ def select(condition: object, true_value: object, false_value: object) -> object
     """`true_value` where `condition`, else `false_value`; both are evaluated."""
     if isinstance(condition, TensorSSA):
         from dsl.tile.creation import where
+
         return where(condition, true_value, false_value)
     dtype = _common(true_value, false_value)
     if dtype is None:
-        raise DSLUserCodeTypeError(f"T.Select chooses between numbers, got {type_name(true_value)} and "
-                                   f"{type_name(false_value)}", id="CHOICE_TYPE", fix="use an `if` statement")
+        raise DSLUserCodeTypeError(
+            f"T.Select chooses between numbers, got {type_name(true_value)} and {type_name(false_value)}",
+            id="CHOICE_TYPE",
+            fix="use an `if` statement",
+        )
     return select_number(condition, dtypes.cast(true_value, dtype), dtypes.cast(false_value, dtype))
 
 
@@ -113,8 +128,11 @@ def _short(left: Numeric, right: Callable, word: str) -> Boolean:
 def _flag(value: object, word: str) -> Boolean:
     number = numeric(value)
     if number is None:
-        raise DSLUserCodeTypeError(f"`{word}` of a value known at run time needs bools, got {type_name(value)}",
-                                   fix="use an `if` statement", id="BRANCH_TYPE")
+        raise DSLUserCodeTypeError(
+            f"`{word}` of a value known at run time needs bools, got {type_name(value)}",
+            fix="use an `if` statement",
+            id="BRANCH_TYPE",
+        )
     return truth(number, word)
 
 

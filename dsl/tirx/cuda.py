@@ -18,7 +18,7 @@ from dsl.tirx.effects import noted
 from dsl.tirx.unsupported import module_getattr as _refuser
 from dsl.tirx.upstream_names import CUDA as _UPSTREAM
 
-BARRIERS, WARPGROUP = 16, 128           # named barriers of a block; threads of a warpgroup
+BARRIERS, WARPGROUP = 16, 128  # named barriers of a block; threads of a warpgroup
 
 
 # --- barriers --------------------------------------------------------------------------------------------------------
@@ -46,11 +46,17 @@ def check_barrier(number: object) -> None:
     """Raise for a named barrier that no block has."""
     known = numeric(number)
     if known is None or not known.is_integer:
-        raise DSLUserCodeTypeError(f"barrier id must be an integer, got {type_name(number)}", id="BARRIER_ID",
-                                   fix=f"a number from 0 to {BARRIERS - 1}")
+        raise DSLUserCodeTypeError(
+            f"barrier id must be an integer, got {type_name(number)}",
+            id="BARRIER_ID",
+            fix=f"a number from 0 to {BARRIERS - 1}",
+        )
     if not is_dynamic(known) and not 0 <= int(known.value) < BARRIERS:
-        raise DSLUserCodeValueError(f"barrier id must be 0-{BARRIERS - 1}, got {int(known.value)}",
-                                    id="BARRIER_ID", fix=f"a number from 0 to {BARRIERS - 1}")
+        raise DSLUserCodeValueError(
+            f"barrier id must be 0-{BARRIERS - 1}, got {int(known.value)}",
+            id="BARRIER_ID",
+            fix=f"a number from 0 to {BARRIERS - 1}",
+        )
 
 
 @noted
@@ -63,9 +69,12 @@ def warpgroup_sync(bar_no: object) -> None:
 def _votes(name: str) -> Callable:
     @noted
     def vote(cond: object) -> Int32:
-        text = f"{{ .reg .pred %dsl_p, %dsl_q; setp.ne.b32 %dsl_p, $1, 0; bar.red.{name}.pred %dsl_q, 0, %dsl_p; " \
-               "selp.b32 $0, 1, 0, %dsl_q; }"
+        text = (
+            f"{{ .reg .pred %dsl_p, %dsl_q; setp.ne.b32 %dsl_p, $1, 0; bar.red.{name}.pred %dsl_q, 0, %dsl_p; "
+            "selp.b32 $0, 1, 0, %dsl_q; }"
+        )
         return ptx(text, Int32, "=r,r", Int32(Boolean(numeric(cond))))
+
     vote.__name__ = vote.__qualname__ = f"syncthreads_{name}"
     which = {"and": "all", "or": "any"}[name]
     vote.__doc__ = f"Wait for all threads of the block; whether `cond` holds in {which} of them."
@@ -111,15 +120,21 @@ def reduce_min_sync_u32(mask: object, value: object) -> Uint32:
 def _shuffles(kind: str, name: str) -> Callable:
     def shuffle(mask: object, var: object, lane: object, width: object = 32) -> object:
         return operations.shuffle(kind, mask, var, lane, width)
+
     shuffle.__doc__ = f"`var` of another lane.  PTX ISA: shfl.sync.{kind}."
     shuffle.__name__ = shuffle.__qualname__ = name
     return noted(shuffle)
 
 
 __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync = map(
-    _shuffles, ("idx", "up", "down", "bfly"), ("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"))
+    _shuffles, ("idx", "up", "down", "bfly"), ("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync")
+)
 _shfl_sync, _shfl_up_sync, _shfl_down_sync, _shfl_xor_sync = (
-    __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync)
+    __shfl_sync,
+    __shfl_up_sync,
+    __shfl_down_sync,
+    __shfl_xor_sync,
+)
 
 
 @noted
@@ -131,14 +146,20 @@ def __activemask() -> Uint32:
 # --- reductions ------------------------------------------------------------------------------------------------------
 
 _COMBINE = {"sum": lambda a, b: a + b, "max": operations.max, "min": operations.min}
-_IDENTITY = {"sum": lambda dtype: 0, "max": lambda dtype: -float("inf") if dtype.is_float else dtype.min,
-             "min": lambda dtype: float("inf") if dtype.is_float else dtype.max}
+_IDENTITY = {
+    "sum": lambda dtype: 0,
+    "max": lambda dtype: -float("inf") if dtype.is_float else dtype.min,
+    "min": lambda dtype: float("inf") if dtype.is_float else dtype.max,
+}
 
 
 def _combiner(op: str) -> Callable:
     if op not in _COMBINE:
-        raise DSLUserCodeValueError(f"the operation of a reduction must be sum, max or min, got {op!r}",
-                                    id="REDUCE_OP", fix='"sum", "max" or "min"')
+        raise DSLUserCodeValueError(
+            f"the operation of a reduction must be sum, max or min, got {op!r}",
+            id="REDUCE_OP",
+            fix='"sum", "max" or "min"',
+        )
     return _COMBINE[op]
 
 
@@ -147,8 +168,11 @@ def warp_reduce(value: object, op: str, width: int = 32) -> Numeric:
     """`op` ("sum", "max", "min") over each segment of `width` lanes, by a butterfly of shuffles; every lane has it."""
     combine, number = _combiner(op), _number(f"warp_{op}", value)
     if not isinstance(width, int) or width not in (2, 4, 8, 16, 32):
-        raise DSLUserCodeValueError(f"the width of a reduction must be 2, 4, 8, 16 or 32, got {width!r}",
-                                    id="REDUCE_WIDTH", fix="width=32, all lanes of the warp")
+        raise DSLUserCodeValueError(
+            f"the width of a reduction must be 2, 4, 8, 16 or 32, got {width!r}",
+            id="REDUCE_WIDTH",
+            fix="width=32, all lanes of the warp",
+        )
     dtype = type(number)
     offset = width // 2
     while offset:
@@ -161,8 +185,11 @@ def warp_reduce(value: object, op: str, width: int = 32) -> Numeric:
 def cta_reduce(value: object, op: str, num_warps: int, scratch: object) -> Numeric:
     """`op` over the `num_warps` warps of the block, through as many elements at `scratch`; every thread has it."""
     if not isinstance(num_warps, int) or not 1 <= num_warps <= 32:
-        raise DSLUserCodeValueError(f"a block has 1 to 32 warps, got {num_warps!r}", id="REDUCE_WARPS",
-                                    fix="the threads of the block divided by 32")
+        raise DSLUserCodeValueError(
+            f"a block has 1 to 32 warps, got {num_warps!r}",
+            id="REDUCE_WARPS",
+            fix="the threads of the block divided by 32",
+        )
     combine, number = _combiner(op), _number(f"cta_{op}", value)
     dtype = type(number)
     place = _pointer(f"cta_{op}", scratch).recast(dtype)
@@ -185,20 +212,26 @@ def cta_reduce(value: object, op: str, num_warps: int, scratch: object) -> Numer
 def _number(name: str, value: object) -> Numeric:
     number = numeric(value)
     if number is None:
-        raise DSLUserCodeTypeError(f"T.cuda.{name} takes a number, got {type_name(value)}", id="OPERAND_TYPE",
-                                   fix="give a number, or an element of a buffer: `A[i]`")
+        raise DSLUserCodeTypeError(
+            f"T.cuda.{name} takes a number, got {type_name(value)}",
+            id="OPERAND_TYPE",
+            fix="give a number, or an element of a buffer: `A[i]`",
+        )
     return number
 
 
 def _store_where(test: Numeric, pointer: Pointer, value: Numeric) -> None:
     from dsl.core.control import if_
+
     if_(test, lambda: pointer.store(value) or (), lambda: (), (), ())
 
 
 warp_sum, warp_max, warp_min = (
-    lambda value, width=32, op=op: warp_reduce(value, op, width) for op in ("sum", "max", "min"))
+    lambda value, width=32, op=op: warp_reduce(value, op, width) for op in ("sum", "max", "min")
+)
 cta_sum, cta_max, cta_min = (
-    lambda value, num_warps, scratch, op=op: cta_reduce(value, op, num_warps, scratch) for op in ("sum", "max", "min"))
+    lambda value, num_warps, scratch, op=op: cta_reduce(value, op, num_warps, scratch) for op in ("sum", "max", "min")
+)
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
@@ -208,8 +241,9 @@ def _pointer(name: str, place: object) -> Pointer:
     if isinstance(place, Buffer):
         return place.data
     if not isinstance(place, Pointer):
-        raise DSLUserCodeTypeError(f"T.cuda.{name} takes an address, got {type_name(place)}", id="POINTER_TYPE",
-                                   fix="A.ptr_to([i])")
+        raise DSLUserCodeTypeError(
+            f"T.cuda.{name} takes an address, got {type_name(place)}", id="POINTER_TYPE", fix="A.ptr_to([i])"
+        )
     return place
 
 
@@ -222,16 +256,20 @@ def atomic_add(res_addr: object, value: object) -> Numeric:
 @noted
 def atomic_cas(ptr: object, old_val: object, new_val: object) -> Numeric:
     """Replace what is in memory where it is `old_val`; the old value."""
-    return atomic.compare_and_swap(_pointer("atomic_cas", ptr), _number("atomic_cas", old_val),
-                                   _number("atomic_cas", new_val))
+    return atomic.compare_and_swap(
+        _pointer("atomic_cas", ptr), _number("atomic_cas", old_val), _number("atomic_cas", new_val)
+    )
 
 
 @noted
 def ldg(addr: object, dtype: object, *, dst: object = None, vec: str = "") -> object:
     """What is at an address that no thread writes meanwhile."""
     if dst is not None or vec:
-        raise DSLUserCodeError("T.cuda.ldg(dst=, vec=) is not part of this compiler yet", id="UNSUPPORTED_NAME",
-                               fix="T.cuda.ldg(addr, dtype)")
+        raise DSLUserCodeError(
+            "T.cuda.ldg(dst=, vec=) is not part of this compiler yet",
+            id="UNSUPPORTED_NAME",
+            fix="T.cuda.ldg(addr, dtype)",
+        )
     wanted, pointer = dtypes.find(dtype), _pointer("ldg", addr)
     typed = pointer.recast(wanted.scalar)
     return typed.load() if wanted.lanes == 1 else load_vector(typed, wanted.lanes, min(wanted.bytes, 16))
@@ -248,6 +286,7 @@ def cvta_generic_to_shared(ptr: object) -> Uint32:
 def thread_rank() -> Int32:
     """The thread's number in its block."""
     from dsl.tirx import ids
+
     return ids.linear()
 
 
@@ -291,8 +330,11 @@ def fdividef(x: object, y: object) -> Float32:
 def printf(fmt: str, *args: object) -> None:
     """C's printf."""
     if not isinstance(fmt, str):
-        raise DSLUserCodeTypeError(f"the format of printf must be text, got {type_name(fmt)}", id="PRINTF_FORMAT",
-                                   fix='T.cuda.printf("%d\\n", x)')
+        raise DSLUserCodeTypeError(
+            f"the format of printf must be text, got {type_name(fmt)}",
+            id="PRINTF_FORMAT",
+            fix='T.cuda.printf("%d\\n", x)',
+        )
     debug.printf(fmt, *args, end="", braces=False)
 
 
@@ -301,8 +343,9 @@ def trap_when_assert_failed(cond: object) -> None:
     """End the kernel with a trap where `cond` does not hold."""
     number = numeric(cond)
     if number is None:
-        raise DSLUserCodeTypeError(f"the condition must be a bool, got {type_name(cond)}", id="ASSERT_TYPE",
-                                   fix="compare: `x > 0`")
+        raise DSLUserCodeTypeError(
+            f"the condition must be a bool, got {type_name(cond)}", id="ASSERT_TYPE", fix="compare: `x > 0`"
+        )
     require(Boolean(number), AssertionError, "trap_when_assert_failed")
 
 

@@ -20,7 +20,7 @@ class DevicePart(trace.KernelTrace):
     """A kernel being traced inside its host function: `adopt` makes a host value a parameter."""
 
     host: trace.HostTrace | None = None
-    adopted: list[tuple[mlir.Value, mlir.Value]] = field(default_factory=list)      # of the host, in the kernel
+    adopted: list[tuple[mlir.Value, mlir.Value]] = field(default_factory=list)  # of the host, in the kernel
 
     def adopt(self, value: mlir.Value, owner: object) -> mlir.Value:
         if owner is not self.host:
@@ -66,18 +66,22 @@ class _Outside:
                 return outside
         op = op_of(value)
         if op is None or not op.name.startswith(("arith.", "scf.if")):
-            raise DSLUserCodeError("an extent of the launch must be known before the kernel runs, and this one is "
-                                   "computed from what only the kernel has: its ids or the memory that it loads",
-                                   place=self.place, id="LAUNCH_EXTENT",
-                                   fix="compute it from the parameters of the function")
+            raise DSLUserCodeError(
+                "an extent of the launch must be known before the kernel runs, and this one is "
+                "computed from what only the kernel has: its ids or the memory that it loads",
+                place=self.place,
+                id="LAUNCH_EXTENT",
+                fix="compute it from the parameters of the function",
+            )
         made = self._branch(op) if op.name == "scf.if" else self._again(op)
         self.known += zip(made.results, op.results)
         return next(outside for outside, inside in self.known if inside == value)
 
     def _again(self, op: mlir.Operation) -> mlir.Operation:
         attributes = {name: op.attributes[name] for name in op.attributes}
-        return mlir.op(op.name, [result.type for result in op.results], list(map(self.computed, op.operands)),
-                       attributes)
+        return mlir.op(
+            op.name, [result.type for result in op.results], list(map(self.computed, op.operands)), attributes
+        )
 
     def _branch(self, op: mlir.Operation) -> mlir.Operation:
         """An `scf.if` whose arms compute without loading."""
@@ -96,8 +100,10 @@ class _Outside:
         return made
 
 
-_BOUNDS = {"tirx.launch_bounds_min_blocks_per_sm": "nvvm.minctasm",
-           "tirx.launch_bounds_max_blocks_per_cluster": "nvvm.cluster_max_blocks"}
+_BOUNDS = {
+    "tirx.launch_bounds_min_blocks_per_sm": "nvvm.minctasm",
+    "tirx.launch_bounds_max_blocks_per_cluster": "nvvm.cluster_max_blocks",
+}
 
 
 def run(function: Callable, *arguments: object) -> None:
@@ -127,7 +133,8 @@ def run(function: Callable, *arguments: object) -> None:
         trace.finish(operation, made)
     launch.grid, launch.block, launch.cluster = (
         tuple(made.outside(extent, extents.place_of(extent, place)) for extent in axes)
-        for axes in (launch.grid, launch.block, launch.cluster))
+        for axes in (launch.grid, launch.block, launch.cluster)
+    )
     _check_limits(state.name, launch, extents)
     leaves = made.leaves()
     params = tuple(trace.param_of(leaf)[:2] for leaf in leaves)
@@ -135,8 +142,11 @@ def run(function: Callable, *arguments: object) -> None:
     trace.emit_launch(state, kernel, launch, [_extent(extent) for extent in launch.block], leaves)
 
 
-_SAID_BY = {"grid": ("cta_id", "cluster_id"), "block": ("thread_id", "warp_id", "warpgroup_id", "lane_id"),
-            "cluster": ("cta_id_in_cluster",)}
+_SAID_BY = {
+    "grid": ("cta_id", "cluster_id"),
+    "block": ("thread_id", "warp_id", "warpgroup_id", "lane_id"),
+    "cluster": ("cta_id_in_cluster",),
+}
 
 
 def _check_limits(name: str, launch: trace.Launch, extents: ids.Extents) -> None:

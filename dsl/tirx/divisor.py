@@ -70,6 +70,7 @@ def _of(value: mlir.Value, depth: int) -> tuple[int, int]:
 def _sum(sign: int):
     def rule(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
         return _normal(math.gcd(a[0], b[0]), a[1] + sign * b[1])
+
     return rule
 
 
@@ -86,8 +87,13 @@ def _masked(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
     return _normal(low, 0)
 
 
-_RULES = {"arith.addi": _sum(1), "arith.subi": _sum(-1), "arith.muli": _product, "arith.shli": _shifted,
-          "arith.andi": _masked}
+_RULES = {
+    "arith.addi": _sum(1),
+    "arith.subi": _sum(-1),
+    "arith.muli": _product,
+    "arith.shli": _shifted,
+    "arith.andi": _masked,
+}
 
 
 def key(value: object) -> object:

@@ -17,15 +17,28 @@ from dsl.tile.ssa import TensorSSA
 from dsl.tirx.lanes import active as lanes_active, as_vector
 from dsl.tirx.rules import check_literal
 
-_SCALARS = {"bool": Boolean, "bfloat16": dtypes.BFloat16, "float8_e4m3fn": dtypes.Float8E4M3FN,
-            "float8_e5m2": dtypes.Float8E5M2, "float8_e4m3": dtypes.Float8E4M3, "float8_e8m0fnu": dtypes.Float8E8M0FNU,
-            "float8_e4m3b11fnuz": dtypes.Float8E4M3B11FNUZ,
-            **{f"int{width}": getattr(dtypes, f"Int{width}") for width in (8, 16, 32, 64)},
-            **{f"uint{width}": getattr(dtypes, f"Uint{width}") for width in (8, 16, 32, 64)},
-            **{f"float{width}": getattr(dtypes, f"Float{width}") for width in (16, 32, 64)}}
+_SCALARS = {
+    "bool": Boolean,
+    "bfloat16": dtypes.BFloat16,
+    "float8_e4m3fn": dtypes.Float8E4M3FN,
+    "float8_e5m2": dtypes.Float8E5M2,
+    "float8_e4m3": dtypes.Float8E4M3,
+    "float8_e8m0fnu": dtypes.Float8E8M0FNU,
+    "float8_e4m3b11fnuz": dtypes.Float8E4M3B11FNUZ,
+    **{f"int{width}": getattr(dtypes, f"Int{width}") for width in (8, 16, 32, 64)},
+    **{f"uint{width}": getattr(dtypes, f"Uint{width}") for width in (8, 16, 32, 64)},
+    **{f"float{width}": getattr(dtypes, f"Float{width}") for width in (16, 32, 64)},
+}
 _NAMES = {dtype: name for name, dtype in _SCALARS.items()}
-_SHORT = {"boolean": "bool", "bf16": "bfloat16", **{f"{kind[0]}{width}": f"{kind}{width}" for kind, widths in
-          (("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)), ("float", (16, 32, 64))) for width in widths}}
+_SHORT = {
+    "boolean": "bool",
+    "bf16": "bfloat16",
+    **{
+        f"{kind[0]}{width}": f"{kind}{width}"
+        for kind, widths in (("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)), ("float", (16, 32, 64)))
+        for width in widths
+    },
+}
 LANES = (2, 4, 8, 16, 32, 64)
 
 
@@ -50,10 +63,11 @@ class DType:
         """`value` as this type; without one an extent or number that a call brings."""
         if value is None:
             from dsl.tirx import signature
+
             return signature.current(f"T.{self}()").symbol(self)
         return cast(value, self)
 
-    __iter__ = None                      # `T.float32[n]` declares; nothing is iterated
+    __iter__ = None  # `T.float32[n]` declares; nothing is iterated
 
     def __getitem__(self, shape: object) -> Declaration:
         return Declaration(self, shape if isinstance(shape, tuple) else (shape,))
@@ -93,8 +107,10 @@ def _all() -> dict[str, DType]:
 
 
 DTYPES = _all()
-EXPORTED = {**{name: dtype for name, dtype in DTYPES.items() if not name.startswith("bfloat16x")},
-            **{short: DTYPES[name] for short, name in _SHORT.items()}}
+EXPORTED = {
+    **{name: dtype for name, dtype in DTYPES.items() if not name.startswith("bfloat16x")},
+    **{short: DTYPES[name] for short, name in _SHORT.items()},
+}
 
 
 def find(name: object) -> DType:
@@ -108,10 +124,14 @@ def find(name: object) -> DType:
         found = DTYPES[str(name)] = DType(str(name), _SCALARS[match[1]], int(match[2]))
     if found is None:
         from dsl.tirx.python_errors import alike
+
         meant = alike(name, EXPORTED) if isinstance(name, str) else ""
         spelt = name.__name__ if isinstance(name, type) else repr(name)
-        raise DSLUserCodeValueError(f"{spelt} is no data type", id="DATA_TYPE", fix=f'did you mean "{meant}"?' if meant
-                                    else 'a name such as "float32", "int8" or "float32x4"')
+        raise DSLUserCodeValueError(
+            f"{spelt} is no data type",
+            id="DATA_TYPE",
+            fix=f'did you mean "{meant}"?' if meant else 'a name such as "float32", "int8" or "float32x4"',
+        )
     return found
 
 
@@ -128,19 +148,25 @@ def cast(value: object, dtype: DType) -> object:
     A number becomes a vector with it in every lane.
     """
     value = as_vector(value)
-    if isinstance(value, TensorSSA) and dtype.lanes == 1 and lanes_active():       # a cast of all lanes
+    if isinstance(value, TensorSSA) and dtype.lanes == 1 and lanes_active():  # a cast of all lanes
         return value.to(dtype.scalar)
     if isinstance(value, TensorSSA):
         if value.size != dtype.lanes:
-            raise DSLUserCodeTypeError(f"a vector of {value.size} lanes does not become {dtype}", id="TYPE_LANES",
-                                       fix=f"a type of {value.size} lanes")
+            raise DSLUserCodeTypeError(
+                f"a vector of {value.size} lanes does not become {dtype}",
+                id="TYPE_LANES",
+                fix=f"a type of {value.size} lanes",
+            )
         return value if value.dtype is dtype.scalar else value.to(dtype.scalar)
     if type(value) in (int, float):
         check_literal(value, dtype.scalar)
     number = numeric(value)
     if number is None:
-        raise DSLUserCodeTypeError(f"{dtype} holds numbers, got {type_name(value)}", id="TYPE_CAST",
-                                   fix="give a number, or an element of a buffer: `A[i]`")
+        raise DSLUserCodeTypeError(
+            f"{dtype} holds numbers, got {type_name(value)}",
+            id="TYPE_CAST",
+            fix="give a number, or an element of a buffer: `A[i]`",
+        )
     scalar = number if type(number) is dtype.scalar else dtype.scalar(number)
     return scalar if dtype.lanes == 1 else TensorSSA(ssa.splat(scalar, dtype.lanes), dtype.lanes, dtype.scalar)
 

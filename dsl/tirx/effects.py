@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dsl.core.state import Stack
 from dsl.tirx import lanes
 
+
 class Watch:
     """What is traced in one `with watched()`: whether it `has_effects`."""
 
@@ -30,9 +31,11 @@ def note() -> None:
 
 def noted(function: Callable) -> Callable:
     """`function`, each of whose calls is one."""
+
     @functools.wraps(function)
     def counting(*arguments, **options):
         note()
         lanes.refuse(f"it calls {function.__name__}")
         return function(*arguments, **options)
+
     return counting

@@ -10,22 +10,57 @@ from dsl.core.value import operate, type_name
 from dsl.tirx import choice, dtypes, operations
 from dsl.tirx.buffer import Buffer
 
-__all__ = ["Add", "And", "Div", "EQ", "FloatImm", "FloorDiv", "FloorMod", "GE", "GT", "IntImm", "LE", "LT", "Mod",
-           "Mul", "NE", "Not", "Or", "Sub", "assume", "buffer_store", "filter", "hint"]
+__all__ = [
+    "Add",
+    "And",
+    "Div",
+    "EQ",
+    "FloatImm",
+    "FloorDiv",
+    "FloorMod",
+    "GE",
+    "GT",
+    "IntImm",
+    "LE",
+    "LT",
+    "Mod",
+    "Mul",
+    "NE",
+    "Not",
+    "Or",
+    "Sub",
+    "assume",
+    "buffer_store",
+    "filter",
+    "hint",
+]
 
 
 def _of_two(name: str, sign: str) -> Callable:
     def operation(a: object, b: object) -> Numeric:
         return operate(sign, *operations._together(name, a, b))
+
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = f"`{name}` of two numbers."
     return operation
 
 
 Add, Sub, Mul, FloorDiv, FloorMod, EQ, NE, LT, LE, GT, GE = (
-    _of_two(name, sign) for name, sign in (
-        ("Add", "add"), ("Sub", "sub"), ("Mul", "mul"), ("FloorDiv", "floordiv"), ("FloorMod", "mod"), ("EQ", "eq"),
-        ("NE", "ne"), ("LT", "lt"), ("LE", "le"), ("GT", "gt"), ("GE", "ge")))
+    _of_two(name, sign)
+    for name, sign in (
+        ("Add", "add"),
+        ("Sub", "sub"),
+        ("Mul", "mul"),
+        ("FloorDiv", "floordiv"),
+        ("FloorMod", "mod"),
+        ("EQ", "eq"),
+        ("NE", "ne"),
+        ("LT", "lt"),
+        ("LE", "le"),
+        ("GT", "gt"),
+        ("GE", "ge"),
+    )
+)
 
 
 def Div(a: object, b: object) -> Numeric:

@@ -70,16 +70,16 @@ def _evaluated(function: types.FunctionType, names: dict[str, object]) -> dict[s
     for name, value in getattr(function, "__annotations__", {}).items():
         if isinstance(value, str):
             try:
-                value = eval(value, function.__globals__, {**known, **names})       # the author's own expression
+                value = eval(value, function.__globals__, {**known, **names})  # the author's own expression
             except NameError as error:
-                raise DSLUserCodeError(f"the annotation of `{name}` uses `{error.name}`, which is not defined",
-                                       place=parameter_place(function, name), id="ANNOTATION",
-                                       fix="define it before, or take it as `T.constexpr` of a T.jit "
-                                           "function") from None
+                raise DSLUserCodeError(
+                    f"the annotation of `{name}` uses `{error.name}`, which is not defined",
+                    place=parameter_place(function, name),
+                    id="ANNOTATION",
+                    fix="define it before, or take it as `T.constexpr` of a T.jit function",
+                ) from None
         found[name] = value
     return found
-
-
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -88,15 +88,21 @@ def _evaluated(function: types.FunctionType, names: dict[str, object]) -> dict[s
 class PrimFunc:
     """A traced function: `traced` is its text, `signature` what a call brings."""
 
-    def __init__(self, function: types.FunctionType, names: dict[str, object], absent: frozenset[str] = frozenset(),
-                 optional: bool = False):
+    def __init__(
+        self,
+        function: types.FunctionType,
+        names: dict[str, object],
+        absent: frozenset[str] = frozenset(),
+        optional: bool = False,
+    ):
         functools.update_wrapper(self, function)
         self.function, self.attrs = function, {"global_symbol": function.__name__}
         annotations = _evaluated(function, names)
         self.signature = Signature(function.__name__)
         with rules.using(TIRX), describing(self.signature), of_the_author():
-            self.traced = trace.trace_host(function.__name__, lambda: self._body(annotations, names, absent, optional),
-                                           [])
+            self.traced = trace.trace_host(
+                function.__name__, lambda: self._body(annotations, names, absent, optional), []
+            )
             self.signature.finish()
 
     def _body(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> None:
@@ -104,15 +110,24 @@ class PrimFunc:
         _check_parameters(self.function, names)
         for name in inspect.signature(self.function).parameters:
             with _at_parameter(self.function, name):
-                values[name] = names[name] if name in names else None if name in absent else \
-                    self._parameter(name, annotations.get(name), optional)
+                values[name] = (
+                    names[name]
+                    if name in names
+                    else None
+                    if name in absent
+                    else self._parameter(name, annotations.get(name), optional)
+                )
         rewrite.rewrite(self.function, GRAMMAR)(**values)
 
     def _parameter(self, name: str, annotation: object, optional: bool) -> object:
         if isinstance(annotation, OptionalType):
             if not optional:
-                raise DSLUserCodeError(f"`{name}` is T.Optional, which is only supported by @T.jit", id="ANNOTATION",
-                                       place=parameter_place(self.function, name), fix="@T.jit, and .specialize()")
+                raise DSLUserCodeError(
+                    f"`{name}` is T.Optional, which is only supported by @T.jit",
+                    id="ANNOTATION",
+                    place=parameter_place(self.function, name),
+                    fix="@T.jit, and .specialize()",
+                )
             annotation = annotation.inner
         if isinstance(annotation, BufferType):
             made = self.signature.handle(name)
@@ -130,8 +145,10 @@ class PrimFunc:
     @property
     def params(self) -> list[Parameter]:
         """Its parameters in order."""
-        return [Parameter(kind.buffer_name or name if isinstance(kind, Handle) else name, kind)
-                for name, kind in self.signature.parameters]
+        return [
+            Parameter(kind.buffer_name or name if isinstance(kind, Handle) else name, kind)
+            for name, kind in self.signature.parameters
+        ]
 
     def with_attr(self, *attributes: object) -> PrimFunc:
         """The function with another attribute; "global_symbol" is its name."""
@@ -141,8 +158,11 @@ class PrimFunc:
         return copy
 
     def __call__(self, *arguments: object) -> None:
-        raise DSLUserCodeError(f"`{self.__name__}` is not compiled", id="CALL_NOT_COMPILED",
-                               fix=f"tvm.compile({self.__name__}, target=...)(...)")
+        raise DSLUserCodeError(
+            f"`{self.__name__}` is not compiled",
+            id="CALL_NOT_COMPILED",
+            fix=f"tvm.compile({self.__name__}, target=...)(...)",
+        )
 
 
 class Parameter:
@@ -166,8 +186,9 @@ def prim_func(function: Callable | None = None, **_options: object) -> object:
 def _require_function(function: object, name: str) -> None:
     if not isinstance(function, types.FunctionType) or inspect.iscoroutinefunction(function):
         given = "an async function" if inspect.iscoroutinefunction(function) else type_name(function)
-        raise DSLUserCodeTypeError(f"{name} decorates a function, got {given}", id="DECORATOR",
-                                   fix=f"put @{name} directly over the `def`")
+        raise DSLUserCodeTypeError(
+            f"{name} decorates a function, got {given}", id="DECORATOR", fix=f"put @{name} directly over the `def`"
+        )
 
 
 class JitFunction:
@@ -178,8 +199,11 @@ class JitFunction:
         self.function, self.made = function, {}
         texts = {name: str(value) for name, value in getattr(function, "__annotations__", {}).items()}
         parameters = inspect.signature(function).parameters
-        self.constants = {name: parameters[name].default for name, text in texts.items()
-                          if name in parameters and self._is_constexpr(text, function.__annotations__[name])}
+        self.constants = {
+            name: parameters[name].default
+            for name, text in texts.items()
+            if name in parameters and self._is_constexpr(text, function.__annotations__[name])
+        }
         self.optional = frozenset(name for name in parameters if self._is_optional(function.__annotations__.get(name)))
 
     @staticmethod
@@ -196,27 +220,39 @@ class JitFunction:
         """The function with these constants. Raises TypeError where one is missing or unexpected."""
         unexpected = sorted(values.keys() - self.constants.keys() - self.optional)
         if unexpected:
-            raise DSLUserCodeTypeError(f"{self.__name__}.specialize() got unexpected arguments: "
-                                       f"{', '.join(unexpected)}", id="SPECIALIZE",
-                                       fix=f"its constants: {', '.join(self.constants) or 'none'}")
+            raise DSLUserCodeTypeError(
+                f"{self.__name__}.specialize() got unexpected arguments: {', '.join(unexpected)}",
+                id="SPECIALIZE",
+                fix=f"its constants: {', '.join(self.constants) or 'none'}",
+            )
         absent = frozenset(values.keys() & self.optional)
         for name in absent:
             if values[name] is not None:
-                raise DSLUserCodeTypeError(f"{self.__name__}.specialize(): optional parameters only accept None, got "
-                                           f"{values[name]!r} for `{name}`", id="SPECIALIZE", fix=f"{name}=None")
+                raise DSLUserCodeTypeError(
+                    f"{self.__name__}.specialize(): optional parameters only accept None, got "
+                    f"{values[name]!r} for `{name}`",
+                    id="SPECIALIZE",
+                    fix=f"{name}=None",
+                )
         constants = {name: values.get(name, default) for name, default in self.constants.items()}
         missing = [name for name, value in constants.items() if value is inspect.Parameter.empty]
         if missing:
-            raise DSLUserCodeTypeError(f"{self.__name__}.specialize() is missing constants: {', '.join(missing)}",
-                                       id="SPECIALIZE", fix=f"{self.__name__}.specialize({missing[0]}=...)")
+            raise DSLUserCodeTypeError(
+                f"{self.__name__}.specialize() is missing constants: {', '.join(missing)}",
+                id="SPECIALIZE",
+                fix=f"{self.__name__}.specialize({missing[0]}=...)",
+            )
         key = (tuple(constants.items()), absent)
         if key not in self.made:
             self.made[key] = PrimFunc(self.function, constants, absent, optional=True)
         return self.made[key]
 
     def __call__(self, *_arguments: object, **_options: object) -> None:
-        raise DSLUserCodeError(f"`{self.__name__}` has constants to be given first", id="CALL_NOT_COMPILED",
-                               fix=f"tvm.compile({self.__name__}.specialize(...), target=...)(...)")
+        raise DSLUserCodeError(
+            f"`{self.__name__}` has constants to be given first",
+            id="CALL_NOT_COMPILED",
+            fix=f"tvm.compile({self.__name__}.specialize(...), target=...)(...)",
+        )
 
 
 def jit(function: Callable | None = None, **_options: object) -> object:
@@ -233,7 +269,7 @@ class Inline:
     def __init__(self, function: types.FunctionType):
         functools.update_wrapper(self, function)
         self.function = function
-        self.is_rewritten = rewrite.is_rewritten(function.__code__)      # one inside a T function has been with it
+        self.is_rewritten = rewrite.is_rewritten(function.__code__)  # one inside a T function has been with it
 
     @functools.cached_property
     def rewritten(self) -> Callable:
@@ -241,8 +277,11 @@ class Inline:
 
     def __call__(self, *arguments: object, **keywords: object) -> object:
         if not trace.active():
-            raise DSLUserCodeError(f"`{self.__name__}` is T.inline and called outside a T function", id="CALL_INLINE",
-                                   fix="call it in a T.prim_func")
+            raise DSLUserCodeError(
+                f"`{self.__name__}` is T.inline and called outside a T function",
+                id="CALL_INLINE",
+                fix="call it in a T.prim_func",
+            )
         return self.rewritten(*arguments, **keywords)
 
     def __reached__(self) -> tuple:
@@ -261,4 +300,3 @@ def inline(function: Callable | None = None, **_options: object) -> object:
 def meta_class(cls: type) -> type:
     """A Python class whose instances hold buffers and registers."""
     return cls
-

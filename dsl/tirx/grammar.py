@@ -38,12 +38,18 @@ class Ended(Unbound):
 
     def _raise(self):
         if self._name == LOOP_VARIABLE:
-            raise DSLUserCodeError("the loop variable ends with its loop", id="SCOPE_UNBOUND_NAME",
-                                   also=((self._place, "the loop"),),
-                                   fix="keep it in a register that is declared before the loop: `last = i`")
-        raise DSLUserCodeError(f"`{self._name}` is not defined here: what a branch or loop binds first ends with it",
-                               id="SCOPE_UNBOUND_NAME", also=((self._place, "it begins here"),),
-                               fix=f"declare it before: `{self._name}: T.int32 = 0`")
+            raise DSLUserCodeError(
+                "the loop variable ends with its loop",
+                id="SCOPE_UNBOUND_NAME",
+                also=((self._place, "the loop"),),
+                fix="keep it in a register that is declared before the loop: `last = i`",
+            )
+        raise DSLUserCodeError(
+            f"`{self._name}` is not defined here: what a branch or loop binds first ends with it",
+            id="SCOPE_UNBOUND_NAME",
+            also=((self._place, "it begins here"),),
+            fix=f"declare it before: `{self._name}: T.int32 = 0`",
+        )
 
 
 def _open(state: tuple) -> tuple:
@@ -53,24 +59,31 @@ def _open(state: tuple) -> tuple:
 
 def _scoped(body: Callable, outer: Callable[[tuple], tuple]) -> Callable:
     """`body(...) -> state`, where the names it binds first have no value again. `outer(arguments)` is its state."""
+
     def scoped(*arguments):
-        return tuple(before if type(before) is Unbound and not before._name.startswith("__dsl_") else after
-                     for before, after in zip(outer(arguments), body(*arguments)))
+        return tuple(
+            before if type(before) is Unbound and not before._name.startswith("__dsl_") else after
+            for before, after in zip(outer(arguments), body(*arguments))
+        )
+
     return scoped
 
 
 def _filling(unset: Filling, body: Callable, first: int) -> Callable:
     """`body(...) -> state` of a statement that core makes; `first` arguments stand before its state."""
+
     def filling(*arguments):
         return unset.fill(body(*arguments[:first], *unset.clear(arguments[first:])))
+
     return filling
 
 
 def _closed(after: tuple, names: tuple) -> tuple:
     """The state behind a statement: names that have no value still are those it bound first."""
-    return tuple(Ended(name[0], Span(*name[1:6])) if type(value) is Unbound and not name[0].startswith("__dsl_")
-                 else value
-                 for name, value in zip(names, after))
+    return tuple(
+        Ended(name[0], Span(*name[1:6])) if type(value) is Unbound and not name[0].startswith("__dsl_") else value
+        for name, value in zip(names, after)
+    )
 
 
 class TirxHooks(Hooks):
@@ -78,8 +91,10 @@ class TirxHooks(Hooks):
 
     # --- registers ---
 
-    first, assign, declared, augmented, read, stored = map(staticmethod, (
-        registers.first, registers.assign, registers.declared, registers.augmented, registers.read, registers.stored))
+    first, assign, declared, augmented, read, stored = map(
+        staticmethod,
+        (registers.first, registers.assign, registers.declared, registers.augmented, registers.read, registers.stored),
+    )
 
     @staticmethod
     def parts(value: object, count: int) -> tuple:
@@ -87,8 +102,11 @@ class TirxHooks(Hooks):
         made = tuple(value) if isinstance(value, (tuple, list)) else ()
         if len(made) != count:
             what = f"{len(made)} values" if made else type_name(value)
-            raise DSLUserCodeTypeError(f"{count} names are assigned, got {what}", id="ASSIGN_COUNT",
-                                       fix="as many names as extents: `bx, by = T.cta_id([2, 3])`")
+            raise DSLUserCodeTypeError(
+                f"{count} names are assigned, got {what}",
+                id="ASSIGN_COUNT",
+                fix="as many names as extents: `bx, by = T.cta_id([2, 3])`",
+            )
         return made
 
     # --- parts of a function ---
@@ -119,8 +137,11 @@ class TirxHooks(Hooks):
     @staticmethod
     def address_of(buffer: object, index: object):
         if not isinstance(buffer, Buffer):
-            raise DSLUserCodeTypeError(f"T.address_of takes an element of a buffer, got one of {type_name(buffer)}",
-                                       fix="T.address_of(A[i])", id="ADDRESS_OF")
+            raise DSLUserCodeTypeError(
+                f"T.address_of takes an element of a buffer, got one of {type_name(buffer)}",
+                fix="T.address_of(A[i])",
+                id="ADDRESS_OF",
+            )
         return buffer.ptr_to(index if isinstance(index, tuple) else (index,))
 
     # --- loops ---
@@ -130,13 +151,15 @@ class TirxHooks(Hooks):
     axes, axis = map(staticmethod, (loops.axes, loops.axis))
 
     @staticmethod
-    def for_(domain: object, body: Callable, state: tuple, names: tuple, target: object = None,
-             stop: Callable | None = None) -> tuple:
+    def for_(
+        domain: object, body: Callable, state: tuple, names: tuple, target: object = None, stop: Callable | None = None
+    ) -> tuple:
         scoped, state = _scoped(body, lambda arguments: arguments[1:]), _open(state)
         if isinstance(domain, Range):
             unset = Filling(state)
-            after = unset.clear(control.for_(domain, _filling(unset, scoped, 1), unset.fill(state), names,
-                                             control.UNUSED, stop)[:-1])
+            after = unset.clear(
+                control.for_(domain, _filling(unset, scoped, 1), unset.fill(state), names, control.UNUSED, stop)[:-1]
+            )
         else:
             after = domain.run(scoped, state, names, stop)
         return (*_closed(after, names), Ended(LOOP_VARIABLE, here()))
@@ -146,6 +169,7 @@ class TirxHooks(Hooks):
         def flag(*inner):
             value = test(*inner)
             return choice.truth(value, "while") if isinstance(value, Numeric) else Boolean(bool(value))
+
         state = _open(state)
         unset = Filling(state)
         scoped = _filling(unset, _scoped(body, lambda arguments: arguments), 0)
@@ -156,15 +180,25 @@ class TirxHooks(Hooks):
 def _refuse_vector(test: object) -> None:
     if isinstance(test, (TensorSSA, Ramp)):
         refuse("a branch in it goes one way in some trips and another in others")
-        raise DSLUserCodeTypeError("a branch is decided by one number, and this is a vector", id="BRANCH_VECTOR",
-                                   fix="T.Select chooses lane by lane")
+        raise DSLUserCodeTypeError(
+            "a branch is decided by one number, and this is a vector",
+            id="BRANCH_VECTOR",
+            fix="T.Select chooses lane by lane",
+        )
 
 
 _HOOKS = TirxHooks()
 _WORDS = {
     "hooks": _HOOKS,
-    "ranges": {builtins.range: "Range", words.serial: "Serial", words.parallel: "Serial", words.unroll: "Unroll",
-               words.vectorized: "Vectorized", words.thread_binding: "Thread", _HOOKS.axis: "axis"},
+    "ranges": {
+        builtins.range: "Range",
+        words.serial: "Serial",
+        words.parallel: "Serial",
+        words.unroll: "Unroll",
+        words.vectorized: "Vectorized",
+        words.thread_binding: "Thread",
+        _HOOKS.axis: "axis",
+    },
     "calls": {builtins.any: "any_", builtins.all: "all_", builtins.bool: "bool_"},
     "named": {builtins.print: "print_", builtins.str: "str_", builtins.repr: "repr_", builtins.format: "format_"},
 }

@@ -32,7 +32,7 @@ class Extents:
 
     said: dict[str, tuple[tuple, Span]] = field(default_factory=dict)
     cooperative: bool = False
-    attributes: dict[str, int] = field(default_factory=dict)       # T.attr: launch bounds
+    attributes: dict[str, int] = field(default_factory=dict)  # T.attr: launch bounds
 
     def launch(self) -> Launch:
         """The launch they describe. Raises DSLUserCodeError where the block has no extent or two."""
@@ -48,19 +48,26 @@ class Extents:
 
     def place_of(self, extent: object, otherwise: Span) -> Span:
         """Where an extent was said."""
-        return next((place for extents, place in self.said.values() if any(extent is one for one in extents)),
-                    otherwise)
+        return next(
+            (place for extents, place in self.said.values() if any(extent is one for one in extents)), otherwise
+        )
 
     def _of(self, name: str) -> tuple | None:
         found = self.said.get(name)
         return None if found is None else (*found[0], *(1,) * (3 - len(found[0])))
 
     def _block(self) -> tuple:
-        counts = [(name, found) for name in ("thread_id", "lane_id", "thread_id_in_wg")
-                  if (found := self._threads(name)) is not None]
+        counts = [
+            (name, found)
+            for name in ("thread_id", "lane_id", "thread_id_in_wg")
+            if (found := self._threads(name)) is not None
+        ]
         if not counts:
-            raise NoBlock("nothing says how many threads a block has", id="LAUNCH_NO_BLOCK",
-                          fix="tx = T.thread_id([128]), or T.warp_id([4]) and T.lane_id([32])")
+            raise NoBlock(
+                "nothing says how many threads a block has",
+                id="LAUNCH_NO_BLOCK",
+                fix="tx = T.thread_id([128]), or T.warp_id([4]) and T.lane_id([32])",
+            )
         first, threads = counts[0]
         for name, other in counts[1:]:
             if isinstance(threads, int) and isinstance(other, int) and threads != other:
@@ -85,10 +92,13 @@ class Extents:
         return None if found is None else math.prod(found[0])
 
     def _refuse(self, one: str, other: str, first: object, second: object, what: str) -> None:
-        raise DSLUserCodeError(f"T.{one} says {first} {what} a block and T.{other} {second}",
-                               id="LAUNCH_EXTENTS_DIFFER",
-                               place=self.said[other if other in self.said else one][1],
-                               also=((self.said[one][1], "said here"),), fix="make them agree")
+        raise DSLUserCodeError(
+            f"T.{one} says {first} {what} a block and T.{other} {second}",
+            id="LAUNCH_EXTENTS_DIFFER",
+            place=self.said[other if other in self.said else one][1],
+            also=((self.said[one][1], "said here"),),
+            fix="make them agree",
+        )
 
 
 def _differs_never(a: Sequence, b: Sequence) -> bool:
@@ -106,8 +116,11 @@ def collecting() -> AbstractContextManager[Extents]:
 def current(what: str) -> Extents:
     """Of the kernel being traced. Raises DSLUserCodeError in the host part."""
     if not _open:
-        raise DSLUserCodeError(f"T.{what} stands in the device part of a function", id="DEVICE_PART",
-                               fix="write T.device_entry() before it")
+        raise DSLUserCodeError(
+            f"T.{what} stands in the device part of a function",
+            id="DEVICE_PART",
+            fix="write T.device_entry() before it",
+        )
     return _open.top()
 
 
@@ -115,20 +128,29 @@ def _said(name: str, extents: object, most: int = 3) -> tuple:
     """Note the extents of an id. Raises DSLUserCodeError for extents that are none, or other than said before."""
     values = tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     if not 1 <= len(values) <= most:
-        raise DSLUserCodeError(f"T.{name} takes {'one extent' if most == 1 else f'1 to {most} extents'}, got "
-                               f"{len(values)}", fix=f"T.{name}([4])", id="LAUNCH_EXTENT")
+        raise DSLUserCodeError(
+            f"T.{name} takes {'one extent' if most == 1 else f'1 to {most} extents'}, got {len(values)}",
+            fix=f"T.{name}([4])",
+            id="LAUNCH_EXTENT",
+        )
     made = []
     for value in values:
         number = numeric(value)
         if number is None or not number.is_integer:
-            raise DSLUserCodeTypeError(f"an extent of T.{name} must be an integer, got {type_name(value)}",
-                                       fix=f"T.{name}([4])", id="LAUNCH_EXTENT")
+            raise DSLUserCodeTypeError(
+                f"an extent of T.{name} must be an integer, got {type_name(value)}",
+                fix=f"T.{name}([4])",
+                id="LAUNCH_EXTENT",
+            )
         made.append(number if is_dynamic(number) else int(number.value))
     said = current(name).said
     if name in said and not _differs_never(said[name][0], made):
-        raise DSLUserCodeError(f"T.{name} says {made} here and {list(said[name][0])} before",
-                               id="LAUNCH_EXTENTS_DIFFER",
-                               also=((said[name][1], "said here"),), fix="make them agree")
+        raise DSLUserCodeError(
+            f"T.{name} says {made} here and {list(said[name][0])} before",
+            id="LAUNCH_EXTENTS_DIFFER",
+            also=((said[name][1], "said here"),),
+            fix="make them agree",
+        )
     said.setdefault(name, (tuple(made), here()))
     return tuple(made)
 
@@ -170,8 +192,7 @@ def lane_id(extents: object) -> Numeric:
     """The thread's lane in its warp; the extent is 32."""
     made = _said("lane_id", extents, 1)
     if made != (WARP,):
-        raise DSLUserCodeError(f"a warp has 32 lanes, got {made[0]}", fix="T.lane_id([32])",
-                               id="LAUNCH_EXTENT")
+        raise DSLUserCodeError(f"a warp has 32 lanes, got {made[0]}", fix="T.lane_id([32])", id="LAUNCH_EXTENT")
     return linear() & 31
 
 
@@ -205,16 +226,21 @@ def cta_id_in_cluster(extents: object, preferred: object = None) -> object:
     return _place("cluster.ctaid", _said("cta_id_in_cluster", extents))
 
 
-_BOUND = {f"{what}Idx.{axis}": (name, place) for what, name in (("block", "cta_id"), ("thread", "thread_id"))
-          for place, axis in enumerate("xyz")}
+_BOUND = {
+    f"{what}Idx.{axis}": (name, place)
+    for what, name in (("block", "cta_id"), ("thread", "thread_id"))
+    for place, axis in enumerate("xyz")
+}
 
 
 def bound(thread: str, extent: object) -> Numeric:
     """The place on one axis by CUDA's name: `bound("threadIdx.x", 128)`."""
     if thread not in _BOUND:
-        raise DSLUserCodeError(f"{thread!r} is no axis of a launch" if thread else "the axis is missing",
-                               fix=f"thread= one of {', '.join(_BOUND)}",
-                               id="LAUNCH_AXIS")
+        raise DSLUserCodeError(
+            f"{thread!r} is no axis of a launch" if thread else "the axis is missing",
+            fix=f"thread= one of {', '.join(_BOUND)}",
+            id="LAUNCH_AXIS",
+        )
     name, place = _BOUND[thread]
     said = current(name).said
     before = list(said[name][0]) if name in said else [1]

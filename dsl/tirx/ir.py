@@ -21,8 +21,9 @@ def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = Fals
     """Raises ValueError where two functions, or two modules of them, are not traced to the same code."""
     if isinstance(lhs, IRModule) and isinstance(rhs, IRModule):
         if lhs.functions.keys() != rhs.functions.keys():
-            raise ValueError(f"StructuralEqual check failed: functions {sorted(lhs.functions)} and "
-                             f"{sorted(rhs.functions)}")
+            raise ValueError(
+                f"StructuralEqual check failed: functions {sorted(lhs.functions)} and {sorted(rhs.functions)}"
+            )
         for name in lhs.functions:
             assert_structural_equal(lhs[name], rhs[name])
         return

@@ -157,9 +157,11 @@ def run(lanes: int, start: int, body: Callable, state: tuple) -> str | None:
 
 def _check_state(before: tuple, after: tuple) -> None:
     for old, new in zip(before, after):
-        if old is not new and not (isinstance(old, Numeric) and isinstance(new, Numeric)
-                                   and old.value is new.value) and \
-                isinstance(old, (Numeric, TensorSSA)):
+        if (
+            old is not new
+            and not (isinstance(old, Numeric) and isinstance(new, Numeric) and old.value is new.value)
+            and isinstance(old, (Numeric, TensorSSA))
+        ):
             raise NotLanes("a register is carried from trip to trip")
 
 
@@ -193,6 +195,9 @@ def note(pointer: Pointer, offset: object) -> None:
 
 def unaligned(lanes: int, wanted_bytes: int, elements: int, place: Span) -> UnalignedVector:
     """The error of an access that is known to be unaligned."""
-    return UnalignedVector(f"an access of {lanes} lanes lies on a multiple of {wanted_bytes} bytes, and this begins "
-                           "between two of them", id="VECTOR_UNALIGNED", place=place,
-                           fix=f"begin at a multiple of {elements} elements, or loop with T.serial")
+    return UnalignedVector(
+        f"an access of {lanes} lanes lies on a multiple of {wanted_bytes} bytes, and this begins between two of them",
+        id="VECTOR_UNALIGNED",
+        place=place,
+        fix=f"begin at a multiple of {elements} elements, or loop with T.serial",
+    )

@@ -17,8 +17,11 @@ from dsl.tirx.rules import instead_of
 def python_range(*bounds: object) -> Range:
     """`range(...)`, a loop at run time."""
     if not 1 <= len(bounds) <= 3:
-        raise DSLUserCodeTypeError(f"range takes 1 to 3 bounds, got {len(bounds)}", id="LOOP_BOUND",
-                                   fix="range(stop), range(start, stop) or range(start, stop, step)")
+        raise DSLUserCodeTypeError(
+            f"range takes 1 to 3 bounds, got {len(bounds)}",
+            id="LOOP_BOUND",
+            fix="range(stop), range(start, stop) or range(start, stop, step)",
+        )
     _check("range", bounds)
     return Range(*bounds)
 
@@ -28,25 +31,46 @@ def _check(name: str, bounds: Sequence[object]) -> None:
     for bound in bounds:
         number = numeric(bound)
         if number is None or not number.is_integer:
-            fix = instead_of(bound) if number is None else "convert it: `T.int32(x)`" if is_dynamic(number) else \
-                f"write an integer: `{name}(4)`"
-            raise DSLUserCodeTypeError(f"a bound of {name} must be an integer, got {type_name(bound)}", fix=fix,
-                                       id="LOOP_BOUND")
+            fix = (
+                instead_of(bound)
+                if number is None
+                else "convert it: `T.int32(x)`"
+                if is_dynamic(number)
+                else f"write an integer: `{name}(4)`"
+            )
+            raise DSLUserCodeTypeError(
+                f"a bound of {name} must be an integer, got {type_name(bound)}", fix=fix, id="LOOP_BOUND"
+            )
     if len(bounds) == 3 and not is_dynamic(numeric(bounds[2])) and numeric(bounds[2]).value == 0:
         raise DSLUserCodeError("a loop step of 0 never ends", fix="use a step other than 0", id="LOOP_STEP")
 
 
-def serial(start: object, stop: object = None, *, step: object = 1, unroll: bool | int | None = None,
-           annotations: dict | None = None, dtype: object = None) -> Range:
+def serial(
+    start: object,
+    stop: object = None,
+    *,
+    step: object = 1,
+    unroll: bool | int | None = None,
+    annotations: dict | None = None,
+    dtype: object = None,
+) -> Range:
     """`T.serial(stop)`, `T.serial(start, stop)`: `unroll` True wholly, False never, or so many trips at once."""
     start, stop = (0, start) if stop is None else (start, stop)
     if unroll is not None and not isinstance(unroll, int):
-        raise DSLUserCodeTypeError(f"unroll must be True, False or a number of trips, got {type_name(unroll)}",
-                                   fix="unroll=4", id="LOOP_UNROLL")
+        raise DSLUserCodeTypeError(
+            f"unroll must be True, False or a number of trips, got {type_name(unroll)}",
+            fix="unroll=4",
+            id="LOOP_UNROLL",
+        )
     full = unroll is True
     _check("T.serial", (start, stop, 1 if step is None else step))
-    return Range(start, stop, 1 if step is None else step, unroll=-1 if unroll is None or full else int(unroll) or 1,
-                 unroll_full=full)
+    return Range(
+        start,
+        stop,
+        1 if step is None else step,
+        unroll=-1 if unroll is None or full else int(unroll) or 1,
+        unroll_full=full,
+    )
 
 
 class Unrolled:
@@ -84,8 +108,11 @@ def _static(name: str, start: object, stop: object, step: object, lonely: str) -
     for bound in (start, stop, 1 if step is None else step):
         number = numeric(bound)
         if is_dynamic(number):
-            raise DSLUserCodeTypeError(f"T.{name} needs bounds known while compiling, got one known at run time only",
-                                       fix=lonely, id="LOOP_BOUND_DYNAMIC")
+            raise DSLUserCodeTypeError(
+                f"T.{name} needs bounds known while compiling, got one known at run time only",
+                fix=lonely,
+                id="LOOP_BOUND_DYNAMIC",
+            )
         made.append(int(number.value))
     return builtins.range(*made)
 
@@ -94,8 +121,9 @@ def unroll(start: object, stop: object = None, *, step: object = None, annotatio
     return Unrolled(_static("unroll", start, stop, step, "T.serial(n, unroll=4)"))
 
 
-def vectorized(start: object, stop: object = None, *, step: object = None,
-               annotations: dict | None = None) -> Vectorized:
+def vectorized(
+    start: object, stop: object = None, *, step: object = None, annotations: dict | None = None
+) -> Vectorized:
     return Vectorized(_static("vectorized", start, stop, step, "T.serial(n)"))
 
 
@@ -108,8 +136,11 @@ def axes(count: int, *extents: object, annotations: dict | None = None) -> list[
     for extent in extents:
         if isinstance(extent, (tuple, list)):
             if len(extent) != 2:
-                raise DSLUserCodeError(f"an extent of T.grid is a number or a pair (start, extent), got {len(extent)} "
-                                       "numbers", fix="for i, j in T.grid((1, 3), 2)", id="LOOP_BOUND")
+                raise DSLUserCodeError(
+                    f"an extent of T.grid is a number or a pair (start, extent), got {len(extent)} numbers",
+                    fix="for i, j in T.grid((1, 3), 2)",
+                    id="LOOP_BOUND",
+                )
             _check("T.grid", extent)
             start, extent = extent
             made.append(Range(start, start + extent))
@@ -117,8 +148,11 @@ def axes(count: int, *extents: object, annotations: dict | None = None) -> list[
             _check("T.grid", (extent,))
             made.append(Range(extent))
     if len(made) != count:
-        raise DSLUserCodeError(f"T.grid has {len(made)} extent{'s' * (len(made) != 1)} for {count} "
-                               f"variable{'s' * (count != 1)}", fix="for i, j in T.grid(m, n)", id="LOOP_TARGETS")
+        raise DSLUserCodeError(
+            f"T.grid has {len(made)} extent{'s' * (len(made) != 1)} for {count} variable{'s' * (count != 1)}",
+            fix="for i, j in T.grid(m, n)",
+            id="LOOP_TARGETS",
+        )
     return made
 
 

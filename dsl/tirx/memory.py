@@ -17,22 +17,43 @@ from dsl.tirx.buffer import Buffer
 from dsl.tirx.signature import ALIGNMENT_BYTES, Handle, current, row_major
 
 SHARED_ALIGNMENT_BYTES = 128
-STATIC_SHARED_BYTES = 48 * 1024      # a block's, of `__shared__` arrays. CUDA C++ Programming Guide: Shared Memory
-_SCOPES = {"shared": "shared", "shared.static": "shared", "shared.dyn": "shared.dyn", "local": "local",
-           "global": "global"}
+STATIC_SHARED_BYTES = 48 * 1024  # a block's, of `__shared__` arrays. CUDA C++ Programming Guide: Shared Memory
+_SCOPES = {
+    "shared": "shared",
+    "shared.static": "shared",
+    "shared.dyn": "shared.dyn",
+    "local": "local",
+    "global": "global",
+}
 
 
-def match_buffer(param: object, shape: object = None, dtype: object = "float32", data: object = None,
-                 strides: Sequence | None = None, elem_offset: object = 0, scope: str = "global", align: int = -1,
-                 offset_factor: int = 0, buffer_type: str = "", axis_separators: object = None,
-                 layout: object = "default") -> Buffer:
+def match_buffer(
+    param: object,
+    shape: object = None,
+    dtype: object = "float32",
+    data: object = None,
+    strides: Sequence | None = None,
+    elem_offset: object = 0,
+    scope: str = "global",
+    align: int = -1,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: object = None,
+    layout: object = "default",
+) -> Buffer:
     """The tensor that a T.handle parameter brings; extents may be T.int32() symbols, which it then gives."""
     if not isinstance(param, Handle):
-        raise DSLUserCodeTypeError(f"match_buffer binds a parameter that is a T.handle, got {type_name(param)}",
-                                   fix="def f(a: T.handle): A = T.match_buffer(a, ...)", id="MATCH_BUFFER")
+        raise DSLUserCodeTypeError(
+            f"match_buffer binds a parameter that is a T.handle, got {type_name(param)}",
+            fix="def f(a: T.handle): A = T.match_buffer(a, ...)",
+            id="MATCH_BUFFER",
+        )
     if shape is None:
-        raise DSLUserCodeTypeError("match_buffer lacks the shape of the tensor", id="MATCH_BUFFER",
-                                   fix='T.match_buffer(a, (64,), "float32"); an extent may be `n = T.int32()`')
+        raise DSLUserCodeTypeError(
+            "match_buffer lacks the shape of the tensor",
+            id="MATCH_BUFFER",
+            fix='T.match_buffer(a, (64,), "float32"); an extent may be `n = T.int32()`',
+        )
     signature = current("T.match_buffer")
     _refuse_layout(layout)
     dtype, shape = dtypes.find(dtype), _extents(shape)
@@ -51,41 +72,65 @@ def _extents(shape: object) -> tuple:
     for extent in shape:
         number = numeric(extent)
         if number is None or not number.is_integer:
-            raise DSLUserCodeTypeError(f"an extent must be an integer, got {type_name(extent)}", id="SHAPE",
-                                       fix="a shape is a tuple of integers: (4, 8)")
+            raise DSLUserCodeTypeError(
+                f"an extent must be an integer, got {type_name(extent)}",
+                id="SHAPE",
+                fix="a shape is a tuple of integers: (4, 8)",
+            )
         if not is_dynamic(number) and number.value < 0:
-            raise DSLUserCodeValueError(f"an extent must not be negative, got {number.value}", id="SHAPE",
-                                        fix="a shape is a tuple of positive integers: (4, 8)")
+            raise DSLUserCodeValueError(
+                f"an extent must not be negative, got {number.value}",
+                id="SHAPE",
+                fix="a shape is a tuple of positive integers: (4, 8)",
+            )
     return tuple(extent if is_dynamic(numeric(extent)) else int(numeric(extent).value) for extent in shape)
 
 
 def _refuse_layout(layout: object) -> None:
     if not (layout is None or layout == "default"):
-        raise DSLUserCodeError(f"a layout of {type_name(layout)} is not compiled here", id="LAYOUT",
-                               fix="leave `layout` out for row-major, or pass `strides`")
+        raise DSLUserCodeError(
+            f"a layout of {type_name(layout)} is not compiled here",
+            id="LAYOUT",
+            fix="leave `layout` out for row-major, or pass `strides`",
+        )
 
 
 def _static_shape(shape: object) -> tuple[int, ...]:
     shape = _extents(shape)
     for extent in shape:
         if is_dynamic(numeric(extent)):
-            raise DSLUserCodeError("memory is allocated while compiling, and this extent is known at run time only",
-                                   fix="an extent known while compiling: a T.constexpr of a T.jit function", id="SHAPE")
+            raise DSLUserCodeError(
+                "memory is allocated while compiling, and this extent is known at run time only",
+                fix="an extent known while compiling: a T.constexpr of a T.jit function",
+                id="SHAPE",
+            )
     return shape
 
 
-def alloc_buffer(shape: object, dtype: object = "float32", scope: str = "global", *, align: int = 0,
-                 layout: object = "default",
-                 **unsupported: object) -> Buffer:
+def alloc_buffer(
+    shape: object,
+    dtype: object = "float32",
+    scope: str = "global",
+    *,
+    align: int = 0,
+    layout: object = "default",
+    **unsupported: object,
+) -> Buffer:
     """New memory: of the thread ("local") or of its block ("shared", "shared.dyn"), uninitialised."""
     if unsupported:
-        raise DSLUserCodeError(f"alloc_buffer does not know {min(unsupported)} here", id="ALLOC",
-                               fix="alloc_buffer(shape, dtype, scope=, align=)")
+        raise DSLUserCodeError(
+            f"alloc_buffer does not know {min(unsupported)} here",
+            id="ALLOC",
+            fix="alloc_buffer(shape, dtype, scope=, align=)",
+        )
     _refuse_layout(layout)
     kind = _SCOPES.get(scope)
     if kind is None or kind == "global":
-        raise DSLUserCodeError(f"memory of scope {scope!r} is not allocated in a kernel here", id="ALLOC",
-                               fix='scope="local", "shared" or "shared.dyn"')
+        raise DSLUserCodeError(
+            f"memory of scope {scope!r} is not allocated in a kernel here",
+            id="ALLOC",
+            fix='scope="local", "shared" or "shared.dyn"',
+        )
     dtype, shape = dtypes.find(dtype), _static_shape(shape)
     if kind == "local":
         return alloc_local(shape, dtype)
@@ -141,15 +186,25 @@ def alloc_local(shape: object, dtype: object = "float32", **options: object) -> 
     count = max(math.prod(shape), 1) * dtype.lanes
     address = trace.entry_alloca(dtype.scalar.storage_type(), count, ALIGNMENT_BYTES)
     if not trace.in_kernel():
-        return Buffer(Pointer(dtype.scalar, address, AddressSpace.generic, ALIGNMENT_BYTES), dtype, shape,
-                      scope="local")
+        return Buffer(
+            Pointer(dtype.scalar, address, AddressSpace.generic, ALIGNMENT_BYTES), dtype, shape, scope="local"
+        )
     register = mlir.result("llvm.addrspacecast", mlir.ptr(AddressSpace.rmem), address)
     return Buffer(Pointer(dtype.scalar, register, AddressSpace.rmem, ALIGNMENT_BYTES), dtype, shape, scope="local")
 
 
-def decl_buffer(shape: object, dtype: object = "float32", data: object = None, strides: Sequence | None = None,
-                elem_offset: object = 0, byte_offset: object = None, scope: str = "global", align: int = 0,
-                layout: object = "default", **unsupported: object) -> Buffer:
+def decl_buffer(
+    shape: object,
+    dtype: object = "float32",
+    data: object = None,
+    strides: Sequence | None = None,
+    elem_offset: object = 0,
+    byte_offset: object = None,
+    scope: str = "global",
+    align: int = 0,
+    layout: object = "default",
+    **unsupported: object,
+) -> Buffer:
     """A view of memory at the pointer `data`, `elem_offset` elements further; without `data` new memory."""
     if data is None:
         return alloc_buffer(shape, dtype, scope, align=align)
@@ -157,8 +212,9 @@ def decl_buffer(shape: object, dtype: object = "float32", data: object = None, s
     if isinstance(data, Buffer):
         data = data.data
     if not isinstance(data, Pointer):
-        raise DSLUserCodeTypeError(f"`data` must be an address, got {type_name(data)}", fix="data=A.data",
-                                   id="DECL_BUFFER")
+        raise DSLUserCodeTypeError(
+            f"`data` must be an address, got {type_name(data)}", fix="data=A.data", id="DECL_BUFFER"
+        )
     dtype = dtypes.find(dtype)
     if byte_offset is not None:
         data = data.recast(dtypes.find("int8").scalar) + byte_offset
@@ -182,8 +238,6 @@ def _dynamic_shared(dtype: dtypes.DType, count: int, align: int) -> Pointer:
     return Pointer(dtype.scalar, mlir.gep(region_start(), mlir.i8, start), AddressSpace.smem, alignment_bytes)
 
 
-
-
 class _Static:
     """A `__shared__` array: how many bytes, where it was asked for, and the op that takes its address."""
 
@@ -202,18 +256,21 @@ def _static_arrays() -> list[_Static]:
 def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer, _Static]:
     """A `__shared__` array. Raises DSLUserCodeError past 48 KiB a kernel."""
     arrays, alignment_bytes = _static_arrays(), max(align, SHARED_ALIGNMENT_BYTES)
-    made = _Static(f"!llvm.array<{count * dtype.lanes} x {dtype.scalar.storage_type()}>", count * dtype.bytes,
-                   alignment_bytes)
+    made = _Static(
+        f"!llvm.array<{count * dtype.lanes} x {dtype.scalar.storage_type()}>", count * dtype.bytes, alignment_bytes
+    )
     arrays.append(made)
     total = sum(array.n_bytes for array in arrays)
     if total > STATIC_SHARED_BYTES:
-        raise DSLUserCodeError(f"shared memory of a fixed size comes to {total} bytes, and a kernel has "
-                               f"{STATIC_SHARED_BYTES}",
-                               id="SMEM_TOO_LARGE", fix='scope="shared.dyn", which the launch asks for',
-                               also=((arrays[0].place, f"this takes {arrays[0].n_bytes} bytes of it"),
-                                     ) * (len(arrays) > 1))
-    made.op = mlir.op("llvm.mlir.addressof", [mlir.ptr(AddressSpace.smem)], [],
-                      {"global_name": mlir.symbol_attr("shared")})
+        raise DSLUserCodeError(
+            f"shared memory of a fixed size comes to {total} bytes, and a kernel has {STATIC_SHARED_BYTES}",
+            id="SMEM_TOO_LARGE",
+            fix='scope="shared.dyn", which the launch asks for',
+            also=((arrays[0].place, f"this takes {arrays[0].n_bytes} bytes of it"),) * (len(arrays) > 1),
+        )
+    made.op = mlir.op(
+        "llvm.mlir.addressof", [mlir.ptr(AddressSpace.smem)], [], {"global_name": mlir.symbol_attr("shared")}
+    )
     _call(made, "shared")
     return Pointer(dtype.scalar, made.op.results[0], AddressSpace.smem, alignment_bytes), made
 
@@ -228,9 +285,11 @@ def _call(array: _Static, wanted: str) -> None:
 def declare_static_arrays() -> None:
     """The `__shared__` arrays of the kernel being traced, in its module."""
     for array in _static_arrays():
-        trace.kernel().module.declare(array.symbol,
-                                      f"llvm.mlir.global internal @{array.symbol}() {{addr_space = 3 : i32, "
-                                      f"alignment = {array.alignment_bytes} : i64}} : {array.type_text}")
+        trace.kernel().module.declare(
+            array.symbol,
+            f"llvm.mlir.global internal @{array.symbol}() {{addr_space = 3 : i32, "
+            f"alignment = {array.alignment_bytes} : i64}} : {array.type_text}",
+        )
 
 
 def name(buffer: Buffer, text: str) -> None:

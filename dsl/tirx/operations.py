@@ -17,18 +17,84 @@ from dsl.tirx.effects import noted
 from dsl.tirx.lanes import as_vector
 from dsl.tirx.rules import GREATEST, check_divisor, instead_of, promote
 
-__all__ = ["Broadcast", "Max", "Min", "Ramp", "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "attr",
-           "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "ceil", "ceildiv", "clz", "copysign",
-           "cos",
-           "cosh", "erf", "evaluate", "exp", "exp10", "exp2", "fabs", "floor", "floordiv", "floormod", "fma", "fmod",
-           "func_attr", "hypot", "infinity", "isfinite", "isinf", "isnan", "ldexp", "likely", "log", "log10", "log1p",
-           "log2",
-           "max", "max_value", "min", "min_value", "nearbyint", "popcount", "pow", "ramp", "reinterpret", "round",
-           "rsqrt",
-           "shift_left", "shift_right", "sigmoid", "sin", "sinh", "sqrt", "static_assert", "tan", "tanh", "trunc",
-           "truncdiv",
-           "truncmod", "tvm_storage_sync", "tvm_warp_activemask", "tvm_warp_shuffle", "tvm_warp_shuffle_down",
-           "tvm_warp_shuffle_up", "tvm_warp_shuffle_xor"]
+__all__ = [
+    "Broadcast",
+    "Max",
+    "Min",
+    "Ramp",
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "attr",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcast",
+    "ceil",
+    "ceildiv",
+    "clz",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "evaluate",
+    "exp",
+    "exp10",
+    "exp2",
+    "fabs",
+    "floor",
+    "floordiv",
+    "floormod",
+    "fma",
+    "fmod",
+    "func_attr",
+    "hypot",
+    "infinity",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "ldexp",
+    "likely",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "max",
+    "max_value",
+    "min",
+    "min_value",
+    "nearbyint",
+    "popcount",
+    "pow",
+    "ramp",
+    "reinterpret",
+    "round",
+    "rsqrt",
+    "shift_left",
+    "shift_right",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "static_assert",
+    "tan",
+    "tanh",
+    "trunc",
+    "truncdiv",
+    "truncmod",
+    "tvm_storage_sync",
+    "tvm_warp_activemask",
+    "tvm_warp_shuffle",
+    "tvm_warp_shuffle_down",
+    "tvm_warp_shuffle_up",
+    "tvm_warp_shuffle_xor",
+]
 
 
 def _together(name: str, *operands: object) -> list[Numeric]:
@@ -36,8 +102,9 @@ def _together(name: str, *operands: object) -> list[Numeric]:
     numbers = [numeric(operand) for operand in operands]
     if any(number is None for number in numbers):
         wrong = next(operand for operand, number in zip(operands, numbers) if number is None)
-        raise DSLUserCodeTypeError(f"T.{name} takes numbers, got {type_name(wrong)}", id="OPERAND_TYPE",
-                                   fix=instead_of(wrong))
+        raise DSLUserCodeTypeError(
+            f"T.{name} takes numbers, got {type_name(wrong)}", id="OPERAND_TYPE", fix=instead_of(wrong)
+        )
     dtype = type(numbers[0])
     for number in numbers[1:]:
         dtype = promote(dtype, type(number))
@@ -51,8 +118,10 @@ def _elementwise(function: Callable, *operands: object) -> object:
     if not vectors:
         return function(*operands)
     lanes = vectors[0].size
-    every = [[ssa_lane(operand, k) if isinstance(operand, TensorSSA) else operand for operand in operands]
-             for k in range(lanes)]
+    every = [
+        [ssa_lane(operand, k) if isinstance(operand, TensorSSA) else operand for operand in operands]
+        for k in range(lanes)
+    ]
     made = [numeric(function(*lane)) for lane in every]
     return TensorSSA(ssa.from_elements([number.ir() for number in made]), lanes, type(made[0]))
 
@@ -70,34 +139,102 @@ def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
         def one(*numbers: object) -> object:
             made = _together(name, *numbers)
             if not made[0].is_float:
-                raise DSLUserCodeTypeError(f"T.{name} takes floats, got {type_name(made[0])}", id="OPERAND_TYPE",
-                                           fix="convert it: `T.float32(x)`")
+                raise DSLUserCodeTypeError(
+                    f"T.{name} takes floats, got {type_name(made[0])}",
+                    id="OPERAND_TYPE",
+                    fix="convert it: `T.float32(x)`",
+                )
             if not trace.active():
-                raise DSLUserCodeError(f"T.{name} is called outside a T function", id="CALL_OUTSIDE",
-                                       fix=f"call it in a T.prim_func; math.{name} computes in Python")
+                raise DSLUserCodeError(
+                    f"T.{name} is called outside a T function",
+                    id="CALL_OUTSIDE",
+                    fix=f"call it in a T.prim_func; math.{name} computes in Python",
+                )
             return function(*made)
+
         return _elementwise(one, *operands)
+
     if name in _OF_TWO:
+
         def operation(x1: object, x2: object) -> object:
             return compute(x1, x2)
     else:
+
         def operation(x: object) -> object:
             return compute(x)
+
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = document or f"`{name}` of floats, of vectors lane by lane."
     return operation
 
 
 _OF_TWO = ("atan2", "copysign", "fmod", "hypot", "ldexp")
-(acos, acosh, asin, asinh, atan, atanh, atan2, ceil, copysign, cos, cosh, erf, exp, exp2, floor, fmod, log, log10,
- log1p,
- log2, sin, sinh, sqrt, tan, tanh, trunc, isfinite, isinf, isnan, rsqrt) = (
-    _of_floats(name, getattr(functions, "rem" if name == "fmod" else name)) for name in (
-        "acos", "acosh", "asin", "asinh", "atan", "atanh", "atan2", "ceil", "copysign", "cos", "cosh", "erf", "exp",
+(
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    atan2,
+    ceil,
+    copysign,
+    cos,
+    cosh,
+    erf,
+    exp,
+    exp2,
+    floor,
+    fmod,
+    log,
+    log10,
+    log1p,
+    log2,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+    isfinite,
+    isinf,
+    isnan,
+    rsqrt,
+) = (
+    _of_floats(name, getattr(functions, "rem" if name == "fmod" else name))
+    for name in (
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "atan2",
+        "ceil",
+        "copysign",
+        "cos",
+        "cosh",
+        "erf",
+        "exp",
         "exp2",
-        "floor", "fmod", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "isfinite",
+        "floor",
+        "fmod",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "sin",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+        "trunc",
+        "isfinite",
         "isinf",
-        "isnan", "rsqrt"))
+        "isnan",
+        "rsqrt",
+    )
+)
 round = _of_floats("round", functions.roundeven, "To the nearest integer, halves to the even one.")
 nearbyint = _of_floats("nearbyint", functions.roundeven, "To the nearest integer, halves to the even one.")
 exp10 = _of_floats("exp10", functions.exp10, "10 to the power of a float.")
@@ -143,24 +280,33 @@ Max, Min = max, min
 def _integers(name: str, *operands: object) -> list[Numeric]:
     made = _together(name, *operands)
     if not made[0].is_integer:
-        raise DSLUserCodeTypeError(f"T.{name} takes integers, got {type_name(made[0])}", id="OPERAND_TYPE",
-                                   fix="convert it: `T.int32(x)`")
+        raise DSLUserCodeTypeError(
+            f"T.{name} takes integers, got {type_name(made[0])}", id="OPERAND_TYPE", fix="convert it: `T.int32(x)`"
+        )
     return made
 
 
 def _of_integers(name: str, sign: str) -> Callable:
     def operation(a: object, b: object) -> object:
         return _elementwise(lambda x, y: operate(sign, *_integers(name, x, y)), a, b)
+
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = f"`{name}` of two integers."
     return operation
 
 
 floordiv, floormod, bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right = (
-    _of_integers(name, sign) for name, sign in (
-        ("floordiv", "floordiv"), ("floormod", "mod"), ("bitwise_and", "and"), ("bitwise_or", "or"),
+    _of_integers(name, sign)
+    for name, sign in (
+        ("floordiv", "floordiv"),
+        ("floormod", "mod"),
+        ("bitwise_and", "and"),
+        ("bitwise_or", "or"),
         ("bitwise_xor", "xor"),
-        ("shift_left", "lshift"), ("shift_right", "rshift")))
+        ("shift_left", "lshift"),
+        ("shift_right", "rshift"),
+    )
+)
 
 
 def _truncated(name: str, part: int) -> Callable:
@@ -171,10 +317,13 @@ def _truncated(name: str, part: int) -> Callable:
             check_divisor(name, y)
             if not is_dynamic(x) and static:
                 quotient = int(math.copysign(1, x.value) * math.copysign(1, static)) * (
-                    builtins_abs(x.value) // builtins_abs(static))
+                    builtins_abs(x.value) // builtins_abs(static)
+                )
                 return type(x)(type(x).wrapped((quotient, x.value - quotient * static)[part]))
             return type(x)(arith.divide_truncating(x.ir(), y.ir(), type(x).signed, static)[part])
+
         return _elementwise(one, a, b)
+
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = ("The quotient rounded towards zero.", "The remainder of truncdiv; it has the sign of a.")[part]
     return operation
@@ -230,8 +379,9 @@ def reinterpret(dtype: object, value: object) -> object:
     wanted = dtypes.find(dtype)
     number = numeric(value)
     if number is None or wanted.lanes != 1 or type(number).width != wanted.scalar.width:
-        raise DSLUserCodeTypeError(f"the bits of {type_name(value)} are no {wanted}", id="REINTERPRET",
-                                   fix="a dtype of the same width")
+        raise DSLUserCodeTypeError(
+            f"the bits of {type_name(value)} are no {wanted}", id="REINTERPRET", fix="a dtype of the same width"
+        )
     return number.bitcast(wanted.scalar)
 
 
@@ -270,11 +420,15 @@ def static_assert(condition: object, message: str = "") -> None:
     """Raises DSLUserCodeError where a condition known while compiling does not hold."""
     number = numeric(condition)
     if number is None or is_dynamic(number):
-        raise DSLUserCodeTypeError("T.static_assert tests what is known while compiling", id="STATIC_ASSERT",
-                                   fix="test it at run time: `T.cuda.trap_when_assert_failed(x > 0)`, or `assert`")
+        raise DSLUserCodeTypeError(
+            "T.static_assert tests what is known while compiling",
+            id="STATIC_ASSERT",
+            fix="test it at run time: `T.cuda.trap_when_assert_failed(x > 0)`, or `assert`",
+        )
     if not number.value:
-        raise DSLUserCodeError(message or "this does not hold", id="STATIC_ASSERT",
-                               fix="give what the assertion asks for")
+        raise DSLUserCodeError(
+            message or "this does not hold", id="STATIC_ASSERT", fix="give what the assertion asks for"
+        )
 
 
 def func_attr(attributes: dict) -> None:
@@ -284,6 +438,7 @@ def func_attr(attributes: dict) -> None:
 def attr(attributes: object, *_rest: object) -> None:
     """Attributes of the device part: "tirx.launch_bounds_min_blocks_per_sm"."""
     from dsl.tirx import ids
+
     if isinstance(attributes, dict):
         ids.current("attr").attributes.update(attributes)
 
@@ -302,45 +457,50 @@ def tvm_storage_sync(scope: str) -> None:
 def _segment(width: object) -> int:
     number = numeric(width)
     if is_dynamic(number) or int(number.value) not in (1, 2, 4, 8, 16, 32):
-        raise DSLUserCodeValueError("the width of a shuffle is 1, 2, 4, 8, 16 or 32, known while compiling",
-                                    id="SHUFFLE_WIDTH",
-                                    fix="width=32")
+        raise DSLUserCodeValueError(
+            "the width of a shuffle is 1, 2, 4, 8, 16 or 32, known while compiling", id="SHUFFLE_WIDTH", fix="width=32"
+        )
     return (32 - int(number.value)) << 8
 
 
 def shuffle(kind: str, mask: object, value: object, operand: object, width: object = 32) -> object:
     """`value` of another lane.  PTX ISA: shfl.sync. CUDA C++ Programming Guide: Warp Shuffle Functions."""
     if numeric(value) is None:
-        raise DSLUserCodeTypeError(f"a shuffle moves a number, got {type_name(value)}", id="OPERAND_TYPE",
-                                   fix=instead_of(value))
+        raise DSLUserCodeTypeError(
+            f"a shuffle moves a number, got {type_name(value)}", id="OPERAND_TYPE", fix=instead_of(value)
+        )
     clamp = _segment(width) | (0 if kind == "up" else 31)
     return warp.shuffle_sync_op(value, operand, Uint32(numeric(mask)), clamp, kind)
 
 
 @noted
-def tvm_warp_shuffle(mask: object, value: object, warp_id: object, width: object = 32,
-                     warp_size: object = 32) -> object:
+def tvm_warp_shuffle(
+    mask: object, value: object, warp_id: object, width: object = 32, warp_size: object = 32
+) -> object:
     """`value` of lane `warp_id` of the segment."""
     return shuffle("idx", mask, value, warp_id, width)
 
 
 @noted
-def tvm_warp_shuffle_up(mask: object, value: object, offset: object, width: object = 32,
-                        warp_size: object = 32) -> object:
+def tvm_warp_shuffle_up(
+    mask: object, value: object, offset: object, width: object = 32, warp_size: object = 32
+) -> object:
     """`value` of the lane `offset` below."""
     return shuffle("up", mask, value, offset, width)
 
 
 @noted
-def tvm_warp_shuffle_down(mask: object, value: object, offset: object, width: object = 32,
-                          warp_size: object = 32) -> object:
+def tvm_warp_shuffle_down(
+    mask: object, value: object, offset: object, width: object = 32, warp_size: object = 32
+) -> object:
     """`value` of the lane `offset` above."""
     return shuffle("down", mask, value, offset, width)
 
 
 @noted
-def tvm_warp_shuffle_xor(mask: object, value: object, lane_mask: object, width: object = 32,
-                         warp_size: object = 32) -> object:
+def tvm_warp_shuffle_xor(
+    mask: object, value: object, lane_mask: object, width: object = 32, warp_size: object = 32
+) -> object:
     """`value` of the lane whose number is this one's xor `lane_mask`."""
     return shuffle("bfly", mask, value, lane_mask, width)
 
@@ -349,6 +509,5 @@ def tvm_warp_shuffle_xor(mask: object, value: object, lane_mask: object, width: 
 def tvm_warp_activemask() -> Numeric:
     """The lanes that run together."""
     from dsl.gpu.registers import activemask
+
     return activemask()
-
-

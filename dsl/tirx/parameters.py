@@ -13,9 +13,19 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.value import type_name
 from dsl.span import Span
 
-_PYTHONS = {"int": "T.int32", "float": "T.float32", "bool": "T.bool", "int32": "T.int32", "int64": "T.int64",
-            "float16": "T.float16", "float32": "T.float32", "float64": "T.float64", "int8": "T.int8",
-            "uint8": "T.uint8", "uint32": "T.uint32"}
+_PYTHONS = {
+    "int": "T.int32",
+    "float": "T.float32",
+    "bool": "T.bool",
+    "int32": "T.int32",
+    "int64": "T.int64",
+    "float16": "T.float16",
+    "float32": "T.float32",
+    "float64": "T.float64",
+    "int8": "T.int8",
+    "uint8": "T.uint8",
+    "uint32": "T.uint32",
+}
 
 
 def parameter_place(function: types.FunctionType, name: str) -> Span:
@@ -28,8 +38,13 @@ def parameter_place(function: types.FunctionType, name: str) -> Span:
         found = next(arg for arg in ast.walk(definition) if isinstance(arg, ast.arg) and arg.arg == name)
     except (OSError, SyntaxError, StopIteration, IndexError):
         return Span(code.co_filename, code.co_firstlineno)
-    return Span(code.co_filename, first + found.lineno - 1, found.col_offset + indent + 1,
-                first + found.end_lineno - 1, found.end_col_offset + indent + 1)
+    return Span(
+        code.co_filename,
+        first + found.lineno - 1,
+        found.col_offset + indent + 1,
+        first + found.end_lineno - 1,
+        found.end_col_offset + indent + 1,
+    )
 
 
 @contextlib.contextmanager
@@ -47,12 +62,19 @@ def check_parameters(function: types.FunctionType, given: dict[str, object]) -> 
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             star = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
-            raise DSLUserCodeTypeError(f"`{star}{name}` stands for any number of arguments", id="PARAMETERS",
-                                       place=parameter_place(function, name), fix="name each parameter")
+            raise DSLUserCodeTypeError(
+                f"`{star}{name}` stands for any number of arguments",
+                id="PARAMETERS",
+                place=parameter_place(function, name),
+                fix="name each parameter",
+            )
         if parameter.default is not parameter.empty and name not in given:
-            raise DSLUserCodeTypeError(f"`{name}` has a default, which a call does not know", id="PARAMETERS",
-                                       place=parameter_place(function, name),
-                                       fix="leave the default out, and pass the value; or make it a constant of T.jit")
+            raise DSLUserCodeTypeError(
+                f"`{name}` has a default, which a call does not know",
+                id="PARAMETERS",
+                place=parameter_place(function, name),
+                fix="leave the default out, and pass the value; or make it a constant of T.jit",
+            )
 
 
 def bad_annotation(function: types.FunctionType, name: str, annotation: object) -> DSLUserCodeTypeError:
@@ -69,5 +91,6 @@ def bad_annotation(function: types.FunctionType, name: str, annotation: object) 
         fix = f"@T.jit, and {function.__name__}.specialize({name}=...)"
     elif isinstance(annotation, type) and kind in _PYTHONS:
         fix = f"{name}: {_PYTHONS[kind]}"
-    return DSLUserCodeTypeError(f"`{name}` of `{function.__name__}` {said}", id="ANNOTATION", fix=fix,
-                                place=parameter_place(function, name))
+    return DSLUserCodeTypeError(
+        f"`{name}` of `{function.__name__}` {said}", id="ANNOTATION", fix=fix, place=parameter_place(function, name)
+    )

@@ -42,6 +42,7 @@ def rcp(x: object) -> Float32:
 def max_f32(a: object, b: object, *, ftz: bool = False, nan: bool = False) -> Float32:
     """The larger.  PTX ISA: max.f32."""
     from dsl.gpu import math
+
     return math.fmax(a, b, ftz=ftz, nan=nan)
 
 
@@ -122,8 +123,11 @@ fence = _Fence()
 def setmaxnreg(inc: bool, reg_count: int) -> None:
     """More or fewer registers a thread of the warpgroup.  PTX ISA: setmaxnreg."""
     if not isinstance(reg_count, int) or reg_count % 8 or not 24 <= reg_count <= 256:
-        raise DSLUserCodeError(f"a thread has 24 to 256 registers in steps of 8, got {reg_count!r}",
-                               id="SETMAXNREG", fix="a multiple of 8: 96, 104, ...")
+        raise DSLUserCodeError(
+            f"a thread has 24 to 256 registers in steps of 8, got {reg_count!r}",
+            id="SETMAXNREG",
+            fix="a multiple of 8: 96, 104, ...",
+        )
     _text(f"setmaxnreg.{'inc' if inc else 'dec'}.sync.aligned.u32 {reg_count};", None, "")
 
 
@@ -134,8 +138,9 @@ def _barrier(place: object) -> Pointer:
     if isinstance(place, Buffer):
         place = place.data
     if not isinstance(place, Pointer):
-        raise DSLUserCodeTypeError(f"an mbarrier lies at an address, got {type_name(place)}", id="POINTER_TYPE",
-                                   fix="bar.ptr_to([0])")
+        raise DSLUserCodeTypeError(
+            f"an mbarrier lies at an address, got {type_name(place)}", id="POINTER_TYPE", fix="bar.ptr_to([0])"
+        )
     return place
 
 

@@ -16,12 +16,22 @@ from dsl.core.value import type_name
 from dsl.span import Span, is_between, of_traceback
 from dsl.tirx import wording
 
-CUDA_NAMES = {"threadIdx": "T.thread_id([...])", "blockIdx": "T.cta_id([...])",
-              "blockDim": "the extents of T.thread_id", "gridDim": "the extents of T.cta_id",
-              "__syncthreads": "T.cuda.cta_sync()",
-              "syncthreads": "T.cuda.cta_sync()", "__syncwarp": "T.cuda.warp_sync()", "syncwarp": "T.cuda.warp_sync()",
-              "atomicAdd": "T.cuda.atomic_add(A.ptr_to([i]), x)", "atomicCAS": "T.cuda.atomic_cas(...)",
-              "fabsf": "T.abs(x)", "expf": "T.exp(x)", "sqrtf": "T.sqrt(x)", "printf": "T.cuda.printf(...)"}
+CUDA_NAMES = {
+    "threadIdx": "T.thread_id([...])",
+    "blockIdx": "T.cta_id([...])",
+    "blockDim": "the extents of T.thread_id",
+    "gridDim": "the extents of T.cta_id",
+    "__syncthreads": "T.cuda.cta_sync()",
+    "syncthreads": "T.cuda.cta_sync()",
+    "__syncwarp": "T.cuda.warp_sync()",
+    "syncwarp": "T.cuda.warp_sync()",
+    "atomicAdd": "T.cuda.atomic_add(A.ptr_to([i]), x)",
+    "atomicCAS": "T.cuda.atomic_cas(...)",
+    "fabsf": "T.abs(x)",
+    "expf": "T.exp(x)",
+    "sqrtf": "T.sqrt(x)",
+    "printf": "T.cuda.printf(...)",
+}
 
 
 def alike(name: str, names: Iterable[str]) -> str:
@@ -62,8 +72,10 @@ def explained(error: Exception, place: Span | None) -> DSLUserCodeError:
     return _CLASSES[known](message, fix, "PYTHON", place)
 
 
-_CLASSES = {kind: type(f"DSLUserCode{kind.__name__}", (DSLUserCodeError, kind), {"__str__": DSLUserCodeError.__str__})
-            for kind in (NameError, AttributeError, IndexError, KeyError, AssertionError, TypeError, ValueError)}
+_CLASSES = {
+    kind: type(f"DSLUserCode{kind.__name__}", (DSLUserCodeError, kind), {"__str__": DSLUserCodeError.__str__})
+    for kind in (NameError, AttributeError, IndexError, KeyError, AssertionError, TypeError, ValueError)
+}
 
 
 def _words(error: Exception) -> tuple[str, str]:
@@ -81,33 +93,64 @@ def _words(error: Exception) -> tuple[str, str]:
     for pattern, message, fix in _PATTERNS:
         if found := re.search(pattern, str(error)):
             return message.format(*map(_type_word, found.groups())), fix
-    return (f"{type(error).__name__}: {error}",
-            "this is Python's own, and runs once while compiling: compute with T's values and functions")
+    return (
+        f"{type(error).__name__}: {error}",
+        "this is Python's own, and runs once while compiling: compute with T's values and functions",
+    )
 
 
-_TYPE_WORDS = {"NoneType": "None", "str": "text", "Buffer": "a buffer", "function": "a function", "int": "a Python int",
-               "float": "a Python float", "list": "a list", "tuple": "a tuple", "dict": "a dict",
-               "TensorSSA": "a vector", "Pointer": "an address", "Handle": "a T.handle", "Boolean": "a bool"}
+_TYPE_WORDS = {
+    "NoneType": "None",
+    "str": "text",
+    "Buffer": "a buffer",
+    "function": "a function",
+    "int": "a Python int",
+    "float": "a Python float",
+    "list": "a list",
+    "tuple": "a tuple",
+    "dict": "a dict",
+    "TensorSSA": "a vector",
+    "Pointer": "an address",
+    "Handle": "a T.handle",
+    "Boolean": "a bool",
+}
 _PATTERNS = (
-    (r"unsupported operand type\(s\) for (\S+?)(?:\(\))?: '(\w+)' and '(\w+)'", "`{0}` has no meaning for {1} and {2}",
-     "compute with numbers: elements of buffers, registers, literals"),
-    (r"'([<>=!]+)' not supported between instances of '(\w+)' and '(\w+)'", "`{0}` does not compare {1} with {2}",
-     "compare numbers"),
+    (
+        r"unsupported operand type\(s\) for (\S+?)(?:\(\))?: '(\w+)' and '(\w+)'",
+        "`{0}` has no meaning for {1} and {2}",
+        "compute with numbers: elements of buffers, registers, literals",
+    ),
+    (
+        r"'([<>=!]+)' not supported between instances of '(\w+)' and '(\w+)'",
+        "`{0}` does not compare {1} with {2}",
+        "compare numbers",
+    ),
     (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` has no meaning for {1}", "compute with numbers"),
     (r"'(\w+)' object is not callable", "{0} is not called", "multiply with `*`; take an element with `A[i]`"),
     (r"'(\w+)' object is not subscriptable", "{0} has no elements", "index a buffer: `A[i]`"),
-    (r"'(\w+)' object does not support item assignment", "{0} has no elements to store in",
-     "store in a buffer: `A[i] = x`"),
+    (
+        r"'(\w+)' object does not support item assignment",
+        "{0} has no elements to store in",
+        "store in a buffer: `A[i] = x`",
+    ),
     (r"object of type '(\w+)' has no len\(\)", "{0} has no length", "take an extent of the buffer: `A.shape[0]`"),
-    (r"'(\w+)' object does not support the context manager", "{0} is no context for `with`",
-     "with T.launch_thread(\"threadIdx.x\", 128) as tx: ..."),
+    (
+        r"'(\w+)' object does not support the context manager",
+        "{0} is no context for `with`",
+        'with T.launch_thread("threadIdx.x", 128) as tx: ...',
+    ),
     (r"'(\w+)' object is not iterable", "{0} is not iterated", "loop over its places: `for i in T.serial(n)`"),
     (r"type (\w+) doesn't define __round__", "Python's round does not take {0}", "T.round(x)"),
-    (r"type (\w+) doesn't define __(?:floor|ceil|trunc)__", "Python's math does not take {0}",
-     "T.floor(x), T.ceil(x) or T.trunc(x)"),
-    (r"loop of ufunc does not support argument \d of type (\w+) which has no callable (\w+)",
-     "numpy computes while compiling, and {0} is known at run time only",
-     "use T's function: `T.exp(x)`, `T.sin(x)`, ..."),
+    (
+        r"type (\w+) doesn't define __(?:floor|ceil|trunc)__",
+        "Python's math does not take {0}",
+        "T.floor(x), T.ceil(x) or T.trunc(x)",
+    ),
+    (
+        r"loop of ufunc does not support argument \d of type (\w+) which has no callable (\w+)",
+        "numpy computes while compiling, and {0} is known at run time only",
+        "use T's function: `T.exp(x)`, `T.sin(x)`, ...",
+    ),
     (r"cannot unpack non-iterable (\w+)", "{0} is one value, and several names are assigned", "write one name"),
 )
 
@@ -137,12 +180,15 @@ def _of_name(error: NameError) -> tuple[str, str]:
             known |= traceback.tb_frame.f_globals | traceback.tb_frame.f_locals
         traceback = traceback.tb_next
     from dsl.tirx.script import tirx
+
     own = next((alias for alias, value in known.items() if value is tirx), "T")
     if name in vars(tirx) and not name.startswith("_"):
         return f"`{name}` is not defined", f"write `{own}.{name}`"
     meant = alike(name, known)
-    return f"`{name}` is not defined", f"did you mean `{meant}`?" if meant else \
-        f"assign `{name}` before, or define it outside the function"
+    return (
+        f"`{name}` is not defined",
+        f"did you mean `{meant}`?" if meant else f"assign `{name}` before, or define it outside the function",
+    )
 
 
 def _of_attribute(owner: object, name: str) -> tuple[str, str]:
@@ -200,6 +246,7 @@ def called_as(name: str) -> tuple[str, str]:
     """How a function of T is called by its author, and its parameters: ("T.serial", "(start, stop=None, *, ...)")."""
     from dsl.tirx import loops
     from dsl.tirx.script import tirx
+
     if name in ("serial", "unroll", "vectorized"):
         return f"T.{name}", parameters(vars(loops)[name])
     for prefix, module in (("T", tirx), ("T.cuda", tirx.cuda), ("T.ptx", tirx.ptx)):
@@ -216,6 +263,9 @@ def parameters(function: object) -> str:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return "(...)"
-    bare = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()
-            if not each.name.startswith("_")]
+    bare = [
+        each.replace(annotation=inspect.Parameter.empty)
+        for each in signature.parameters.values()
+        if not each.name.startswith("_")
+    ]
     return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))

@@ -17,8 +17,20 @@ from dsl.tirx.lanes import as_vector, refuse
 from dsl.tirx.words import LetOf, let
 
 _MISSING = object()
-_OPERATORS = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod",
-              "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift", "Pow": "pow"}
+_OPERATORS = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mult": "mul",
+    "Div": "truediv",
+    "FloorDiv": "floordiv",
+    "Mod": "mod",
+    "BitAnd": "and",
+    "BitOr": "or",
+    "BitXor": "xor",
+    "LShift": "lshift",
+    "RShift": "rshift",
+    "Pow": "pow",
+}
 
 
 class Unset(Unbound):
@@ -31,16 +43,20 @@ class Unset(Unbound):
         self.dtype, self.place = dtype, here()
 
     def _raise(self):
-        raise DSLUserCodeError(f"`{self._name}` is read before anything is stored in it", id="REGISTER_UNSET",
-                               also=((self.place, "declared here, without a value"),),
-                               fix=f"give it one where it is declared: `{self._name}: T.{self.dtype} = 0`")
+        raise DSLUserCodeError(
+            f"`{self._name}` is read before anything is stored in it",
+            id="REGISTER_UNSET",
+            also=((self.place, "declared here, without a value"),),
+            fix=f"give it one where it is declared: `{self._name}: T.{self.dtype} = 0`",
+        )
 
     def filled(self) -> Numeric:
         """What it holds where paths meet: the checker of undefined reads knows it (lower.passes)."""
         if not trace.in_kernel():
             self._raise()
-        made = mlir.Operation.create("llvm.mlir.undef", results=[self.dtype.scalar.carrier],
-                                     loc=mlir.location(self.place))
+        made = mlir.Operation.create(
+            "llvm.mlir.undef", results=[self.dtype.scalar.carrier], loc=mlir.location(self.place)
+        )
         mlir.current_block().append(made)
         return self.dtype.scalar(made.results[0])
 
@@ -62,13 +78,18 @@ class Filling:
 
     def fill(self, state: tuple) -> tuple:
         """A state with numbers where it has Unset."""
-        return tuple(self.numbers[k] if value is self.unset.get(k, _MISSING) else value
-                     for k, value in enumerate(state))
+        return tuple(
+            self.numbers[k] if value is self.unset.get(k, _MISSING) else value for k, value in enumerate(state)
+        )
 
     def clear(self, state: tuple) -> tuple:
         """A state with Unset where it has the numbers of `fill`."""
-        return tuple(self.unset[k] if k in self.numbers and isinstance(value, Numeric)
-                     and value.value is self.numbers[k].value else value for k, value in enumerate(state))
+        return tuple(
+            self.unset[k]
+            if k in self.numbers and isinstance(value, Numeric) and value.value is self.numbers[k].value
+            else value
+            for k, value in enumerate(state)
+        )
 
 
 class Meta:
@@ -100,7 +121,7 @@ def assign(old: object, value: object, name: str) -> object:
     if isinstance(old, Unset):
         old = old.dtype.scalar(0)
     if isinstance(old, Buffer) and old.is_single and not isinstance(value, (Buffer, Meta)):
-        old[0] = value                          # its one element
+        old[0] = value  # its one element
         return old
     if isinstance(old, Unbound) or not isinstance(old, (Numeric, TensorSSA)):
         return first(value, name)
@@ -108,8 +129,11 @@ def assign(old: object, value: object, name: str) -> object:
     if isinstance(value, TensorSSA) and not isinstance(old, TensorSSA):
         refuse("a register is carried from trip to trip")
     if not isinstance(value, TensorSSA) and numeric(value) is None:
-        raise DSLUserCodeTypeError(f"`{name}` is a register of {dtypes.of(old)}, got {type_name(value)}",
-                                   id="ASSIGN_TYPE", fix="use another name")
+        raise DSLUserCodeTypeError(
+            f"`{name}` is a register of {dtypes.of(old)}, got {type_name(value)}",
+            id="ASSIGN_TYPE",
+            fix="use another name",
+        )
     dtype = dtypes.of(old)
     _warn_of_fraction(value, dtype, name)
     return dtypes.cast(value, dtype)
@@ -117,8 +141,11 @@ def assign(old: object, value: object, name: str) -> object:
 
 def _warn_of_fraction(value: object, dtype: DType, name: str) -> None:
     if dtypes.loses_fraction(value, dtype):
-        warn(f"a float is assigned to `{name}`, a register of {dtype}, and loses its fraction: write `T.{dtype}(...)` "
-             "where that is meant", "STORE_TRUNCATES")
+        warn(
+            f"a float is assigned to `{name}`, a register of {dtype}, and loses its fraction: write `T.{dtype}(...)` "
+            "where that is meant",
+            "STORE_TRUNCATES",
+        )
 
 
 def declared(annotation: object, name: str, value: object = _MISSING) -> object:
@@ -132,19 +159,26 @@ def declared(annotation: object, name: str, value: object = _MISSING) -> object:
         return made if annotation is let else dtypes.cast(made, dtypes.find(annotation.dtype))
     if isinstance(annotation, Declaration):
         if value is not _MISSING:
-            raise DSLUserCodeError(f"`{name}` is an array, and one value does not fill it", id="DECLARATION",
-                                   fix="assign its elements in a loop")
+            raise DSLUserCodeError(
+                f"`{name}` is an array, and one value does not fill it",
+                id="DECLARATION",
+                fix="assign its elements in a loop",
+            )
         made = memory.alloc_local(annotation.shape, annotation.dtype)
         memory.name(made, name)
         return made
     if not isinstance(annotation, DType):
-        raise DSLUserCodeTypeError(f"`{name}` is declared as {type_name(annotation)}, which is no data type",
-                                   fix=f"{name}: T.int32 = 0, or {name}: T.let = ...", id="DECLARATION")
+        raise DSLUserCodeTypeError(
+            f"`{name}` is declared as {type_name(annotation)}, which is no data type",
+            fix=f"{name}: T.int32 = 0, or {name}: T.let = ...",
+            id="DECLARATION",
+        )
     if value is _MISSING:
         return Unset(name, annotation) if annotation.lanes == 1 else dtypes.cast(0, annotation)
     if not isinstance(value, TensorSSA) and numeric(value) is None:
-        raise DSLUserCodeTypeError(f"`{name}` is a register of {annotation}, got {type_name(value)}",
-                                   id="ASSIGN_TYPE", fix="give it a number")
+        raise DSLUserCodeTypeError(
+            f"`{name}` is a register of {annotation}, got {type_name(value)}", id="ASSIGN_TYPE", fix="give it a number"
+        )
     _warn_of_fraction(value, annotation, name)
     return dtypes.cast(value, annotation)
 

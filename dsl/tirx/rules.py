@@ -16,27 +16,34 @@ from dsl.core.rules import Rules, wider
 from dsl.core.value import SIGNS, type_name
 
 _COMPARISONS = frozenset(arith.COMPARE)
-GREATEST = {dtypes.Float16: 65504.0, dtypes.BFloat16: 3.3895313892515355e38, dtypes.Float32: 3.4028234663852886e38,
-            dtypes.Float64: 1.7976931348623157e308, dtypes.Float8E4M3FN: 448.0, dtypes.Float8E5M2: 57344.0}
+GREATEST = {
+    dtypes.Float16: 65504.0,
+    dtypes.BFloat16: 3.3895313892515355e38,
+    dtypes.Float32: 3.4028234663852886e38,
+    dtypes.Float64: 1.7976931348623157e308,
+    dtypes.Float8E4M3FN: 448.0,
+    dtypes.Float8E5M2: 57344.0,
+}
 
 
 def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
     """The common type of two numbers."""
     if a.is_float and b.is_float and a is not b and a.width == b.width:
-        return Float16                                   # with bfloat16
+        return Float16  # with bfloat16
     return wider(a, b)
 
 
 def _operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
     dtype = promote(a, b)
     if name == "truediv" and dtype.is_integer and dtype is not Boolean:
-        raise DSLUserCodeTypeError("`/` of two integers may mean several divisions", id="INTEGER_DIVISION",
-                                   fix="`a // b` rounds down, `T.truncdiv(a, b)` towards zero; "
-                                       "`T.float32(a) / b` is a float")
+        raise DSLUserCodeTypeError(
+            "`/` of two integers may mean several divisions",
+            id="INTEGER_DIVISION",
+            fix="`a // b` rounds down, `T.truncdiv(a, b)` towards zero; `T.float32(a) / b` is a float",
+        )
     if name in ("floordiv", "mod") and dtype.is_float:
         sign, instead = ("//", "T.floor(a / b)") if name == "floordiv" else ("%", "T.fmod(a, b)")
-        raise DSLUserCodeTypeError(f"`{sign}` takes integers, got {dtype}", fix=instead,
-                                   id="FLOAT_DIVISION")
+        raise DSLUserCodeTypeError(f"`{sign}` takes integers, got {dtype}", fix=instead, id="FLOAT_DIVISION")
     if name == "pow":
         raise DSLUserCodeTypeError("`**` is no operator of T", fix="T.pow(a, b)", id="NO_POWER")
     return dtype
@@ -50,8 +57,9 @@ def _check(name: str, a: object, b: object) -> None:
     for one, other in ((a, b), (b, a)):
         if isinstance(one, _FOREIGN) or hasattr(type(one), "is_no_operand"):
             word = "compared with" if name in _COMPARISONS else f"an operand of `{SIGNS[name]}` with"
-            raise DSLUserCodeTypeError(f"{type_name(one)} cannot be {word} {type_name(other)}", id="OPERAND_TYPE",
-                                       fix=instead_of(one))
+            raise DSLUserCodeTypeError(
+                f"{type_name(one)} cannot be {word} {type_name(other)}", id="OPERAND_TYPE", fix=instead_of(one)
+            )
         if other is b and name in ("floordiv", "mod"):
             number = numeric(b)
             if number is not None and numeric(a) is not None and numeric(a).is_integer:
@@ -63,7 +71,7 @@ def _check(name: str, a: object, b: object) -> None:
 def instead_of(value: object) -> str:
     """What to write in the place of an operand that is no number."""
     if hasattr(value, "shape") and hasattr(value, "vload"):
-        return f"take an element: `{value.name}[{', '.join('ijklmn'[:len(value.shape)])}]`"
+        return f"take an element: `{value.name}[{', '.join('ijklmn'[: len(value.shape)])}]`"
     if hasattr(type(value), "is_no_operand"):
         return type(value).is_no_operand
     if value is None:
@@ -76,8 +84,11 @@ def instead_of(value: object) -> str:
 def check_divisor(name: str, divisor: Numeric) -> None:
     """Raise DSLUserCodeError for an integer division by a zero that is known while compiling."""
     if type(divisor).is_integer and not is_dynamic(divisor) and divisor.value == 0:
-        raise DSLUserCodeZeroDivisionError("an integer is divided by zero", id="DIVISION_BY_ZERO",
-                                           fix="divide by something else: the divisor is known while compiling")
+        raise DSLUserCodeZeroDivisionError(
+            "an integer is divided by zero",
+            id="DIVISION_BY_ZERO",
+            fix="divide by something else: the divisor is known while compiling",
+        )
 
 
 class DSLUserCodeZeroDivisionError(DSLUserCodeError, ZeroDivisionError):
@@ -94,9 +105,10 @@ def check_literal(value: int | float, dtype: type[Numeric]) -> None:
         low, high = -GREATEST.get(dtype, math.inf), GREATEST.get(dtype, math.inf)
         if math.isinf(value):
             return
-    if not low <= value <= high:                                  # NaN too
-        raise DSLUserCodeValueError(f"{value} is outside the range of {dtype}, {low} to {high}", id="LITERAL_RANGE",
-                                    fix=_wider(value, dtype))
+    if not low <= value <= high:  # NaN too
+        raise DSLUserCodeValueError(
+            f"{value} is outside the range of {dtype}, {low} to {high}", id="LITERAL_RANGE", fix=_wider(value, dtype)
+        )
 
 
 def _wider(value: int | float, dtype: type[Numeric]) -> str:

@@ -15,7 +15,7 @@ from dsl.launch import dlpack, session
 from dsl.tirx import dtypes
 from dsl.tirx.unsupported import module_getattr
 
-ALIGNMENT_BYTES = 256        # as cudaMalloc gives
+ALIGNMENT_BYTES = 256  # as cudaMalloc gives
 
 
 class Device:
@@ -70,8 +70,11 @@ class Tensor:
 
     def __init__(self, shape: tuple[int, ...], dtype: dtypes.DType, where: Device):
         if not where.exist:
-            raise DSLUserCodeValueError(f"there is one device of {where.kind}, got number {where.index}", id="DEVICE",
-                                        fix=f"tvm.{where.kind}(0)")
+            raise DSLUserCodeValueError(
+                f"there is one device of {where.kind}, got number {where.index}",
+                id="DEVICE",
+                fix=f"tvm.{where.kind}(0)",
+            )
         self.shape, self.dtype, self.device = shape, str(dtype), where
         self._dtype, self._numpy_dtype = dtype, _numpy_dtype(dtype)
         self.nbytes = math.prod(shape) * dtype.bytes
@@ -83,7 +86,7 @@ class Tensor:
             self._memory = np.zeros(self.nbytes + ALIGNMENT_BYTES, np.uint8)
             self._address = -(-self._memory.ctypes.data // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
-    def __del__(self, is_ending=sys.is_finalizing) -> None:      # memory on the device goes with the process
+    def __del__(self, is_ending=sys.is_finalizing) -> None:  # memory on the device goes with the process
         if getattr(self, "_on_device", False) and not is_ending():
             self._memory.free(self._address)
 
@@ -94,8 +97,9 @@ class Tensor:
         for extent in reversed(self.shape):
             strides.append(step)
             step *= extent
-        return dlpack.View(self._address, self.shape, tuple(reversed(strides)), self._dtype.scalar,
-                           (self._address, self.nbytes), self)
+        return dlpack.View(
+            self._address, self.shape, tuple(reversed(strides)), self._dtype.scalar, (self._address, self.nbytes), self
+        )
 
     def numpy(self) -> Any:
         """A copy as a numpy array."""
@@ -129,7 +133,7 @@ class Tensor:
         if self._on_device:
             raise BufferError("a tensor in GPU memory has no DLPack capsule here: take `.numpy()`")
         start = self._address - self._memory.ctypes.data
-        array = self._memory[start:start + self.nbytes].view(self._numpy_dtype).reshape(self.shape)
+        array = self._memory[start : start + self.nbytes].view(self._numpy_dtype).reshape(self.shape)
         return array.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -153,21 +157,29 @@ def tensor(source: object, device: Device | None = None, mem_scope: str | None =
     try:
         array = np.asarray(source)
     except ValueError:
-        raise DSLUserCodeValueError("the rows of a tensor must have one length", id="TENSOR_SHAPE",
-                                    fix="give each row as many numbers") from None
+        raise DSLUserCodeValueError(
+            "the rows of a tensor must have one length", id="TENSOR_SHAPE", fix="give each row as many numbers"
+        ) from None
     if array.dtype.kind not in "biuf":
-        raise DSLUserCodeTypeError(f"a tensor holds numbers, got {type_name(source)} of {array.dtype}",
-                                   id="TENSOR_TYPE", fix="an array of a numeric dtype")
+        raise DSLUserCodeTypeError(
+            f"a tensor holds numbers, got {type_name(source)} of {array.dtype}",
+            id="TENSOR_TYPE",
+            fix="an array of a numeric dtype",
+        )
     return Tensor(array.shape, dtypes.find(str(array.dtype)), where).copyfrom(array)
 
 
-def empty(shape: object, dtype: object = "float32", device: Device | None = None,
-          mem_scope: str | None = None) -> Tensor:
+def empty(
+    shape: object, dtype: object = "float32", device: Device | None = None, mem_scope: str | None = None
+) -> Tensor:
     """A tensor whose content is to be written; it is 0 here."""
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not all(isinstance(extent, (int, np.integer)) and extent >= 0 for extent in shape):
-        raise DSLUserCodeTypeError(f"a shape is a tuple of integers, got {shape}", id="TENSOR_SHAPE",
-                                   fix="tvm.runtime.empty((4, 8), \"float32\")")
+        raise DSLUserCodeTypeError(
+            f"a shape is a tuple of integers, got {shape}",
+            id="TENSOR_SHAPE",
+            fix='tvm.runtime.empty((4, 8), "float32")',
+        )
     return Tensor(tuple(map(int, shape)), dtypes.find(dtype), device if device is not None else cpu())
 
 

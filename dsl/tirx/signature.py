@@ -21,7 +21,7 @@ from dsl.span import Span, here
 from dsl.tirx import wording
 from dsl.tirx.dtypes import DType
 
-ALIGNMENT_BYTES = 16        # of every tensor: what vector accesses need
+ALIGNMENT_BYTES = 16  # of every tensor: what vector accesses need
 
 
 @dataclass(eq=False)
@@ -45,13 +45,15 @@ class Handle:
     address: mlir.Value
     type: TensorType | None = None
     matched: Span | None = None
-    buffer_name: str = ""              # of the tensor it is matched as
+    buffer_name: str = ""  # of the tensor it is matched as
 
 
 def _refuse_handle(self: Handle, *_operands: object):
-    raise DSLUserCodeTypeError(f"`{self.name}` is a T.handle, which has no elements before it is matched",
-                               id="HANDLE_UNMATCHED",
-                               fix=f'A = T.match_buffer({self.name}, (64,), "float32"), before T.device_entry()')
+    raise DSLUserCodeTypeError(
+        f"`{self.name}` is a T.handle, which has no elements before it is matched",
+        id="HANDLE_UNMATCHED",
+        fix=f'A = T.match_buffer({self.name}, (64,), "float32"), before T.device_entry()',
+    )
 
 
 Handle.__getitem__ = Handle.__setitem__ = Handle.__iter__ = Handle.__len__ = _refuse_handle
@@ -62,12 +64,12 @@ class Signature:
     """The parameters of one function, and what fills each slot: a Handle, a Symbol or (position, ScalarType)."""
 
     name: str
-    parameters: list[tuple[str, object]] = field(default_factory=list)      # name, Handle | ScalarType
+    parameters: list[tuple[str, object]] = field(default_factory=list)  # name, Handle | ScalarType
     sources: list[object] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     numbers: dict[str, Numeric] = field(default_factory=dict)
-    unlaunchable: DSLUserCodeError | None = None         # why its kernel cannot be compiled
-    touched: tuple[str, Span] | None = None              # the tensor that the host part loads or stores, and where
+    unlaunchable: DSLUserCodeError | None = None  # why its kernel cannot be compiled
+    touched: tuple[str, Span] | None = None  # the tensor that the host part loads or stores, and where
 
     # --- while tracing ---
 
@@ -90,8 +92,9 @@ class Signature:
     def symbol(self, dtype: DType) -> Numeric:
         """A number that the shape of a tensor will say."""
         if dtype.scalar not in (Int32, Int64) or dtype.lanes != 1:
-            raise DSLUserCodeTypeError(f"an extent must be int32 or int64, got {dtype}", fix="T.int32()",
-                                       id="SYMBOL_TYPE")
+            raise DSLUserCodeTypeError(
+                f"an extent must be int32 or int64, got {dtype}", fix="T.int32()", id="SYMBOL_TYPE"
+            )
         made = Symbol(SymInt(dtype.scalar.width), _argument(ScalarType(dtype.scalar)), here())
         self.symbols.append(made)
         self.sources.append(made)
@@ -99,8 +102,9 @@ class Signature:
 
     def match(self, handle: Handle, dtype: DType, shape: Sequence, strides: Sequence, align_bytes: int) -> Pointer:
         """The address of `handle`, which from now on is a tensor of this type."""
-        handle.type = TensorType(dtype.scalar, tuple(map(self._leaf, shape)), tuple(map(self._leaf, strides)),
-                                 align_bytes)
+        handle.type = TensorType(
+            dtype.scalar, tuple(map(self._leaf, shape)), tuple(map(self._leaf, strides)), align_bytes
+        )
         handle.matched = here()
         return Pointer(dtype.scalar, handle.pointer.address, AddressSpace.gmem, align_bytes)
 
@@ -119,9 +123,12 @@ class Signature:
         """Raise for a symbol that no shape has."""
         for symbol in self.symbols:
             if not symbol.is_found:
-                raise DSLUserCodeError("no tensor's shape or strides have this extent, so that no call brings it",
-                                       place=symbol.place, id="SYMBOL_UNBOUND",
-                                       fix="use it in T.match_buffer, or take it as a parameter: `n: T.int32`")
+                raise DSLUserCodeError(
+                    "no tensor's shape or strides have this extent, so that no call brings it",
+                    place=symbol.place,
+                    id="SYMBOL_UNBOUND",
+                    fix="use it in T.match_buffer, or take it as a parameter: `n: T.int32`",
+                )
 
     # --- a call ---
 
@@ -131,9 +138,12 @@ class Signature:
         binding = Binding(f"{self.name}({spelt})")
         if len(arguments) != len(self.parameters):
             names = ", ".join(name for name, _ in self.parameters)
-            raise DSLUserCodeTypeError(f"Mismatched number of arguments when calling: `{binding.call}`, "
-                                       f"expected {len(self.parameters)}, got {len(arguments)}", id="CALL_ARGUMENTS",
-                                       fix=f"pass, in this order: {names}" if names else "pass nothing")
+            raise DSLUserCodeTypeError(
+                f"Mismatched number of arguments when calling: `{binding.call}`, "
+                f"expected {len(self.parameters)}, got {len(arguments)}",
+                id="CALL_ARGUMENTS",
+                fix=f"pass, in this order: {names}" if names else "pass nothing",
+            )
         values: dict[int, object] = {}
         for position, ((name, kind), argument) in enumerate(zip(self.parameters, arguments)):
             binding.position, binding.name = position, name
@@ -153,12 +163,14 @@ class Signature:
         if isinstance(kind, ScalarType):
             _check_number(kind, argument, binding)
             return kind.read(argument, binding)[0]
-        if kind.type is None:                               # never matched: nothing reads it
+        if kind.type is None:  # never matched: nothing reads it
             return 0
         view = getattr(argument, "view", None)
         if not isinstance(view, dlpack.View) and not dlpack.is_tensor(argument):
-            raise TypeError(f"Mismatched type on argument #{binding.position} when calling: `{binding.call}`, "
-                            f"expected Tensor, got {type(argument).__name__}")
+            raise TypeError(
+                f"Mismatched type on argument #{binding.position} when calling: `{binding.call}`, "
+                f"expected Tensor, got {type(argument).__name__}"
+            )
         return kind.type.read(argument, binding)[0]
 
 
@@ -178,8 +190,12 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: object) -> DS
         return error
     made = DSLUserCodeTypeError if isinstance(error, TypeError) else DSLUserCodeValueError
     also = ((kind.matched, "its type"),) if isinstance(kind, Handle) and kind.matched is not None else ()
-    return made(wording.translated(str(error)), fix=_fix(getattr(error, "part", ""), kind, argument), also=also,
-                id="CALL_ARGUMENT")
+    return made(
+        wording.translated(str(error)),
+        fix=_fix(getattr(error, "part", ""), kind, argument),
+        also=also,
+        id="CALL_ARGUMENT",
+    )
 
 
 def _fix(part: str, kind: Handle | ScalarType, argument: object) -> str:
@@ -227,8 +243,12 @@ def check_untouched() -> None:
     """Raise where the host part has used memory of the GPU: it has a device part."""
     if _open and _open.top().touched is not None:
         name, place = _open.top().touched
-        raise DSLUserCodeError(f"`{name}` is memory of the GPU, which the host part does not reach", place=place,
-                               id="HOST_PART", fix="load and store behind T.device_entry()")
+        raise DSLUserCodeError(
+            f"`{name}` is memory of the GPU, which the host part does not reach",
+            place=place,
+            id="HOST_PART",
+            fix="load and store behind T.device_entry()",
+        )
 
 
 def unlaunchable(error: DSLUserCodeError) -> None:
@@ -256,8 +276,9 @@ def name_symbol(number: Numeric | None, name: str) -> None:
 def current(what: str) -> Signature:
     """The signature of the function being traced. Raises DSLUserCodeError behind T.device_entry() and outside."""
     if not _open or not trace.active() or trace.in_kernel():
-        raise DSLUserCodeError(f"{what} belongs to the host part of a T.prim_func", id="HOST_PART",
-                               fix="write it before T.device_entry()")
+        raise DSLUserCodeError(
+            f"{what} belongs to the host part of a T.prim_func", id="HOST_PART", fix="write it before T.device_entry()"
+        )
     return _open.top()
 
 

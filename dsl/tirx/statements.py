@@ -28,12 +28,14 @@ DEVICE = "__dsl_device"
 class Statements(Rewriter):
     """Rewrites a T.prim_func or T.inline function."""
 
-    scopes: list[dict[str, str]] = []        # innermost last: the names bound so far, and what they are
-    unset: frozenset[str] = frozenset()      # names that are declared without a value
+    scopes: list[dict[str, str]] = []  # innermost last: the names bound so far, and what they are
+    unset: frozenset[str] = frozenset()  # names that are declared without a value
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        outer, self.scopes = self.scopes, [{arg.arg: REGISTER for arg in ast.walk(node.args)
-                                            if isinstance(arg, ast.arg)}]
+        outer, self.scopes = (
+            self.scopes,
+            [{arg.arg: REGISTER for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}],
+        )
         hidden, self.locals = self.locals, self.locals | self._local_names(node)
         body = self._prepared(node.body)
         made = ast.copy_location(ast.FunctionDef(node.name, node.args, self._split(node, body), []), node)
@@ -52,26 +54,45 @@ class Statements(Rewriter):
     def _split(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
         """What is behind T.device_entry() as a function of its own."""
         entries = [at for at, statement in enumerate(node.body) if self._is_call(statement, words.device_entry)]
-        every = [inner for inner in ast.walk(node) if isinstance(inner, ast.Expr)
-                 and self._is_call(inner, words.device_entry)]
+        every = [
+            inner
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Expr) and self._is_call(inner, words.device_entry)
+        ]
         if len(every) > 1:
             self._error(every[1], "T.device_entry() stands twice in this function", "drop one", "DEVICE_ENTRY")
         if every and not entries:
-            self._error(every[0], "T.device_entry() stands inside another statement", "write it in the function itself",
-                        "DEVICE_ENTRY")
+            self._error(
+                every[0],
+                "T.device_entry() stands inside another statement",
+                "write it in the function itself",
+                "DEVICE_ENTRY",
+            )
         if not entries:
             return body
         marks = [at for at, statement in enumerate(body) if getattr(statement, "is_entry", False)]
-        before, rest = body[:marks[0]], body[marks[0] + 1:] or [ast.copy_location(ast.Pass(), body[marks[0]])]
-        ours = {name.id for part in before for name in ast.walk(part)
-                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+        before, rest = body[: marks[0]], body[marks[0] + 1 :] or [ast.copy_location(ast.Pass(), body[marks[0]])]
+        ours = {
+            name.id
+            for part in before
+            for name in ast.walk(part)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        }
         ours |= {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
-        anew = sorted({name.id for part in rest for name in ast.walk(part)
-                       if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)} & ours)
+        anew = sorted(
+            {
+                name.id
+                for part in rest
+                for name in ast.walk(part)
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+            }
+            & ours
+        )
         part = ast.FunctionDef(DEVICE, arguments_named(anew), rest, [])
         part.is_prepared = True
-        call = ast.Expr(ast.Call(self._hook("device", body[marks[0]]).func,
-                                 [self._load(name) for name in (DEVICE, *anew)], []))
+        call = ast.Expr(
+            ast.Call(self._hook("device", body[marks[0]]).func, [self._load(name) for name in (DEVICE, *anew)], [])
+        )
         return [*before, *(put_at(made, body[marks[0]]) for made in (part, call))]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -94,8 +115,9 @@ class Statements(Rewriter):
         """What `name` is where we are, None where nothing has bound it."""
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
 
-    def _scoped(self, statements: list[ast.stmt], names: dict[str,
-                                                              str] | None = None) -> tuple[list[ast.stmt], set[str]]:
+    def _scoped(
+        self, statements: list[ast.stmt], names: dict[str, str] | None = None
+    ) -> tuple[list[ast.stmt], set[str]]:
         """Statements of a scope of their own; what they bind first."""
         self.scopes.append(dict(names or {}))
         made = self._prepared(statements)
@@ -137,9 +159,12 @@ class Statements(Rewriter):
         kind, name = self._kind(target.id), target.id
         if kind in (FIXED, LOOP):
             what = "is a T.let" if kind == FIXED else "is a loop variable"
-            self._error(target, f"`{name}` {what} and cannot be assigned",
-                        f"use another name, or a register: `{name}_: T.int32 = "
-                        f"{name}`", "SCOPE_REASSIGNED")
+            self._error(
+                target,
+                f"`{name}` {what} and cannot be assigned",
+                f"use another name, or a register: `{name}_: T.int32 = {name}`",
+                "SCOPE_REASSIGNED",
+            )
         if isinstance(value, ast.Call) and self._callee(value) in SCALARS:
             self.unset |= {name}
         if kind is None:
@@ -155,8 +180,9 @@ class Statements(Rewriter):
         """`a, b = T.cta_id([2, 3])`; of `a, b = b, a` both sides are evaluated first."""
         whole = self._fresh("parts")
         count = ast.Constant(len(target.elts))
-        made = [put_at(ast.Assign([ast.Name(whole, ast.Store())], self._hook("parts", node.value, node.value, count)),
-                       node)]
+        made = [
+            put_at(ast.Assign([ast.Name(whole, ast.Store())], self._hook("parts", node.value, node.value, count)), node)
+        ]
         for place, element in enumerate(target.elts):
             part = ast.Subscript(self._load(whole), ast.Constant(place), ast.Load())
             inner = ast.copy_location(ast.Assign([element], put_at(part, element)), node)
@@ -183,8 +209,14 @@ class Statements(Rewriter):
         target = node.target
         if isinstance(target, ast.Subscript):
             name = type(node.op).__name__
-            return ast.copy_location(ast.Expr(self._hook("augmented", node, ast.Constant(name), target.value,
-                                                         _as_expression(target.slice), node.value)), node)
+            return ast.copy_location(
+                ast.Expr(
+                    self._hook(
+                        "augmented", node, ast.Constant(name), target.value, _as_expression(target.slice), node.value
+                    )
+                ),
+                node,
+            )
         read = ast.copy_location(type(target)(**{**dict(ast.iter_fields(target)), "ctx": ast.Load()}), target)
         value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
         return self._prepare_Assign(ast.copy_location(ast.Assign([target], value), node))
@@ -215,11 +247,16 @@ class Statements(Rewriter):
         if callee is words.grid:
             return self._grid(node)
         if self.grammar.hook_of(self.grammar.ranges, callee) is None:
-            self._error(node.iter, "a `for` loops over range, T.serial, T.unroll, T.vectorized, T.parallel, T.grid or "
-                        "T.thread_binding", "loop over places and index: `for i in T.serial(n): ... A[i]`", "LOOP_KIND")
+            self._error(
+                node.iter,
+                "a `for` loops over range, T.serial, T.unroll, T.vectorized, T.parallel, T.grid or T.thread_binding",
+                "loop over places and index: `for i in T.serial(n): ... A[i]`",
+                "LOOP_KIND",
+            )
         if not isinstance(node.target, ast.Name):
-            self._error(node.target, "this loop has one variable", "`for i in ...`; T.grid takes several",
-                        "LOOP_TARGETS")
+            self._error(
+                node.target, "this loop has one variable", "`for i in ...`; T.grid takes several", "LOOP_TARGETS"
+            )
         body, _ = self._scoped(node.body, {node.target.id: LOOP})
         orelse, _ = self._scoped(node.orelse)
         return ast.copy_location(ast.For(node.target, node.iter, body, orelse), node)
@@ -231,8 +268,9 @@ class Statements(Rewriter):
             if not isinstance(target, ast.Name):
                 self._error(target, "the variables of T.grid are names", "for i, j in T.grid(m, n)", "LOOP_TARGETS")
         axes = self._fresh("axes")
-        made = ast.Call(self._hook("axes", node.iter).func, [ast.Constant(len(targets)), *node.iter.args],
-                        node.iter.keywords)
+        made = ast.Call(
+            self._hook("axes", node.iter).func, [ast.Constant(len(targets)), *node.iter.args], node.iter.keywords
+        )
         first = put_at(ast.Assign([ast.Name(axes, ast.Store())], made), node.iter)
         body, _ = self._scoped(node.body, {target.id: LOOP for target in targets})
         leaves = breaks(node.body)
@@ -250,15 +288,19 @@ class Statements(Rewriter):
     def _prepare_Return(self, node: ast.Return):
         allowed = node.value is None or isinstance(node.value, ast.Constant) and node.value.value in (None, 0)
         if not allowed:
-            self._error(node, "a T function returns nothing", "store the value; `return 0` leaves early",
-                        "RETURN_VALUE")
+            self._error(
+                node, "a T function returns nothing", "store the value; `return 0` leaves early", "RETURN_VALUE"
+            )
         return ast.copy_location(ast.Return(None), node)
 
     def _prepare_Expr(self, node: ast.Expr):
         if isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
             self._error(node, "`...` is no statement of T", "write `pass`", "STATEMENT")
-        for word, statement in ((words.thread_return, ast.Return(None)), (words.break_loop, ast.Break()),
-                                (words.continue_loop, ast.Continue())):
+        for word, statement in (
+            (words.thread_return, ast.Return(None)),
+            (words.break_loop, ast.Break()),
+            (words.continue_loop, ast.Continue()),
+        ):
             if self._is_call(node, word) or self._is_evaluated(node, word):
                 return ast.copy_location(statement, node)
         if self._is_call(node, words.device_entry):
@@ -268,7 +310,7 @@ class Statements(Rewriter):
         return node
 
     def visit_Attribute(self, node: ast.Attribute):
-        if isinstance(node.value, ast.Name):                    # `s.dtype` of a T.shared_scalar reads no number
+        if isinstance(node.value, ast.Name):  # `s.dtype` of a T.shared_scalar reads no number
             node.value.is_owner = True
         return self.generic_visit(node)
 
@@ -285,8 +327,12 @@ class Statements(Rewriter):
     def visit_Call(self, node: ast.Call):
         callee = self._callee(node)
         if callee is words.if_then_else and (len(node.args) != 3 or node.keywords):
-            self._error(node, f"T.if_then_else takes 3 arguments, got {len(node.args) + len(node.keywords)}",
-                        "T.if_then_else(condition, value, other_value)", "CHOICE_ARGUMENTS")
+            self._error(
+                node,
+                f"T.if_then_else takes 3 arguments, got {len(node.args) + len(node.keywords)}",
+                "T.if_then_else(condition, value, other_value)",
+                "CHOICE_ARGUMENTS",
+            )
         if callee is words.if_then_else:
             return self._hook("if_then_else", node, self.visit(node.args[0]), *map(self._thunk, node.args[1:3]))
         if callee is words.address_of and node.args and isinstance(node.args[0], ast.Subscript):

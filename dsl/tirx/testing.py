@@ -14,8 +14,9 @@ def run_with_gpu_lock(function: Callable, *arguments: object) -> object:
     return function(*arguments)
 
 
-def assert_allclose(actual: object, desired: object, rtol: float = 1e-7, atol: float = 1e-7,
-                    verbose: bool = True) -> None:
+def assert_allclose(
+    actual: object, desired: object, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True
+) -> None:
     """numpy's, which compares shapes too."""
     actual, desired = (value.numpy() if hasattr(value, "numpy") else np.asarray(value) for value in (actual, desired))
     np.testing.assert_equal(actual.shape, desired.shape)

@@ -2,6 +2,7 @@
 
 from dsl.tirx.unsupported import module_getattr as _refuser
 
+
 class _Everything:
     """Upstream's names: all of them."""
 

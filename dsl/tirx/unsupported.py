@@ -18,21 +18,28 @@ class UnknownName(DSLUserCodeError, AttributeError):
 
 def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: frozenset[str] = frozenset()) -> Callable:
     """A module's `__getattr__`: `names()` are those that it has, `upstream` those that only apache-tvm has."""
+
     @boundary.guarded
     def missing(name: str):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         if name in upstream or re.sub(r"x\d+$", "", name) in upstream:
-            raise UnsupportedName(f"{module}.{name} is not part of this compiler yet", id="UNSUPPORTED_NAME",
-                                  fix=LISTED)
-        raise UnknownName(f"`{module}` has no `{name}`", id="UNKNOWN_NAME",
-                          fix=_fix(module, name, names() if callable(names) else names))
+            raise UnsupportedName(
+                f"{module}.{name} is not part of this compiler yet", id="UNSUPPORTED_NAME", fix=LISTED
+            )
+        raise UnknownName(
+            f"`{module}` has no `{name}`",
+            id="UNKNOWN_NAME",
+            fix=_fix(module, name, names() if callable(names) else names),
+        )
+
     return missing
 
 
 def _fix(module: str, name: str, names: dict) -> str:
     from dsl.tirx import python_errors
     from dsl.tirx.script import tirx
+
     if name in python_errors.CUDA_NAMES:
         return f"in T it is {python_errors.CUDA_NAMES[name]}"
     for prefix, other in (("T", tirx), ("T.cuda", tirx.cuda), ("T.ptx", tirx.ptx)) if module[0] == "T" else ():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-T = frozenset("""
+T = frozenset(
+    """
 Assert Bind Break BufferLoad Call CallEffectKind CommReducer ComposeLayout Continue DtypeConstructor Else ExecScope If
 Iter IterVar Layout Let LetAnnotation LocalVectorAnnotation ProducerLoad Ptr R Range Reduce Return S SMEMPool
 ScopeIdDef Shuffle StringImm TMEMPool TVMBackendAllocWorkspace TVMBackendFreeWorkspace TensorMap Then TileLayout Var
@@ -21,22 +22,29 @@ tvm_global_barrier_kinit tvm_kernel_replace_point tvm_load_matrix_sync tvm_mma_s
 tvm_stack_make_array tvm_stack_make_shape tvm_store_matrix_sync tvm_struct_get tvm_struct_set tvm_thread_allreduce
 tvm_thread_invariant tvm_throw_last_error tvm_tuple type_annotation undef var vectorcombine vectorhigh vectorlow void
 vscale warp warpgroup webgpu wg wg_reg_tile where writes
-""".split())
-CUDA = frozenset("""
+""".split()
+)
+CUDA = frozenset(
+    """
 _activemask _shfl_down_sync _shfl_sync _shfl_up_sync _shfl_xor_sync bfloat1622float2 cluster_sync fadd2_rn
 float22bfloat162_rn float22bfloat162_rn_from_float2 float22half2 float2_x float2_y float8tohalf8 fmul2_rn
 fp8x4_e4m3_from_float4 func_call get_tmem_addr grid_sync half8tofloat8 hmax2 hmin2 iket make_float2 mma_fill
 mma_fill_legacy mma_store mma_store_legacy runtime_instr_desc sm100_2sm_leader_smem_addr smem_addr_from_uint64
 timer_end timer_finalize timer_init timer_start
-""".split())
-PTX = frozenset("""
+""".split()
+)
+PTX = frozenset(
+    """
 add_f32 add_f32x2 add_f64 add_rn_f32_bf16 atom_scalar clc_query_cancel clc_try_cancel cp_async
 cp_async_bulk_g2s_cluster cp_async_bulk_g2s_cta cp_async_bulk_s2g cp_async_bulk_s2s_cluster cvt fetch_register fma_f32
 fma_f32x2 fma_f64 fns_b32 ld ld_acquire ld_global_acquire ld_global_nc ld_mmio ld_relaxed ld_volatile ldg32 ldmatrix
 ldmatrix_legacy map_shared_rank mapa mbarrier_test_wait_parity mma mul_f32 mul_f32x2 mul_f64 prefetch_tensormap
 red_scalar reduce3_max_f32 reduce3_min_f32 st st_bulk st_mmio st_relaxed st_release st_volatile stmatrix sub_f32
 sub_f32x2 sub_f64 tcgen05 wgmma
-""".split())
-PTX_GROUPS = frozenset("""
+""".split()
+)
+PTX_GROUPS = frozenset(
+    """
 complete_tx try_wait_acquire_cluster cluster inval test_wait red cta expect_tx pending_count
-""".split())
+""".split()
+)

@@ -7,8 +7,12 @@ from dsl.core.errors import DSLUserCodeError
 
 def _word(name: str, where: str):
     def word(*_arguments, **_options):
-        raise DSLUserCodeError(f"T.{name} {where} in a T.prim_func", id="STATEMENT_PLACE",
-                               fix="put it there, in a function decorated with T.prim_func or T.inline")
+        raise DSLUserCodeError(
+            f"T.{name} {where} in a T.prim_func",
+            id="STATEMENT_PLACE",
+            fix="put it there, in a function decorated with T.prim_func or T.inline",
+        )
+
     word.__name__ = word.__qualname__ = name
     word.__doc__ = f"`T.{name}`, which {where} in a T.prim_func."
     return word
@@ -20,7 +24,8 @@ break_loop = _word("break_loop", "is a statement of its own")
 continue_loop = _word("continue_loop", "is a statement of its own")
 serial, parallel, unroll, vectorized, grid, thread_binding = (
     _word(name, "is the iterable of a `for` statement")
-    for name in ("serial", "parallel", "unroll", "vectorized", "grid", "thread_binding"))
+    for name in ("serial", "parallel", "unroll", "vectorized", "grid", "thread_binding")
+)
 if_then_else = _word("if_then_else", "is called")
 address_of = _word("address_of", "takes an element of a buffer, `T.address_of(A[i])`,")
 
@@ -28,7 +33,7 @@ address_of = _word("address_of", "takes an element of a buffer, `T.address_of(A[
 class _Let:
     """The annotation `x: T.let = value`: a name that cannot be assigned again. `T.let[T.int32]` converts the value."""
 
-    __iter__ = None                      # `T.let[dtype]` annotates; nothing is iterated
+    __iter__ = None  # `T.let[dtype]` annotates; nothing is iterated
 
     def __getitem__(self, dtype: object) -> object:
         return LetOf(dtype)

@@ -35,12 +35,14 @@ def trace_kernel(program) -> trace.Traced:
 
     def host(*values):
         trace.launch(program.__name__, rewritten, values, trace.Launch(grid=1, block=32))
+
     return trace.trace_host(program.__name__, host, arguments)
 
 
 def without_places(text: str) -> str:
-    return re.sub(r" loc\([^\n]*?\)(?=,|$| \{|\))", "", re.sub(r"^#loc.*\n", "", text, flags=re.MULTILINE),
-                  flags=re.MULTILINE)
+    return re.sub(
+        r" loc\([^\n]*?\)(?=,|$| \{|\))", "", re.sub(r"^#loc.*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE
+    )
 
 
 @pytest.fixture
@@ -62,15 +64,18 @@ def check():
         matcher = Matcher(options, FInput("mlir", text), parser)
         matcher.stderr = io.StringIO()
         assert matcher.run() == 0, matcher.stderr.getvalue() + "\n" + text
+
     return match
 
 
 @pytest.fixture
 def rejected():
     """`rejected(program)`: the error's text, with the file's name shortened to `here`."""
+
     def text(program) -> str:
         with pytest.raises(Exception) as caught:
             trace_kernel(program)
         assert hasattr(caught.value, "repro_outcome"), repr(caught.value)
         return re.sub(r"^[^\s:]*/?test_\w+\.py:\d+:", "here:", str(caught.value), flags=re.MULTILINE)
+
     return text

@@ -20,18 +20,68 @@ from cutlass.cute.runtime import from_dlpack
 
 warnings.simplefilter("ignore")
 
-TYPES = ["Boolean", "Int4", "Int8", "Int16", "Int32", "Int64", "Int128", "Uint8", "Uint16", "Uint32", "Uint64",
-         "Uint128", "Float16", "BFloat16", "TFloat32", "Float32", "Float64", "Float8E5M2", "Float8E4M3FN"]
-STORAGE = {"TFloat32", "Float8E5M2", "Float8E4M3FN"}         # the operators take them and a later stage refuses
+TYPES = [
+    "Boolean",
+    "Int4",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Int128",
+    "Uint8",
+    "Uint16",
+    "Uint32",
+    "Uint64",
+    "Uint128",
+    "Float16",
+    "BFloat16",
+    "TFloat32",
+    "Float32",
+    "Float64",
+    "Float8E5M2",
+    "Float8E4M3FN",
+]
+STORAGE = {"TFloat32", "Float8E5M2", "Float8E4M3FN"}  # the operators take them and a later stage refuses
 LITERALS = {"int": 3, "float": 2.5, "bool": True, "long": 2**40}
-RUN = ["Boolean", "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64", "Float16", "BFloat16",
-       "Float32", "Float64"]                                           # those that host functions compute with
-ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
-              "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "eq": operator.eq,
-              "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-              "min": cutlass.min, "max": cutlass.max}
-BITWISE = {"and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift,
-           "rshift": operator.rshift}
+RUN = [
+    "Boolean",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Uint8",
+    "Uint16",
+    "Uint32",
+    "Uint64",
+    "Float16",
+    "BFloat16",
+    "Float32",
+    "Float64",
+]  # those that host functions compute with
+ARITHMETIC = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "pow": operator.pow,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "min": cutlass.min,
+    "max": cutlass.max,
+}
+BITWISE = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
+}
 UNARY = {"neg": operator.neg, "abs": abs, "invert": operator.invert}
 PAIRS = [(-7, 2), (-100, -9)]
 
@@ -56,7 +106,7 @@ def tabulate(i, x, found):
                 if left in LITERALS and right in LITERALS:
                     row.append("-")
                 elif name in BITWISE and (is_float(left) or is_float(right)) or name == "pow" and left in LITERALS:
-                    row.append("!")                         # refused, if not at once then by a later stage
+                    row.append("!")  # refused, if not at once then by a later stage
                 elif type_of(operator.add, a, b) in STORAGE:
                     row.append("!")
                 else:
@@ -92,8 +142,13 @@ def compute(name, left, right, numbers, out_integer, out_float):
 
 
 @cute.jit
-def values(name: cutlass.Constexpr, numbers: cutlass.Constexpr, integers: cute.Tensor, out_integer: cute.Tensor,
-           out_float: cute.Tensor):
+def values(
+    name: cutlass.Constexpr,
+    numbers: cutlass.Constexpr,
+    integers: cute.Tensor,
+    out_integer: cute.Tensor,
+    out_float: cute.Tensor,
+):
     flat = sorted({n for pair in numbers for n in pair})
     dynamic = {(t, n): integers[flat.index(n)].to(getattr(cutlass, t)) for t in RUN for n in flat}
     compute(name, dynamic, dynamic, numbers, out_integer, out_float)
@@ -115,7 +170,7 @@ def fold(name, found):
                 continue
             try:
                 result = function(left, right)
-            except OverflowError:                           # a 64-bit result that does not wrap
+            except OverflowError:  # a 64-bit result that does not wrap
                 found.append("overflow")
                 continue
             kept = isinstance(result.value, (int, float)) and abs(result.value) < 1e30
@@ -144,16 +199,20 @@ def main():
         numbers = pairs(name)
         flat = np.array(sorted({n for pair in numbers for n in pair}), np.int64)
         if name in ("floordiv", "mod", "truediv"):
-            numbers = [(a, b) for a, b in numbers if b % 2]          # as a Boolean, an even number divides by zero
+            numbers = [(a, b) for a, b in numbers if b % 2]  # as a Boolean, an even number divides by zero
         count = len(cases(name)) * len(numbers)
         integers, floats = np.full(count, 0, np.int64), np.full(count, 0.0)
         values(name, numbers, from_dlpack(flat), from_dlpack(integers), from_dlpack(floats))
-        found["values"][name] = [int(n) if n else round(float(f), 9) if np.isfinite(f) else str(abs(f))
-                                 for n, f in zip(integers, floats)]
+        found["values"][name] = [
+            int(n) if n else round(float(f), 9) if np.isfinite(f) else str(abs(f)) for n, f in zip(integers, floats)
+        ]
         found["static"][name] = []
         folded(name, found["static"][name])
-    print("{" + ",\n".join(f'"{kind}": {{' + ",\n".join(map(line, rows.items())) + "}" for kind, rows in found.items())
-          + "}")
+    print(
+        "{"
+        + ",\n".join(f'"{kind}": {{' + ",\n".join(map(line, rows.items())) + "}" for kind, rows in found.items())
+        + "}"
+    )
 
 
 main()

@@ -110,6 +110,7 @@ def nonlocal_name(n: cutlass.Int32):
     def inner():
         nonlocal n
         n = n + 1
+
     if n > 1:
         inner()
 
@@ -176,6 +177,7 @@ def kernel_never_launched():
     @cute.jit
     def host(a: cute.Tensor):
         kernel(a)
+
     host(tensor())
 
 
@@ -194,6 +196,7 @@ def thread_idx_in_host_code():
     @cute.jit
     def host():
         cute.arch.thread_idx()
+
     host()
 
 
@@ -202,6 +205,7 @@ def missing_argument():
     @cute.jit
     def host(a: cute.Tensor, n: cutlass.Int32):
         pass
+
     host(tensor())
 
 
@@ -210,6 +214,7 @@ def argument_too_many():
     @cute.jit
     def host(n: cutlass.Int32):
         pass
+
     host(1, 2)
 
 
@@ -218,6 +223,7 @@ def argument_of_no_such_name():
     @cute.jit
     def host(n: cutlass.Int32):
         pass
+
     host(1, m=2)
 
 
@@ -236,6 +242,7 @@ def text_argument():
     @cute.jit
     def host(mode):
         pass
+
     host("fast")
 
 
@@ -244,6 +251,7 @@ def coordinate_of_another_rank():
     @cute.jit
     def host():
         cute.printf("%d", cute.crd2idx((1, 2, 3), cute.make_layout((4, 8))))
+
     host()
 
 
@@ -252,6 +260,7 @@ def coordinate_of_a_tensor_of_another_rank():
     @cute.jit
     def host(a: cute.Tensor):
         a[1, 2] = a[0]
+
     host(tensor())
 
 
@@ -261,6 +270,7 @@ def pred_that_is_no_tensor():
     def host(a: cute.Tensor, n: cutlass.Int32):
         atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32)
         cute.copy(atom, a, a, pred=cutlass.Boolean(n > 1))
+
     host(tensor(), 3)
 
 

@@ -13,18 +13,54 @@ import cutlass
 import cutlass.cute as cute
 
 warnings.simplefilter("ignore")
-INTEGERS = {"Int8": (-128, -7, -1, 0, 1, 3, 127), "Int32": (-(1 << 31), -7, -1, 0, 1, 3, 31, 32, 33, (1 << 31) - 1),
-            "Int64": (-(1 << 63), -1, 0, 5, 64, (1 << 63) - 1), "Uint8": (0, 1, 200, 255),
-            "Uint32": (0, 1, 7, 32, (1 << 32) - 1), "Boolean": (False, True)}
-FLOATS = {"Float32": (0.0, -0.0, 1.5, -2.5, 1e30, math.inf, -math.inf, math.nan), "Float64": (0.0, 2.5, 1e300, math.nan),
-          "Float16": (0.0, 1.5, -3.0)}
+INTEGERS = {
+    "Int8": (-128, -7, -1, 0, 1, 3, 127),
+    "Int32": (-(1 << 31), -7, -1, 0, 1, 3, 31, 32, 33, (1 << 31) - 1),
+    "Int64": (-(1 << 63), -1, 0, 5, 64, (1 << 63) - 1),
+    "Uint8": (0, 1, 200, 255),
+    "Uint32": (0, 1, 7, 32, (1 << 32) - 1),
+    "Boolean": (False, True),
+}
+FLOATS = {
+    "Float32": (0.0, -0.0, 1.5, -2.5, 1e30, math.inf, -math.inf, math.nan),
+    "Float64": (0.0, 2.5, 1e300, math.nan),
+    "Float16": (0.0, 1.5, -3.0),
+}
 VALUES = {**INTEGERS, **FLOATS, "int": (-3, 0, 2, 40, 1 << 33), "float": (0.0, -1.5, math.inf)}
-OPERATORS = {name: getattr(operator, name) for name in (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor", "eq", "ne", "lt",
-    "le", "gt", "ge")} | {"divmod": divmod}
-UNARY = {"neg": operator.neg, "invert": operator.invert, "abs": abs, "int": int, "float": float, "bool": bool,
-         "index": operator.index, "not": operator.not_}
-SHARE = int(sys.argv[1])                                  # one pair of types and operator in so many
+OPERATORS = {
+    name: getattr(operator, name)
+    for name in (
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "lshift",
+        "rshift",
+        "and_",
+        "or_",
+        "xor",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+    )
+} | {"divmod": divmod}
+UNARY = {
+    "neg": operator.neg,
+    "invert": operator.invert,
+    "abs": abs,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "index": operator.index,
+    "not": operator.not_,
+}
+SHARE = int(sys.argv[1])  # one pair of types and operator in so many
 LINES = []
 
 
@@ -37,8 +73,21 @@ def told(run):
         result = run()
     except Exception as error:
         bases = [base.__name__ for base in type(error).__mro__]
-        return next(name for name in bases if name in ("ZeroDivisionError", "OverflowError", "TypeError", "ValueError",
-                                                       "AttributeError", "AssertionError", "RuntimeError", "Exception"))
+        return next(
+            name
+            for name in bases
+            if name
+            in (
+                "ZeroDivisionError",
+                "OverflowError",
+                "TypeError",
+                "ValueError",
+                "AttributeError",
+                "AssertionError",
+                "RuntimeError",
+                "Exception",
+            )
+        )
     return shown(result)
 
 
@@ -72,7 +121,23 @@ def sweep():
         for right in (*INTEGERS, *FLOATS):
             LINES.append(["cast", left, right, [told(lambda: made(right, made(left, a))) for a in lefts]])
     for right in (*INTEGERS, *FLOATS):
-        odd = (1 << 31, -(1 << 31) - 1, 1 << 64, -(1 << 63) - 1, 1e30, -1e30, math.inf, math.nan, 2.7, -2.7, 300, 70000.0, 3000000001.0, -3e9, 1e12)
+        odd = (
+            1 << 31,
+            -(1 << 31) - 1,
+            1 << 64,
+            -(1 << 63) - 1,
+            1e30,
+            -1e30,
+            math.inf,
+            math.nan,
+            2.7,
+            -2.7,
+            300,
+            70000.0,
+            3000000001.0,
+            -3e9,
+            1e12,
+        )
         LINES.append(["from", "", right, [told(lambda: made(right, value)) for value in odd]])
 
 

@@ -37,8 +37,14 @@ def odd(n: cutlass.Int32):
 
 def run(folder, program: str, *arguments, **environment) -> subprocess.CompletedProcess:
     (folder / "author.py").write_text(HEAD + textwrap.dedent(program))
-    return subprocess.run([sys.executable, "-m", "dsl", *arguments, "author.py"], capture_output=True, text=True,
-                          timeout=120, cwd=folder, env={**os.environ, **environment})
+    return subprocess.run(
+        [sys.executable, "-m", "dsl", *arguments, "author.py"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=folder,
+        env={**os.environ, **environment},
+    )
 
 
 def frames(text: str) -> list[tuple[str, str, str]]:
@@ -47,7 +53,9 @@ def frames(text: str) -> list[tuple[str, str, str]]:
 
 
 def test_every_printer_shows_the_authors_frames_alone(tmp_path):
-    done = run(tmp_path, """\
+    done = run(
+        tmp_path,
+        """\
         import concurrent.futures, logging, sys, threading, traceback
         for function in (wrong, refused, odd):
             threading.Thread(target=function, args=(3,)).start()
@@ -65,7 +73,8 @@ def test_every_printer_shows_the_authors_frames_alone(tmp_path):
             cute.compile(wrong, 3)
         except KeyError:
             traceback.print_exc()
-        """)
+        """,
+    )
     assert done.returncode == 0 and f"{os.sep}dsl{os.sep}" not in done.stderr
     assert done.stderr.count("Traceback") == 8
     called = frames(done.stderr)
@@ -74,12 +83,15 @@ def test_every_printer_shows_the_authors_frames_alone(tmp_path):
 
 
 def test_the_layout_functions_name_what_they_are_given(tmp_path):
-    assert run(tmp_path, "odd(3)").stderr == """\
+    assert (
+        run(tmp_path, "odd(3)").stderr
+        == """\
 author.py:20:12: DSLUserCodeLayoutError
     return cute.zipped_divide(slice(None), (4,))
            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `zipped_divide` has no meaning for target: slice, tiler: tuple of 1
 fix: give integers, tuples of them, layouts or tensors
 """
+    )
 
 
 def test_a_fault_of_the_compilers_own_is_said_at_the_authors_expression(tmp_path):
@@ -93,19 +105,24 @@ def test_a_fault_of_the_compilers_own_is_said_at_the_authors_expression(tmp_path
             cute.make_rmem_tensor((4,), cutlass.Float32).fill(n)
         host(3)
         """
-    assert run(tmp_path, program).stderr == """\
+    assert (
+        run(tmp_path, program).stderr
+        == """\
 author.py:29:5: INTERNAL
     cute.make_rmem_tensor((4,), cutlass.Float32).fill(n)
     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ fails: AttributeError: \
 'NoneType' object has no attribute 'nothing'
 fix: look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows
 """
+    )
     assert "tile/tensor.py" in run(tmp_path, program, DSL_FULL_TRACEBACK="1").stderr
     assert "tile/tensor.py" in run(tmp_path, program, "--full-traceback").stderr
 
 
 def test_plain_python_sees_no_frame_of_ours_either(tmp_path):
-    done = run(tmp_path, """\
+    done = run(
+        tmp_path,
+        """\
         import traceback
         from cutlass.cute.runtime import from_dlpack
         for wrong in (lambda: from_dlpack("text"), lambda: cute.make_layout("text"), lambda: cute.size(), \
@@ -114,13 +131,16 @@ lambda: cute.nothing):
                 wrong()
             except cutlass.DSLUserCodeError as error:
                 traceback.print_exc()
-        """)
+        """,
+    )
     assert done.stderr.count("Traceback") == 4 and f"{os.sep}dsl{os.sep}" not in done.stderr
     assert "CALL_MISSING_ARG" in done.stderr and "`size` needs `x`\n" in done.stderr
 
 
 def test_pythons_own_operations_raise_pythons_own_exceptions(tmp_path):
-    done = run(tmp_path, """\
+    done = run(
+        tmp_path,
+        """\
         @cute.jit
         def host(n: cutlass.Int32):
             for each, wrong in ((lambda: 3 in n, TypeError), (lambda: [1][4], IndexError), \
@@ -134,10 +154,14 @@ def test_pythons_own_operations_raise_pythons_own_exceptions(tmp_path):
             host(3)
         except KeyError as error:
             print("KeyError", error)
-        """)
+        """,
+    )
     assert done.stdout.splitlines() == [
-        "TypeError argument of type 'Int32' is not iterable", "IndexError list index out of range",
-        "TypeError '>' not supported between instances of 'type' and 'type'", "KeyError 'a'"], done.stderr
+        "TypeError argument of type 'Int32' is not iterable",
+        "IndexError list index out of range",
+        "TypeError '>' not supported between instances of 'type' and 'type'",
+        "KeyError 'a'",
+    ], done.stderr
 
 
 LINES = """\
@@ -168,9 +192,16 @@ for function in (wide, tabs, combined, lines):
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 def test_carets_stand_under_what_they_mean(tmp_path, ends):
     (tmp_path / "author.py").write_bytes(LINES.replace("\n", ends).encode())
-    done = subprocess.run([sys.executable, "-m", "dsl", "author.py"], capture_output=True, timeout=120, cwd=tmp_path,
-                          env={**os.environ, "PYTHONIOENCODING": "utf-8"})
-    assert done.stdout.decode() == """\
+    done = subprocess.run(
+        [sys.executable, "-m", "dsl", "author.py"],
+        capture_output=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert (
+        done.stdout.decode()
+        == """\
 author.py:5:20: PHASE_DYNAMIC_INDEX
     s = '\u65e5\u672c\u00e9'; z = int(n)
                      ^^^^^^
@@ -183,14 +214,20 @@ author.py:12:19: PHASE_DYNAMIC_INDEX
 author.py:15:29: PHASE_DYNAMIC_INDEX
     s = '\u2028'; z = '\u65e5' if n > int(\\
                              ^^^^^
-""", done.stderr.decode()
+"""
+    ), done.stderr.decode()
 
 
 def test_standard_input_in_any_locale(tmp_path):
     program = LINES.partition("for function")[0] + "wide(3)"
-    done = subprocess.run([sys.executable, "-m", "dsl", "-"], input=program.encode(), capture_output=True, timeout=120,
-                          cwd=tmp_path, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0",
-                                             "PYTHONCOERCECLOCALE": "0"})
+    done = subprocess.run(
+        [sys.executable, "-m", "dsl", "-"],
+        input=program.encode(),
+        capture_output=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    )
     assert "<stdin>:5:20: PHASE_DYNAMIC_INDEX\n    s = '\\u65e5" in done.stderr.decode()
 
 
@@ -210,6 +247,12 @@ def host(n: cutlass.Int32):
 host(3)
 open("done", "w").close()
 """)
-    done = subprocess.run(f"exec {sys.executable} -m dsl --no-cache author.py >&-", shell=True, capture_output=True,
-                          text=True, timeout=120, cwd=tmp_path)
+    done = subprocess.run(
+        f"exec {sys.executable} -m dsl --no-cache author.py >&-",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
     assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "done").exists()

@@ -17,6 +17,7 @@ def changed_in_a_loop(n: Int32):
 
     def plus(x):
         return x + k
+
     for i in range(n):
         k = k + i
         total += plus(i)
@@ -30,6 +31,7 @@ def changed_in_branches(n: Int32):
     @cute.jit
     def plus(x):
         return x + k
+
     if n > 2:
         k += 10
         seen = plus(1)
@@ -45,6 +47,7 @@ def another_list_each_trip(n: Int32):
 
     def first(x):
         return values[0] + x
+
     while values[0] < 9:
         values = [values[0] + 3]
         total += first(1)
@@ -73,13 +76,17 @@ def warned(function, category) -> list[tuple[str, int]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cute.compile(cute.jit(function), 3)
-    return [(str(warning.message), warning.lineno - function.__code__.co_firstlineno)
-            for warning in caught if warning.category is category]
+    return [
+        (str(warning.message), warning.lineno - function.__code__.co_firstlineno)
+        for warning in caught
+        if warning.category is category
+    ]
 
 
 def test_a_call_of_a_function_with_variables_is_warned_of():
     """Measured: NVIDIA's compiler rejects a call by name in a dynamic statement outside of which the function is
     defined, where it reads variables, and takes one that reads functions and modules."""
+
     def program(n: Int32):
         import math
 
@@ -91,20 +98,26 @@ def test_a_call_of_a_function_with_variables_is_warned_of():
 
         def reads(x):
             return x + n
+
         total, functions = reads(n), [reads]
         for i in range(n):
             total += through(i) + functions[0](i)
             if i > 1:
                 total += reads(i)
         while reads(total) < 9:
+
             def inside(x):
                 return x + n
+
             total += inside(1)
         if reads(total) > 3:
             total += 1
         return total
-    text = "`reads` reads `n` of the function around it and is called in a dynamic statement: NVIDIA's compiler " \
-           "rejects that (SCOPE_CLOSURE_CAPTURE)"
+
+    text = (
+        "`reads` reads `n` of the function around it and is called in a dynamic statement: NVIDIA's compiler "
+        "rejects that (SCOPE_CLOSURE_CAPTURE)"
+    )
     assert warned(program, PortabilityWarning) == [(text, 15), (text, 16)]
 
 
@@ -112,8 +125,10 @@ def test_a_call_of_a_function_with_variables_where_warnings_are_errors():
     def program(n: Int32):
         def reads(x):
             return x + n
+
         for i in range(n):
             reads(i)
+
     with warnings.catch_warnings(), pytest.raises(DSLUserCodeError) as caught:
         warnings.simplefilter("error", PortabilityWarning)
         cute.compile(cute.jit(program), 3)
@@ -123,13 +138,14 @@ def test_a_call_of_a_function_with_variables_where_warnings_are_errors():
         "    reads(i)",
         "    ^^^^^^^^ `reads` reads `n` of the function around it and is called in a dynamic statement, which NVIDIA's "
         "compiler rejects",
-        "fix: pass `n` as an argument, or define `reads` in the statement"]
+        "fix: pass `n` as an argument, or define `reads` in the statement",
+    ]
 
 
 @cute.jit
 def lambda_from_before(n: Int32):
     k, total = n, Int32(0)
-    plus = lambda x: x + k                                                      # noqa: E731
+    plus = lambda x: x + k  # noqa: E731
     while k < 10:
         k += 2
         total += plus(1)
@@ -143,7 +159,8 @@ def test_a_lambda_reads_the_value_from_before_the_statement():
         assert lambda_from_before(3) == (16, 11)
     assert [str(warning.message) for warning in caught if warning.category is DSLWarning] == [
         "SCOPE_CLOSURE_CAPTURE: `plus` reads `k`, which this statement assigns, as it was before the statement: pass "
-        "`k` as an argument"]
+        "`k` as an argument"
+    ]
     assert not [warning for warning in caught if warning.category is PortabilityWarning]
 
 
@@ -151,8 +168,9 @@ def test_a_lambda_in_a_loop_makes_its_variable_no_late_name():
     def program(n: Int32):
         total = Int32(0)
         for i in range(n):
-            times = lambda x: x * i                                             # noqa: E731
+            times = lambda x: x * i  # noqa: E731
             total += times(2)
         return total
+
     assert warned(program, PortabilityWarning) == []
     assert cute.jit(program)(4) == 12

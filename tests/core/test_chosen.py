@@ -313,11 +313,11 @@ REFUSED = {
     deleted: "del xs[i].v | deletes the attribute `v` of an object that a dynamic index has chosen",
     replaced: "xs[i] = xs[0] | puts another Plain at an index that is known only at run time",
     other_type: "xs[i].v = 1.5 | the elements a dynamic index chooses from are of one type, and these are Int32 and "
-                "Python float",
+    "Python float",
     own_setattr: "return [Guarded(i), Guarded(1)][i].v | a dynamic index cannot choose between objects of `Guarded`, "
-                 "which has a `__setattr__` of its own",
+    "which has a `__setattr__` of its own",
     two_classes: "return [Guarded(i), Plain(1)][i].v | the elements a dynamic index chooses from are of one type, and "
-                 "these are Plain and Guarded",
+    "these are Plain and Guarded",
     keys: '[{"a": i}, {"a": 1}][i]["b"] = 2 | changes the keys of a dict that a dynamic index has chosen',
 }
 
@@ -326,6 +326,7 @@ REFUSED = {
 def test_what_would_need_the_object_itself_is_refused(program):
     def host(i: cutlass.Int32):
         return program(i, [Plain(i), Plain(i + 1)])
+
     with pytest.raises(cutlass.DSLUserCodeError) as caught:
         cute.jit(host)(1)
     first, line, mark, *_ = str(caught.value).splitlines()

@@ -21,6 +21,7 @@ def test_dynamic_if_carries_what_it_assigns(check):
         if n < 4:
             x = n
         p.store(x)
+
     check(program)
 
 
@@ -37,6 +38,7 @@ def test_python_bool_is_dynamic_and_const_expr_is_not(check):
             p.store(1)
         else:
             p.store(2)
+
     check(program)
 
 
@@ -49,6 +51,7 @@ def test_python_numbers_are_promoted_when_a_loop_changes_them(check):
         for i in range(n):
             total += i
         p.store(total)
+
     check(program)
 
 
@@ -58,6 +61,7 @@ def test_range_over_python_ints_is_one_body(check):
         # CHECK-NOT: scf.for
         for i in range(3):
             p[i] = i
+
     check(program)
 
 
@@ -70,6 +74,7 @@ def test_range_constexpr_unrolls(check):
             if const_expr(i == 0):
                 continue
             p[i] = i
+
     check(program)
 
 
@@ -81,6 +86,7 @@ def test_what_a_loop_leaves_unchanged_is_not_carried(check):
         for i in range(n):
             q = q
             q[i] = i
+
     check(program)
 
 
@@ -94,6 +100,7 @@ def test_while_carries_and_evaluates_its_test(check):
         while i < n:
             p[i] = i
             i += 1
+
     check(program)
 
 
@@ -103,6 +110,7 @@ def test_unroll_reaches_the_loop(check):
         # CHECK: llvm.loop_annotation = #{{.*}}
         for i in cutlass_range(n, unroll=4):
             p[i] = i
+
     check(program)
 
 
@@ -111,6 +119,7 @@ def test_64_bit_bound_makes_a_64_bit_variable(check):
         # CHECK: scf.for {{.*}} : i64
         for i in range(n):
             p[i] = 1
+
     check(program)
 
 
@@ -121,6 +130,7 @@ def test_tuples_are_carried_element_by_element(check):
         for i in range(n):
             pair = (pair[0] + i, pair[1] * 2.0)
         p[pair[0]] = pair[1]
+
     check(program)
 
 
@@ -131,6 +141,7 @@ def test_and_evaluates_both_sides(check):
         # CHECK: arith.select [[A]], [[B]], [[A]] : i1
         if a > 0 and b > 0:
             p.store(1)
+
     check(program)
 
 
@@ -145,6 +156,7 @@ def test_chained_comparison_in_and_not(check):
         p[0] = 0 < a < 5
         p[1] = a in (1, 3)
         p[2] = not (a > 2)
+
     check(program)
 
 
@@ -153,6 +165,7 @@ def test_conditional_expression(check):
         # CHECK: [[R:%.*]] = scf.if {{.*}} -> (i32)
         # CHECK: llvm.store [[R]]
         p.store(a if a > 0 else -a)
+
     check(program)
 
 
@@ -165,6 +178,7 @@ def test_loop_variable_after_the_loop_keeps_its_value(check):
         for i in range(n):
             p[i] = 0
         p.store(i)
+
     check(program)
 
 
@@ -174,11 +188,13 @@ def test_type_change_in_a_loop(rejected):
         for i in range(n):
             acc = acc + i * 0.5
         p.store(acc)
+
     assert rejected(program) == (
         "here:13: TYPE_UNSTABLE_JOIN\n"
         "    acc = acc + i * 0.5\n"
         "    ^^^ `acc` is Int32 before this loop and Float32 after it\n"
-        "fix: start it as Float32: `acc = Float32(...)`")
+        "fix: start it as Float32: `acc = Float32(...)`"
+    )
 
 
 def test_type_mismatch_of_two_branches(rejected):
@@ -187,11 +203,13 @@ def test_type_mismatch_of_two_branches(rejected):
         if n > 0:
             x = Float32(2.0)
         p.store(x)
+
     assert rejected(program) == (
         "here:13: TYPE_UNSTABLE_JOIN\n"
         "    x = Float32(2.0)\n"
         "    ^ `x` is Float32 on one path and Int32 on another\n"
-        "fix: give `x` one type on both paths")
+        "fix: give `x` one type on both paths"
+    )
 
 
 def test_name_first_assigned_in_one_branch(rejected):
@@ -199,6 +217,7 @@ def test_name_first_assigned_in_one_branch(rejected):
         if n > 0:
             value = n
         p.store(value + 1)
+
     assert rejected(program) == (
         "here:17: SCOPE_UNBOUND_NAME\n"
         "    p.store(value + 1)\n"
@@ -206,7 +225,8 @@ def test_name_first_assigned_in_one_branch(rejected):
         "here:12: see\n"
         "    if n > 0:\n"
         "       ^^^^^ nothing assigns `value` where this is false\n"
-        "fix: assign `value` there too, or before it")
+        "fix: assign `value` there too, or before it"
+    )
 
 
 @pytest.mark.filterwarnings("error::dsl.core.errors.PortabilityWarning")
@@ -215,27 +235,33 @@ def test_early_exit_where_warnings_are_errors(rejected):
         for i in range(n):
             if i == 5:
                 break
+
     assert rejected(program).splitlines() == [
-        "here:17: UNSUP_EARLY_EXIT", "    break",
+        "here:17: UNSUP_EARLY_EXIT",
+        "    break",
         "    ^^^^^ `break` leaves a dynamic statement, which NVIDIA's compiler rejects",
-        "fix: guard the rest with a flag, or mark what is static with const_expr and range_constexpr"]
+        "fix: guard the rest with a flag, or mark what is static with const_expr and range_constexpr",
+    ]
 
 
 def test_dynamic_value_where_python_decides(rejected):
     def program(n: Int32, p: Pointer):
         if const_expr(n > 3):
             p.store(1)
+
     assert rejected(program) == (
         "here:12: PHASE_REQUIRES_CONSTANT\n"
         "    if const_expr(n > 3):\n"
         "       ^^^^^^^^^^^^^^^^^ needs a value known while compiling, and this is a dynamic Boolean\n"
-        "fix: drop const_expr, or pass the value as cutlass.Constexpr")
+        "fix: drop const_expr, or pass the value as cutlass.Constexpr"
+    )
 
 
 def test_dynamic_bound_of_range_constexpr(rejected):
     def program(n: Int32, p: Pointer):
         for i in range_constexpr(n):
             p.store(i)
+
     assert "ARG_NON_CONSTANT" in rejected(program)
 
 
@@ -243,6 +269,7 @@ def test_reading_underscore(rejected):
     def program(n: Int32, p: Pointer):
         _ = n
         p.store(_)
+
     assert "UNSUP_READ_UNDERSCORE" in rejected(program)
 
 
@@ -253,6 +280,7 @@ def test_list_that_grows_in_a_loop(rejected):
             items[0] = items[0] + i
             items = items + [i]
         p.store(items[0])
+
     assert "`items` is list of 1 before this loop and list of 2 after it" in rejected(program)
 
 
@@ -266,6 +294,7 @@ def test_division_and_shift_are_guarded(check):
         # CHECK: arith.shli %arg0
         # CHECK: arith.select [[IN]]
         p[1] = a << b
+
     check(program)
 
 
@@ -275,6 +304,7 @@ def test_boolean_argument(check):
         # CHECK: scf.if [[F]]
         if flag:
             p.store(1)
+
     check(program)
 
 
@@ -293,14 +323,16 @@ def test_a_value_of_another_function(traced, rejected):
         "    p.store(kept[0] + n)",
         "            ^^^^^^^^^^^ a value is used where it does not exist: it was computed in another function, or in "
         "an earlier call, and kept in an object or a closure",
-        "fix: pass it to this function as an argument"]
+        "fix: pass it to this function as an argument",
+    ]
 
 
 def test_a_value_of_another_region(rejected):
     def program(n: Int32, p: Pointer):
-        kept = queue.SimpleQueue()                 # an object of Python's library, which is not looked into
+        kept = queue.SimpleQueue()  # an object of Python's library, which is not looked into
         for i in range(n):
             kept.put(i + 1)
         p.store(kept.get())
+
     text = rejected(program)
     assert "VALUE_OF_ANOTHER_REGION" in text and "    p.store(kept.get())" in text

@@ -15,8 +15,28 @@ from dsl.launch import session
 TORCH = {name: getattr(torch, name.lower().replace("float8", "float8_")) for name in ("Float8E4M3FN", "Float8E5M2")}
 TORCH |= {"Float16": torch.float16, "BFloat16": torch.bfloat16, "Float32": torch.float32}
 GREATEST = {"Float8E4M3FN": 448.0, "Float8E5M2": 57344.0}
-NUMBERS = [0.0, -0.0, 1.0, 1.0625, 1.1875, 464.0, 480.0, 1e9, -1e9, 2.0**-9, 2.0**-10, 3 * 2.0**-11, 2.0**-17, 61440.0,
-           float("inf"), float("-inf"), float("nan"), 0.1, -0.3, 300.7]
+NUMBERS = [
+    0.0,
+    -0.0,
+    1.0,
+    1.0625,
+    1.1875,
+    464.0,
+    480.0,
+    1e9,
+    -1e9,
+    2.0**-9,
+    2.0**-10,
+    3 * 2.0**-11,
+    2.0**-17,
+    61440.0,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+    0.1,
+    -0.3,
+    300.7,
+]
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +111,7 @@ def test_a_type_narrower_than_a_byte_has_no_elements(name):
     @cute.jit
     def make(dtype: Constexpr):
         cute.make_rmem_tensor(4, dtype)[0]
+
     with pytest.raises(DSLUserCodeError, match=f"Sub-byte scalar dereference not supported for type {name}"):
         make(getattr(dtypes, name))
 
@@ -100,7 +121,7 @@ def test_a_type_narrower_than_a_byte_has_no_elements(name):
 def test_a_literal_rounds_as_torch_does(number, name):
     form = formats.FORMATS[name]
     bits = torch.tensor(number, dtype=torch.float64).to(TORCH[name]) if name in ("Float16", "Float32") else None
-    if bits is None:                            # torch rounds twice on the way from double: start from its float
+    if bits is None:  # torch rounds twice on the way from double: start from its float
         number = float(torch.tensor(number, dtype=torch.float32))
         limit = GREATEST.get(name)
         bits = torch.tensor(min(max(number, -limit), limit) if limit else number).to(TORCH[name])

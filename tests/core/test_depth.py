@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 HEAD = "import cutlass\nimport cutlass.cute as cute\n\n\n"
-CHAIN = HEAD + """\
+CHAIN = (
+    HEAD
+    + """\
 @cute.jit
 def main(n: cutlass.Int32):
     x = cutlass.Int32(-1)
@@ -18,7 +20,10 @@ def main(n: cutlass.Int32):
 
 main(149)
 """
-ENDLESS = HEAD + """\
+)
+ENDLESS = (
+    HEAD
+    + """\
 @cute.jit
 def again(n: cutlass.Int32):
     if n > 0:
@@ -32,12 +37,18 @@ for _ in range(3):
         print("caught")
 print("end")
 """
+)
 
 
 def dsl(tmp_path: Path, text: str) -> subprocess.CompletedProcess:
     (tmp_path / "author.py").write_text(text)
-    return subprocess.run([sys.executable, "-m", "dsl", "--device", "emulator", "author.py"], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "dsl", "--device", "emulator", "author.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 @pytest.mark.parametrize("arms, printed", [(150, "447"), (149, "-1")])
@@ -52,7 +63,9 @@ def test_endless_recursion_can_be_caught_any_number_of_times(tmp_path):
     assert (run.returncode, run.stdout) == (0, "caught\ncaught\ncaught\nend\n"), run.stderr[-500:]
 
 
-RECURSIVE = HEAD + """\
+RECURSIVE = (
+    HEAD
+    + """\
 def fact(n):
     if n <= 1:
         return 1
@@ -66,7 +79,10 @@ def main(n: cutlass.Int32):
 
 main(3)
 """
-ENDLESS_VALUE = HEAD + """\
+)
+ENDLESS_VALUE = (
+    HEAD
+    + """\
 @cute.jit
 def main(n: cutlass.Int32):
     xs = [n]
@@ -76,18 +92,29 @@ def main(n: cutlass.Int32):
 
 main(3)
 """
+)
 
 
-@pytest.mark.parametrize("text, error", (
-    (RECURSIVE, "author.py:8:16: DSLUserCodeRecursionError\n"
-                "    return n * fact(n - 1)\n"
-                "               ^^^^^^^^^^^ `fact` calls itself without end while compiling, where a dynamic value "
-                "cannot stop it\n"
-                "fix: write a loop, or stop by a value known while compiling: `if cutlass.const_expr(n == 0)`\n"),
-    (ENDLESS_VALUE, "author.py:12:1: DSLUserCodeRecursionError\n"
-                    "    main(3)\n"
-                    "    ^^^^^^^ is nested too deeply, or contains itself\n"
-                    "fix: use its parts\n")))
+@pytest.mark.parametrize(
+    "text, error",
+    (
+        (
+            RECURSIVE,
+            "author.py:8:16: DSLUserCodeRecursionError\n"
+            "    return n * fact(n - 1)\n"
+            "               ^^^^^^^^^^^ `fact` calls itself without end while compiling, where a dynamic value "
+            "cannot stop it\n"
+            "fix: write a loop, or stop by a value known while compiling: `if cutlass.const_expr(n == 0)`\n",
+        ),
+        (
+            ENDLESS_VALUE,
+            "author.py:12:1: DSLUserCodeRecursionError\n"
+            "    main(3)\n"
+            "    ^^^^^^^ is nested too deeply, or contains itself\n"
+            "fix: use its parts\n",
+        ),
+    ),
+)
 def test_endless_recursion_is_the_authors_error(text, error, tmp_path):
     run = dsl(tmp_path, text)
     assert run.returncode == 1 and run.stderr.endswith(error), run.stderr[-1000:]
@@ -98,9 +125,11 @@ def test_a_deeply_nested_function_is_rewritten_again_as_quickly(tmp_path):
     """Python compares two equal codes, nested 60 deep, in time that doubles with each level."""
     from dsl.core import rewrite
     from dsl.cutlass.grammar import GRAMMAR
+
     file = tmp_path / "nested.py"
-    file.write_text("def nested(n):\n" + "".join(f"{'    ' * (k + 1)}if n > {k}:\n" for k in range(60)) + "    " * 61 +
-                    "n += 1\n")
+    file.write_text(
+        "def nested(n):\n" + "".join(f"{'    ' * (k + 1)}if n > {k}:\n" for k in range(60)) + "    " * 61 + "n += 1\n"
+    )
     namespace = {}
     exec(compile(file.read_text(), str(file), "exec"), namespace)
     first, second = (rewrite.rewrite(namespace["nested"], GRAMMAR) for _ in range(2))

@@ -62,22 +62,54 @@ def evenly(low: float, high: float, dtype: type) -> np.ndarray:
     return np.random.default_rng(4).uniform(low, high, COUNT).astype(dtype)
 
 
-REFERENCES = {"exp2": lambda x: mpf(2)**x, "log2": lambda x: mpmath.log(x, 2), "exp": mpmath.exp,
-              "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x))}
+REFERENCES = {
+    "exp2": lambda x: mpf(2) ** x,
+    "log2": lambda x: mpmath.log(x, 2),
+    "exp": mpmath.exp,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+}
 # name: the range for doubles and for floats; above it the function overflows or is constant
-EVEN = {"exp": ((-745, 709), (-103, 88)), "exp2": ((-1074, 1023), None), "expm1": ((-40, 709), (-20, 88)),
-        "log": ((0.5, 2), (0.5, 2)), "log2": ((0.5, 2), (0.5, 2)), "log10": ((0.5, 2), (0.5, 2)),
-        "log1p": ((-0.999, 1), (-0.999, 1)), "sin": ((-100, 100), (-100, 100)), "cos": ((-100, 100), (-100, 100)),
-        "tan": ((-100, 100), (-100, 100)), "asin": ((-1, 1), (-1, 1)), "acos": ((-1, 1), (-1, 1)),
-        "acosh": ((1, 3), (1, 3)), "atanh": ((-0.999, 0.999), (-0.999, 0.999)), "erfc": ((-6, 26.5), (-6, 10))}
-SPREAD = {"expm1": ((1e-12, 1), (1e-12, 1)), "sin": ((1e5, 1e300), (1e5, 3e38)), "cos": ((1e5, 1e300), (1e5, 3e38)),
-          "tan": ((1e5, 1e300), (1e5, 3e38)), "atan": ((1e-8, 1e12), (1e-8, 1e12)), "sinh": ((1e-8, 700), (1e-8, 88)),
-          "cosh": ((1e-8, 700), (1e-8, 88)), "tanh": ((1e-8, 30), (1e-8, 30)), "asinh": ((1e-10, 1e300), (1e-10, 3e38)),
-          "cbrt": ((1e-300, 1e300), (1e-38, 3e38)), "erf": ((1e-10, 7), (1e-10, 7)),
-          "log": ((1e-308, 1e308), (1e-38, 3e38)), "log2": ((1e-308, 1e308), (1e-38, 3e38)),
-          "log10": ((1e-308, 1e308), (1e-38, 3e38)), "log1p": ((1e-15, 1e300), (1e-15, 3e38))}
-CASES = [(name, numbers, table[name][place], dtype) for place, dtype in ((0, np.float64), (1, np.float32))
-         for numbers, table in ((evenly, EVEN), (spread, SPREAD)) for name in table if table[name][place]]
+EVEN = {
+    "exp": ((-745, 709), (-103, 88)),
+    "exp2": ((-1074, 1023), None),
+    "expm1": ((-40, 709), (-20, 88)),
+    "log": ((0.5, 2), (0.5, 2)),
+    "log2": ((0.5, 2), (0.5, 2)),
+    "log10": ((0.5, 2), (0.5, 2)),
+    "log1p": ((-0.999, 1), (-0.999, 1)),
+    "sin": ((-100, 100), (-100, 100)),
+    "cos": ((-100, 100), (-100, 100)),
+    "tan": ((-100, 100), (-100, 100)),
+    "asin": ((-1, 1), (-1, 1)),
+    "acos": ((-1, 1), (-1, 1)),
+    "acosh": ((1, 3), (1, 3)),
+    "atanh": ((-0.999, 0.999), (-0.999, 0.999)),
+    "erfc": ((-6, 26.5), (-6, 10)),
+}
+SPREAD = {
+    "expm1": ((1e-12, 1), (1e-12, 1)),
+    "sin": ((1e5, 1e300), (1e5, 3e38)),
+    "cos": ((1e5, 1e300), (1e5, 3e38)),
+    "tan": ((1e5, 1e300), (1e5, 3e38)),
+    "atan": ((1e-8, 1e12), (1e-8, 1e12)),
+    "sinh": ((1e-8, 700), (1e-8, 88)),
+    "cosh": ((1e-8, 700), (1e-8, 88)),
+    "tanh": ((1e-8, 30), (1e-8, 30)),
+    "asinh": ((1e-10, 1e300), (1e-10, 3e38)),
+    "cbrt": ((1e-300, 1e300), (1e-38, 3e38)),
+    "erf": ((1e-10, 7), (1e-10, 7)),
+    "log": ((1e-308, 1e308), (1e-38, 3e38)),
+    "log2": ((1e-308, 1e308), (1e-38, 3e38)),
+    "log10": ((1e-308, 1e308), (1e-38, 3e38)),
+    "log1p": ((1e-15, 1e300), (1e-15, 3e38)),
+}
+CASES = [
+    (name, numbers, table[name][place], dtype)
+    for place, dtype in ((0, np.float64), (1, np.float32))
+    for numbers, table in ((evenly, EVEN), (spread, SPREAD))
+    for name in table
+    if table[name][place]
+]
 
 
 @pytest.mark.parametrize("name, numbers, bounds, dtype", CASES)
@@ -97,12 +129,15 @@ def test_pow_is_within_its_bound():
     small, powers = x.astype(np.float32), (y / 8).astype(np.float32)
     got = computed(cute.math.pow, small, powers)
     with mpmath.workprec(140):
-        assert max(ulps(g, mpf(a) ** mpf(b), np.float32)
-                   for a, b, g in zip(small.tolist(), powers.tolist(), got.tolist())) < 1
+        assert (
+            max(ulps(g, mpf(a) ** mpf(b), np.float32) for a, b, g in zip(small.tolist(), powers.tolist(), got.tolist()))
+            < 1
+        )
 
 
-SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 1e300, -1e300, 5e-324, math.inf, -math.inf,
-                    math.nan])
+SPECIAL = np.array(
+    [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan]
+)
 
 
 @pytest.mark.parametrize("name, reference", [("pow", np.power), ("atan2", np.arctan2), ("rem", np.fmod)])
@@ -115,10 +150,28 @@ def test_special_operands_are_ieee_754s(name, reference):
     np.testing.assert_array_equal(np.signbit(got)[~np.isnan(expected)], np.signbit(expected)[~np.isnan(expected)])
 
 
-UNARY = {"exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
-         "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-         "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-         "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": np.cbrt}
+UNARY = {
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+}
 
 
 @pytest.mark.parametrize("name", UNARY)

@@ -24,23 +24,34 @@ class Writer:
     def __init__(self, seed: int):
         self.random = random.Random(seed)
         self.count = 0
-        self.calls: list[str] = []               # assignments that call a function inside the function
+        self.calls: list[str] = []  # assignments that call a function inside the function
 
     def condition(self) -> str:
         pick = self.random.choice
         left = f"{pick(NAMES)} {pick(['<', '>', '==', '!=', '<='])} {pick([*NAMES, '0', '2', '5'])}"
-        return f"{left} {pick(['and', 'or'])} {pick(NAMES)} > {self.random.randint(-4, 6)}" \
-            if self.random.random() < 0.25 else left
+        return (
+            f"{left} {pick(['and', 'or'])} {pick(NAMES)} > {self.random.randint(-4, 6)}"
+            if self.random.random() < 0.25
+            else left
+        )
 
     def assignment(self) -> str:
         pick = self.random.choice
-        return pick([f"{pick(NAMES)} = {pick(NAMES)} + {self.random.randint(-3, 3)}",
-                     f"{pick(NAMES)} += {pick(NAMES)}", f"{pick(NAMES)} = {pick(NAMES)} - {pick(NAMES)}",
-                     "a, b = b, a", f"{pick(NAMES)} = ({pick(NAMES)} * 3) & 63", *self.calls])
+        return pick(
+            [
+                f"{pick(NAMES)} = {pick(NAMES)} + {self.random.randint(-3, 3)}",
+                f"{pick(NAMES)} += {pick(NAMES)}",
+                f"{pick(NAMES)} = {pick(NAMES)} - {pick(NAMES)}",
+                "a, b = b, a",
+                f"{pick(NAMES)} = ({pick(NAMES)} * 3) & 63",
+                *self.calls,
+            ]
+        )
 
     def exit(self, loops: int) -> str:
-        return self.random.choice(["break", "continue", "break", "continue", "return a - b"] if loops else
-                                  ["return a - b"])
+        return self.random.choice(
+            ["break", "continue", "break", "continue", "return a - b"] if loops else ["return a - b"]
+        )
 
     def block(self, depth: int, loops: int, indent: int) -> list[str]:
         pad, lines = "    " * indent, []
@@ -67,8 +78,13 @@ class Writer:
         pad, kind = "    " * indent, self.random.choice(["with", "match", "try"])
         if kind == "match":
             inside = self.block(depth + 1, loops, indent + 2)
-            return [f"{pad}match (1, 2):", f"{pad}    case (1, two):", *inside, f"{pad}    case _:",
-                    f"{pad}        a = b"]
+            return [
+                f"{pad}match (1, 2):",
+                f"{pad}    case (1, two):",
+                *inside,
+                f"{pad}    case _:",
+                f"{pad}        a = b",
+            ]
         inside = self.block(depth + 1, loops, indent + 1)
         if kind == "with":
             return [f"{pad}with nullcontext(4) as four:", f"{pad}    c += four", *inside]
@@ -80,23 +96,36 @@ class Writer:
         before, lines, after = [f"{pad}{k} = Int32(50)"], [], [f"{pad}d += {k}"]
         kind = self.random.random()
         if kind < 0.5:
-            lines += [f"{pad}for {k} in range({self.random.choice(['5', '(a & 7)', '1, 6, 2', '4, -3, -2'])}):",
-                      f"{pad}    c += {k}"]
+            lines += [
+                f"{pad}for {k} in range({self.random.choice(['5', '(a & 7)', '1, 6, 2', '4, -3, -2'])}):",
+                f"{pad}    c += {k}",
+            ]
         elif kind < 0.7:
-            lines += [f"{pad}for {k} in {self.random.choice(['range_constexpr(3)', '(2, 5, 1)', '(a, b)'])}:",
-                      f"{pad}    c += {k}"]
+            lines += [
+                f"{pad}for {k} in {self.random.choice(['range_constexpr(3)', '(2, 5, 1)', '(a, b)'])}:",
+                f"{pad}    c += {k}",
+            ]
             if self.random.random() < 0.4:
                 lines[0] = f"{pad}for {k} in range_constexpr(3):"
-                lines += [f"{pad}    if const_expr({k} == 1):",
-                          f"{pad}        {self.random.choice(['break', 'continue'])}"]
+                lines += [
+                    f"{pad}    if const_expr({k} == 1):",
+                    f"{pad}        {self.random.choice(['break', 'continue'])}",
+                ]
         elif kind < 0.8:
             lines += [f"{pad}{k} = 0", f"{pad}while const_expr({k} < 3):", f"{pad}    {k} += 1"]
         elif kind < 0.9:
-            lines += [f"{pad}{k} = Int32(0)",
-                      f"{pad}while ({k} := {k} + 1) < {self.random.choice(['6', 'b', 'c'])} and {k} < 9:"]
+            lines += [
+                f"{pad}{k} = Int32(0)",
+                f"{pad}while ({k} := {k} + 1) < {self.random.choice(['6', 'b', 'c'])} and {k} < 9:",
+            ]
         else:
-            lines += [f"{pad}{k} = Int32(0)", f"{pad}while {self.random.choice(['True', self.condition()])}:",
-                      f"{pad}    {k} += 1", f"{pad}    if {k} > 6:", f"{pad}        break"]
+            lines += [
+                f"{pad}{k} = Int32(0)",
+                f"{pad}while {self.random.choice(['True', self.condition()])}:",
+                f"{pad}    {k} += 1",
+                f"{pad}    if {k} > 6:",
+                f"{pad}        break",
+            ]
         if kind < 0.7 and self.random.random() < 0.3:
             lines += [f"{pad}    {k} = {k} + {self.random.choice('abcd')}"]
         if self.random.random() < 0.5 or kind < 0.7 and " = " in lines[-1]:
@@ -121,13 +150,19 @@ def compiled(source: str, name: str):
     """The function compiled: a caller that writes what it returns into a tensor."""
     file = f"<{name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    namespace = {"Int32": Int32, "range_constexpr": range_constexpr, "const_expr": const_expr, "cute": cute,
-                 "nullcontext": nullcontext}
+    namespace = {
+        "Int32": Int32,
+        "range_constexpr": range_constexpr,
+        "const_expr": const_expr,
+        "cute": cute,
+        "nullcontext": nullcontext,
+    }
     exec(compile(source, file, "exec"), namespace)
     inner = cute.jit(namespace[name])
 
     def host(out: cute.Tensor, a: Int32, b: Int32):
         out[0] = inner(a, b)
+
     return cute.jit(host)
 
 
@@ -148,8 +183,12 @@ for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "and", "xor"):
 
 
 def python_value(source: str, name: str, a: int, b: int) -> int:
-    namespace = {"Int32": Wrapping, "range_constexpr": range, "const_expr": lambda value: value,
-                 "nullcontext": nullcontext}
+    namespace = {
+        "Int32": Wrapping,
+        "range_constexpr": range,
+        "const_expr": lambda value: value,
+        "nullcontext": nullcontext,
+    }
     exec(source, namespace)
     return namespace[name](Wrapping(a), Wrapping(b))
 
@@ -176,11 +215,13 @@ def test_each_exit_out_of_a_dynamic_statement_is_warned_of(check):
             if i == 5:
                 break
         p.store(0)
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check(program)
     assert [str(warning.message) for warning in caught if warning.category is PortabilityWarning] == [
-        "`break` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"]
+        "`break` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"
+    ]
 
 
 def test_the_else_of_a_dynamic_loop_is_warned_of(check):
@@ -205,13 +246,17 @@ def test_the_else_of_a_dynamic_loop_is_warned_of(check):
             p.store(n)
         else:
             n += 3
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check(program)
-    assert [(str(warning.message), warning.lineno - program.__code__.co_firstlineno)
-            for warning in caught if warning.category is PortabilityWarning] == [
-        ("a dynamic loop has an `else`: NVIDIA's compiler rejects that (UNSUP_LOOP_ELSE)", line)
-        for line in (18, 6, 10)]
+    assert [
+        (str(warning.message), warning.lineno - program.__code__.co_firstlineno)
+        for warning in caught
+        if warning.category is PortabilityWarning
+    ] == [
+        ("a dynamic loop has an `else`: NVIDIA's compiler rejects that (UNSUP_LOOP_ELSE)", line) for line in (18, 6, 10)
+    ]
 
 
 def test_static_exits_stay_pythons(check):
@@ -223,6 +268,7 @@ def test_static_exits_stay_pythons(check):
             if const_expr(i == 2):
                 break
             p[i] = n
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check(program)
@@ -234,10 +280,12 @@ def test_a_path_without_a_value(rejected):
     def inner(n):
         if n > 3:
             return n
+
     jitted = cute.jit(inner)
 
     def program(n: Int32, p: Pointer):
         p.store(jitted(n))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         text = rejected(program)
@@ -255,12 +303,14 @@ def test_an_endless_loop_is_left_by_its_return_alone(check):
             n += 1
             if n > 9:
                 return n
+
     jitted = cute.jit(inner)
 
     def program(n: Int32, p: Pointer):
         # CHECK: scf.while
         # CHECK: llvm.store
         p.store(jitted(n))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(program)
@@ -274,6 +324,7 @@ def test_pipelining_is_said_to_be_skipped(check):
         # CHECK: scf.for
         for i in cutlass_range(n, prefetch_stages=2):
             p[i] = i
+
     with pytest.warns(UserWarning, match="software pipelining skipped"):
         check(program)
 
@@ -289,6 +340,7 @@ def test_the_else_of_a_constexpr_loop_leaves_the_dynamic_loop_around_it():
                 out[0] = i + 10
                 break
             out[2] = 1
+
     out = np.zeros(3, np.int32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -308,6 +360,7 @@ def test_a_loop_variable_that_is_not_read_after_its_loop_is_no_state_of_the_loop
                     out[1] = i
                 return
             out[2] = n
+
     out = np.full(3, -1, np.int32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -326,6 +379,7 @@ def _written(program, n: int, count: int) -> list[int]:
 
 def test_what_no_path_reaches_is_not_compiled():
     """Nothing in it is checked: `last` is no variable of a path that gets there."""
+
     @cute.jit
     def program(n: Int32, out: cute.Tensor):
         k = 0
@@ -339,6 +393,7 @@ def test_what_no_path_reaches_is_not_compiled():
                 out[1] = last
             return
         out[2] = last
+
     assert [_written(program, n, 3) for n in (5, 2)] == [[5, -1, -1], [-1, 1, -1]]
 
 
@@ -351,6 +406,7 @@ def test_a_loop_variable_before_a_return_keeps_its_value_on_the_other_path():
                 out[1] = v
             return
         out[0] = v
+
     assert [_written(program, n, 2) for n in (5, 2)] == [[-1, 2], [4, -1]]
 
 
@@ -432,8 +488,9 @@ def static_while(n: Int32):
 
 
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
-@pytest.mark.parametrize("n, expected", ((0, (0, 0, 0)), (2, (30, 2, 4)), (4, (100, 4, 8)), (9, (-1, 4, 6)),
-                                         (7, (1150, 5, 10))))
+@pytest.mark.parametrize(
+    "n, expected", ((0, (0, 0, 0)), (2, (30, 2, 4)), (4, (100, 4, 8)), (9, (-1, 4, 6)), (7, (1150, 5, 10)))
+)
 def test_the_counter_of_a_static_loop_stays_static_behind_a_dynamic_break(n, expected):
     assert static_while(n) == expected
 
@@ -457,8 +514,9 @@ def last_values(n: Int32):
 
 
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
-@pytest.mark.parametrize("n, expected", ((0, (0, 1, 2, 50, 3)), (1, (1, 3, 4, 0, 3)), (3, (3, 5, 3, 4, 6)),
-                                         (9, (4, 5, 9, 16, 12))))
+@pytest.mark.parametrize(
+    "n, expected", ((0, (0, 1, 2, 50, 3)), (1, (1, 3, 4, 0, 3)), (3, (3, 5, 3, 4, 6)), (9, (4, 5, 9, 16, 12)))
+)
 def test_loop_variables_after_a_break_and_after_an_assignment(n, expected):
     """Measured: NVIDIA's compiler gives 50, 0, 4 and 16 for `last`."""
     assert last_values(n) == expected
@@ -472,13 +530,15 @@ def test_a_static_loop_that_only_the_run_time_ends_is_refused():
             if n == k:
                 break
             k += 1
+
     with pytest.warns(PortabilityWarning), pytest.raises(DSLUserCodeError) as caught:
         program(3)
     assert str(caught.value).splitlines()[1:] == [
         "    while const_expr(True):",
         "          ^^^^^^^^^^^^^^^^ this loop has not ended after 1000 trips while compiling: what may leave it is "
         "known only at run time",
-        "fix: drop const_expr, which makes it a loop at run time"]
+        "fix: drop const_expr, which makes it a loop at run time",
+    ]
 
 
 @pytest.mark.parametrize("word", ("start", "step", "nonsense"))

@@ -43,10 +43,13 @@ def test_a_host_function_raises_the_authors_class():
     with pytest.raises(ValueError) as caught:
         checked(4)
     assert isinstance(caught.value, DSLUserCodeRuntimeError)
-    assert shown(caught.value) == """\
+    assert (
+        shown(caught.value)
+        == """\
 test_failure.py:13: ValueError
     raise ValueError(f"trip {i} of {n}")
     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ trip Int32 i of Int32 n"""
+    )
     assert caught.value.repro_outcome["outcome"] == "trap"
     assert checked(2) == 1
 
@@ -56,6 +59,7 @@ def test_a_class_that_cannot_be_mixed_is_still_said():
     def host(n: cutlass.Int32):
         if n > 2:
             raise Refused(7, "too many")
+
     host(1)
     with pytest.raises(DSLUserCodeRuntimeError, match=r"too many \(7\)"):
         host(3)
@@ -67,6 +71,7 @@ def test_any_exception(form):
     def host(n: cutlass.Int32):
         if n > 2:
             raise form
+
     host(1)
     with pytest.raises((form if isinstance(form, type) else type(form), DSLUserCodeRuntimeError)):
         host(3)
@@ -85,13 +90,17 @@ def test_nothing_runs_after_it(capfd):
             n = n - 1
         cute.printf("after")
         kernel(out).launch(grid=1, block=1)
+
     out = np.zeros(1, np.int32)
     with pytest.raises(AssertionError) as caught:
         host(from_dlpack(out), 4)
-    assert shown(caught.value) == """\
+    assert (
+        shown(caught.value)
+        == """\
 test_failure.py:13: AssertionError
     assert n != 2, "n is two"
     ^^^^^^^^^^^^^^^^^^^^^^^^^ n is two"""
+    )
     assert capfd.readouterr().out == "before\n" and out[0] == 0
     host(from_dlpack(out), 1)
     assert capfd.readouterr().out == "before\nafter\n" and out[0] == 1
@@ -125,7 +134,8 @@ def test_a_kernel_traps_with_the_message_the_line_and_the_thread():
         "test_failure.py:9: TRAP",
         """    raise ValueError(f"thread {t} is one too many")""",
         "    ^ assertion failed: ValueError: thread Int32 t is one too many",
-        "    in `kernel_asserting_0`, block (0, 0, 0), thread (3, 0, 0) = warp 0, lane 3"]
+        "    in `kernel_asserting_0`, block (0, 0, 0), thread (3, 0, 0) = warp 0, lane 3",
+    ]
     with pytest.raises(Fault, match=r"assert number < 40\n    \^ assertion failed: number < 40\n"):
         launch(from_dlpack(np.zeros(6, np.int32)), 7)
 
@@ -142,6 +152,7 @@ def test_the_lowering_is_cudas_assertion(check, traced):
             x = n * 2
         # CHECK: arith.addi [[X]]
         x + 1
+
     check(program)
     assert "ValueError: n is large" in traced(program)
 
@@ -165,6 +176,7 @@ def test_static_tests_raise_while_compiling():
         except KeyError:
             n = n + 1
         return n
+
     constant(1, False)
     python(1, 2)
     assert caught_here(1) == 2
@@ -181,11 +193,13 @@ def test_both_are_warned_of():
         assert n > 2
         if n > 3:
             raise ValueError
+
     with pytest.warns(PortabilityWarning) as caught:
         host(3)
     assert [str(w.message) for w in caught] == [
         "`assert` tests a dynamic value: NVIDIA's compiler rejects that (PHASE_REQUIRES_CONSTANT)",
-        "`raise` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)"]
+        "`raise` leaves a dynamic statement: NVIDIA's compiler rejects that (UNSUP_EARLY_EXIT)",
+    ]
 
 
 def paths(a, b):
@@ -222,8 +236,10 @@ def test_every_path_ends_as_in_python(a, b):
         try:
             return int(function(a, b))
         except Exception as error:
-            return next(kind for kind in (ValueError, KeyError, IndexError, OSError, AssertionError)
-                        if isinstance(error, kind))
+            return next(
+                kind for kind in (ValueError, KeyError, IndexError, OSError, AssertionError) if isinstance(error, kind)
+            )
+
     assert outcome(compiled_paths()) == outcome(paths)
 
 

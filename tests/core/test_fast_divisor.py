@@ -11,8 +11,17 @@ from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 
 # dividend, divisor: quotient, remainder; measured, release 4.8.1
-MEASURED = {(7, 3): (2, 1), (-7, 3): (1431655763, 0), (7, -3): (0, 7), (7, 1): (7, 0), (2147483647, 7): (306783378, 1),
-            (-1, 5): (858993459, 0), (-2147483648, 3): (715827882, 2), (100, 2147483647): (0, 100), (0, 3): (0, 0)}
+MEASURED = {
+    (7, 3): (2, 1),
+    (-7, 3): (1431655763, 0),
+    (7, -3): (0, 7),
+    (7, 1): (7, 0),
+    (2147483647, 7): (306783378, 1),
+    (-1, 5): (858993459, 0),
+    (-2147483648, 3): (715827882, 2),
+    (100, 2147483647): (0, 100),
+    (0, 3): (0, 0),
+}
 
 
 @pytest.mark.parametrize("dividend, divisor", MEASURED)
@@ -21,8 +30,15 @@ def test_values_are_upstreams(dividend, divisor):
     def program(a: cutlass.Int32, d: cutlass.Int32):
         by = cute.fast_divmod_create_divisor(d)
         quotient, remainder = divmod(a, by)
-        return quotient, remainder, a // by, a % by, divmod(cutlass.Int64(a) + (1 << 33), by)[0], \
-            divmod(dividend, by)[1]
+        return (
+            quotient,
+            remainder,
+            a // by,
+            a % by,
+            divmod(cutlass.Int64(a) + (1 << 33), by)[0],
+            divmod(dividend, by)[1],
+        )
+
     quotient, remainder = MEASURED[dividend, divisor]
     assert program(dividend, divisor) == (quotient, remainder, quotient, remainder, quotient, remainder)
 
@@ -52,6 +68,7 @@ def test_a_kernel_takes_it_and_a_loop_carries_it():
             total += t // d + t % d * 100
             d += i
         return total
+
     out = np.zeros(16, np.int32)
     host(from_dlpack(out), 5)
     assert out.tolist() == [python(t, 5) for t in range(16)]
@@ -61,5 +78,6 @@ def test_a_kernel_takes_it_and_a_loop_carries_it():
 def test_what_divides_nothing_is_refused(value, text):
     def host():
         cute.fast_divmod_create_divisor(value)
+
     with pytest.raises(cutlass.DSLUserCodeError, match=text):
         cute.jit(host)()

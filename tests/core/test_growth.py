@@ -19,9 +19,9 @@ PAGE = Path(__file__).parents[2] / "benchmarks" / "compile_growth.py"
 spec = importlib.util.spec_from_file_location("compile_growth", PAGE)
 growth = sys.modules["compile_growth"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(growth)
-DEEP = ("nested", "loops")                       # as deep as Python's own blocks go; their smallest programs are small
+DEEP = ("nested", "loops")  # as deep as Python's own blocks go; their smallest programs are small
 FAMILIES = [family for family in growth.FAMILIES if family.name not in DEEP]
-PROGRAM = '''from dsl import cutlass
+PROGRAM = """from dsl import cutlass
 from dsl.cutlass import cute
 
 
@@ -34,7 +34,7 @@ def kernel(out: cute.Tensor, n: cutlass.Int32):
 @cute.jit
 def host(out: cute.Tensor, n: cutlass.Int32):
     kernel(out, n).launch(grid=(1, 1, 1), block=(32, 1, 1))
-'''
+"""
 
 
 class Traced(Exception):
@@ -56,6 +56,7 @@ def calls(family, size: int, folder: Path, monkeypatch) -> int:
     def noted(frame, event, argument):
         nonlocal count
         count += event == "call"
+
     monkeypatch.setattr(compilation, "_code", stop)
     threading.setprofile(noted)
     sys.setprofile(noted)

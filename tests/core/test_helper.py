@@ -71,8 +71,13 @@ def unrolled(k, x):
 
 
 def logic(a, b):
-    return (a and b) + 10 * (b or a) + (100 if not a else 200) + (1000 if 0 < a < b < 9 else 0) + \
-        (max(a, b, 3) - min(a, 2))
+    return (
+        (a and b)
+        + 10 * (b or a)
+        + (100 if not a else 200)
+        + (1000 if 0 < a < b < 9 else 0)
+        + (max(a, b, 3) - min(a, 2))
+    )
 
 
 def nested(a, b):
@@ -80,6 +85,7 @@ def nested(a, b):
         if v > b:
             return clamp(v, 0, 50)
         return -v
+
     return inner(a) + (lambda v: v if v > 3 else 3)(b)
 
 
@@ -122,6 +128,7 @@ def wrapped(function):
     @functools.wraps(function)
     def call(*arguments, **named):
         return function(*arguments, **named)
+
     return call
 
 
@@ -134,7 +141,7 @@ def partials(a, b):
     return functools.partial(clamp, low=0)(a, high=b) + decorated_plainly(a, b=b)
 
 
-TWICE, THRICE = lambda v: v * 2 if v > 1 else 0, lambda v: v * 3 if v > 1 else 1        # noqa: E731
+TWICE, THRICE = lambda v: v * 2 if v > 1 else 0, lambda v: v * 3 if v > 1 else 1  # noqa: E731
 
 
 def lambdas(a, b):
@@ -172,8 +179,21 @@ def doubled(x):
     return x * 2 if x > 2 else x
 
 
-HELPERS = [lambda a, b: clamp(a, 0, b), lambda a, b: collatz(a), count, last_trip, unrolled, logic, nested,
-           lambda a, b: recursive(3, a), objects, partials, lambdas, callbacks, changing_tests]
+HELPERS = [
+    lambda a, b: clamp(a, 0, b),
+    lambda a, b: collatz(a),
+    count,
+    last_trip,
+    unrolled,
+    logic,
+    nested,
+    lambda a, b: recursive(3, a),
+    objects,
+    partials,
+    lambdas,
+    callbacks,
+    changing_tests,
+]
 
 
 @pytest.mark.parametrize("helper", HELPERS, ids=lambda helper: inspect.getsource(helper).split("(")[0].strip()[:20])
@@ -200,6 +220,7 @@ def test_every_mix_of_static_and_dynamic_arguments_is_pythons(helper):
         expected = helper(a, b)
         for function in (both, left, right, neither):
             assert int(function(a, b)) == expected, function.__name__
+
     check()
 
 
@@ -213,6 +234,7 @@ def test_a_loop_of_pythons_own_makes_python_integers():
         found = []
         outside(found, 2)
         assert found == [0, 1, "end"]
+
     program(1)
 
 
@@ -244,7 +266,7 @@ def test_what_cannot_become_closures_stays_python():
     for method in ("x".upper, [].append, pytest.raises):
         assert helpers.callee(method) == method
     namespace = {}
-    exec("def made(x):\n    return 1 if x else 2\n", namespace)          # without source
+    exec("def made(x):\n    return 1 if x else 2\n", namespace)  # without source
     assert helpers.callee(namespace["made"]) is namespace["made"]
 
 
@@ -266,10 +288,12 @@ def test_a_class_inside_a_compiled_function():
             def add(self, x):
                 if x > 2:
                     self.value = self.value + x
+
         total = Total()
         for i in range(n):
             total.add(i)
         return total.value
+
     assert program(6) == 3 + 4 + 5
 
 
@@ -317,7 +341,7 @@ def test_helpers_between_kernels_and_host_functions():
     out = np.zeros(4, np.int32)
     Scaling(10)(from_dlpack(out), 3)
     assert out.tolist() == [100, 111, 22, 6]
-    Scaling(10)(from_dlpack(out), 2)                 # nothing is launched
+    Scaling(10)(from_dlpack(out), 2)  # nothing is launched
     assert out.tolist() == [100, 111, 22, 6]
 
 
@@ -331,6 +355,7 @@ def test_python_raises_for_static_arguments_inside_a_dynamic_loop():
     def program(n: cutlass.Int32):
         for _ in range(n):
             pick(cutlass.Int32)
+
     with pytest.raises(TypeError, match="^no kernel for this type$"):
         program(0)
 
@@ -351,6 +376,7 @@ def test_one_warning_a_helper_and_none_for_static_arguments():
     @cute.jit
     def dynamic(n: cutlass.Int32):
         cute.printf("{}", twice(n) + twice(n + 1))
+
     with warnings.catch_warnings():
         warnings.simplefilter("error", PortabilityWarning)
         assert static() == 5
@@ -358,8 +384,12 @@ def test_one_warning_a_helper_and_none_for_static_arguments():
         dynamic(7)
     first = inspect.getsourcelines(twice)[1] + 1
     assert {(str(w.message), w.lineno) for w in caught} == {
-        ("`twice` is not decorated and decides by a dynamic value: NVIDIA's compiler rejects that "
-         "(PHASE_DYNAMIC_TO_STATIC_BOOL)", first)}
+        (
+            "`twice` is not decorated and decides by a dynamic value: NVIDIA's compiler rejects that "
+            "(PHASE_DYNAMIC_TO_STATIC_BOOL)",
+            first,
+        )
+    }
 
 
 def test_the_same_is_an_error_where_such_warnings_are():
@@ -369,15 +399,19 @@ def test_the_same_is_an_error_where_such_warnings_are():
     @cute.jit
     def program(n: cutlass.Int32):
         return choose(n)
+
     with warnings.catch_warnings(), pytest.raises(DSLUserCodeError) as caught:
         warnings.simplefilter("error", PortabilityWarning)
         program(3)
-    assert [line for line in str(caught.value).split("\n")[1:] if not line.startswith("tests")] == """\
+    assert (
+        [line for line in str(caught.value).split("\n")[1:] if not line.startswith("tests")]
+        == """\
     return 1 if x > 1 else 2
            ^^^^^^^^^^^^^^^^^ `choose` is not decorated and decides by a dynamic value, which NVIDIA's compiler rejects
     return choose(n)
            ^^^^^^^^^ `choose` is called here
 fix: decorate it with @cute.jit""".split("\n")
+    )
 
 
 def test_post_init_of_a_dataclass_decides_by_value_too():
@@ -394,4 +428,5 @@ def test_post_init_of_a_dataclass_decides_by_value_too():
     def program(n: cutlass.Int32):
         made, static = Clamped(n), Clamped(9)
         return made.value, made.above, static.value, vars(static) == {"value": 5, "above": 4}
+
     assert program(3) == (3, 0, 5, True) and program(8) == (5, 3, 5, True)

@@ -20,8 +20,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarn
 
 
 @settings(max_examples=25, deadline=None, database=None)
-@given(st.lists(st.integers(-100, 100), min_size=1, max_size=6), st.integers(-8, 8), st.integers(-8, 8),
-       st.sampled_from([Int32, Int64, Int8]))
+@given(
+    st.lists(st.integers(-100, 100), min_size=1, max_size=6),
+    st.integers(-8, 8),
+    st.integers(-8, 8),
+    st.sampled_from([Int32, Int64, Int8]),
+)
 def test_reads_and_writes_are_pythons(values, i, j, dtype):
     def python(xs, i, j):
         xs = list(xs)
@@ -41,6 +45,7 @@ def test_reads_and_writes_are_pythons(values, i, j, dtype):
             return int(call())
         except IndexError:
             return IndexError
+
     assert outcome(lambda: compiled(i, j, values[1:], values[0])) == outcome(lambda: python(values, i, j))
 
 
@@ -59,17 +64,24 @@ def test_out_of_range_is_said():
     @cute.jit
     def launch(out: cute.Tensor):
         kernel(out).launch(grid=1, block=out.shape[0])
+
     with pytest.raises(IndexError) as caught:
         host(2, 1)
-    assert re.sub(r"^\S*:\d+:(\d+): ", r"here:\1: ", str(caught.value)) == """\
+    assert (
+        re.sub(r"^\S*:\d+:(\d+): ", r"here:\1: ", str(caught.value))
+        == """\
 here:16: IndexError
     return xs[i]
            ^^^^^ list index 2 is out of range for 2 elements"""
+    )
     out = np.zeros(3, np.int32)
     launch(from_dlpack(out))
     assert out.tolist() == [0, 3, 7]
-    with pytest.raises(Fault, match=r"assertion failed: IndexError: tuple index 3 is out of range for 3 elements\n"
-                                    r"    in `kernel_kernel_0`, block \(0, 0, 0\), thread \(3, 0, 0\)"):
+    with pytest.raises(
+        Fault,
+        match=r"assertion failed: IndexError: tuple index 3 is out of range for 3 elements\n"
+        r"    in `kernel_kernel_0`, block \(0, 0, 0\), thread \(3, 0, 0\)",
+    ):
         launch(from_dlpack(np.zeros(4, np.int32)))
 
 
@@ -90,6 +102,7 @@ def test_the_index_is_said_in_host_code_and_in_a_kernel(index):
     @cute.jit
     def launch(out: cute.Tensor, i: dtype):
         kernel(out, i).launch(grid=1, block=1)
+
     said = f"list index {index} is out of range for 3 elements"
     with pytest.raises(IndexError, match=said):
         host(index)
@@ -114,6 +127,7 @@ def test_elements_of_other_kinds():
     @cute.jit
     def launch(a: cute.Tensor, b: cute.Tensor, i: cutlass.Int32):
         kernel(a, b, i).launch(grid=1, block=4)
+
     assert [nested(i, 7) for i in range(3)] == [(7, 1.5), (8, 2.5), (3, 4.5)]
     for i in (0, 1):
         a, b = np.zeros(8, np.int32), np.zeros(8, np.int32)
@@ -146,6 +160,7 @@ def test_lists_of_lists_are_pythons(i, j, k):
             return list(call())
         except IndexError:
             return IndexError
+
     assert outcome(lambda: compiled(i, j, k)) == outcome(lambda: python(i, j, k))
 
 
@@ -168,16 +183,23 @@ def test_a_choice_never_hides_a_change():
 
     def ragged(i: Int32):
         return [[i, 1], [2]][i]
-    assert rejected(changed, 1) == """\
+
+    assert (
+        rejected(changed, 1)
+        == """\
 here:9: PHASE_DYNAMIC_INDEX
     rows[i].append(4)
     ^^^^^^^^^^^^^^^^^ changes the length or order of a list that a dynamic index has chosen
 fix: change it while the index is static"""
-    assert rejected(objects, 1) == """\
+    )
+    assert (
+        rejected(objects, 1)
+        == """\
 here:9: PHASE_DYNAMIC_INDEX
     pairs[i] = Pair(7)
     ^^^^^^^^ puts another Pair at an index that is known only at run time
 fix: assign to the attributes of the one that is there"""
+    )
     assert "values that can be changed later (list of 2)" in rejected(assigned, 1)
     assert "these are list of 2 and list of 1" in rejected(ragged, 1)
 
@@ -189,6 +211,7 @@ def test_in_a_loop():
         for i in range(n):
             bins[i * i % 3] += 1
         return bins[0], bins[1], bins[2]
+
     assert histogram(10) == tuple(np.bincount(np.arange(10) ** 2 % 3, minlength=3))
 
 
@@ -213,16 +236,23 @@ def test_what_has_no_meaning_is_refused():
 
     def fraction(x: Float32):
         return [1, 2][x]
-    assert rejected(types, 1, 2.0) == """\
+
+    assert (
+        rejected(types, 1, 2.0)
+        == """\
 here:16: PHASE_DYNAMIC_INDEX
     return [i, x][i]
            ^^^^^^^^^ the elements a dynamic index chooses from are of one type, and these are Float32 and Int32
 fix: convert them to one type, or use an `if` for each"""
-    assert rejected(key, 1) == """\
+    )
+    assert (
+        rejected(key, 1)
+        == """\
 here:16: PHASE_DYNAMIC_INDEX
     return {1: 2}[i]
            ^^^^^^^^^ the key of a dict is needed while compiling, and this is a dynamic Int32
 fix: use a list of numbers, or an `if` for each case"""
+    )
     assert "the index of a string is needed while compiling" in rejected(text, 1)
     assert "an empty list has no element to choose" in rejected(empty, 1)
     assert "an index is an integer, and this is a Float32" in rejected(fraction, 1.0)
@@ -234,6 +264,7 @@ def test_python_integers_take_the_type_of_the_others():
         xs = [1, x, 200]
         assert type(xs[i]) is Uint8
         return xs[i]
+
     assert [program(i, Uint8(5)) for i in range(3)] == [1, 5, 200]
 
 
@@ -245,10 +276,12 @@ def test_it_is_warned_of():
         xs[0] = 3
         xs[i] = 4
         return xs[1]
+
     with pytest.warns(PortabilityWarning) as caught:
         program(1)
     assert [str(w.message) for w in caught] == [
-        "a list is indexed by a dynamic Int32: NVIDIA's compiler rejects that (PHASE_DYNAMIC_INDEX)"]
+        "a list is indexed by a dynamic Int32: NVIDIA's compiler rejects that (PHASE_DYNAMIC_INDEX)"
+    ]
 
 
 def test_static_indices_are_pythons():
@@ -265,6 +298,7 @@ def test_static_indices_are_pythons():
         except IndexError as error:
             with_error = str(error)
         assert with_error == "list index out of range"
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         program(1)
@@ -275,6 +309,7 @@ def test_a_row_of_lists_is_called_a_list():
     def program(i: cutlass.Int32):
         rows = [[1, 2], [3, 4]]
         return rows[i][i]
+
     with pytest.warns(PortabilityWarning) as told:
         assert program(1) == 4
     assert {str(warning.message).partition(":")[0] for warning in told} == {"a list is indexed by a dynamic Int32"}
@@ -282,11 +317,13 @@ def test_a_row_of_lists_is_called_a_list():
 
 def test_a_dict_finds_the_traced_value_that_is_its_key():
     """Measured: NVIDIA's compiler looks a traced value up by what it is, not by its number."""
+
     @cute.jit
     def program(n: cutlass.Int32, m: cutlass.Int32):
         d = {n: 3, m: m + 1, "k": n}
         d[m] += 1
         return d[n], d[m], d["k"]
+
     assert program(7, 7) == (3, 9, 7)
 
 
@@ -296,5 +333,6 @@ def test_layouts_that_meet_are_named():
         if n > 0:
             x = cute.make_layout((2, 4))
         return cute.size(x)
+
     assert rejected(program, 1).splitlines()[0] == "here:13: CONTAINER_STRUCTURE_CHANGED"
     assert "`x` is Layout (2,4):(1,2) on one path and Layout (4,2):(1,4) on another" in rejected(program, 1)

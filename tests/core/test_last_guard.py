@@ -17,6 +17,7 @@ def ran(kernel, n: int) -> list[int]:
     @cute.jit
     def host(out: cute.Tensor, n: Int32):
         kernel(out, n).launch(grid=1, block=1)
+
     out = np.zeros(3, np.int32)
     host(from_dlpack(out), n)
     return out.tolist()
@@ -75,9 +76,16 @@ def calls(n: Int32):
     return helper(n)
 
 
-@pytest.mark.parametrize("kernel, n, expected", (
-    (containers, 5, [0, 0, 0]), (containers, 2, [4, 1, 0]), (containers, 1, [0, 0, 4]),
-    (types, 5, [0, 0, 0]), (types, 2, [5, 3, 0])))
+@pytest.mark.parametrize(
+    "kernel, n, expected",
+    (
+        (containers, 5, [0, 0, 0]),
+        (containers, 2, [4, 1, 0]),
+        (containers, 1, [0, 0, 4]),
+        (types, 5, [0, 0, 0]),
+        (types, 2, [5, 3, 0]),
+    ),
+)
 def test_in_a_kernel(kernel, n, expected):
     assert ran(kernel, n) == expected
 

@@ -32,9 +32,14 @@ MODULES = {name: module for name, module in modules() if hasattr(module, "__geta
 def misspelt(name: str, rng: random.Random) -> str:
     """`name` with one letter left out, doubled, changed, or swapped with the next."""
     at = rng.randrange(1, max(len(name), 2))
-    return rng.choice((name[:at] + name[at + 1:], name[:at] + name[at] + name[at:],
-                       name[:at] + rng.choice(LETTERS) + name[at + 1:],
-                       name[:at - 1] + name[at] + name[at - 1] + name[at + 1:]))
+    return rng.choice(
+        (
+            name[:at] + name[at + 1 :],
+            name[:at] + name[at] + name[at:],
+            name[:at] + rng.choice(LETTERS) + name[at + 1 :],
+            name[: at - 1] + name[at] + name[at - 1] + name[at + 1 :],
+        )
+    )
 
 
 def public(space) -> list[str]:
@@ -73,8 +78,12 @@ def test_a_name_of_theirs_is_refused_by_name_and_no_other_is_sent_to_their_compi
 
 
 def test_a_name_of_another_module_is_said_as_the_author_writes_it():
-    for wrong, fix in {"thread_idx": "cute.arch.thread_idx", "SmemAllocator": "cutlass.memory.SmemAllocator",
-                       "const_expr": "cutlass.const_expr", "make_ptr": None}.items():
+    for wrong, fix in {
+        "thread_idx": "cute.arch.thread_idx",
+        "SmemAllocator": "cutlass.memory.SmemAllocator",
+        "const_expr": "cutlass.const_expr",
+        "make_ptr": None,
+    }.items():
         space = {"cute": cute, "cutlass": dsl.cutlass, "make_ptr": 3}
         found = spelling.in_modules(wrong, space)
         assert found == fix or fix is None and found == "cute.make_ptr"
@@ -84,12 +93,24 @@ def test_a_name_of_another_module_is_said_as_the_author_writes_it():
 def instances() -> list[object]:
     """An object of each kind that plain Python can hold, and the classes."""
     import numpy as np
+
     tensor = cute.runtime.from_dlpack(np.zeros((4, 8), np.float32))
-    made = [tensor, cute.make_layout((4, 8)), cute.make_swizzle(3, 3, 3), Int32(3), cute.E(0),
-            cute.nvgpu.cpasync.CopyG2SOp(), cute.nvgpu.warp.LdMatrix8x8x16bOp(False, 4), cutlass_sym()]
-    return made + [value for module in MODULES.values() for value in vars(module).values()
-                   if isinstance(value, type) and value.__module__.startswith("dsl.")
-                   and not issubclass(value, BaseException)]
+    made = [
+        tensor,
+        cute.make_layout((4, 8)),
+        cute.make_swizzle(3, 3, 3),
+        Int32(3),
+        cute.E(0),
+        cute.nvgpu.cpasync.CopyG2SOp(),
+        cute.nvgpu.warp.LdMatrix8x8x16bOp(False, 4),
+        cutlass_sym(),
+    ]
+    return made + [
+        value
+        for module in MODULES.values()
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__.startswith("dsl.") and not issubclass(value, BaseException)
+    ]
 
 
 def cutlass_sym():
@@ -130,27 +151,39 @@ def test_python_errors_of_the_authors_own_stay():
             run()
         except Exception as error:
             return meant.said(error)
+
     assert raised(lambda: Own().nothing) is None and raised(lambda: [].nothing) is None
     assert raised(lambda: (_ for _ in ()).throw(AttributeError("mine"))) is None
     assert raised(lambda: (lambda x: x)()) is None and raised(lambda: len()) is None
 
 
 NAMES = [  # (what the author wrote, the variables it stands among, the fix)
-    ("tdi", "tid", "write `tid`"), ("totl", "total", "write `total`"), ("idx_y", "idx_x", "write `idx_x`"),
-    ("sharde_tile", "shared_tile", "write `shared_tile`"), ("lne", None, "write `len`"),
-    ("enumarate", None, "write `enumerate`"), ("np", None, "write `import numpy as np` at the top"),
-    ("thread_idx", None, "write `cute.arch.thread_idx`"), ("Int33", None, "write `Int32`"),
+    ("tdi", "tid", "write `tid`"),
+    ("totl", "total", "write `total`"),
+    ("idx_y", "idx_x", "write `idx_x`"),
+    ("sharde_tile", "shared_tile", "write `shared_tile`"),
+    ("lne", None, "write `len`"),
+    ("enumarate", None, "write `enumerate`"),
+    ("np", None, "write `import numpy as np` at the top"),
+    ("thread_idx", None, "write `cute.arch.thread_idx`"),
+    ("Int33", None, "write `Int32`"),
     ("make_layot", None, "assign or import `make_layot` before it is used"),
     ("zz", "xx", "assign or import `zz` before it is used"),
 ]
-FORMS = ("    return {0} + n\n", "    for i in range(n):\n        n = {0} + i\n    return n\n",
-         "    while n < {0}:\n        n = n + 1\n", "    if n > 1:\n        n = {0}\n    return n\n",
-         "    def inner():\n        return {0}\n    return inner()\n", "    return [{0} for i in (1, 2)][0]\n",
-         "    return (lambda: {0})()\n")
+FORMS = (
+    "    return {0} + n\n",
+    "    for i in range(n):\n        n = {0} + i\n    return n\n",
+    "    while n < {0}:\n        n = n + 1\n",
+    "    if n > 1:\n        n = {0}\n    return n\n",
+    "    def inner():\n        return {0}\n    return inner()\n",
+    "    return [{0} for i in (1, 2)][0]\n",
+    "    return (lambda: {0})()\n",
+)
 
 
 def test_an_undefined_name_in_every_place_it_can_stand(tmp_path):
     import linecache
+
     for number, form in enumerate(FORMS):
         for wrong, near, fix in NAMES:
             text = f"@cute.jit\ndef program(n: Int32):\n    {near or 'unlike'} = n\n{form.format(wrong)}"
@@ -161,11 +194,12 @@ def test_an_undefined_name_in_every_place_it_can_stand(tmp_path):
             with pytest.raises(NameError) as caught:
                 space["program"](3)
             assert (caught.value.message, caught.value.fix) == (f"`{wrong}` is not defined", fix), form
-            assert caught.value.place.source_line()[caught.value.place.column - 1:].startswith(wrong), form
+            assert caught.value.place.source_line()[caught.value.place.column - 1 :].startswith(wrong), form
 
 
 def test_the_fix_of_a_name_is_never_the_function_it_stands_in(tmp_path):
     import linecache
+
     for wrong in ("comput", "copmute", "computed", "Compute"):
         text = f"@cute.jit\ndef compute(n: Int32):\n    if n > 1:\n        n = {wrong}(n)\n    return n\n"
         file = str(tmp_path / f"{wrong}.py")
@@ -183,8 +217,10 @@ CALLS = {
     "cute.size(4, 1, 2)": ("`size` takes at most 2 arguments by position, got 3", "call it as `size(x, mode=)`"),
     "cute.size(4, x=1)": ("`size` gets `x` twice", "call it as `size(x, mode=)`"),
     "cute.math.sqrt(2.0, fastmat=True)": ("`sqrt` has no parameter `fastmat`", "did you mean `fastmath`?"),
-    "cute.make_rmem_tensor()": ("`make_rmem_tensor` needs `layout_or_shape` and `dtype`",
-                                "call it as `make_rmem_tensor(layout_or_shape, dtype)`"),
+    "cute.make_rmem_tensor()": (
+        "`make_rmem_tensor` needs `layout_or_shape` and `dtype`",
+        "call it as `make_rmem_tensor(layout_or_shape, dtype)`",
+    ),
     "cute.arch.thread_idx(1)": ("`thread_idx` takes no arguments by position, got 1", "call it as `thread_idx()`"),
     "Int32(3).to()": ("`to` needs `dtype`", "call it as `to(dtype)`"),
     "Int32()": ("`Int32` needs `value`", "call it as `Int32(value)`"),
@@ -195,6 +231,7 @@ CALLS = {
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
 def test_a_call_that_does_not_fit(tmp_path):
     import linecache
+
     for number, (call, (what, fix)) in enumerate(CALLS.items()):
         text = f"@cute.jit\ndef program(n: Int32):\n    {call}\n"
         file = str(tmp_path / f"author{number}.py")

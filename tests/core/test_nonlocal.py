@@ -32,6 +32,7 @@ def summed(out: cute.Tensor, n: Int32):
     def twice(v):
         add(v)
         add(v)
+
     for i in range_constexpr(3):
         twice(i)
     if const_expr(calls == 6):
@@ -50,9 +51,11 @@ def factorial(out: cute.Tensor, n: Int32):
         def times(v):
             nonlocal product
             product *= v
+
         for i in range_constexpr(1, 5):
             times(i)
         return product
+
     if n > 1:
         out[0] = made() + n
     else:
@@ -76,6 +79,7 @@ def counted(out: cute.Tensor, n: Int32):
     def twice(v):
         add(v)
         add(v)
+
     for i in range(n):
         twice(i)
     out[0] = total
@@ -88,6 +92,7 @@ def passed_on(out: cute.Tensor, n: Int32):
     def add(v):
         nonlocal total
         total = total + v
+
     apply = add
     if n > 1:
         apply(n)
@@ -102,6 +107,7 @@ def inner_if(out: cute.Tensor, n: Int32):
         nonlocal total
         if v > 2:
             total = total + v
+
     add(n)
     out[0] = total
 
@@ -113,6 +119,7 @@ def around():
     def host(out: cute.Tensor, n: Int32):
         nonlocal kept
         kept = 1
+
     return host
 
 
@@ -122,12 +129,25 @@ DECIDED = "`add` rebinds `total`, and a dynamic statement decides whether it run
 FIX = "return `total` and assign it there: `total = add(...)`"
 
 
-@pytest.mark.parametrize("host, message, fix, id", [
-    (counted, DECIDED, FIX, "SCOPE_CLOSURE_CAPTURE"), (passed_on, DECIDED, FIX, "SCOPE_CLOSURE_CAPTURE"),
-    (inner_if, "`add` rebinds `total` and has a dynamic statement in it", "return `total` and assign it outside",
-     "UNSUP_NONLOCAL"),
-    (around(), "`nonlocal` cannot be compiled: a kernel cannot rebind outside names",
-     "return the value and assign it outside", "UNSUP_NONLOCAL")])
+@pytest.mark.parametrize(
+    "host, message, fix, id",
+    [
+        (counted, DECIDED, FIX, "SCOPE_CLOSURE_CAPTURE"),
+        (passed_on, DECIDED, FIX, "SCOPE_CLOSURE_CAPTURE"),
+        (
+            inner_if,
+            "`add` rebinds `total` and has a dynamic statement in it",
+            "return `total` and assign it outside",
+            "UNSUP_NONLOCAL",
+        ),
+        (
+            around(),
+            "`nonlocal` cannot be compiled: a kernel cannot rebind outside names",
+            "return the value and assign it outside",
+            "UNSUP_NONLOCAL",
+        ),
+    ],
+)
 def test_what_a_dynamic_statement_would_not_see_is_refused(host, message, fix, id):
     with pytest.raises(DSLUserCodeError) as error:
         value_of(host, 3)

@@ -26,8 +26,13 @@ def namespace_of(source: str, name: str) -> dict:
     file = f"<{name}>"
     text = PRELUDE + source
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace = {"Int32": Int32, **COMMON, "static_range": range_constexpr, "range_static": range_constexpr,
-                 "__name__": file}
+    namespace = {
+        "Int32": Int32,
+        **COMMON,
+        "static_range": range_constexpr,
+        "range_static": range_constexpr,
+        "__name__": file,
+    }
     exec(compile(text, file, "exec"), namespace)
     return namespace
 
@@ -39,6 +44,7 @@ def compiled(source: str, name: str, decorated: bool = True):
 
     def host(out: cute.Tensor, a: Int32, b: Int32):
         out[0] = inner(a, b)
+
     return cute.jit(host)
 
 
@@ -81,6 +87,7 @@ def test_random_kernels_agree_with_python(seed):
     @cute.jit
     def host(out: cute.Tensor, inputs: cute.Tensor):
         kernel(out, inputs).launch(grid=1, block=len(INPUTS))
+
     out = np.zeros(len(INPUTS), np.int32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -470,6 +477,7 @@ def test_globals_and_variables_of_python_around_are_effects_of_tracing():
 
         def bump(self):
             self.count += 1
+
     counter = Counter()
 
     @cute.jit
@@ -479,11 +487,12 @@ def test_globals_and_variables_of_python_around_are_effects_of_tracing():
             log.append("x")
             calls[0] += 1
             counter.bump()
-            foo.total = foo.total + i           # carried: this traces the body a second time
+            foo.total = foo.total + i  # carried: this traces the body a second time
         if n > 2:
             log.append("then")
         else:
             log.append("else")
         return foo.total
+
     assert program(5) == 10
     assert (log, calls, counter.count) == (["x", "then", "else"], [1], 1)

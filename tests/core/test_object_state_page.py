@@ -16,11 +16,12 @@ def test_example(number, tmp_path):
     program, expected = EXAMPLES[number]
     file = tmp_path / "example.py"
     file.write_text(program)
-    run = subprocess.run([sys.executable, "-m", "dsl", "--device", "emulator", str(file)], capture_output=True,
-                         text=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-m", "dsl", "--device", "emulator", str(file)], capture_output=True, text=True, timeout=120
+    )
     printed = run.stdout if run.returncode == 0 else re.sub(r"^\S*example\.py:", "", run.stderr, flags=re.MULTILINE)
     lines = [line for line in printed.splitlines() if "PortabilityWarning" not in line]
-    assert "\n".join(lines[-len(expected.splitlines()):]) + "\n" == expected
+    assert "\n".join(lines[-len(expected.splitlines()) :]) + "\n" == expected
 
 
 def test_the_page_has_its_examples():

@@ -27,6 +27,7 @@ def test_traced_values_have_type_and_name(capsys):
         pair = (n, x)
         print(*pair)
         print(pair[1])
+
     assert printed(capsys, program, 5, 1.5) == [
         "Int32 n Int32 n + 1 Float32 x",
         "Int32 n and Int32 n + 1, Float32 x, Boolean n > 3",
@@ -34,7 +35,8 @@ def test_traced_values_have_type_and_name(capsys):
         "(Int32, 1) [Float32] {'n': Int32}",
         "Int32",
         "Int32 Float32",
-        "Float32 pair[1]"]
+        "Float32 pair[1]",
+    ]
 
 
 def test_static_values_are_pythons(capsys):
@@ -43,8 +45,8 @@ def test_static_values_are_pythons(capsys):
         print()
         print(f"{k:03d} {k!r:>4} {'x'}", Int32(5), [Int32(5)], Float32(1.5), Boolean(True), f"{Int32(5):3d}|")
         print("sep", k, sep=None, end=None)
-    assert printed(capsys, program, 7) == [
-        "7-text-1.5-None-[7]|", "", "007    7 x 5 [Int32(5)] 1.5 True   5|", "sep 7"]
+
+    assert printed(capsys, program, 7) == ["7-text-1.5-None-[7]|", "", "007    7 x 5 [Int32(5)] 1.5 True   5|", "sep 7"]
 
 
 def test_an_undecorated_function_prints_the_same(capsys):
@@ -54,6 +56,7 @@ def test_an_undecorated_function_prints_the_same(capsys):
     def program(n: Int32):
         helper(n)
         helper(3)
+
     assert printed(capsys, program, 1) == ["value = Int32 value Int32 value", "value = 3 3"]
 
 
@@ -63,6 +66,7 @@ def test_print_to_a_file_and_under_another_name(tmp_path):
 
         def program(n: Int32):
             say(n, 1, file=stream)
+
         cute.jit(program)(3)
     assert (tmp_path / "out.txt").read_text() == "Int32 n 1\n"
 
@@ -70,11 +74,13 @@ def test_print_to_a_file_and_under_another_name(tmp_path):
 def test_a_layout_keeps_the_fields_notation(capsys):
     def program(n: Int32):
         print(cute.make_layout((4, n)))
+
     assert printed(capsys, program, 3) == ["(4,?):(1,4)"]
 
 
 def test_nothing_is_printed_twice(capsys):
     """Loops whose carried state is found by tracing them are traced more than once."""
+
     class Box:
         def __init__(self):
             self.value = 0
@@ -88,6 +94,7 @@ def test_nothing_is_printed_twice(capsys):
             print("while")
             box.value = box.value - 1
         return box.value
+
     assert printed(capsys, program, 5) == ["trip Int32 i", "while"]
 
 

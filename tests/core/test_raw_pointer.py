@@ -30,7 +30,9 @@ def test_values_are_those_of_the_pointer():
             assert out.tolist() == [3, 6]
         with pytest.raises(DSLUserCodeTypeError) as error:
             host(from_dlpack(a), from_dlpack(out), 3, 6)
-        assert (error.value.message, error.value.fix) == ("an alignment is a power of two, and 6 is none",
-                                                          "write 4, 8, 16, ...")
+        assert (error.value.message, error.value.fix) == (
+            "an alignment is a power of two, and 6 is none",
+            "write 4, 8, 16, ...",
+        )
     finally:
         session.stop()

@@ -42,6 +42,7 @@ def nonlocal_name(n: Int32):
     def inner():
         nonlocal n
         n = 3
+
     if n > 2:
         inner()
 
@@ -264,12 +265,14 @@ def test_older_names_work_and_are_deprecated():
         if cutlass.dynamic_expr(n > 2):
             total += 100
         return total
+
     with pytest.warns(DeprecationWarning) as warned:
         assert cute.jit(program)(4) == 106
     first = program.__code__.co_firstlineno
     assert {(str(w.message), w.lineno - first) for w in warned if w.category is DeprecationWarning} == {
         ("cutlass.range_dynamic is deprecated: `range` is dynamic already", 2),
-        ("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already", 4)}
+        ("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already", 4),
+    }
 
 
 @pytest.mark.parametrize("name", ["range", "range_dynamic"])
@@ -281,7 +284,10 @@ def test_a_dynamic_range_is_for_statements_only(name):
 def test_the_first_of_both_kinds_of_choice_is_warned_of():
     def program(n: Int32, x: Float32):
         return n if n > 2 else x
+
     with pytest.warns(UserWarning) as warned:
         assert cute.jit(program)(3, 2.5) == 3.0
-    assert str(warned[0].message) == ("a choice between Int32 and Float32 becomes Float32: NVIDIA's compiler rejects "
-                                      "that (TYPE_CONDITIONAL_BRANCH_MISMATCH)")
+    assert str(warned[0].message) == (
+        "a choice between Int32 and Float32 becomes Float32: NVIDIA's compiler rejects "
+        "that (TYPE_CONDITIONAL_BRANCH_MISMATCH)"
+    )

@@ -49,6 +49,7 @@ def another_type(n):
 def an_object(n):
     class Box:
         value, tag = n, "a"
+
     box = Box()
     if n > 1:
         box.value = (n, n)
@@ -74,11 +75,23 @@ def in_an_inlined_function(n):
             x = (k, k)
             return x[0] * 3
         return x + k
+
     return inner(n) * 10 + inner(n - 1)
 
 
-@pytest.mark.parametrize("program", [a_longer_list, a_shorter_list_in_a_loop, a_new_key, another_type, an_object,
-                                     the_list_itself, in_an_inlined_function], ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program",
+    [
+        a_longer_list,
+        a_shorter_list_in_a_loop,
+        a_new_key,
+        another_type,
+        an_object,
+        the_list_itself,
+        in_an_inlined_function,
+    ],
+    ids=lambda program: program.__name__,
+)
 def test_the_other_path_does_not_see_it(program):
     program.__annotations__["n"] = cutlass.Int32
     compiled = cute.jit(program)
@@ -97,5 +110,6 @@ def test_what_an_inlined_function_changes_its_caller_may_read():
     def host(n: cutlass.Int32):
         xs = [n]
         return change(xs, n) + len(xs)
+
     with pytest.raises(cutlass.DSLUserCodeError, match="`xs` holds 1 items on one path and 2 on another"):
         host(3)

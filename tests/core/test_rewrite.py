@@ -50,8 +50,21 @@ def test_static_statements_stay_pythons():
 
 def test_expressions_on_static_values_are_pythons():
     def program(a, b):
-        return [a and b, a or b, not a, a if b else 7, 0 < a < 5, a in (1, 2), a not in (1, 2), max(a, b), min([a, b]),
-                any([a, b]), all([a, b]), [x for x in range(3) if x != a], (lambda v: v and b)(a)]
+        return [
+            a and b,
+            a or b,
+            not a,
+            a if b else 7,
+            0 < a < 5,
+            a in (1, 2),
+            a not in (1, 2),
+            max(a, b),
+            min([a, b]),
+            any([a, b]),
+            all([a, b]),
+            [x for x in range(3) if x != a],
+            (lambda v: v and b)(a),
+        ]
 
     for a, b in ((0, 3), (1, 0), (4, 9)):
         assert rewritten(program)(a, b) == program(a, b)
@@ -94,9 +107,14 @@ def test_no_source_is_said():
         rewritten(namespace["program"])
 
 
-@pytest.mark.parametrize("id, source", [
-    ("UNSUP_YIELD", "yield x"), ("UNSUP_GLOBAL", "global LIMIT; LIMIT = x"),
-    ("UNSUP_READ_UNDERSCORE", "_ = x; return _")])
+@pytest.mark.parametrize(
+    "id, source",
+    [
+        ("UNSUP_YIELD", "yield x"),
+        ("UNSUP_GLOBAL", "global LIMIT; LIMIT = x"),
+        ("UNSUP_READ_UNDERSCORE", "_ = x; return _"),
+    ],
+)
 def test_what_cannot_be_compiled_is_refused_by_id(id, source, tmp_path):
     (tmp_path / "author.py").write_text(f"def program(x):\n    {source}\n")
     namespace = {}

@@ -19,7 +19,7 @@ from dsl.core import source
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import cute
 
-SQUARE, CUBE = lambda x: x * x, lambda x: x * x * x        # noqa: E731
+SQUARE, CUBE = lambda x: x * x, lambda x: x * x * x  # noqa: E731
 SAME = [lambda x: x + 1, lambda x: x + 1]
 
 
@@ -39,28 +39,41 @@ def cell(name: str, text: str, **names) -> dict:
 
 
 def test_a_notebook():
-    first = cell("/tmp/ipykernel_1/1.py", """\
+    first = cell(
+        "/tmp/ipykernel_1/1.py",
+        """\
         def helper(x):
             return 1 if x > 3 else 2
-        """)
-    second = cell("<ipython-input-2-abc>", """\
+        """,
+    )
+    second = cell(
+        "<ipython-input-2-abc>",
+        """\
         @cute.jit
         def program(n: cutlass.Int32):
             for i in range(n):
                 n = n + helper(i)
             return n
-        """, helper=first["helper"])
+        """,
+        helper=first["helper"],
+    )
     with pytest.warns(UserWarning, match="`helper` is not decorated"):
         assert second["program"](6) == 6 + 2 * 4 + 2
 
 
 def test_a_cell_run_again_is_read_again():
     for k in (3, 4):
-        assert cell("<ipython-input-3-abc>", f"""\
+        assert (
+            cell(
+                "<ipython-input-3-abc>",
+                f"""\
             @cute.jit
             def program(n: cutlass.Int32):
                 return n + {k}
-            """)["program"](1) == 1 + k
+            """,
+            )["program"](1)
+            == 1 + k
+        )
 
 
 def test_a_doctest():
@@ -86,11 +99,14 @@ def without_source(file: str) -> str:
 
 
 def test_no_source_is_said():
-    assert without_source("<string>") == """\
+    assert (
+        without_source("<string>")
+        == """\
 <string>:1:1: DSLUserCodeError
     the source of `program` cannot be read: it was made by exec or eval
 fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, \
 as a prompt, `python -m dsl -i`"""
+    )
     assert "it was typed at Python's prompt, or piped into it" in without_source("<stdin>")
     assert "there is no file gone.py to read" in without_source("gone.py")
 
@@ -106,6 +122,7 @@ def test_the_authors_files_are_those_of_no_library():
 def executing(monkeypatch):
     """A module of the author's in which exec, eval and compile keep what they are given."""
     import builtins
+
     for name in ("exec", "eval", "compile"):
         monkeypatch.setattr(builtins, name, getattr(builtins, name))
     source.keep_executed_texts()
@@ -159,6 +176,7 @@ def changing(tmp_path, name, monkeypatch):
 
     def write(k, above=""):
         file.write_text(f"{above}from dsl.cutlass import cute\n@cute.jit\ndef add(n):\n    return n + {k}\n")
+
     return file, write
 
 
@@ -166,6 +184,7 @@ def test_a_file_that_changes_after_its_import(tmp_path, monkeypatch):
     file, write = changing(tmp_path, "changes_later", monkeypatch)
     write(1)
     import changes_later
+
     write(2, "# another line\n")
     assert changes_later.add(1) == 2
     changes_later = importlib.reload(changes_later)
@@ -176,6 +195,7 @@ def test_a_file_that_is_removed_after_its_import(tmp_path, monkeypatch):
     file, write = changing(tmp_path, "goes_away", monkeypatch)
     write(1)
     import goes_away
+
     file.unlink()
     assert goes_away.add(1) == 2
 
@@ -188,6 +208,7 @@ def test_a_module_in_a_zip_file(tmp_path, monkeypatch):
     file.unlink()
     monkeypatch.syspath_prepend(str(tmp_path / "modules.zip"))
     import zipped
+
     assert zipped.__file__.endswith("modules.zip/zipped.py") and zipped.add(1) == 2
 
 
@@ -197,6 +218,7 @@ def test_only_compiled_code(tmp_path, monkeypatch):
     py_compile.compile(str(file), str(tmp_path / "compiled_only.pyc"))
     file.unlink()
     import compiled_only
+
     with pytest.raises(DSLUserCodeError, match="there is no file .*compiled_only.py to read, only what was made of it"):
         compiled_only.add(1)
 

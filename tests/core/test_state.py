@@ -39,6 +39,7 @@ def cute_program(meet) -> list[int]:
     @cute.jit
     def host(out: cute.Tensor, n: Int32):
         kernel(out, n).launch(grid=1, block=N)
+
     out = np.zeros(N, np.int32)
     host(from_dlpack(out), 5)
     return out.tolist()
@@ -52,6 +53,7 @@ def quadrants_program(meet) -> list[int]:
             for i in range(n):
                 total += (t - i) % 3 + qd.static(meet())
             out[t] = total
+
     out = np.zeros(N, np.int32)
     kernel(out, 5)
     return out.tolist()
@@ -68,6 +70,7 @@ def tirx_program(meet) -> list[int]:
             total[0] = total[0] + (t - i) % 3
             meet()
         A[t] = total[0]
+
     executable = tvm.compile(tvm.IRModule({"main": main}), target="cuda", tir_pipeline="tirx")
     array = tvm.runtime.tensor(np.zeros(N, np.int32), device=tvm.cuda(0))
     executable(array, 5)
@@ -93,20 +96,24 @@ def alone() -> int:
 def once(action):
     """A function that does `action` when it is first called: an attempt at a loop may be traced twice. Python runs it:
     a generator is not rewritten."""
+
     def steps():
         action()
         while True:
             yield 0
+
     return steps().__next__
 
 
 def started(work, seen: list) -> threading.Thread:
     """A thread whose `work()` adds to `seen` what it returns, or its error as text."""
+
     def noted():
         try:
             seen.append(work())
         except BaseException as error:
             seen.append(f"{type(error).__name__}: {error}")
+
     thread = threading.Thread(target=noted, daemon=True)
     thread.start()
     return thread
@@ -142,6 +149,7 @@ def test_a_thread_started_and_awaited_while_tracing_traces_by_its_own_rules():
 
         def start(inner=inner, seen=seen):
             started(lambda: inner(alone), seen).join(LIMIT_S)
+
         assert outer(once(start)) == PROGRAMS[outer], (outer, inner)
         assert seen == [PROGRAMS[inner]], (outer, inner)
 
@@ -153,12 +161,14 @@ def test_a_fork_while_another_thread_traces_has_none_of_it():
         def wait(inside=inside, leave=leave):
             inside.set()
             leave.wait(LIMIT_S)
+
         thread = started(lambda: outer(once(wait)), seen)
         inside.wait(LIMIT_S)
 
         def child(inner=inner):
             assert not trace.active() and not in_kernel() and rules.current() is rules.CUTE
             return inner(alone)
+
         found = in_a_fork(child)
         leave.set()
         thread.join(LIMIT_S)
@@ -172,6 +182,7 @@ def test_a_fork_made_while_tracing_goes_on_with_that():
 
         def fork(children=children):
             children.append(os.fork())
+
         read, write = os.pipe()
         values = program(once(fork))
         if children == [0]:
@@ -188,10 +199,13 @@ def test_a_fork_made_while_tracing_goes_on_with_that():
 
 def test_many_threads_of_all_languages_trace_at_once():
     interval, seen = sys.getswitchinterval(), []
-    sys.setswitchinterval(1e-5)                          # let threads meet anywhere
+    sys.setswitchinterval(1e-5)  # let threads meet anywhere
     try:
-        threads = [started(lambda program=program: (program.__name__, program(alone)), seen)
-                   for program in PROGRAMS for _ in range(3)]
+        threads = [
+            started(lambda program=program: (program.__name__, program(alone)), seen)
+            for program in PROGRAMS
+            for _ in range(3)
+        ]
         for thread in threads:
             thread.join(LIMIT_S)
     finally:
@@ -205,6 +219,7 @@ def test_what_a_fork_prints_while_tracing_is_seen(capfd):
     def wait():
         inside.set()
         leave.wait(LIMIT_S)
+
     thread = threading.Thread(target=quadrants_program, args=(once(wait),), daemon=True)
     thread.start()
     inside.wait(LIMIT_S)
@@ -221,6 +236,7 @@ def test_what_a_fork_prints_while_tracing_is_seen(capfd):
         total = speaks(4)
         sys.stdout.flush()
         return total
+
     assert in_a_fork(child) == "6"
     leave.set()
     thread.join(LIMIT_S)
@@ -233,6 +249,7 @@ def test_a_warning_of_one_thread_does_not_wait_for_anothers_loop():
     def wait():
         inside.set()
         leave.wait(LIMIT_S)
+
     thread = threading.Thread(target=cute_program, args=(once(wait),), daemon=True)
     thread.start()
     inside.wait(LIMIT_S)

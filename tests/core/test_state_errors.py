@@ -38,6 +38,7 @@ def test_list_that_grows_in_a_branch(rejected):
         if n > 3:
             xs.append(n)
         p.store(xs[0])
+
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
         "    xs.append(n)\n"
@@ -45,7 +46,8 @@ def test_list_that_grows_in_a_branch(rejected):
         "see\n"
         "    if n > 3:\n"
         "       ^^^^^ this branch is known only at run time\n"
-        "fix: give `xs` all its items before this branch, and assign to them")
+        "fix: give `xs` all its items before this branch, and assign to them"
+    )
 
 
 def test_list_in_an_object_that_grows_in_a_loop(rejected):
@@ -54,6 +56,7 @@ def test_list_in_an_object_that_grows_in_a_loop(rejected):
         for i in range(n):
             foo.a.append(i)
         p.store(n)
+
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
         "    foo.a.append(i)\n"
@@ -61,7 +64,8 @@ def test_list_in_an_object_that_grows_in_a_loop(rejected):
         "see\n"
         "    for i in range(n):\n"
         "             ^^^^^^^^ this loop is known only at run time\n"
-        "fix: give `foo.a` all its items before this loop, and assign to them")
+        "fix: give `foo.a` all its items before this loop, and assign to them"
+    )
 
 
 def test_new_key(rejected):
@@ -70,14 +74,16 @@ def test_new_key(rejected):
         if n > 3:
             d["b"] = n
         p.store(d["a"])
+
     assert without_place(rejected(program)) == (
         "CONTAINER_STRUCTURE_CHANGED\n"
-        "    d[\"b\"] = n\n"
+        '    d["b"] = n\n'
         "    ^^^^^^ `d` has the key 'b' on one path and not on another\n"
         "see\n"
         "    if n > 3:\n"
         "       ^^^^^ this branch is known only at run time\n"
-        "fix: give `d` all its keys before this branch, and assign to them")
+        "fix: give `d` all its keys before this branch, and assign to them"
+    )
 
 
 def test_new_member_of_a_set(rejected):
@@ -86,6 +92,7 @@ def test_new_member_of_a_set(rejected):
         for i in range(n):
             seen.add(2)
         p.store(n)
+
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
         "    seen.add(2)\n"
@@ -93,7 +100,8 @@ def test_new_member_of_a_set(rejected):
         "see\n"
         "    for i in range(n):\n"
         "             ^^^^^^^^ this loop is known only at run time\n"
-        "fix: give `seen` all its items before this loop, and assign to them")
+        "fix: give `seen` all its items before this loop, and assign to them"
+    )
 
 
 def test_type_change_of_an_attribute_through_a_method(rejected):
@@ -102,11 +110,13 @@ def test_type_change_of_an_attribute_through_a_method(rejected):
         for i in range(n):
             foo.set_a(i * 0.5)
         p.store(foo.a)
+
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
         "    foo.set_a(i * 0.5)\n"
         "              ^^^^^^^ `foo.a` is Int32 before this loop and Float32 after it\n"
-        "fix: start it as Float32: `foo.a = Float32(...)`")
+        "fix: start it as Float32: `foo.a = Float32(...)`"
+    )
 
 
 def test_type_change_of_an_item_in_a_branch(rejected):
@@ -115,11 +125,13 @@ def test_type_change_of_an_item_in_a_branch(rejected):
         if n > 3:
             xs[1] = (n, 2.0)
         p.store(xs[0])
+
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
         "    xs[1] = (n, 2.0)\n"
         "    ^^^^^ `xs[1][1]` is Python float on one path and Python int on another\n"
-        "fix: give `xs[1][1]` one type on both paths")
+        "fix: give `xs[1][1]` one type on both paths"
+    )
 
 
 def test_none_that_becomes_a_number(rejected):
@@ -128,11 +140,13 @@ def test_none_that_becomes_a_number(rejected):
         if n > 3:
             foo.k = n
         p.store(foo.a)
+
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
         "    foo.k = n\n"
         "    ^^^^^ `foo.k` is Int32 on one path and None on another\n"
-        "fix: give `foo.k` one type on both paths")
+        "fix: give `foo.k` one type on both paths"
+    )
 
 
 def test_string_that_changes(rejected):
@@ -141,11 +155,13 @@ def test_string_that_changes(rejected):
         if n > 3:
             foo.mode = "y"
         p.store(foo.a)
+
     assert without_place(rejected(program)) == (
         "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n"
-        "    foo.mode = \"y\"\n"
+        '    foo.mode = "y"\n'
         "    ^^^^^^^^ `foo.mode` is 'y' on one path and 'x' on another\n"
-        "fix: mark the test `const_expr(...)` where it is static, or choose among numbers")
+        "fix: mark the test `const_expr(...)` where it is static, or choose among numbers"
+    )
 
 
 def test_choice_between_two_objects(rejected):
@@ -154,11 +170,13 @@ def test_choice_between_two_objects(rejected):
         if n > 3:
             foo = other
         p.store(foo.a)
+
     assert without_place(rejected(program)) == (
         "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n"
         "    foo = other\n"
         "    ^^^ `foo` is one Foo on one path and another Foo on another\n"
-        "fix: choose among what the objects hold, or assign to the attributes of one object")
+        "fix: choose among what the objects hold, or assign to the attributes of one object"
+    )
 
 
 def test_two_objects_that_change_places(rejected):
@@ -167,11 +185,13 @@ def test_two_objects_that_change_places(rejected):
         for i in range(n):
             foo, other = other, foo
         p.store(foo.a)
+
     assert without_place(rejected(program)) == (
         "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n"
         "    foo, other = other, foo\n"
         "    ^^^ `foo` is one Foo before this loop and another Foo after it\n"
-        "fix: choose among what the objects hold, or assign to the attributes of one object")
+        "fix: choose among what the objects hold, or assign to the attributes of one object"
+    )
 
 
 def test_object_that_is_replaced_and_changed(rejected):
@@ -183,12 +203,14 @@ def test_object_that_is_replaced_and_changed(rejected):
                 box.a = Foo(i)
             box.a.a += 10
         p.store(box.a.a + kept.a)
+
     assert without_place(rejected(program)) == (
         "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n"
         "    if i == 2:\n"
         "       ^^^^^^ `box.a` is one object on one path and another on another, and `box.a.a` is assigned after that: "
         "which object changes is known only at run time\n"
-        "fix: assign a new object to `box.a`, or make it a @dataclass, which is copied")
+        "fix: assign a new object to `box.a`, or make it a @dataclass, which is copied"
+    )
 
 
 def test_object_that_is_replaced_and_read(check):
@@ -198,6 +220,7 @@ def test_object_that_is_replaced_and_read(check):
         for i in range(n):
             foo = Foo(foo.a + i)
         p.store(foo.a)
+
     check(program)
 
 
@@ -207,6 +230,7 @@ def test_attribute_created_on_one_path(rejected):
         if n > 3:
             foo.new = n
         p.store(foo.new + 1)
+
     assert without_place(rejected(program)) == (
         "SCOPE_UNBOUND_NAME\n"
         "    p.store(foo.new + 1)\n"
@@ -214,7 +238,8 @@ def test_attribute_created_on_one_path(rejected):
         "see\n"
         "    if n > 3:\n"
         "       ^^^^^ nothing assigns `foo.new` where this is false\n"
-        "fix: assign `foo.new` there too, or before it")
+        "fix: assign `foo.new` there too, or before it"
+    )
 
 
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
@@ -224,14 +249,16 @@ def test_attribute_created_on_one_path_given_to_a_function_of_this_package(rejec
         if n > 3:
             foo.new = n
         cute.printf("{}", foo.new)
+
     assert without_place(rejected(program)) == (
         "SCOPE_UNBOUND_NAME\n"
-        "    cute.printf(\"{}\", foo.new)\n"
+        '    cute.printf("{}", foo.new)\n'
         "    ^^^^^^^^^^^^^^^^^^^^^^^^^^ `foo.new` is not defined on every path\n"
         "see\n"
         "    if n > 3:\n"
         "       ^^^^^ nothing assigns `foo.new` where this is false\n"
-        "fix: assign `foo.new` there too, or before it")
+        "fix: assign `foo.new` there too, or before it"
+    )
 
 
 def test_name_of_a_loop_that_may_run_no_trip(rejected):
@@ -239,6 +266,7 @@ def test_name_of_a_loop_that_may_run_no_trip(rejected):
         for i in range(n):
             last = i
         p.store(last)
+
     assert without_place(rejected(program)) == (
         "SCOPE_UNBOUND_NAME\n"
         "    p.store(last)\n"
@@ -246,7 +274,8 @@ def test_name_of_a_loop_that_may_run_no_trip(rejected):
         "see\n"
         "    for i in range(n):\n"
         "             ^^^^^^^^ it may run no trip, and nothing else assigns `last`\n"
-        "fix: assign `last` there too, or before it")
+        "fix: assign `last` there too, or before it"
+    )
 
 
 def test_loop_variable_of_a_loop_that_may_run_no_trip(rejected):
@@ -254,6 +283,7 @@ def test_loop_variable_of_a_loop_that_may_run_no_trip(rejected):
         for i in range(n):
             p.store(0)
         p.store(i)
+
     assert without_place(rejected(program)) == (
         "SCOPE_UNBOUND_NAME\n"
         "    p.store(i)\n"
@@ -261,7 +291,8 @@ def test_loop_variable_of_a_loop_that_may_run_no_trip(rejected):
         "see\n"
         "    for i in range(n):\n"
         "             ^^^^^^^^ it may run no trip, and nothing else assigns `i`\n"
-        "fix: assign `i` there too, or before it")
+        "fix: assign `i` there too, or before it"
+    )
 
 
 def test_name_of_the_trip_before(rejected):
@@ -270,6 +301,7 @@ def test_name_of_the_trip_before(rejected):
             if i > 0:
                 p.store(before)
             before = i
+
     assert without_place(rejected(program)) == (
         "SCOPE_UNBOUND_NAME\n"
         "    p.store(before)\n"
@@ -277,7 +309,8 @@ def test_name_of_the_trip_before(rejected):
         "see\n"
         "    for i in range(n):\n"
         "             ^^^^^^^^ on the first trip nothing has assigned `before`\n"
-        "fix: assign `before` there too, or before it")
+        "fix: assign `before` there too, or before it"
+    )
 
 
 def test_name_that_an_early_exit_skips(rejected):
@@ -287,9 +320,11 @@ def test_name_that_an_early_exit_skips(rejected):
                 break
             value = i
         p.store(value)
+
     text = without_place(rejected(program))
-    assert text.startswith("SCOPE_UNBOUND_NAME\n    p.store(value)\n"
-                           "            ^^^^^ `value` is not defined on every path\nsee\n")
+    assert text.startswith(
+        "SCOPE_UNBOUND_NAME\n    p.store(value)\n            ^^^^^ `value` is not defined on every path\nsee\n"
+    )
 
 
 def test_names_of_two_types(rejected):
@@ -299,6 +334,7 @@ def test_names_of_two_types(rejected):
         else:
             value = Float32(2.0)
         p.store(value)
+
     assert without_place(rejected(program)) == (
         "TYPE_UNSTABLE_JOIN\n"
         "    p.store(value)\n"
@@ -306,7 +342,8 @@ def test_names_of_two_types(rejected):
         "see\n"
         "    value = Float32(2.0)\n"
         "    ^^^^^ assigned here\n"
-        "fix: give `value` one type on both paths")
+        "fix: give `value` one type on both paths"
+    )
 
 
 def test_a_value_kept_in_an_object_of_the_library(rejected):
@@ -316,6 +353,7 @@ def test_a_value_kept_in_an_object_of_the_library(rejected):
             kept.put(n + 1)
             p.store(0)
         p.store(kept.get())
+
     assert "VALUE_OF_ANOTHER_REGION" in rejected(program)
 
 
@@ -326,12 +364,14 @@ def test_a_plain_object_where_warnings_are_errors(rejected):
         for i in range(n):
             foo.set_a(i)
         p.store(foo.a)
+
     assert without_place(rejected(program)) == (
         "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n"
         "    for i in range(n):\n"
         "             ^^^^^^^^ `foo.a` of a plain object changes inside a dynamic `for`, "
         "which NVIDIA's compiler rejects\n"
-        "fix: make it a @dataclass, or assign to a variable")
+        "fix: make it a @dataclass, or assign to a variable"
+    )
 
 
 @pytest.mark.filterwarnings("error::dsl.core.errors.PortabilityWarning")
@@ -342,12 +382,14 @@ def test_a_late_name_where_warnings_are_errors(rejected):
         else:
             value = -n
         p.store(value)
+
     assert without_place(rejected(program)) == (
         "SCOPE_UNBOUND_NAME\n"
         "    value = -n\n"
         "    ^^^^^ `value` is first assigned inside a dynamic statement and used after it, "
         "which NVIDIA's compiler rejects\n"
-        "fix: assign `value` before the statement")
+        "fix: assign `value` before the statement"
+    )
 
 
 def said(program, check) -> list[str]:
@@ -369,13 +411,15 @@ def test_each_statement_and_each_name_is_warned_of_once(check):
                 else:
                     late = j
                 p.store(late)
+
     assert sorted(said(program, check), reverse=True) == [
         "`late` is first assigned inside a dynamic statement and used after it: NVIDIA's compiler rejects that "
         "(SCOPE_UNBOUND_NAME)",
         "`foo.a` of a plain object changes inside a dynamic `for`: NVIDIA's compiler rejects that "
         "(TYPE_DYNAMIC_EXPR_UNSUPPORTED)",
         "`foo.a` of a plain object changes inside a dynamic `for`: NVIDIA's compiler rejects that "
-        "(TYPE_DYNAMIC_EXPR_UNSUPPORTED)"]
+        "(TYPE_DYNAMIC_EXPR_UNSUPPORTED)",
+    ]
 
 
 def test_what_upstream_carries_gives_no_warning(check):
@@ -391,6 +435,7 @@ def test_what_upstream_carries_gives_no_warning(check):
             else:
                 temporary = (i, 1)
         p.store(pair.left + xs[1] + d["a"])
+
     assert said(program, check) == []
 
 
@@ -404,6 +449,7 @@ def test_a_body_that_is_traced_again_prints_once(check, capsys):
                 foo.set_a(j)
             print("the outer body")
         p.store(foo.a)
+
     check(program)
     assert capsys.readouterr().out == "the inner body\nthe outer body\n"
 
@@ -413,6 +459,7 @@ def test_a_cache_of_a_called_function_is_left_alone(check):
         # CHECK: scf.for
         for i in range(n):
             p.store(i + cached(3))
+
     CACHE.clear()
     check(program)
     assert CACHE == {3: 9}
@@ -438,4 +485,5 @@ def test_slots_that_stay_are_not_carried(check):
             for k in range_constexpr(pair.right):
                 p[k] = foo.a
         p.store(foo.a)
+
     check(program)

@@ -20,10 +20,15 @@ TABLE = Path(__file__).with_name("operator_table.json")
 
 
 def run_table(*compiler: str) -> dict:
-    run = subprocess.run([sys.executable, *compiler, str(TABLE.with_suffix(".py"))], capture_output=True, text=True,
-                         timeout=300, env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
+    run = subprocess.run(
+        [sys.executable, *compiler, str(TABLE.with_suffix(".py"))],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
     assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout[run.stdout.index("{"):])
+    return json.loads(run.stdout[run.stdout.index("{") :])
 
 
 def differing(recorded: dict, found: dict) -> dict:
@@ -51,7 +56,7 @@ def test_the_recorded_table_is_what_upstream_gives():
 
 
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.DSLWarning")
-@given(st.integers(-2**63, 2**64 - 1), st.sampled_from(["int8", "uint8", "int32", "uint32", "int64", "uint64"]))
+@given(st.integers(-(2**63), 2**64 - 1), st.sampled_from(["int8", "uint8", "int32", "uint32", "int64", "uint64"]))
 def test_integers_wrap(number, name):
     dtype = getattr(dtypes, name.capitalize())
     wrapped = np.array(number & (2**64 - 1), np.uint64).astype(name)
@@ -67,15 +72,18 @@ def test_floats_round_to_nearest_even_where_they_become_code(number, name):
         assert dtype.constant_of(number) == float(np.dtype(name).type(number))
 
 
-@given(st.integers(-2**31, 2**31 - 1), st.integers(-2**31, 2**31 - 1),
-       st.sampled_from(["add", "sub", "mul", "and", "or", "xor"]))
+@given(
+    st.integers(-(2**31), 2**31 - 1),
+    st.integers(-(2**31), 2**31 - 1),
+    st.sampled_from(["add", "sub", "mul", "and", "or", "xor"]),
+)
 def test_static_arithmetic_wraps_like_numpy(a, b, name):
     with np.errstate(over="ignore"):
         expected = getattr(operator, name + "_" if name in ("and", "or") else name)(np.int32(a), np.int32(b))
     assert value.operate(name, Int32(a), Int32(b)).value == int(expected)
 
 
-@given(st.integers(-2**31, 2**31 - 1), st.integers(-2**31, 2**31 - 1).filter(bool))
+@given(st.integers(-(2**31), 2**31 - 1), st.integers(-(2**31), 2**31 - 1).filter(bool))
 def test_static_division_and_modulo_are_pythons(a, b):
     quotient, remainder = Int32(a) // Int32(b), Int32(a) % Int32(b)
     assert quotient.value == int(np.array(a // b, np.int64).astype(np.int32))
@@ -115,4 +123,5 @@ def test_a_constant_past_int64_is_a_constant(check):
         # CHECK: arith.constant -1 : i64
         # CHECK: arith.constant -9223372036854775808 : i64
         p.store(Int32((x ^ -1) + dtypes.Uint64(2**63)))
+
     check(program)

@@ -19,8 +19,13 @@ FIRST_LINE = HEAD.count("\n") + 1
 
 def run(folder: Path, program: str, *options: str) -> subprocess.CompletedProcess:
     (folder / "author.py").write_text(HEAD + program)
-    return subprocess.run([sys.executable, "-m", "dsl", "--device", "emulator", *options, "author.py"], cwd=folder,
-                          capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "dsl", "--device", "emulator", *options, "author.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def printed(folder: Path, program: str) -> str:
@@ -47,5 +52,5 @@ def error(folder: Path, program: str) -> str:
     done = run(folder, program)
     assert done.returncode == 1, done.stdout + done.stderr
     lines = done.stderr.splitlines()
-    report = "\n".join(lines[next(k for k, line in enumerate(lines) if re.match(r"author\.py:\d+:\d+: \w+$", line)):])
+    report = "\n".join(lines[next(k for k, line in enumerate(lines) if re.match(r"author\.py:\d+:\d+: \w+$", line)) :])
     return re.sub(r"(author\.py:|line )(\d+)", lambda at: f"{at[1]}{int(at[2]) - FIRST_LINE + 1}", report)

@@ -58,6 +58,7 @@ def counter():
     def bump():
         nonlocal seen
         seen += 1
+
     bump()
     bump()
     return seen + sum(x for x in numbers(3))
@@ -70,7 +71,7 @@ def numbers(count):
 
 
 CALLS = 0
-TWICE = lambda v, k=2: v * k if k else v        # noqa: E731
+TWICE = lambda v, k=2: v * k if k else v  # noqa: E731
 
 
 class Scale:
@@ -158,8 +159,10 @@ def statements(n: cutlass.Int32, k: cutlass.Constexpr):
     finally:
         n = n + 1
     import math
+
     if n > 2:
         import math as m2
+
         cute.printf("import %d", m2.floor(2.5))
     i = 0
     while cutlass.const_expr(i < 3):
@@ -175,8 +178,9 @@ def expressions(n: cutlass.Int32, none: cutlass.Constexpr):
     c = tuple(x for x in (1, 2, 3))
     cute.printf("comprehensions %d %d %d %d %d", a[0], a[1], b[2], c[2], sum(i for i in range(4)))
     cute.printf("choices %d %d %d %d", min([n, 3]), max(n, 9, 4), n and 5, n or 5)
-    cute.printf("tests %d %d %d", cutlass.Int32(any([n > 2, n > 9])), cutlass.Int32(all([n > 2, n > 9])),
-                cutlass.Int32(not n))
+    cute.printf(
+        "tests %d %d %d", cutlass.Int32(any([n > 2, n > 9])), cutlass.Int32(all([n > 2, n > 9])), cutlass.Int32(not n)
+    )
     cute.printf("compare %d %d %d", cutlass.Int32(0 < n < 9), cutlass.Int32(n in (1, 7)), cutlass.Int32(n not in [7]))
     cute.printf("none %d %d", n if none is None else 0, 1 if none is not None else 2)
     cute.printf("ternary %d %d", n if n > 4 else 4, cutlass.Int64(n) if n > 4 else cutlass.Int64(4))
@@ -195,7 +199,7 @@ def calls(n: cutlass.Int32, *args, k=3, **named):
         return j + count_down(j - 1)
 
     first, *rest = (n, 1, 2)
-    pick = lambda *x, y=2: x[0] + y             # noqa: E731
+    pick = lambda *x, y=2: x[0] + y  # noqa: E731
     cute.printf("stars %d %d %d %d %d %d", first, rest[0], rest[1], k, named["z"], args[0])
     cute.printf("nested %d %d %d %d", inner(n), inner(n, w=3), count_down(4), pick(n, 3))
     xs, d = [n, n], {"a": n}

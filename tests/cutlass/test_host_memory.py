@@ -32,9 +32,15 @@ host(from_dlpack(torch.zeros(4, device="cuda")))
 
 def test_the_space_of_a_pointer_is_printed(tmp_path):
     (tmp_path / "author.py").write_text(PROGRAM)
-    run = subprocess.run([sys.executable, "-m", "dsl", "--device", "emulator", "author.py"], cwd=tmp_path,
-                         capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-m", "dsl", "--device", "emulator", "author.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert run.returncode == 0, run.stderr
     found = re.findall(r"^(traced|host|kernel) .*?(generic|gmem)", run.stdout, re.MULTILINE)
-    assert found == [(where, space) for space in ("generic", "generic", "gmem")
-                     for where in ("traced", "host", "kernel")]
+    assert found == [
+        (where, space) for space in ("generic", "generic", "gmem") for where in ("traced", "host", "kernel")
+    ]

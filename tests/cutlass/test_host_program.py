@@ -11,8 +11,13 @@ HERE = Path(__file__).parent
 
 
 def output_of(program: str, *command: str) -> str:
-    run = subprocess.run([sys.executable, *command, str(HERE / program)], capture_output=True, text=True, timeout=120,
-                         env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
+    run = subprocess.run(
+        [sys.executable, *command, str(HERE / program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -50,10 +50,11 @@ def told(body: str, folder: Path) -> str:
     form = {"# host": HOST, "# program": "{}"}.get(first)
     source = textwrap.indent(rest if form else body, "" if form == "{}" else "    ")
     program = HEAD + (form or KERNEL).format(source)
-    before = program[:program.index(source)].count("\n") - (form is not None)
+    before = program[: program.index(source)].count("\n") - (form is not None)
     path = folder / "author.py"
     path.write_text(program)
     from dsl.__main__ import _failure
+
     try:
         exec(compile(program, str(path), "exec"), {"__name__": "author"})
     except Exception as error:
@@ -64,13 +65,14 @@ def told(body: str, folder: Path) -> str:
 
 def tell_all(folder: Path) -> list[tuple[str, str]]:
     import linecache
+
     alias.install("emulator")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = []
             for number, (body, _) in enumerate(cases()):
-                inner = folder / str(number)                # a file of its own: the text of a file is kept
+                inner = folder / str(number)  # a file of its own: the text of a file is kept
                 inner.mkdir()
                 made.append((body, told(body, inner)))
             linecache.checkcache()
@@ -91,6 +93,7 @@ def test_each_mistake_is_told_at_its_place_with_a_fix(tmp_path):
 if __name__ == "__main__":
     import sys
     import tempfile
+
     sys.path.insert(0, str(Path(__file__).parents[2]))
     with tempfile.TemporaryDirectory() as scratch:
         print("\n======\n".join(f"{body}\n---\n{text}" for body, text in tell_all(Path(scratch))))

@@ -140,13 +140,17 @@ def test_numbers_of_the_dsl_fold():
     assert str(cute.make_layout((Int32(4), 8))) != "" and cute.size(cute.make_layout((Int32(4), 8))) == 32
 
 
-@pytest.mark.parametrize("call, id", [
-    (lambda: cute.make_rmem_tensor(4, Float32), "CALL_OUTSIDE_JIT"),
-    (lambda: cute.make_ptr(Float32, 64), "CALL_OUTSIDE_JIT"),
-    (lambda: cute.printf("{}", 3), "CALL_OUTSIDE_JIT"),
-    (lambda: cute.arch.sync_threads(), "CALL_OUTSIDE_KERNEL"),
-    (lambda: cute.arch.thread_idx(), "CALL_OUTSIDE_KERNEL"),
-    (lambda: list(dynamic_range(3)), "DSLUserCodeError")])
+@pytest.mark.parametrize(
+    "call, id",
+    [
+        (lambda: cute.make_rmem_tensor(4, Float32), "CALL_OUTSIDE_JIT"),
+        (lambda: cute.make_ptr(Float32, 64), "CALL_OUTSIDE_JIT"),
+        (lambda: cute.printf("{}", 3), "CALL_OUTSIDE_JIT"),
+        (lambda: cute.arch.sync_threads(), "CALL_OUTSIDE_KERNEL"),
+        (lambda: cute.arch.thread_idx(), "CALL_OUTSIDE_KERNEL"),
+        (lambda: list(dynamic_range(3)), "DSLUserCodeError"),
+    ],
+)
 def test_what_needs_a_function_says_so(call, id):
     with pytest.raises(DSLUserCodeError) as error:
         call()

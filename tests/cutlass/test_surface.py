@@ -12,19 +12,37 @@ import dsl.cutlass
 from dsl.cutlass import cuda, cute, memory, pipeline, upstream, utils
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cute.md").read_text()
-MODULES = {"cutlass": dsl.cutlass, "cutlass.utils": utils, "cutlass.memory": memory, "cutlass.cuda": cuda,
-           "cutlass.cute": cute, "cutlass.pipeline": pipeline,
-           "cutlass.cute.arch": cute.arch, "cutlass.cute.math": cute.math,
-           "cutlass.torch": dsl.cutlass.torch, "cutlass.cute.nvgpu": cute.nvgpu, "cutlass.cute.runtime": cute.runtime,
-           "cutlass.cute.testing": cute.testing, "cutlass.cute.viz": cute.viz, "cutlass.cute.typing": cute.typing,
-           "cutlass.cute.nvgpu.cpasync": cute.nvgpu.cpasync, "cutlass.cute.nvgpu.warp": cute.nvgpu.warp,
-           "cutlass.testing": dsl.cutlass.testing, "cutlass.tensor_utils": dsl.cutlass.tensor_utils,
-           "cutlass.utils.tensor_helpers": utils.tensor_helpers}
+MODULES = {
+    "cutlass": dsl.cutlass,
+    "cutlass.utils": utils,
+    "cutlass.memory": memory,
+    "cutlass.cuda": cuda,
+    "cutlass.cute": cute,
+    "cutlass.pipeline": pipeline,
+    "cutlass.cute.arch": cute.arch,
+    "cutlass.cute.math": cute.math,
+    "cutlass.torch": dsl.cutlass.torch,
+    "cutlass.cute.nvgpu": cute.nvgpu,
+    "cutlass.cute.runtime": cute.runtime,
+    "cutlass.cute.testing": cute.testing,
+    "cutlass.cute.viz": cute.viz,
+    "cutlass.cute.typing": cute.typing,
+    "cutlass.cute.nvgpu.cpasync": cute.nvgpu.cpasync,
+    "cutlass.cute.nvgpu.warp": cute.nvgpu.warp,
+    "cutlass.testing": dsl.cutlass.testing,
+    "cutlass.tensor_utils": dsl.cutlass.tensor_utils,
+    "cutlass.utils.tensor_helpers": utils.tensor_helpers,
+}
 
 
 def names(module: types.ModuleType) -> set[str]:
-    return {name for name in dir(module) if not name.startswith("_") and name != "annotations"
-            and not isinstance(getattr(module, name), types.ModuleType)}
+    return {
+        name
+        for name in dir(module)
+        if not name.startswith("_")
+        and name != "annotations"
+        and not isinstance(getattr(module, name), types.ModuleType)
+    }
 
 
 def test_the_file_of_upstreams_names_is_what_the_package_has():

@@ -43,7 +43,9 @@ def test_a_static_break_in_a_static_loop_is_portable(tmp_path):
 
 
 def test_range_dynamic_and_dynamic_expr_still_work(tmp_path):
-    done = run(tmp_path, """\
+    done = run(
+        tmp_path,
+        """\
 @cute.jit
 def loops(n: Int32):
     for i in cutlass.range_dynamic(n):
@@ -52,10 +54,13 @@ def loops(n: Int32):
 
 
 loops(3)
-""")
+""",
+    )
     assert (done.returncode, done.stdout) == (0, "one\n"), done.stderr
     assert re.findall(r"^author\.py:(\d+): DeprecationWarning: cutlass\.(\w+) ", done.stderr, re.MULTILINE) == [
-        (str(FIRST_LINE + 2), "range_dynamic"), (str(FIRST_LINE + 3), "dynamic_expr")]
+        (str(FIRST_LINE + 2), "range_dynamic"),
+        (str(FIRST_LINE + 3), "dynamic_expr"),
+    ]
 
 
 BRANCHES = """\
@@ -85,7 +90,9 @@ def test_static_and_dynamic_branches(test, tmp_path):
 
 
 def test_four_loops(tmp_path):
-    assert printed(tmp_path, """\
+    assert printed(
+        tmp_path,
+        """\
 @cute.jit
 def loops(bound: Int32):
     n = 10
@@ -100,11 +107,15 @@ def loops(bound: Int32):
 
 
 loops(3)
-""") == "".join(f"{loop} {i}\n" for loop, count in zip("abcd", (10, 10, 3, 3)) for i in range(count))
+""",
+    ) == "".join(f"{loop} {i}\n" for loop, count in zip("abcd", (10, 10, 3, 3)) for i in range(count))
 
 
 def test_a_static_loop_needs_a_static_bound(tmp_path):
-    assert error(tmp_path, """\
+    assert (
+        error(
+            tmp_path,
+            """\
 @cute.jit
 def loops(bound: Int32):
     for i in cutlass.range_constexpr(bound):
@@ -112,15 +123,21 @@ def loops(bound: Int32):
 
 
 loops(3)
-""") == """\
+""",
+        )
+        == """\
 author.py:3:14: ARG_NON_CONSTANT
     for i in cutlass.range_constexpr(bound):
              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a bound of range_constexpr is known only at run time
 fix: use `range(...)`, or pass the bound as cutlass.Constexpr"""
+    )
 
 
 def test_const_expr_of_a_dynamic_test(tmp_path):
-    assert error(tmp_path, """\
+    assert (
+        error(
+            tmp_path,
+            """\
 @cute.jit
 def main(dynamic_var: Int32):
     if cutlass.const_expr(dynamic_var == 10):
@@ -128,15 +145,21 @@ def main(dynamic_var: Int32):
 
 
 main(10)
-""") == """\
+""",
+        )
+        == """\
 author.py:3:8: PHASE_REQUIRES_CONSTANT
     if cutlass.const_expr(dynamic_var == 10):
        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, and this is a dynamic Boolean
 fix: drop const_expr, or pass the value as cutlass.Constexpr"""
+    )
 
 
 def test_static_and_dynamic_while(tmp_path):
-    assert printed(tmp_path, """\
+    assert (
+        printed(
+            tmp_path,
+            """\
 @cute.jit
 def main(dynamic_var: Int32):
     n = 0
@@ -152,11 +175,17 @@ def main(dynamic_var: Int32):
 
 main(9)
 main(10)
-""") == "const\nconst\nconst\n3\nconst\nconst\nconst\ndynamic\n4\n"
+""",
+        )
+        == "const\nconst\nconst\n3\nconst\nconst\nconst\ndynamic\n4\n"
+    )
 
 
 def test_a_static_while_over_a_dynamic_value(tmp_path):
-    assert error(tmp_path, """\
+    assert (
+        error(
+            tmp_path,
+            """\
 @cute.jit
 def main(dynamic_var: Int32):
     n = 0
@@ -165,11 +194,14 @@ def main(dynamic_var: Int32):
 
 
 main(3)
-""") == """\
+""",
+        )
+        == """\
 author.py:4:11: PHASE_REQUIRES_CONSTANT
     while cutlass.const_expr(n < dynamic_var):
           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, and this is a dynamic Boolean
 fix: drop const_expr, or pass the value as cutlass.Constexpr"""
+    )
 
 
 def test_an_optional_epilogue_is_compiled_or_not(tmp_path):
@@ -198,7 +230,9 @@ for do_relu in (False, True):
 
 
 def test_early_return_from_a_branch(tmp_path):
-    text, warnings = warned(tmp_path, """\
+    text, warnings = warned(
+        tmp_path,
+        """\
 @cute.jit
 def main(predicate: Boolean):
     if predicate:
@@ -209,12 +243,16 @@ def main(predicate: Boolean):
 
 main(True)
 main(False)
-""")
+""",
+    )
     assert (text, warnings) == ("leaving\nstaying\n", [(5, "UNSUP_EARLY_EXIT")])
 
 
 def test_pass_in_a_dynamic_branch_is_allowed(tmp_path):
-    assert printed(tmp_path, """\
+    assert (
+        printed(
+            tmp_path,
+            """\
 @cute.jit
 def main(predicate: Boolean):
     if predicate:
@@ -225,7 +263,10 @@ def main(predicate: Boolean):
 
 main(True)
 main(False)
-""") == "else\n"
+""",
+        )
+        == "else\n"
+    )
 
 
 RAISES = """\
@@ -249,7 +290,10 @@ def test_an_exception_in_a_dynamic_branch_is_raised_at_run_time(tmp_path):
 
 
 def test_a_value_of_a_branch_that_may_not_be_taken(tmp_path):
-    assert error(tmp_path, """\
+    assert (
+        error(
+            tmp_path,
+            """\
 @cute.jit
 def main(predicate: Boolean):
     if predicate:
@@ -258,7 +302,9 @@ def main(predicate: Boolean):
 
 
 main(True)
-""") == """\
+""",
+        )
+        == """\
 author.py:5:23: SCOPE_UNBOUND_NAME
     cute.printf("%d", val)
                       ^^^ `val` is not defined on every path
@@ -266,10 +312,13 @@ author.py:3:8: see
     if predicate:
        ^^^^^^^^^ nothing assigns `val` where this is false
 fix: assign `val` there too, or before it"""
+    )
 
 
 def test_a_value_of_both_branches(tmp_path):
-    text, warnings = warned(tmp_path, """\
+    text, warnings = warned(
+        tmp_path,
+        """\
 @cute.jit
 def main(predicate: Boolean):
     if predicate:
@@ -281,12 +330,16 @@ def main(predicate: Boolean):
 
 main(True)
 main(False)
-""")
+""",
+    )
     assert text == "10\n20\n" and {id for _, id in warnings} == {"SCOPE_UNBOUND_NAME"}
 
 
 def test_a_branch_may_not_change_a_type(tmp_path):
-    assert error(tmp_path, """\
+    assert (
+        error(
+            tmp_path,
+            """\
 @cute.jit
 def main(predicate: Boolean):
     n = 10
@@ -296,8 +349,11 @@ def main(predicate: Boolean):
 
 
 main(True)
-""") == """\
+""",
+        )
+        == """\
 author.py:5:9: TYPE_UNSTABLE_JOIN
     n = 10.0
     ^ `n` is Python float on one path and Python int on another
 fix: give `n` one type on both paths"""
+    )

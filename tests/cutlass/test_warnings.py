@@ -47,8 +47,13 @@ def test_each_warning_is_given_once_a_place(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-m", "dsl", str(file)], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "PYTHONPATH": str(root)})
+    done = subprocess.run(
+        [sys.executable, "-m", "dsl", str(file)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
     assert done.returncode == 0, done.stderr
     told = [line.partition("program.py:")[2] for line in done.stderr.splitlines() if "program.py:" in line]
     assert sorted(told) == [
@@ -67,7 +72,8 @@ def test_each_warning_is_given_once_a_place(tmp_path):
         "(UNSUP_EARLY_EXIT)",
         "28: DeprecationWarning: cutlass.range_dynamic is deprecated: `range` is dynamic already",
         "28: PortabilityWarning: `box.total` of a plain object changes inside a dynamic `for`: NVIDIA's compiler "
-        "rejects that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)"]
+        "rejects that (TYPE_DYNAMIC_EXPR_UNSUPPORTED)",
+    ]
 
 
 def test_names_that_stay_in_a_loop_with_an_inner_break_give_no_warning(tmp_path):
@@ -92,8 +98,13 @@ def main(n: cutlass.Int32):
 main(2)
 """)
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-m", "dsl", str(file)], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "PYTHONPATH": str(root)})
+    done = subprocess.run(
+        [sys.executable, "-m", "dsl", str(file)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
     assert (done.returncode, done.stdout) == (0, "0 0\n1 10\n"), done.stderr
     told = [line for line in done.stderr.splitlines() if "Warning" in line]
     assert len(told) == 1 and "12: PortabilityWarning: `break` leaves" in told[0], done.stderr
@@ -125,8 +136,13 @@ def main(k: cutlass.Int32):
 main(cutlass.Int32(3))
 """)
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-m", "dsl", "--portable", str(file)], capture_output=True, text=True,
-                          timeout=300, env={**os.environ, "PYTHONPATH": str(root)})
+    done = subprocess.run(
+        [sys.executable, "-m", "dsl", "--portable", str(file)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "6 7 110\n", "")
 
 
@@ -136,9 +152,16 @@ def told_by(program: str, folder: Path) -> list[str]:
     file = folder / "program.py"
     file.write_text("import cutlass\nimport cutlass.cute as cute\nfrom cutlass import Float32, Int32\n" + program)
     root = Path(__file__).resolve().parents[2]
-    done, strict = [subprocess.run([sys.executable, "-m", "dsl", *options, str(file)], capture_output=True, text=True,
-                                   timeout=300, env={**os.environ, "PYTHONPATH": str(root)})
-                    for options in ((), ("--portable",))]
+    done, strict = [
+        subprocess.run(
+            [sys.executable, "-m", "dsl", *options, str(file)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**os.environ, "PYTHONPATH": str(root)},
+        )
+        for options in ((), ("--portable",))
+    ]
     assert (done.returncode, strict.returncode) == (0, 1), done.stderr + strict.stderr
     told = [line.partition("program.py:")[2] for line in done.stderr.splitlines() if "PortabilityWarning" in line]
     assert strict.stderr.partition("program.py:")[2].partition(":")[0] == told[0].partition(":")[0], strict.stderr
@@ -147,7 +170,8 @@ def told_by(program: str, folder: Path) -> list[str]:
 
 def test_numbers_that_return_to_python(tmp_path):
     """NVIDIA's compiler accepts this and gives back 0, or an object that prints `?`."""
-    assert told_by("""\
+    assert told_by(
+        """\
 @cute.jit
 def f(n: Int32) -> Int32:
     return n + 1
@@ -160,23 +184,31 @@ def static():
 
 print(static())
 print(f(1))
-""", tmp_path) == ["15: `f` returns what it computes to Python: NVIDIA's compiler gives back no number"]
+""",
+        tmp_path,
+    ) == ["15: `f` returns what it computes to Python: NVIDIA's compiler gives back no number"]
 
 
 def test_layouts_in_plain_python(tmp_path):
-    assert told_by("""\
+    assert told_by(
+        """\
 print(cute.ceil_div(7, 2), cute.rank((4, 8)), cute.flatten((1, (2, 3))))
 print(cute.ceil_div((7, 9), 2))
 tile = cute.make_layout((4, 8))
 print(cute.size(tile))
-""", tmp_path) == [f"{line}: `{name}` is called in plain Python: NVIDIA's compiler rejects that (CALL_OUTSIDE_JIT)"
-                   for line, name in ((5, "ceil_div"), (6, "make_layout"), (7, "size"))]
+""",
+        tmp_path,
+    ) == [
+        f"{line}: `{name}` is called in plain Python: NVIDIA's compiler rejects that (CALL_OUTSIDE_JIT)"
+        for line, name in ((5, "ceil_div"), (6, "make_layout"), (7, "size"))
+    ]
 
 
 def test_elements_of_another_type(tmp_path):
     """NVIDIA's compiler stores numbers of the same kind that are no wider, Booleans in integers,
     and Python's numbers."""
-    assert told_by("""\
+    assert told_by(
+        """\
 @cute.jit
 def f(n: Int32, x: Float32):
     halves = cute.make_rmem_tensor(2, cutlass.Float16)
@@ -194,9 +226,12 @@ def f(n: Int32, x: Float32):
 
 
 f(1, 2.0)
-""", tmp_path) == [f"{line}: {stored} is stored in a tensor of {element}: NVIDIA's compiler rejects that"
-                   for line, stored, element in ((9, "Float32", "Float16"), (12, "Int32", "Float32"),
-                                                 (16, "Int64", "Uint32"))]
+""",
+        tmp_path,
+    ) == [
+        f"{line}: {stored} is stored in a tensor of {element}: NVIDIA's compiler rejects that"
+        for line, stored, element in ((9, "Float32", "Float16"), (12, "Int32", "Float32"), (16, "Int64", "Uint32"))
+    ]
 
 
 def test_a_text_that_is_in_no_file(tmp_path):

@@ -16,13 +16,37 @@ import warnings
 from pathlib import Path
 
 # Modules with their names; the others, which these draw from, are listed by their own name alone.
-MODULES = ("cutlass", "cutlass.block", "cutlass.cuda", "cutlass.cute", "cutlass.cute.arch", "cutlass.cute.export",
-           "cutlass.cute.ffi", "cutlass.cute.math", "cutlass.cute.nvgpu", "cutlass.cute.nvgpu.cpasync",
-           "cutlass.cute.nvgpu.tcgen05", "cutlass.cute.nvgpu.warp", "cutlass.cute.nvgpu.warpgroup",
-           "cutlass.cute.runtime", "cutlass.cute.testing", "cutlass.cute.typing", "cutlass.cute.viz", "cutlass.memory",
-           "cutlass.pipeline", "cutlass.runtime", "cutlass.tensor_utils", "cutlass.testing", "cutlass.torch",
-           "cutlass.utils", "cutlass.utils.blackwell_helpers", "cutlass.utils.distributed", "cutlass.utils.gemm",
-           "cutlass.utils.hopper_helpers", "cutlass.utils.tensor_helpers")
+MODULES = (
+    "cutlass",
+    "cutlass.block",
+    "cutlass.cuda",
+    "cutlass.cute",
+    "cutlass.cute.arch",
+    "cutlass.cute.export",
+    "cutlass.cute.ffi",
+    "cutlass.cute.math",
+    "cutlass.cute.nvgpu",
+    "cutlass.cute.nvgpu.cpasync",
+    "cutlass.cute.nvgpu.tcgen05",
+    "cutlass.cute.nvgpu.warp",
+    "cutlass.cute.nvgpu.warpgroup",
+    "cutlass.cute.runtime",
+    "cutlass.cute.testing",
+    "cutlass.cute.typing",
+    "cutlass.cute.viz",
+    "cutlass.memory",
+    "cutlass.pipeline",
+    "cutlass.runtime",
+    "cutlass.tensor_utils",
+    "cutlass.testing",
+    "cutlass.torch",
+    "cutlass.utils",
+    "cutlass.utils.blackwell_helpers",
+    "cutlass.utils.distributed",
+    "cutlass.utils.gemm",
+    "cutlass.utils.hopper_helpers",
+    "cutlass.utils.tensor_helpers",
+)
 SKIPPED = ("cutlass._", "cutlass.base_dsl", "cutlass.cutlass_dsl", "cutlass.jax.", "cutlass.cute._")
 AMBIENT = ("self", "cls", "loc", "ip")
 
@@ -38,16 +62,23 @@ def is_of_the_package(name: str, value: object) -> bool:
 def spelt(name: str, value: object) -> str:
     """A name, with its parameters where it can be called."""
     inner = inspect.unwrap(value) if callable(value) else value
-    if not isinstance(inner, (types.FunctionType, types.MethodType, type)) or isinstance(inner, type) and \
-            issubclass(inner, (BaseException, enum.Enum, int)):
+    if (
+        not isinstance(inner, (types.FunctionType, types.MethodType, type))
+        or isinstance(inner, type)
+        and issubclass(inner, (BaseException, enum.Enum, int))
+    ):
         return name
     try:
         parameters = inspect.signature(inner).parameters.values()
     except (TypeError, ValueError):
         return name
-    names = [each.name for each in parameters
-             if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.name not in AMBIENT
-             and not each.name.startswith("_")]
+    names = [
+        each.name
+        for each in parameters
+        if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        and each.name not in AMBIENT
+        and not each.name.startswith("_")
+    ]
     more = any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters)
     return f"{name}({','.join([*names, '*'] if more else names)})"
 
@@ -66,11 +97,17 @@ def public(space: object) -> dict[str, object]:
 def classes() -> dict[str, type]:
     """Classes by the names they are called by; one that is there only as `_Tensor` is `Tensor`."""
     found = {}
-    for module in [module for name, module in sys.modules.items() if name.startswith("cutlass")
-                   and not name.startswith("cutlass._mlir") and module is not None]:
+    for module in [
+        module
+        for name, module in sys.modules.items()
+        if name.startswith("cutlass") and not name.startswith("cutlass._mlir") and module is not None
+    ]:
         for name, value in sorted(vars(module).items()):
-            if isinstance(value, type) and value.__module__.startswith("cutlass.") and \
-                    not issubclass(value, BaseException):
+            if (
+                isinstance(value, type)
+                and value.__module__.startswith("cutlass.")
+                and not issubclass(value, BaseException)
+            ):
                 found.setdefault(name.lstrip("_"), []).append(value)
     return found
 
@@ -78,17 +115,23 @@ def classes() -> dict[str, type]:
 def ours() -> set[str]:
     """The names of this project's classes."""
     top = Path(__file__).parents[2] / "dsl"
-    return {name.lstrip("_") for path in sorted(top.rglob("*.py")) for name in
-            re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE)} - {"align"}
+    return {
+        name.lstrip("_")
+        for path in sorted(top.rglob("*.py"))
+        for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE)
+    } - {"align"}
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     import cutlass
     import cutlass.cute  # noqa: F401
+
     top = Path(cutlass.__file__).parent
-    others = {".".join(("cutlass", *path.relative_to(top).with_suffix("").parts)).removesuffix(".__init__")
-              for path in top.rglob("*.py")}
+    others = {
+        ".".join(("cutlass", *path.relative_to(top).with_suffix("").parts)).removesuffix(".__init__")
+        for path in top.rglob("*.py")
+    }
     others = [name for name in others if not name.startswith(SKIPPED) and name not in MODULES]
     listed, known = [], ours()
     for name in MODULES:
@@ -99,8 +142,12 @@ def main() -> None:
         if name in known:
             members = {each: value for cls in found for each, value in public(cls).items()}
             if members:
-                listed.append((f"class {name}", [spelt(each, getattr(value, "__func__", value))
-                                                 for each, value in sorted(members.items())]))
+                listed.append(
+                    (
+                        f"class {name}",
+                        [spelt(each, getattr(value, "__func__", value)) for each, value in sorted(members.items())],
+                    )
+                )
     print(f"[modules]\n{textwrap.fill(' '.join(sorted(others)), 118, break_on_hyphens=False)}")
     for name, names in listed:
         print(f"[{name}]")

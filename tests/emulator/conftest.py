@@ -29,8 +29,9 @@ class Machine:
     def __init__(self):
         self.printed = ""
 
-    def run(self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None,
-            cluster=(1, 1, 1), **arguments):
+    def run(
+        self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None, cluster=(1, 1, 1), **arguments
+    ):
         """Launch the first entry (or `entry`) of a PTX text; `arguments` are its parameters in order."""
         text = ptx if ".version" in ptx else HEADER + ptx
         program = emulator.load(text)
@@ -89,6 +90,7 @@ def machine() -> Machine:
 @pytest.fixture
 def ptxas(ptxas_path):
     """A function that raises if NVIDIA's assembler refuses a PTX text."""
+
     def assemble(ptx: str, arch: str = "sm_90a") -> None:
         text = ptx if ".version" in ptx else HEADER + ptx
         done = subprocess.run([ptxas_path, f"-arch={arch}", "-o", "/dev/null", "-"], input=text, text=True,

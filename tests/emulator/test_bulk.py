@@ -37,15 +37,30 @@ def run(machine, *lines, n: int = 64, fill: int = 7):
 
 
 def test_there_and_back(machine):
-    _, out = run(machine, EXPECT.format(128), IN.format("", ""), IN.format("+64", "+128"), WAIT, OUT.format("", ""),
-                 OUT.format("+64", "+64"), COMMIT, WAIT_GROUP.format(0))
+    _, out = run(
+        machine,
+        EXPECT.format(128),
+        IN.format("", ""),
+        IN.format("+64", "+128"),
+        WAIT,
+        OUT.format("", ""),
+        OUT.format("+64", "+64"),
+        COMMIT,
+        WAIT_GROUP.format(0),
+    )
     np.testing.assert_array_equal(out[:32], [*range(1, 17), *range(33, 49)])
     assert (out[32:] == 7).all()
 
 
 def test_without_a_look_at_the_mbarrier_shared_memory_is_as_it_was(machine):
-    _, out = run(machine, EXPECT.format(64), IN.format("", ""), "ld.shared.b32 %v, [%s]; st.global.b32 [%t], %v;", WAIT,
-                 "ld.shared.b32 %v, [%s]; st.global.b32 [%t+4], %v;")
+    _, out = run(
+        machine,
+        EXPECT.format(64),
+        IN.format("", ""),
+        "ld.shared.b32 %v, [%s]; st.global.b32 [%t], %v;",
+        WAIT,
+        "ld.shared.b32 %v, [%s]; st.global.b32 [%t+4], %v;",
+    )
     assert out[0] == 0xFFFFFFFF and out[1] == 1
 
 
@@ -54,16 +69,19 @@ def test_a_group_is_written_when_it_is_waited_for(machine):
     lines = EXPECT.format(64), IN.format("", ""), WAIT, OUT.format("", ""), COMMIT, OUT.format("+64", "+64"), COMMIT
     given, out = run(machine, *lines, WAIT_GROUP.format(1), LOOK.format("", ""), LOOK.format("+64", "+4"))
     assert given[0] == 1 and given[1] == 7
-    assert out[0] == 1 and out[16] == 0xFFFFFFFF        # it landed when the thread ended
+    assert out[0] == 1 and out[16] == 0xFFFFFFFF  # it landed when the thread ended
 
 
-@pytest.mark.parametrize("line, n, kind, text", [
-    (IN.format("", ""), 20, "illegal", "a bulk copy moves a multiple of 16 bytes, and this is 20"),
-    (IN.format("+8", ""), 32, "misaligned", "at smem+0x8 is not aligned to 16 bytes"),
-    (IN.format("", "+8"), 32, "misaligned", "is not aligned to 16 bytes"),
-    (IN.format("+128", ""), 256, "out_of_bounds", "at smem+0x80 is outside shared memory"),
-    (OUT.format("+240", ""), 32, "out_of_bounds", "is across the end of `out` (256 bytes), at byte 240"),
-])
+@pytest.mark.parametrize(
+    "line, n, kind, text",
+    [
+        (IN.format("", ""), 20, "illegal", "a bulk copy moves a multiple of 16 bytes, and this is 20"),
+        (IN.format("+8", ""), 32, "misaligned", "at smem+0x8 is not aligned to 16 bytes"),
+        (IN.format("", "+8"), 32, "misaligned", "is not aligned to 16 bytes"),
+        (IN.format("+128", ""), 256, "out_of_bounds", "at smem+0x80 is outside shared memory"),
+        (OUT.format("+240", ""), 32, "out_of_bounds", "is across the end of `out` (256 bytes), at byte 240"),
+    ],
+)
 def test_bad_copies(machine, line, n, kind, text):
     with pytest.raises(emulator.Fault) as caught:
         run(machine, line, n=n)
@@ -71,12 +89,21 @@ def test_bad_copies(machine, line, n, kind, text):
 
 
 def test_between_blocks_of_a_cluster_is_refused_by_name():
-    text = HEAD + \
-        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%s], [%s], %n, [%b];\nret;\n}"
+    text = (
+        HEAD + "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%s], [%s], %n, [%b];\nret;\n}"
+    )
     with pytest.raises(emulator.Unsupported, match="bulk copies between blocks of a cluster are not emulated"):
         emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + text)
 
 
 def test_ptxas_accepts_what_is_tested_here(ptxas):
-    ptxas(HEAD + EXPECT.format(64) + IN.format("", "") + WAIT + OUT.format("", "") + COMMIT + WAIT_GROUP.format(1)
-          + "cp.async.bulk.wait_group.read 0;\nret;\n}\n")
+    ptxas(
+        HEAD
+        + EXPECT.format(64)
+        + IN.format("", "")
+        + WAIT
+        + OUT.format("", "")
+        + COMMIT
+        + WAIT_GROUP.format(1)
+        + "cp.async.bulk.wait_group.read 0;\nret;\n}\n"
+    )

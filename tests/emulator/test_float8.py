@@ -78,7 +78,7 @@ def test_without_satfinite_it_is_refused(machine):
         machine.each("cvt.rn.e4m3x2.f32 %d, %a, %b;", *[np.zeros(1, np.uint32)] * 2, out=np.uint16)
 
 
-FINITE = {"e2m3x2": (2, 3, 1), "e3m2x2": (3, 2, 3), "e2m1x2": (2, 1, 1)}        # exponent bits, fraction bits, bias
+FINITE = {"e2m3x2": (2, 3, 1), "e3m2x2": (3, 2, 3), "e2m1x2": (2, 1, 1)}  # exponent bits, fraction bits, bias
 
 
 def finite_values(kind: str) -> np.ndarray:
@@ -94,8 +94,10 @@ def nearest_code(numbers: np.ndarray, kind: str) -> np.ndarray:
     values = finite_values(kind)
     distance = np.abs(np.minimum(np.abs(numbers.astype(np.float64)), values[-1])[:, None] - values)
     best = distance.min(axis=1, keepdims=True)
-    codes = np.where(
-        distance == best, np.arange(len(values)) + 1000 * (np.arange(len(values)) % 2), 9999).min(axis=1) % 1000
+    codes = (
+        np.where(distance == best, np.arange(len(values)) + 1000 * (np.arange(len(values)) % 2), 9999).min(axis=1)
+        % 1000
+    )
     signed = np.where(np.signbit(numbers), codes + len(values), codes)
     return np.where(np.isnan(numbers), len(values) - 1, signed)
 
@@ -107,8 +109,9 @@ def pair_of(high: np.ndarray, low: np.ndarray, kind: str) -> np.ndarray:
 @pytest.mark.parametrize("kind", FINITE)
 def test_finite_formats_from_f32(machine, ptxas, kind):
     values = finite_values(kind)
-    exact = np.concatenate([values, (values[1:] + values[:-1]) / 2,
-                            [values[-1] * 1.01, 1e30, np.inf, 1e-30]]).astype(np.float32)
+    exact = np.concatenate([values, (values[1:] + values[:-1]) / 2, [values[-1] * 1.01, 1e30, np.inf, 1e-30]]).astype(
+        np.float32
+    )
     beside = [np.nextafter(exact, np.float32(limit)) for limit in (np.inf, 0)]
     high = np.concatenate([exact, *beside, [np.float32(np.nan)]])
     high = np.concatenate([high, -high[:-1]])

@@ -37,9 +37,7 @@ def test_what_no_row_allows_is_refused_when_loaded(name):
 def test_the_text_of_a_refusal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "k.py").write_text("\n\n    cute.gemm(mma, a, b, c)\n")
-    text = (
-        HEAD + '.file 1 "k.py"\n.visible .entry k() { .reg .b32 %r<3>;\n.loc 1 3 5\ntcgen05.mma %r1, %r2;\nret; }'
-    )
+    text = HEAD + '.file 1 "k.py"\n.visible .entry k() { .reg .b32 %r<3>;\n.loc 1 3 5\ntcgen05.mma %r1, %r2;\nret; }'
     with pytest.raises(emulator.Unsupported) as caught:
         emulator.load(text)
     assert str(caught.value) == "\n".join([

@@ -14,8 +14,18 @@ from dsl import emulator
 from dsl.emulator.fragments import SHAPES
 
 # numpy has no bf16, e4m3 and e5m2: they are their bits
-NUMPY = {"f16": np.float16, "bf16": np.uint16, "tf32": np.float32, "f32": np.float32, "f64": np.float64,
-         "s32": np.int32, "s8": np.int8, "u8": np.uint8, "e4m3": np.uint8, "e5m2": np.uint8}
+NUMPY = {
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "tf32": np.float32,
+    "f32": np.float32,
+    "f64": np.float64,
+    "s32": np.int32,
+    "s8": np.int8,
+    "u8": np.uint8,
+    "e4m3": np.uint8,
+    "e5m2": np.uint8,
+}
 FORMS = [(*shape, *types) for shape, rows in SHAPES.items() for types in rows]
 
 
@@ -76,24 +86,33 @@ def ptx(form: tuple, counts: tuple[int, int, int], extra: str = "") -> str:
     lists = ["{" + ", ".join(f"%{name}{i}" for i in range(count)) + "}" for name, count in zip(names, registers)]
     d = "{" + ", ".join(f"%d{i}" for i in range(registers[2])) + "}"
     store = [f"st.global.{kind} [%p+{i * size}], %d{i};" for i in range(registers[2])]
-    declared = " ".join(f".reg .{kind} %{name}<{count}>;"
-                        for name, count in zip([*names, "d"], [*registers, registers[2]]))
-    return (".visible .entry k(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
-            f".reg .b32 %lane; .reg .b64 %o, %p; {declared}\nmov.u32 %lane, %tid.x;\n" + "\n".join(load) +
-            f"\nmma.sync.aligned.m{m}n{n}k{k}.row.col{extra}.{c}.{a}.{b}.{c} {d}, {', '.join(lists)};\n"
-            f"mul.wide.u32 %o, %lane, {registers[2] * size}; ld.param.u64 %p, [d]; add.s64 %p, %p, %o;\n"
-            + "\n".join(store) + "\nret;\n}\n")
+    declared = " ".join(
+        f".reg .{kind} %{name}<{count}>;" for name, count in zip([*names, "d"], [*registers, registers[2]])
+    )
+    return (
+        ".visible .entry k(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+        f".reg .b32 %lane; .reg .b64 %o, %p; {declared}\nmov.u32 %lane, %tid.x;\n"
+        + "\n".join(load)
+        + f"\nmma.sync.aligned.m{m}n{n}k{k}.row.col{extra}.{c}.{a}.{b}.{c} {d}, {', '.join(lists)};\n"
+        f"mul.wide.u32 %o, %lane, {registers[2] * size}; ld.param.u64 %p, [d]; add.s64 %p, %p, %o;\n"
+        + "\n".join(store)
+        + "\nret;\n}\n"
+    )
 
 
 def multiply(machine, form: tuple, a: np.ndarray, b: np.ndarray, c: np.ndarray, extra: str = "") -> np.ndarray:
     m, n, k, ab, _, acc = form
     bits = a.dtype.itemsize * 8
     per_lane = m * k // 32, k * n // 32, m * n // 32
-    given_words = (words(a, lambda lane, i: a_of(m, k, bits, lane, i), per_lane[0]),
-                   words(b, lambda lane, i: b_of(k, bits, lane, i), per_lane[1]), words(c, c_of, per_lane[2]))
+    given_words = (
+        words(a, lambda lane, i: a_of(m, k, bits, lane, i), per_lane[0]),
+        words(b, lambda lane, i: b_of(k, bits, lane, i), per_lane[1]),
+        words(c, c_of, per_lane[2]),
+    )
     out = np.zeros_like(given_words[2])
-    machine.run(ptx(form, tuple(w.shape[1] for w in given_words), extra), block=32, d=out,
-                **dict(zip("abc", given_words)))
+    machine.run(
+        ptx(form, tuple(w.shape[1] for w in given_words), extra), block=32, d=out, **dict(zip("abc", given_words))
+    )
     values = out.view(c.dtype)
     d = np.zeros_like(c)
     for lane in range(32):
@@ -112,7 +131,7 @@ def operands(form: tuple, seed: int) -> list[np.ndarray]:
             bounds = np.iinfo(dtype) if kind != "s32" else np.iinfo(np.int16)
             found.append(rng.integers(bounds.min, bounds.max, shape, endpoint=True).astype(dtype))
         elif dtype is np.uint8:
-            found.append(rng.integers(0, 256, shape, dtype=np.uint8) & 0xBF)           # no infinities, no NaN
+            found.append(rng.integers(0, 256, shape, dtype=np.uint8) & 0xBF)  # no infinities, no NaN
         elif kind == "bf16":
             found.append((rng.standard_normal(shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16))
         else:
@@ -167,16 +186,22 @@ def test_integer_sums_wrap_or_saturate(machine, saturates):
 
 HALVES = st.one_of(
     st.sampled_from([0x7C00, 0xFC00, 0x7E01, 0xFE00, 0, 0x8000, 1, 0x8001, 0x3FF, 0x7BFF, 0xFBFF, 0x3C00]),
-                   st.integers(0, 0xFFFF))
+    st.integers(0, 0xFFFF),
+)
 FLOAT_FORMS = [form for form in FORMS if form[:3] == (16, 8, 16) and form[3] in ("f16", "bf16")]
 
 
 @settings(max_examples=20, deadline=None)
-@given(row=st.lists(HALVES, min_size=16, max_size=16), column=st.lists(HALVES, min_size=16, max_size=16), start=HALVES,
-       form=st.sampled_from(FLOAT_FORMS))
+@given(
+    row=st.lists(HALVES, min_size=16, max_size=16),
+    column=st.lists(HALVES, min_size=16, max_size=16),
+    start=HALVES,
+    form=st.sampled_from(FLOAT_FORMS),
+)
 def test_nan_infinity_and_subnormals(row, column, start, form):
     """One row times one column: a NaN, infinity minus infinity and 0 * infinity give the canonical NaN."""
     from tests.emulator.conftest import Machine
+
     dtype, accumulator = NUMPY[form[3]], NUMPY[form[5]]
     a, b, c = np.zeros((16, 16), dtype), np.zeros((16, 8), dtype), np.zeros((16, 8), accumulator)
     a[3], b[:, 5] = np.array(row, np.uint16).view(dtype), np.array(column, np.uint16).view(dtype)
@@ -184,7 +209,7 @@ def test_nan_infinity_and_subnormals(row, column, start, form):
     got, expected = multiply(Machine(), form, a, b, c)[3, 5], exact(form, a, b, c)[3, 5]
     with np.errstate(invalid="ignore"):
         scale = np.abs(numbers(a[3], form[3]) * numbers(b[:, 5], form[4])).sum() + abs(float(c[3, 5]))
-    if scale >= 3e38 and np.isfinite(scale):                      # partial sums may pass the greatest float
+    if scale >= 3e38 and np.isfinite(scale):  # partial sums may pass the greatest float
         return
     if np.isnan(expected):
         bits = got.view(np.uint16 if form[5] == "f16" else np.uint32)
@@ -243,7 +268,7 @@ def test_matrices_of_rows(machine, count, transpose, load):
     data = rng.integers(0, 1 << 16, (32, 8), dtype=np.uint16)
     named = rng.permutation(32).astype(np.uint32)
     offsets = named * 16
-    offsets[8 * count:] = 0xFFFFFF00                              # no row: never looked at
+    offsets[8 * count :] = 0xFFFFFF00  # no row: never looked at
     values = rng.integers(0, 1 << 16, (32, count, 2), dtype=np.uint16)
     given_values, before = values.copy(), data.copy()
     mnemonic = f"{'ld' if load else 'st'}matrix.sync.aligned.m8n8.x{count}{'.trans' * transpose}.shared.b16"
@@ -256,7 +281,7 @@ def test_matrices_of_rows(machine, count, transpose, load):
                     assert values[lane, i, half] == before[named[8 * i + row], column]
                 else:
                     assert data[named[8 * i + row], column] == given_values[lane, i, half]
-    assert load or np.array_equal(data[named[8 * count:]], before[named[8 * count:]])
+    assert load or np.array_equal(data[named[8 * count :]], before[named[8 * count :]])
 
 
 def test_movmatrix_transposes(machine):
@@ -329,18 +354,29 @@ def test_rows_are_checked(machine, count):
         assert caught.value.kind == kind and caught.value.thread == (5, 0, 0)
 
 
-@pytest.mark.parametrize("instruction, why", [
-    ("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f32 {%r0,%r1}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3};",
-     "no such form"),
-    ("mma.sync.aligned.m16n8k8.row.col.f32.s8.s8.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3};",
-     "no such form"),
-    ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4}, {%r6}, {%r0, %r1, %r2, %r3};",
-     "1 registers where this shape has 2"),
-    ("mma.sync.aligned.m16n8k8.row.col.satfinite.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, "
-     "{%r0,%r1,%r2,%r3};",
-     ".satfinite is for s32"),
-    ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];", "1 registers for 2 matrices"),
-])
+@pytest.mark.parametrize(
+    "instruction, why",
+    [
+        (
+            "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f32 {%r0,%r1}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3};",
+            "no such form",
+        ),
+        (
+            "mma.sync.aligned.m16n8k8.row.col.f32.s8.s8.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3};",
+            "no such form",
+        ),
+        (
+            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4}, {%r6}, {%r0, %r1, %r2, %r3};",
+            "1 registers where this shape has 2",
+        ),
+        (
+            "mma.sync.aligned.m16n8k8.row.col.satfinite.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, "
+            "{%r0,%r1,%r2,%r3};",
+            ".satfinite is for s32",
+        ),
+        ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];", "1 registers for 2 matrices"),
+    ],
+)
 def test_other_forms_are_refused(machine, instruction, why):
     text = PRODUCT.replace("BEFORE", instruction).replace("AFTER", "")
     with pytest.raises(emulator.Unsupported, match=why):

@@ -20,9 +20,14 @@ def kernel(init: str, body: str) -> str:
     return f"{HEAD}@%first mbarrier.init.shared.b64 [%b], {init};\nbar.sync 0;\n{body}\nret;\n}}\n"
 
 
-@pytest.mark.parametrize("wait", ["mbarrier.try_wait.parity.shared::cta.b64 %done, [%b], %p;",
-                                  "mbarrier.try_wait.parity.shared.b64 %done, [%b], %p, 1000;",
-                                  "mbarrier.test_wait.parity.shared.b64 %done, [%b], %p;"])
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "mbarrier.try_wait.parity.shared::cta.b64 %done, [%b], %p;",
+        "mbarrier.try_wait.parity.shared.b64 %done, [%b], %p, 1000;",
+        "mbarrier.test_wait.parity.shared.b64 %done, [%b], %p;",
+    ],
+)
 def test_threads_wait_for_each_phase(machine, wait):
     """In every phase each thread leaves a number and reads the one of the next thread."""
     body = f"""
@@ -49,9 +54,13 @@ done2:
 @pytest.mark.parametrize("count, arrivals, done", [(1, 0, 0), (1, 1, 1), (3, 2, 0), (3, 3, 1), (1, 2, 0), (2, 5, 0)])
 def test_a_phase_ends_with_its_arrivals(machine, count, arrivals, done):
     """`done`: whether the phase of parity 0 is over and that of parity 1 is not."""
-    body = "@!%first bra end;" + "mbarrier.arrive.shared.b64 _, [%b];" * arrivals + """
+    body = (
+        "@!%first bra end;"
+        + "mbarrier.arrive.shared.b64 _, [%b];" * arrivals
+        + """
   mbarrier.test_wait.parity.shared.b64 %done, [%b], 0; selp.b32 %v, 1, 0, %done; st.global.b32 [%o], %v;
 end:"""
+    )
     out = np.zeros(1, np.uint32)
     machine.run(kernel(str(count), body), block=1, out=out)
     assert out[0] == done
@@ -60,9 +69,16 @@ end:"""
 def test_a_phase_waits_for_bytes(machine):
     """The arrival expects 32 bytes: the phase is open until they are there. A state is compared as a parity is."""
     look = "mbarrier.test_wait.shared.b64 %done, [%b], %s; selp.b32 %v, 1, 0, %done; st.global.b32 [%o+{}], %v;"
-    body = "\n".join(["mbarrier.arrive.expect_tx.shared.b64 %s, [%b], 32;", look.format(0),
-                      "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%b], 16;", look.format(4),
-                      "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%b], 16;", look.format(8)])
+    body = "\n".join(
+        [
+            "mbarrier.arrive.expect_tx.shared.b64 %s, [%b], 32;",
+            look.format(0),
+            "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%b], 16;",
+            look.format(4),
+            "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%b], 16;",
+            look.format(8),
+        ]
+    )
     out = np.zeros(3, np.uint32)
     machine.run(kernel("1", body), block=1, out=out)
     np.testing.assert_array_equal(out, [0, 0, 1])

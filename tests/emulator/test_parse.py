@@ -151,7 +151,7 @@ def test_mutants_load_or_are_ptx_errors():
         for _ in range(chosen.choice((1, 1, 1, 2))):
             at, how = chosen.randrange(len(mutant)), chosen.randrange(4)
             new = mutant[chosen.randrange(len(mutant))] if how == 3 else chosen.choice(STRANGE)
-            mutant[at:at + (how != 2)] = [] if how == 1 else [new]
+            mutant[at : at + (how != 2)] = [] if how == 1 else [new]
         try:
             emulator.load("".join(mutant))
         except (emulator.PtxError, emulator.Unsupported):

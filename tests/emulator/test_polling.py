@@ -15,10 +15,13 @@ HEAD = """.version 8.0
   .reg .b32 %r<20>, %t, %b; .reg .b64 %g, %d<6>; .reg .pred %p, %q;
   ld.param.u64 %g, [x]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x;
 """
-SECOND_BLOCK = ("setp.eq.u32 %p, %b, {last}; @%p bra W; L: {poll} setp.ne.u32 %q, %r1, 7; @%q bra L; bra E; W: "
-                "st.global.u32 [%g], 7;")
-SECOND_WARP = ("setp.ge.u32 %p, %t, 32; @%p bra W; L: {poll} setp.ne.u32 %q, %r1, 7; @%q bra L; bra E; W: "
-               "st.global.u32 [%g], 7;")
+SECOND_BLOCK = (
+    "setp.eq.u32 %p, %b, {last}; @%p bra W; L: {poll} setp.ne.u32 %q, %r1, 7; @%q bra L; bra E; W: "
+    "st.global.u32 [%g], 7;"
+)
+SECOND_WARP = (
+    "setp.ge.u32 %p, %t, 32; @%p bra W; L: {poll} setp.ne.u32 %q, %r1, 7; @%q bra L; bra E; W: st.global.u32 [%g], 7;"
+)
 LOOKS = {
     "atom.add of 0": "atom.global.add.u32 %r1, [%g], 0;",
     "atom.or of 0": "atom.global.or.b32 %r1, [%g], 0;",
@@ -37,8 +40,9 @@ def launch(body: str, grid: int, block: int, checks=()) -> np.ndarray:
     memory = emulator.Memory()
     memory.register(x.ctypes.data, x.nbytes, "x")
     program = emulator.load(HEAD + body + "\nE: ret;\n}\n")
-    emulator.launch(program, "k", (grid, 1, 1), (block, 1, 1), [x.ctypes.data.to_bytes(8, "little")], memory,
-                    checks=checks)
+    emulator.launch(
+        program, "k", (grid, 1, 1), (block, 1, 1), [x.ctypes.data.to_bytes(8, "little")], memory, checks=checks
+    )
     return x
 
 
@@ -66,13 +70,16 @@ def test_a_wait_for_nobody_is_a_deadlock_with_its_line(look):
 def test_a_loop_that_counts_what_it_does_is_none():
     body = "mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 9; @%p bra L;"
     assert not _polls(body)
-    bound_in_memory = ("mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, %r2; @%p "
-                       "bra L;")
+    bound_in_memory = (
+        "mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, %r2; @%p bra L;"
+    )
     assert not _polls(bound_in_memory)
     chain = "mov.u64 %d1, %g; L: ld.global.u64 %d1, [%d1]; setp.ne.u64 %p, %d1, 0; @%p bra L;"
     assert not _polls(chain)
-    branch_inside = ("mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; setp.eq.u32 %q, %r2, 0; @%q bra S; st.global.u32 "
-                     "[%g+4], 1; S: add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 9; @%p bra L;")
+    branch_inside = (
+        "mov.u32 %r1, 0; L: ld.global.u32 %r2, [%g]; setp.eq.u32 %q, %r2, 0; @%q bra S; st.global.u32 "
+        "[%g+4], 1; S: add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 9; @%p bra L;"
+    )
     assert not _polls(branch_inside)
 
 
@@ -84,18 +91,18 @@ def test_an_exit_in_the_middle_counts():
 
 COUNTING = {
     "it counts rounds": "mov.u32 %r2, 0; L: atom.global.add.u32 %r1, [%g], 0; add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, "
-                        "2000000000; setp.ne.u32 %q, %r1, 7; and.pred %q, %q, %p; @%q bra L;",
+    "2000000000; setp.ne.u32 %q, %r1, 7; and.pred %q, %q, %p; @%q bra L;",
     "two exits": "mov.u32 %r2, 0; L: atom.global.max.s32 %r1, [%g], 0; setp.eq.s32 %p, %r1, 7; @%p bra E; add.u32 %r2, "
-                 "%r2, 1; setp.lt.u32 %q, %r2, 2000000000; @%q bra L;",
+    "%r2, 1; setp.lt.u32 %q, %r2, 2000000000; @%q bra L;",
     "it goes on to the next place": "mov.u64 %d1, %g; mov.u32 %r2, 0; L: atom.global.or.b32 %r1, [%d1], 0; setp.eq.u32 "
-                                    "%p, %r1, 7; selp.u64 %d2, 0, 0, %p; add.u64 %d1, %d1, %d2; selp.u32 %r3, 1, 0, %p; "
-                                    "add.u32 %r2, %r2, %r3; setp.lt.u32 %q, %r2, 3; @%q bra L;",
+    "%p, %r1, 7; selp.u64 %d2, 0, 0, %p; add.u64 %d1, %d1, %d2; selp.u32 %r3, 1, 0, %p; "
+    "add.u32 %r2, %r2, %r3; setp.lt.u32 %q, %r2, 3; @%q bra L;",
     "a branch counts": "mov.u32 %r2, 0; L: atom.global.add.u32 %r1, [%g], 0; mov.u32 %r4, %r2; setp.ne.u32 %p, %r1, 7; "
-                       "@%p bra S; add.u32 %r4, %r2, 1; S: mov.u32 %r2, %r4; setp.lt.u32 %q, %r2, 3; @%q bra L;",
+    "@%p bra S; add.u32 %r4, %r2, 1; S: mov.u32 %r2, %r4; setp.lt.u32 %q, %r2, 3; @%q bra L;",
     "a predicate counts": "mov.u32 %r2, 0; L: atom.global.xor.b32 %r1, [%g], 0; setp.eq.u32 %p, %r1, 7; @%p add.u32 %r2, "
-                          "%r2, 1; setp.lt.u32 %q, %r2, 3; @%q bra L;",
+    "%r2, 1; setp.lt.u32 %q, %r2, 3; @%q bra L;",
     "it takes the least": "mov.u32 %r2, -1; L: atom.global.min.u32 %r1, [%g], 900; max.u32 %r2, %r2, %r1; atom.global.and."
-                          "b32 %r3, [%g], %r2; setp.ne.u32 %q, %r3, 7; @%q bra L;",
+    "b32 %r3, [%g], %r2; setp.ne.u32 %q, %r3, 7; @%q bra L;",
 }
 
 
@@ -111,8 +118,10 @@ def test_an_atomic_that_helps_to_decide_is_a_wait(wait, monkeypatch):
 
 
 def test_an_atomic_that_decides_nothing_is_no_wait():
-    bucket = ("mov.u32 %r2, 0; L: atom.global.add.u32 %r1, [%g], 1; setp.gt.u32 %p, %r1, 9; @%p bra S; st.global.u32 "
-              "[%g+8], %r2; S: add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 20; @%q bra L;")
+    bucket = (
+        "mov.u32 %r2, 0; L: atom.global.add.u32 %r1, [%g], 1; setp.gt.u32 %p, %r1, 9; @%p bra S; st.global.u32 "
+        "[%g+8], %r2; S: add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 20; @%q bra L;"
+    )
     assert not _polls(bucket)
     assert launch(bucket, 1, 1)[0] == 20
 

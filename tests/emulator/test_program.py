@@ -26,13 +26,16 @@ INSTRUCTION = st.builds(lambda text, *r: text.format(*r), st.sampled_from(TEMPLA
 
 
 def kernel(instructions: list[str]) -> str:
-    return HEADER + f""".visible .entry k(.param .u64 data) {{
+    return (
+        HEADER
+        + f""".visible .entry k(.param .u64 data) {{
   .reg .b32 %r<4>; .reg .b32 %t; .reg .b64 %a, %off; .reg .pred %p;
   mov.u32 %t, %tid.x; ld.param.u64 %a, [data]; mul.wide.u32 %off, %t, 16; add.s64 %a, %a, %off;
   ld.global.v4.b32 {{%r0, %r1, %r2, %r3}}, [%a];
   {" ".join(instructions)}
   st.global.v4.b32 [%a], {{%r0, %r1, %r2, %r3}};
   ret; }}"""
+    )
 
 
 @given(st.lists(INSTRUCTION, min_size=1, max_size=10), st.integers(0, 2**32 - 1))

@@ -208,8 +208,16 @@ def outcome(ptx: str, threads: int, blocks: int, seed: int = 0, large: bool = Fa
         program = emulator.Program(ptx)
         program._few = lambda *_: False
     try:
-        emulator.launch(program, "k", (blocks, 1, 1), (threads, 1, 1),
-                        [a.to_bytes(8, "little") for a in (x.ctypes.data, flag)], memory, seed=seed, checks=checks)
+        emulator.launch(
+            program,
+            "k",
+            (blocks, 1, 1),
+            (threads, 1, 1),
+            [a.to_bytes(8, "little") for a in (x.ctypes.data, flag)],
+            memory,
+            seed=seed,
+            checks=checks,
+        )
     except emulator.Fault as fault:
         return fault
     return None
@@ -235,12 +243,21 @@ def test_a_kernel_is_not_stopped_where_nobody_asks(name):
     assert outcome(right, threads, blocks, checks=()) is None
 
 
-@pytest.mark.parametrize("body, threads, blocks", [
-    ("st.global.u32 [%g], 5;", 32, 1), ("@%lead st.shared.u32 [%s], 5;", 128, 1),
-    ("@%first st.global.u32 [%g], 1;", 32, 3), ("st.global.v4.u32 [%g], {1, 2, 3, 4};", 64, 1),
-    ("mov.u32 %r1, 9; cvt.u16.u32 %h, %r1; st.global.u8 [%g+1], %h;", 32, 1),
-    ("mov.u32 %r5, 0; L: st.global.u32 [%g], %r5; bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p, %r5, 3; @%p bra L;",
-     64, 1)])
+@pytest.mark.parametrize(
+    "body, threads, blocks",
+    [
+        ("st.global.u32 [%g], 5;", 32, 1),
+        ("@%lead st.shared.u32 [%s], 5;", 128, 1),
+        ("@%first st.global.u32 [%g], 1;", 32, 3),
+        ("st.global.v4.u32 [%g], {1, 2, 3, 4};", 64, 1),
+        ("mov.u32 %r1, 9; cvt.u16.u32 %h, %r1; st.global.u8 [%g+1], %h;", 32, 1),
+        (
+            "mov.u32 %r5, 0; L: st.global.u32 [%g], %r5; bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p, %r5, 3; @%p bra L;",
+            64,
+            1,
+        ),
+    ],
+)
 def test_the_same_value_from_one_line_is_a_note_and_no_race(body, threads, blocks):
     ptx = HEAD + body + "\nE: ret;\n}\n"
     for seed in (0, 1, 2):
@@ -254,7 +271,8 @@ def test_a_note_names_both_threads_and_the_place():
     assert str(caught[0].message) == (
         "RACE_SAME_VALUE: in `k` thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0) and thread (1, 0, 0) = warp 0, "
         "lane 1 of block (0, 0, 0) write the same value to `x[1]`, and nothing orders them. PTX calls that a race; it "
-        "does no harm while the values are the same")
+        "does no harm while the values are the same"
+    )
 
 
 def test_both_accesses_are_told_with_their_lines(tmp_path):
@@ -268,7 +286,9 @@ def test_both_accesses_are_told_with_their_lines(tmp_path):
 """
     fault = outcome(HEAD + body + f'ret;\n}}\n.file 1 "{source}"\n', 64, 1)
     assert (fault.kind, fault.place.line, fault.thread, fault.block) == ("race", 7, (1, 0, 0), (0, 0, 0))
-    assert str(fault).replace(f"{source}", "k.py") == """\
+    assert (
+        str(fault).replace(f"{source}", "k.py")
+        == """\
 k.py:7:5: RACE
     s[t] = t
     ^ writes smem+0x4, which another thread read at line 9: no barrier between
@@ -276,6 +296,7 @@ k.py:7:5: RACE
     writes   thread (1, 0, 0) = warp 0, lane 1 of block (0, 0, 0): k.py:7, PTX line 18: st.shared.u32 [%mine], %t;
     read     thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): k.py:9, PTX line 20: ld.shared.u32 %r1, [%next];
 fix: put a barrier of the warp (bar.warp.sync) or of the block (bar.sync) between line 7 and line 9"""
+    )
 
 
 # ** programs by chance, against an order worked out event by event
@@ -308,22 +329,32 @@ def ptx_of(steps) -> str:
         if step[0] == "bar":
             lines.append(f"bar.sync {step[1]};")
         elif step[0] == "warp":
-            lines.append("bar.warp.sync -1;" if step[1] == -1 else
-                         "setp.lt.u32 %p, %lane, 16; selp.b32 %r2, 65535, -65536, %p; bar.warp.sync %r2;")
+            lines.append(
+                "bar.warp.sync -1;"
+                if step[1] == -1
+                else "setp.lt.u32 %p, %lane, 16; selp.b32 %r2, 65535, -65536, %p; bar.warp.sync %r2;"
+            )
         elif step[0] == "named":  # warps 0 and 1, or 1 and 2, meet
-            lines.append(f"sub.u32 %r2, %w, {step[1]}; setp.lt.u32 %p, %r2, 2; @!%p bra N{i}; bar.sync {3 + i}, 64; "
-                         f"N{i}:")
+            lines.append(
+                f"sub.u32 %r2, %w, {step[1]}; setp.lt.u32 %p, %r2, 2; @!%p bra N{i}; bar.sync {3 + i}, 64; N{i}:"
+            )
         elif step[0] == "arrive":  # warp 2 waits for warp 0, which goes on
-            lines.append(f"@!%warp0 bra A{i}; bar.arrive {3 + i}, 64; A{i}: setp.eq.u32 %p, %w, 2; @!%p bra B{i}; "
-                         f"bar.sync {3 + i}, 64; B{i}:")
+            lines.append(
+                f"@!%warp0 bra A{i}; bar.arrive {3 + i}, 64; A{i}: setp.eq.u32 %p, %w, 2; @!%p bra B{i}; "
+                f"bar.sync {3 + i}, 64; B{i}:"
+            )
         else:
             what, width, stride, offset, first, count = step
             opcode, *strong = what.split(".")
             text = f"{opcode}{'.volatile' if strong else ''}.shared.{'add.' if opcode == 'red' else ''}{WIDTHS[width]}"
             operands = f"{REGISTER[width]}, [%r2]" if opcode == "ld" else f"[%r2], {REGISTER[width]}"
-            own = f"cvt.u{max(8 * width, 16)}.u32 {REGISTER[width]}, %t; " if opcode == "st" else ""   # a value of its own
-            lines.append(f"{own}mad.lo.u32 %r2, %t, {stride}, {offset}; and.b32 %r2, %r2, 7; mad.lo.u32 %r2, %r2, {width}, "
-                         f"%s; sub.u32 %r4, %t, {first}; setp.lt.u32 %p, %r4, {count};\n @%p {text} {operands};")
+            own = (
+                f"cvt.u{max(8 * width, 16)}.u32 {REGISTER[width]}, %t; " if opcode == "st" else ""
+            )  # a value of its own
+            lines.append(
+                f"{own}mad.lo.u32 %r2, %t, {stride}, {offset}; and.b32 %r2, %r2, 7; mad.lo.u32 %r2, %r2, {width}, "
+                f"%s; sub.u32 %r4, %t, {first}; setp.lt.u32 %p, %r4, {count};\n @%p {text} {operands};"
+            )
     return HEAD + "\n".join(lines) + "\nret;\n}\n"
 
 
@@ -373,8 +404,10 @@ def test_programs_by_chance_race_where_their_order_says_so(steps, seed):
         return
     assert fault is not None, sorted(map(sorted, pairs))[:3]
     lines = ptx.split("\n")
-    at = [sum("@%p" in each and "shared" in each for each in lines[: int(n) - 1])
-          for n in re.findall(r"PTX line (\d+): @", str(fault))]
+    at = [
+        sum("@%p" in each and "shared" in each for each in lines[: int(n) - 1])
+        for n in re.findall(r"PTX line (\d+): @", str(fault))
+    ]
     steps_with_access = [i for i, step in enumerate(steps) if len(step) == 6]
     threads = [int(n) for n in re.findall(r"thread \((\d+), 0, 0\) =", str(fault))]
     assert frozenset(zip(threads, (steps_with_access[n] for n in at))) in pairs, str(fault)

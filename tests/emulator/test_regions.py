@@ -268,8 +268,9 @@ STATEMENT = st.one_of(
     st.builds("{}ld.global.u32 {}, [%g];".format, st.sampled_from(GUARDS), st.sampled_from(TARGETS)),
     st.builds("ld.global.u32 {}, [%data+64];".format, st.sampled_from(TARGETS)),
     st.builds("{}st.global.u32 [%o], {};".format, st.sampled_from(GUARDS), VALUE),
-    st.builds("cvt.rn.f32.u32 %x, {}; fma.rn.f32 %y, %x, %x, %y; mov.b32 {}, %y;".format, VALUE,
-              st.sampled_from(TARGETS)),
+    st.builds(
+        "cvt.rn.f32.u32 %x, {}; fma.rn.f32 %y, %x, %x, %y; mov.b32 {}, %y;".format, VALUE, st.sampled_from(TARGETS)
+    ),
 )
 LOOP = st.lists(STATEMENT, min_size=1, max_size=6)
 

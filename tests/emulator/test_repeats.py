@@ -108,6 +108,7 @@ def test_threads_launch_one_program_at_once(program):
     def work(array):
         for by in range(200):
             add(program, memory, array, by)
+
     threads = [threading.Thread(target=work, args=(array,)) for array in arrays]
     for thread in threads:
         thread.start()

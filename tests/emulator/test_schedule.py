@@ -24,15 +24,20 @@ HEAD = """
   add.s64 %rd2, %rd1, %rd2;
 """
 # x[0] += 1 by two instructions; what a thread read goes to its own place.
-LOST_UPDATE = HEAD + """
+LOST_UPDATE = (
+    HEAD
+    + """
   ld.global.u32 %r5, [%rd1];
   add.u32 %r6, %r5, 1;
   st.global.u32 [%rd1], %r6;
   st.global.u32 [%rd2+64], %r5;
   ret; }
 """
+)
 # Two threads: each writes its own flag, then reads the other's.
-STORE_BUFFER = HEAD + """
+STORE_BUFFER = (
+    HEAD
+    + """
   st.global.u32 [%rd2], 1;
   xor.b32 %r5, %r4, 1;
   mul.wide.u32 %rd3, %r5, 4;
@@ -41,8 +46,11 @@ STORE_BUFFER = HEAD + """
   st.global.u32 [%rd2+64], %r6;
   ret; }
 """
+)
 # Neighbours change places through shared memory and a barrier, then through a shuffle: whatever the order, the same.
-ORDERED = HEAD + """
+ORDERED = (
+    HEAD
+    + """
   mov.u32 %r5, s;
   shl.b32 %r6, %r2, 2;
   add.u32 %r5, %r5, %r6;
@@ -58,8 +66,11 @@ ORDERED = HEAD + """
   st.global.u32 [%rd2+64], %r7;
   ret; }
 """
+)
 # The second thread waits for the first.
-SPIN = HEAD + """
+SPIN = (
+    HEAD
+    + """
   setp.eq.u32 %q, %r4, 0;
   @%q bra WRITE;
 WAIT:
@@ -72,6 +83,7 @@ WRITE:
   st.volatile.global.u32 [%rd1], 7;
   ret; }
 """
+)
 
 
 def run(ptx: str, seed: int, grid: int = 1, block: int = 2) -> tuple[list[int], list[int]]:
@@ -128,6 +140,7 @@ def test_a_fault_and_a_deadlock_are_found_under_a_seed(seed):
 def test_every_block_of_a_permuted_grid_runs_once():
     from dsl.emulator.launch import _permutation
     import random
+
     for blocks in (1, 2, 6, 7, 64, 100):
         step, start = _permutation(blocks, random.Random(blocks))
         assert sorted((start + n * step) % blocks for n in range(blocks)) == list(range(blocks))

@@ -135,8 +135,12 @@ def launch(entry: str, tensor, described: Tiled, array, at, tx_bytes: int = 64, 
     memory = emulator.Memory()
     memory.register(tensor.ctypes.data, tensor.nbytes, "tensor")
     memory.register(array.ctypes.data, array.nbytes, "array")
-    params = [described.encode(), array.ctypes.data.to_bytes(8, "little"),
-              *(n.to_bytes(4, "little") for n in (array.nbytes, tx_bytes)), words(at)]
+    params = [
+        described.encode(),
+        array.ctypes.data.to_bytes(8, "little"),
+        *(n.to_bytes(4, "little") for n in (array.nbytes, tx_bytes)),
+        words(at),
+    ]
     emulator.launch(program, entry, (1, 1, 1), (1, 1, 1), params, memory, -(-array.nbytes // 128) * 128)
 
 
@@ -226,6 +230,7 @@ def test_what_is_no_tensor_map(tmp_path):
 
         def encode(self):
             return bytes(128)
+
     with pytest.raises(emulator.Fault, match="there is no tensor map at this address"):
         launch("load", tensor, Blank(), np.zeros(64, np.uint8), (0, 0))
     program = emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + ptx(3))
@@ -236,7 +241,7 @@ def test_what_is_no_tensor_map(tmp_path):
 def test_a_tensor_outside_its_allocation():
     tensor = aligned(np.zeros((4, 8), np.float16))
     described = Tiled(6, tensor.ctypes.data, (8, 400), (16,), (8, 4), (1, 1))
-    launch("load", tensor, described, np.zeros(64, np.uint8), (0, 0))       # what it reads is inside
+    launch("load", tensor, described, np.zeros(64, np.uint8), (0, 0))  # what it reads is inside
     with pytest.raises(emulator.Fault) as caught:
         launch("load", tensor, described, np.zeros(64, np.uint8), (0, 2))
     assert caught.value.kind == "out_of_bounds" and "`tensor` (64 bytes)" in str(caught.value)

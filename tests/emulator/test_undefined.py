@@ -58,8 +58,15 @@ def outcome(body: str, threads: int = 1):
     memory.register(x.ctypes.data, x.nbytes, "x")
     program = emulator.load(HEAD + body + "\nE: ret;\n}\n")
     try:
-        emulator.launch(program, "k", (1, 1, 1), (threads, 1, 1), [x.ctypes.data.to_bytes(8, "little")], memory,
-                        checks=("undefined",))
+        emulator.launch(
+            program,
+            "k",
+            (1, 1, 1),
+            (threads, 1, 1),
+            [x.ctypes.data.to_bytes(8, "little")],
+            memory,
+            checks=("undefined",),
+        )
     except emulator.Fault as fault:
         return fault
     return None
@@ -93,17 +100,20 @@ def test_a_read_that_does_not_matter_is_none(body):
 def test_the_read_and_its_use_are_told_with_their_lines(tmp_path):
     source = tmp_path / "k.py"
     source.write_text("\n" * 6 + "    v = s[t]\n\n    out[t] = v\n")
-    body = f"\n.loc 1 7 9\nld.shared.u32 %r1, [%mine+16];\n.loc 1 9 5\n{OUT}\nret;\n}}\n.file 1 \"{source}\"\n"
+    body = f'\n.loc 1 7 9\nld.shared.u32 %r1, [%mine+16];\n.loc 1 9 5\n{OUT}\nret;\n}}\n.file 1 "{source}"\n'
     x = np.zeros(4, np.uint32)
     memory = emulator.Memory()
     memory.register(x.ctypes.data, x.nbytes, "out")
     program = emulator.load(HEAD + body)
     with pytest.raises(emulator.Fault) as caught:
-        emulator.launch(program, "k", (1, 1, 1), (2, 1, 1), [x.ctypes.data.to_bytes(8, "little")], memory,
-                        checks=("undefined",))
+        emulator.launch(
+            program, "k", (1, 1, 1), (2, 1, 1), [x.ctypes.data.to_bytes(8, "little")], memory, checks=("undefined",)
+        )
     fault = caught.value
     assert (fault.kind, fault.place.line, fault.thread) == ("undefined_read", 7, (0, 0, 0))
-    assert str(fault).replace(f"{source}", "k.py") == """\
+    assert (
+        str(fault).replace(f"{source}", "k.py")
+        == """\
 k.py:7:9: UNDEFINED_READ
     v = s[t]
         ^ reads smem+0x10, which nobody wrote; the value is stored for others to read at line 9
@@ -111,6 +121,7 @@ k.py:7:9: UNDEFINED_READ
     read at PTX line 12: ld.shared.u32 %r1, [%mine+16];
     used at PTX line 14: st.global.u32 [%gt], %r1;
 fix: write it first: every thread that shares it must have written its part before"""
+    )
 
 
 def test_an_undefined_address_ends_the_launch_before_it_is_used():

@@ -40,8 +40,10 @@ class Stop(KeyboardInterrupt):
 
 def stopped(body: str, threads: int, blocks: int = 1, **options) -> str:
     """What the exception of a launch stopped by a signal has to say."""
+
     def stop(*_):
         raise Stop
+
     x = np.zeros(64, np.uint32)
     memory = emulator.Memory()
     memory.register(x.ctypes.data, x.nbytes, "x")
@@ -50,8 +52,9 @@ def stopped(body: str, threads: int, blocks: int = 1, **options) -> str:
     signal.setitimer(signal.ITIMER_REAL, 0.4, 0.4)
     try:
         with pytest.raises(Stop) as error:
-            emulator.launch(program, "k", (blocks, 1, 1), (threads, 1, 1), [x.ctypes.data.to_bytes(8, "little")],
-                            memory, **options)
+            emulator.launch(
+                program, "k", (blocks, 1, 1), (threads, 1, 1), [x.ctypes.data.to_bytes(8, "little")], memory, **options
+            )
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -65,7 +68,7 @@ def test_each_warp_is_named_with_its_line(name):
     start = lines.index("    block (0, 0, 0):")
     assert lines[0] == "k.py:8:3: STOPPED"
     assert f"`k` was stopped: 1 block of {threads} threads" in "\n".join(lines[:start])
-    assert [line.strip() for line in lines[start + 1:]] == expected
+    assert [line.strip() for line in lines[start + 1 :]] == expected
 
 
 @pytest.mark.parametrize("options", [{}, {"seed": 3}, {"checks": ("race", "undefined")}])
@@ -99,15 +102,21 @@ host(0)
 """
 
 
-@pytest.mark.parametrize("by, status, last", [
-    (signal.SIGINT, 130, "dsl: stopped"),
-    (signal.SIGALRM, 124, "dsl: stopped: it ran longer than --timeout allows")])
+@pytest.mark.parametrize(
+    "by, status, last",
+    [(signal.SIGINT, 130, "dsl: stopped"), (signal.SIGALRM, 124, "dsl: stopped: it ran longer than --timeout allows")],
+)
 def test_a_program_that_hangs_says_where(by, status, last, tmp_path):
     (tmp_path / "hangs.py").write_text(PROGRAM)
-    with subprocess.Popen([sys.executable, "-m", "dsl", "--timeout", "1000", "hangs.py"], cwd=tmp_path, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+    with subprocess.Popen(
+        [sys.executable, "-m", "dsl", "--timeout", "1000", "hangs.py"],
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as program:
         assert program.stdout.readline() == "compiled\n"
-        time.sleep(1)                                    # it has nothing left to do but to launch
+        time.sleep(1)  # it has nothing left to do but to launch
         program.send_signal(by)
         _, said = program.communicate(timeout=120)
     assert program.returncode == status

@@ -278,6 +278,7 @@ def test_a_handler_that_returns_lets_the_kernel_go_on(machine):
     def handler(*_):
         heard.append(1)
         out[0] = len(heard) > 2
+
     previous = signal.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
     try:

@@ -42,8 +42,10 @@ def load(path: Path):
 def results(modules: list, where: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """What each program stores, compiled `where`: "host" or "kernel"."""
     inputs = [np.array(module.INPUTS, np.int32) for module in modules]
-    outputs = [(np.full(THREADS * SLOTS, UNTOUCHED, np.int64), np.full(THREADS * SLOTS, UNTOUCHED, np.float64))
-               for _ in modules]
+    outputs = [
+        (np.full(THREADS * SLOTS, UNTOUCHED, np.int64), np.full(THREADS * SLOTS, UNTOUCHED, np.float64))
+        for _ in modules
+    ]
     tensors = [list(map(from_dlpack, (each, *arrays))) for each, arrays in zip(inputs, outputs)]
     if where == "kernel":
         in_kernels(modules, tensors)
@@ -76,7 +78,7 @@ def check(paths: list[Path]) -> list[tuple[str, str]]:
             expected.append(reference.run(path.read_text(), THREADS, str(path)))
         except Exception as error:
             return [("reference", f"{type(error).__name__}: {error}")] * len(paths)
-    modules = [load(path) for path in paths]              # rewritten once, traced twice
+    modules = [load(path) for path in paths]  # rewritten once, traced twice
     found = [None] * len(paths)
     for where in ("host", "kernel"):
         try:

@@ -36,9 +36,9 @@ class Variable:
     kind: str
     type: str = ""
     fields: tuple = ()
-    static: bool = False                    # may hold a static value: never the only dynamic side of an operator;
-                                            # of a list: a loop is over it, so that no other takes its name
-    fixed: bool = False                     # counters: never assigned
+    static: bool = False  # may hold a static value: never the only dynamic side of an operator;
+    # of a list: a loop is over it, so that no other takes its name
+    fixed: bool = False  # counters: never assigned
     methods: tuple = ()
 
 
@@ -56,11 +56,11 @@ class Expressions:
     """The expressions of one program while it is drawn, over the variables in `scope`."""
 
     def __init__(self, draw, portable: bool = False):
-        self.portable = portable                # only what NVIDIA's compiler accepts
+        self.portable = portable  # only what NVIDIA's compiler accepts
         self.draw, self.scope, self.helpers, self.classes = draw, {}, [], []
         self.counters, self.budget, self.loops, self.stores = 0, 30, 0, 0
-        self.types: dict[str, str] = {}            # the type of each name that was ever new
-        self.by_value = self.called = False         # in an undecorated function; in any but the program itself
+        self.types: dict[str, str] = {}  # the type of each name that was ever new
+        self.by_value = self.called = False  # in an undecorated function; in any but the program itself
 
     # ** drawing
 
@@ -96,8 +96,9 @@ class Expressions:
             elif it.kind == "tuple":
                 found += [Value(f"{name}[{k}]", type_) for k, type_ in enumerate(it.fields)]
             elif it.kind == "nest":
-                found += [Value(f"{name}{place}", type_)
-                          for place, type_ in zip(("[0][0]", "[0][1]", "[1]"), it.fields)]
+                found += [
+                    Value(f"{name}{place}", type_) for place, type_ in zip(("[0][0]", "[0][1]", "[1]"), it.fields)
+                ]
             elif it.kind == "dict":
                 found += [Value(f'{name}["{key}"]', type_) for key, type_ in it.fields]
             else:
@@ -135,8 +136,27 @@ class Expressions:
         if depth <= 0:
             return self.atom()
         a = self.value(depth - 1) if self.chance(40) else self.atom()
-        form = self.pick(["atom", "sum", "sum", "compare", "bits", "product", "division", "choice", "extreme", "shift",
-                          "logic", "unary", "convert", "call", "power", "quotient", "chain"])
+        form = self.pick(
+            [
+                "atom",
+                "sum",
+                "sum",
+                "compare",
+                "bits",
+                "product",
+                "division",
+                "choice",
+                "extreme",
+                "shift",
+                "logic",
+                "unary",
+                "convert",
+                "call",
+                "power",
+                "quotient",
+                "chain",
+            ]
+        )
         made = getattr(self, "_" + form)(a, depth)
         return made or a
 
@@ -160,7 +180,7 @@ class Expressions:
 
     def _product(self, a, depth):
         made = self._binary(a, self.other(depth), "*", "mul")
-        if made and made.type in FLOATS:                           # nothing adds to the product of two floats
+        if made and made.type in FLOATS:  # nothing adds to the product of two floats
             return Value(f"cutlass.min({made.text}, {a.text})", made.type)
         return made
 
@@ -184,8 +204,9 @@ class Expressions:
         return None if "Boolean" in (a.type, b.type) else self._binary(a, b, sign, SHIFTS[sign])
 
     def _power(self, a, depth):
-        b = self.defined() or (self.atom() if self.chance(50) else
-                               Value(self.pick(["2", "3", "0", "1", "5"]), "int", False))
+        b = self.defined() or (
+            self.atom() if self.chance(50) else Value(self.pick(["2", "3", "0", "1", "5"]), "int", False)
+        )
         if a.type not in INTEGERS or b.type not in (*INTEGERS, "int"):
             return None
         return self._binary(a, b, "**", "pow")
@@ -212,7 +233,7 @@ class Expressions:
         type_ = a.type if a.type == b.type else "!" if self.portable else self.typed("add", a, b)
         if type_ == "!":
             return None
-        test = self.condition(depth - 1, dynamic=a.type != b.type)       # a static one chooses, and converts nothing
+        test = self.condition(depth - 1, dynamic=a.type != b.type)  # a static one chooses, and converts nothing
         return Value(f"({a.text} if {test} else {b.text})", type_)
 
     def _logic(self, a, depth):
@@ -223,13 +244,19 @@ class Expressions:
     def _unary(self, a, depth):
         if a.type == "Boolean":
             return Value(f"({self.pick(['not ', '~'])}{a.text})", "Boolean")
-        return Value(f"abs({a.text})", a.type) if self.chance(30) else \
-            Value(f"({self.pick(['-', '~'] if a.type in INTEGERS else ['-'])}{a.text})", a.type)
+        return (
+            Value(f"abs({a.text})", a.type)
+            if self.chance(30)
+            else Value(f"({self.pick(['-', '~'] if a.type in INTEGERS else ['-'])}{a.text})", a.type)
+        )
 
     def _convert(self, a, depth):
         type_ = self.type()
-        return Value(self.converted(a, type_) if self.chance(50) else f"({a.text}).to(cutlass.{type_})", type_) \
-            if not self.portable else Value(self.converted(a, type_), type_)
+        return (
+            Value(self.converted(a, type_) if self.chance(50) else f"({a.text}).to(cutlass.{type_})", type_)
+            if not self.portable
+            else Value(self.converted(a, type_), type_)
+        )
 
     def converted(self, a: Value, type_: str) -> str:
         """`a` in a type; a float out of an integer's range is undefined on a host under NVIDIA's compiler."""

@@ -36,11 +36,17 @@ import mutations  # noqa: E402
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 20
 MEMORY_BYTES = 24 << 30
-Outcome = tuple[str, str]                                # kind, text
+Outcome = tuple[str, str]  # kind, text
 
 # Whole programs to make mistakes in, beside the repros; `fuzz` stands for generated ones.
-PROGRAMS = ["tests/cutlass/frontend_program.py", "tests/cutlass/host_program.py", "tests/tile/struct_program.py",
-            "tests/tile/partition_program.py", "tests/tile/mma_program.py", "tests/gpu/scalar_program.py"]
+PROGRAMS = [
+    "tests/cutlass/frontend_program.py",
+    "tests/cutlass/host_program.py",
+    "tests/tile/struct_program.py",
+    "tests/tile/partition_program.py",
+    "tests/tile/mma_program.py",
+    "tests/gpu/scalar_program.py",
+]
 CALL = """
 _inputs = np.array(INPUTS, np.int32)
 _outputs = [np.zeros(128, np.int64), np.zeros(128, np.float64)]
@@ -64,6 +70,7 @@ def sources() -> list[str]:
 
 def generated(seed: int, count: int) -> list[str]:
     from run import draw
+
     texts: list[str] = []
     draw(seed, count, texts.append)
     return [mutations.IMPORTS + text + CALL for text in texts]
@@ -75,7 +82,7 @@ def generated(seed: int, count: int) -> list[str]:
 def run_alone(text: str, folder: str, answer: int) -> None:
     """Run the mutant, and say as JSON what became of it."""
     os.setpgid(0, 0)
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)           # PR_SET_PDEATHSIG: no longer than its worker
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: no longer than its worker
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 20, 64 << 20))
@@ -103,6 +110,7 @@ def execute(file: str, text: str) -> None:
     import linecache
     import types
     from dsl.core.source import keep_executed_texts
+
     run_text = exec
     keep_executed_texts()
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -115,8 +123,10 @@ def execute(file: str, text: str) -> None:
 
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-_IR = re.compile(r"%\d+ = |!llvm\.|llvm\.\w+\(|\bbuiltin\.|\bscf\.\w|\barith\.\w|\bi64\)|#loc|"
-                 r"MLIRError|LLVM ERROR|LLVM IR|addrspace")
+_IR = re.compile(
+    r"%\d+ = |!llvm\.|llvm\.\w+\(|\bbuiltin\.|\bscf\.\w|\barith\.\w|\bi64\)|#loc|"
+    r"MLIRError|LLVM ERROR|LLVM IR|addrspace"
+)
 _PLACED = re.compile(r"^(mutant\.py|<text at .*>):(\d+):(\d+): (\w+)\n.*\^+ ?\S.*", re.DOTALL)
 
 
@@ -124,6 +134,7 @@ def judged(error: BaseException) -> Outcome:
     """What kind of end this is, and its text. Kinds that begin with `!` are failures."""
     import traceback as tracebacks
     from dsl.__main__ import _failure
+
     try:
         words = _failure(error, False)
         shown = "".join(tracebacks.format_exception(error))
@@ -133,14 +144,17 @@ def judged(error: BaseException) -> Outcome:
     if faults:
         inner = tracebacks.extract_tb(faults[-1].__traceback__)
         place = next((frame for frame in reversed(inner) if "/dsl/" in frame.filename), inner[-1])
-        return (f"!fault {type(faults[-1]).__name__} {place.filename.rpartition('/dsl/')[2]}:{place.name}",
-                words + "\n" + "".join(tracebacks.format_exception(faults[-1])))
+        return (
+            f"!fault {type(faults[-1]).__name__} {place.filename.rpartition('/dsl/')[2]}:{place.name}",
+            words + "\n" + "".join(tracebacks.format_exception(faults[-1])),
+        )
     if "/dsl/" in shown and not in_plain_python(error):
         frames = [f"{file.rpartition('/dsl/')[2]}:{line}" for file, line in _FRAME.findall(shown) if "/dsl/" in file]
         return f"!frames {name} {frames[-1:]}", shown
     if _IR.search(shown):
         return f"!ir {name} {_IR.search(shown)[0]}", shown
     from dsl.core.errors import DSLUserCodeError
+
     if isinstance(error, DSLUserCodeError):
         if not _PLACED.match(words):
             return f"!place {name} {error.id} {error.message[:40]}", words
@@ -157,27 +171,31 @@ def judged(error: BaseException) -> Outcome:
 def in_plain_python(error: BaseException) -> bool:
     """Whether a function was called where nothing is traced: there is no boundary that could take its frames away."""
     import traceback as tracebacks
+
     frames = tracebacks.extract_tb(error.__traceback__)
     ours = next((k for k, frame in enumerate(frames) if "/dsl/" in frame.filename), len(frames))
     return all("/dsl/" in frame.filename for frame in frames[ours:])
 
 
-faults: list[BaseException] = []                         # behind each CompilerFault of this process
+faults: list[BaseException] = []  # behind each CompilerFault of this process
 
 
 def prepare() -> None:
     """Import what the forks need, once."""
     import run
+
     run.prepare()
     os.environ["DSL_CACHE"] = "1"
     import random as _random  # noqa: F401
     import pickle  # noqa: F401
     from dsl.core import boundary
+
     original = boundary._fault
 
     def fault(error, message):
         faults.append(error)
         return original(error, message)
+
     boundary._fault = fault
 
 
@@ -210,6 +228,7 @@ def _hear(pid: int, read: int, folder: str, limit_s: float) -> Outcome:
     """Past its limit a mutant is stopped as by Ctrl-C: a loop of the author's own ends in
     KeyboardInterrupt at its line."""
     from select import select
+
     said, stopped = b"", 0
     while True:
         ready, _, _ = select([read], [], [], limit_s if not stopped else 20)
@@ -258,7 +277,7 @@ class Search:
     def __init__(self, options):
         self.options, self.started = options, time.monotonic()
         self.kinds: collections.Counter = collections.Counter()
-        self.first: dict[str, Path] = {}                       # of each kind of failure
+        self.first: dict[str, Path] = {}  # of each kind of failure
 
     def all(self) -> None:
         bases = [path.read_text() for path in self.options.programs] if self.options.programs else sources()
@@ -268,7 +287,8 @@ class Search:
         for share in range(self.options.workers):
             answer, say = multiprocessing.Pipe(duplex=False)
             running[answer] = multiprocessing.get_context("fork").Process(
-                target=work, args=(numbers[share::self.options.workers], bases, self.options.limit, say))
+                target=work, args=(numbers[share :: self.options.workers], bases, self.options.limit, say)
+            )
             running[answer].start()
             say.close()
         try:
@@ -288,8 +308,11 @@ class Search:
                     del running[answer]
             if time.monotonic() - said > 30:
                 said = time.monotonic()
-                print(f"{self.kinds.total()} of {self.options.mutants} mutants, {self.failures} failures, "
-                      f"{said - self.started:.0f} s", flush=True)
+                print(
+                    f"{self.kinds.total()} of {self.options.mutants} mutants, {self.failures} failures, "
+                    f"{said - self.started:.0f} s",
+                    flush=True,
+                )
 
     def count(self, number: int, text: str, end: Outcome) -> None:
         kind, words = end
@@ -311,9 +334,12 @@ class Search:
         for kind, count in self.kinds.items():
             own = kind[0] == "!" or kind.split()[0] in ("clean", "python", "outcome", "endless")
             groups[kind if own else "refused at the author's line, with a fix"] += count
-        return "\n".join([*(f"{count:6} {kind}" for kind, count in groups.most_common()),
-                          f"{self.kinds.total()} mutants, {self.failures} failures, "
-                          f"{time.monotonic() - self.started:.0f} s"])
+        return "\n".join(
+            [
+                *(f"{count:6} {kind}" for kind, count in groups.most_common()),
+                f"{self.kinds.total()} mutants, {self.failures} failures, {time.monotonic() - self.started:.0f} s",
+            ]
+        )
 
 
 def keep(folder: Path, number: int, text: str, kind: str, words: str) -> Path:
@@ -333,8 +359,9 @@ def options_of(arguments: list[str]):
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds after which a mutant is stopped")
     parser.add_argument("--repros", type=Path, default=Path("fuzz-repros"))
     parser.add_argument("--texts", type=Path, help="write every outcome there, a line of JSON each")
-    parser.add_argument("--programs", type=Path, nargs="+",
-                        help="make mistakes in these, in place of the repros and others")
+    parser.add_argument(
+        "--programs", type=Path, nargs="+", help="make mistakes in these, in place of the repros and others"
+    )
     parser.add_argument("--generated", action="store_true", help="make mistakes in programs of run.py too")
     return parser.parse_args(arguments)
 

@@ -44,6 +44,7 @@ def mutant(text: str, number: int) -> str:
 def parameters(function: Callable) -> dict:
     """Arguments for a repro's `run`."""
     import inspect
+
     return {name: 8 for name, each in inspect.signature(function).parameters.items() if each.default is each.empty}
 
 
@@ -66,13 +67,19 @@ def _places(tree: ast.AST, kinds: type | tuple) -> Iterator[tuple[ast.AST, str, 
     """(parent, field, position) of each node of these kinds that a program reads."""
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
-            if isinstance(parent, (ast.arg, ast.alias)) or \
-                    name in ("decorator_list", "returns", "targets", "target") or \
-                    name == "func" and not isinstance(value, ast.Attribute):
+            if (
+                isinstance(parent, (ast.arg, ast.alias))
+                or name in ("decorator_list", "returns", "targets", "target")
+                or name == "func"
+                and not isinstance(value, ast.Attribute)
+            ):
                 continue
             for position, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-                if isinstance(child, kinds) and not isinstance(getattr(child, "ctx", None), (ast.Store, ast.Del)) and \
-                        not _of_module(child):
+                if (
+                    isinstance(child, kinds)
+                    and not isinstance(getattr(child, "ctx", None), (ast.Store, ast.Del))
+                    and not _of_module(child)
+                ):
                     yield parent, name, position
 
 
@@ -117,9 +124,15 @@ def _value(chance: random.Random) -> ast.expr:
 
 
 def _names(tree: ast.AST) -> list[str]:
-    return sorted(({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} |
-                   {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}) -
-                  MODULES - {"self"} - set(dir(builtins)))
+    return sorted(
+        (
+            {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        )
+        - MODULES
+        - {"self"}
+        - set(dir(builtins))
+    )
 
 
 # --- the mistakes -----------------------------------------------------------------------------------------------------
@@ -159,15 +172,18 @@ def without_attribute(tree, chance) -> bool:
 @mistake
 def statements(tree, chance) -> bool:
     """A statement left out, written twice, or before another."""
-    blocks = [node.body for node in ast.walk(chance.choice(_traced(tree) or [tree]))
-              if isinstance(getattr(node, "body", None), list)]
+    blocks = [
+        node.body
+        for node in ast.walk(chance.choice(_traced(tree) or [tree]))
+        if isinstance(getattr(node, "body", None), list)
+    ]
     block = chance.choice(blocks) if blocks else []
     if not block:
         return False
     at = chance.randrange(len(block))
     what = chance.choice(["drop", "twice", "swap"])
     if what == "drop":
-        block[at:at + 1] = [] if len(block) > 1 else [ast.Pass()]
+        block[at : at + 1] = [] if len(block) > 1 else [ast.Pass()]
     elif what == "twice":
         block.insert(at, copy.deepcopy(block[at]))
     elif len(block) > 1:
@@ -185,8 +201,10 @@ def arguments(tree, chance) -> bool:
     what = chance.choice(["drop", "more", "unknown", "word", "positional", "swap", "star", "double"])
     if what == "drop" and call.args + call.keywords:
         at = chance.randrange(len(call.args) + len(call.keywords))
-        del (call.args + call.keywords)[at:at], (call.args if at < len(call.args) else call.keywords)[
-            at if at < len(call.args) else at - len(call.args)]
+        del (
+            (call.args + call.keywords)[at:at],
+            (call.args if at < len(call.args) else call.keywords)[at if at < len(call.args) else at - len(call.args)],
+        )
     elif what == "unknown":
         call.keywords.append(ast.keyword(chance.choice(["foo", "grid", "stride", "dtype", "loc"]), _value(chance)))
     elif what == "word" and call.keywords:
@@ -227,8 +245,25 @@ def index(tree, chance) -> bool:
     if place is None:
         return False
     node, names = _get(place), _names(tree)
-    texts = ["0", "-1", "99999", "-99999", "'k'", "None", "1.5", "(0, 0)", "(0, 0, 0)", "(None, 0)", "(0, (1, 2))",
-             "()", "...", "True", "2 ** 40", f"({chance.choice(names)}, None)", chance.choice(names)]
+    texts = [
+        "0",
+        "-1",
+        "99999",
+        "-99999",
+        "'k'",
+        "None",
+        "1.5",
+        "(0, 0)",
+        "(0, 0, 0)",
+        "(None, 0)",
+        "(0, (1, 2))",
+        "()",
+        "...",
+        "True",
+        "2 ** 40",
+        f"({chance.choice(names)}, None)",
+        chance.choice(names),
+    ]
     node.slice = _expression(chance.choice(texts))
     return True
 
@@ -236,9 +271,14 @@ def index(tree, chance) -> bool:
 @mistake
 def phase(tree, chance) -> bool:
     """`const_expr` and `range_constexpr` forgotten, or where they should not be."""
-    calls = [place for place in _places(tree, ast.Call) if isinstance(_get(place).func, ast.Attribute) and
-             _get(place).func.attr in ("const_expr", "range_constexpr") or
-             isinstance(_get(place).func, ast.Name) and _get(place).func.id == "range"]
+    calls = [
+        place
+        for place in _places(tree, ast.Call)
+        if isinstance(_get(place).func, ast.Attribute)
+        and _get(place).func.attr in ("const_expr", "range_constexpr")
+        or isinstance(_get(place).func, ast.Name)
+        and _get(place).func.id == "range"
+    ]
     if calls and chance.random() < 0.6:
         place = chance.choice(calls)
         call = _get(place)
@@ -270,9 +310,32 @@ def launches(tree, chance) -> bool:
         _put(place, ast.Tuple([call, copy.deepcopy(call)], ast.Load()))
     else:
         call.keywords = [keyword for keyword in call.keywords if keyword.arg != what] + [
-            ast.keyword(what, chance.choice([_value(chance), _expression(chance.choice(
-                ["0", "-1", "2000", "(1, 1, 1, 1)", "(32, 32, 2)", "(0, 1)", "1.5", "None", "'x'", "(1 << 32, 1, 1)",
-                 "300000"]))]))]
+            ast.keyword(
+                what,
+                chance.choice(
+                    [
+                        _value(chance),
+                        _expression(
+                            chance.choice(
+                                [
+                                    "0",
+                                    "-1",
+                                    "2000",
+                                    "(1, 1, 1, 1)",
+                                    "(32, 32, 2)",
+                                    "(0, 1)",
+                                    "1.5",
+                                    "None",
+                                    "'x'",
+                                    "(1 << 32, 1, 1)",
+                                    "300000",
+                                ]
+                            )
+                        ),
+                    ]
+                ),
+            )
+        ]
     return True
 
 
@@ -282,10 +345,23 @@ def decorators(tree, chance) -> bool:
     if not functions:
         return False
     node = chance.choice(functions)
-    node.decorator_list = [_expression(text) for text in chance.choice(
-        [[], ["cute.jit"], ["cute.kernel"], ["cute.jit", "cute.kernel"], ["cute.kernel", "cute.jit"],
-         ["staticmethod", "cute.jit"],
-         ["cute.jit", "functools.lru_cache"], ["cute.jit()"], ["cute.jit(preprocess=True)"], ["property", "cute.jit"]])]
+    node.decorator_list = [
+        _expression(text)
+        for text in chance.choice(
+            [
+                [],
+                ["cute.jit"],
+                ["cute.kernel"],
+                ["cute.jit", "cute.kernel"],
+                ["cute.kernel", "cute.jit"],
+                ["staticmethod", "cute.jit"],
+                ["cute.jit", "functools.lru_cache"],
+                ["cute.jit()"],
+                ["cute.jit(preprocess=True)"],
+                ["property", "cute.jit"],
+            ]
+        )
+    ]
     return True
 
 
@@ -306,8 +382,22 @@ def annotations(tree, chance) -> bool:
     found = [argument for node in _traced(tree) for argument in node.args.args]
     if not found:
         return False
-    texts = ["None", "int", "float", "cutlass.Int32", "cutlass.Float16", "cute.Tensor", "cutlass.Constexpr",
-             "cute.Pointer", "str", "'no_such'", "cutlass.Constexpr[int]", "list", "cute.Layout", "3"]
+    texts = [
+        "None",
+        "int",
+        "float",
+        "cutlass.Int32",
+        "cutlass.Float16",
+        "cute.Tensor",
+        "cutlass.Constexpr",
+        "cute.Pointer",
+        "str",
+        "'no_such'",
+        "cutlass.Constexpr[int]",
+        "list",
+        "cute.Layout",
+        "3",
+    ]
     text = chance.choice(texts)
     chance.choice(found).annotation = None if text == "None" else _expression(text)
     return True
@@ -329,8 +419,9 @@ def operators(tree, chance) -> bool:
         return False
     node = _get(place)
     if isinstance(node, ast.BinOp):
-        node.op = chance.choice([ast.MatMult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift,
-                                 ast.BitAnd])()
+        node.op = chance.choice(
+            [ast.MatMult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.BitAnd]
+        )()
     elif isinstance(node, ast.Compare):
         node.ops = [chance.choice([ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.Eq])() for _ in node.ops]
     else:
@@ -351,9 +442,11 @@ def wrap(tree, chance) -> bool:
 
 def _with(text: str, given: ast.expr) -> ast.Module:
     """The text with `given` for each X."""
+
     class Filled(ast.NodeTransformer):
         def visit_Name(self, node):
             return copy.deepcopy(given) if node.id == "X" and isinstance(node.ctx, ast.Load) else node
+
     return Filled().visit(ast.parse(text))
 
 

@@ -20,9 +20,31 @@ from expressions import BITS, SUMS, Expressions, Helper, Value, Variable
 from reference import FLOATS, INTEGERS
 
 THREADS = 4
-ROW = 6                                     # inputs of a thread
-SLOTS = 32                                  # results of a thread, of each kind
-POOL = [1, 2, 3, 0, -1, 5, -3, 7, -8, 100, 13, -100, 255, 1000, -129, 32767, 40000, -70000, 2**31 - 1, -2**31, 12345678]
+ROW = 6  # inputs of a thread
+SLOTS = 32  # results of a thread, of each kind
+POOL = [
+    1,
+    2,
+    3,
+    0,
+    -1,
+    5,
+    -3,
+    7,
+    -8,
+    100,
+    13,
+    -100,
+    255,
+    1000,
+    -129,
+    32767,
+    40000,
+    -70000,
+    2**31 - 1,
+    -(2**31),
+    12345678,
+]
 HEADER = """\
 from dataclasses import dataclass
 
@@ -129,8 +151,11 @@ class Program(Expressions):
 
     def fresh(self, type_: str) -> str:
         """A name that is not in scope; one that was in another scope is there again in the same type."""
-        name = next(name for name in (f"v{k}" for k in range(100))
-                    if name not in self.scope and self.types.get(name, type_) == type_)
+        name = next(
+            name
+            for name in (f"v{k}" for k in range(100))
+            if name not in self.scope and self.types.get(name, type_) == type_
+        )
         self.types[name] = type_
         return name
 
@@ -213,9 +238,19 @@ class Program(Expressions):
     def bounds(self) -> tuple[str, str]:
         """The arguments of a range of few trips, and the type of its numbers."""
         x, y = self.of("Int32", 1), self.of("Int32", 1)
-        form = self.pick(["({x}) & 3", str(1 + self.number(3)), "({x}) & 1, ({y}) & 3", "({x}) & 3, -1, -1",
-                          "0, ({x}) & 7, 2", "-2, 3, (({x}) & 1) + 1", "({x}) & 1, -3, -(({y}) & 1) - 1",
-                          "cutlass.Int64({x}) & 3", "({x}) & 3, ({y}) & 1"])
+        form = self.pick(
+            [
+                "({x}) & 3",
+                str(1 + self.number(3)),
+                "({x}) & 1, ({y}) & 3",
+                "({x}) & 3, -1, -1",
+                "0, ({x}) & 7, 2",
+                "-2, 3, (({x}) & 1) + 1",
+                "({x}) & 1, -3, -(({y}) & 1) - 1",
+                "cutlass.Int64({x}) & 3",
+                "({x}) & 3, ({y}) & 1",
+            ]
+        )
         return form.format(x=x, y=y), "Int64" if "Int64" in form else "Int32"
 
     def for_(self, depth, loop, result) -> list[str]:
@@ -228,8 +263,11 @@ class Program(Expressions):
         name, known = f"{'i' if type_ == 'Int32' else 'j'}{self.loops}", False
         if targets and not static and self.chance(20):
             name, known = self.pick(targets), True
-        self.scope[name] = Variable("index") if static else \
-            Variable("scalar", type_, static=known and self.scope[name].static, fixed=known)
+        self.scope[name] = (
+            Variable("index")
+            if static
+            else Variable("scalar", type_, static=known and self.scope[name].static, fixed=known)
+        )
         call = f"range({bounds})"
         if not static and self.chance(20):
             call = f"cutlass.range({bounds}, unroll={self.pick([1, 2, 4])})"
@@ -254,8 +292,11 @@ class Program(Expressions):
         body = self.block(depth - 1, True, result)
         self.loops -= 1
         self.scope = outer
-        return [f"for {name} in cutlass.range_constexpr({1 + self.number(2)}):", *indented(body),
-                *self.otherwise(depth, loop, result)]
+        return [
+            f"for {name} in cutlass.range_constexpr({1 + self.number(2)}):",
+            *indented(body),
+            *self.otherwise(depth, loop, result),
+        ]
 
     def each(self, depth, loop, result) -> list[str]:
         """A loop over a list: static, with whatever inside."""
@@ -323,19 +364,26 @@ class Program(Expressions):
         body.append(f"return {self.of(result, 2)}")
         self.scope, self.by_value, self.called = outer, False, False
         self.helpers.append(Helper(name, tuple(parameters), result))
-        return ["@cute.jit"] * decorated + [f"def {name}({', '.join(f'a{k}' for k in range(len(parameters)))}):",
-                                           *indented(body), "", ""]
+        return ["@cute.jit"] * decorated + [
+            f"def {name}({', '.join(f'a{k}' for k in range(len(parameters)))}):",
+            *indented(body),
+            "",
+            "",
+        ]
 
     def class_(self) -> list[str]:
         """A plain class or a dataclass, with methods that change it."""
         data, name = self.portable or self.chance(40), f"Class{len(self.classes)}"
-        fields = [(key, self.type()) for key in "abc"[:1 + self.number(2)]]
+        fields = [(key, self.type()) for key in "abc"[: 1 + self.number(2)]]
         if data:
             lines = ["@dataclass", f"class {name}:", *(f"    {key}: cutlass.{type_}" for key, type_ in fields)]
         else:
             keys = [key for key, _ in fields]
-            lines = [f"class {name}:", f"    def __init__(self, {', '.join(keys)}):",
-                     *(f"        self.{key} = {key}" for key in keys)]
+            lines = [
+                f"class {name}:",
+                f"    def __init__(self, {', '.join(keys)}):",
+                *(f"        self.{key} = {key}" for key in keys),
+            ]
         methods = []
         for k in range(0 if self.portable else self.number(2)):
             parameter, result = self.type(), self.type()
@@ -362,7 +410,7 @@ class Program(Expressions):
             lines.append(f"{name.lower()} = {made}")
             self.scope[name.lower()] = Variable(kind, name, fields, methods=methods)
         held = [name for name, kind, *_ in self.classes if kind == "object"]
-        if held and not self.portable and self.chance(30):             # an object in an object
+        if held and not self.portable and self.chance(30):  # an object in an object
             name, kind, fields, methods = self.pick(self.classes)
             place = f"{self.pick(held).lower()}.held"
             lines.append(f"{place} = {name}({', '.join(self.of(type_, 1) for _, type_ in fields)})")
@@ -403,8 +451,9 @@ class Program(Expressions):
     def text(self) -> str:
         seed = [self.number(len(POOL) - 1) for _ in range(ROW)]
         step = 1 + self.number(5)
-        inputs = [POOL[(seed[k] + thread * step * (k + 1)) % len(POOL)]
-                  for thread in range(THREADS) for k in range(ROW)]
+        inputs = [
+            POOL[(seed[k] + thread * step * (k + 1)) % len(POOL)] for thread in range(THREADS) for k in range(ROW)
+        ]
         parts = []
         for _ in range(self.number(2)):
             parts += self.helper()
@@ -414,13 +463,25 @@ class Program(Expressions):
         for _ in range(1 + self.number(5)):
             body += self.statement(3, False, "")
         body += self.finish()
-        if self.chance(20):                        # a kernel of its own costs as much again
+        if self.chance(20):  # a kernel of its own costs as much again
             device = indented(["thread, _, _ = cute.arch.thread_idx()", *body])
         else:
             device = ["    thread, _, _ = cute.arch.thread_idx()", "    program(inputs, ints, floats, thread)"]
-        lines = [HEADER, f"INPUTS = {inputs}", "", "", *parts,
-                 "@cute.jit", f"def program{SIGNATURE}, thread: cutlass.Int32):", *indented(body), "", "",
-                 "@cute.kernel", f"def kernel{SIGNATURE}):", *device]
+        lines = [
+            HEADER,
+            f"INPUTS = {inputs}",
+            "",
+            "",
+            *parts,
+            "@cute.jit",
+            f"def program{SIGNATURE}, thread: cutlass.Int32):",
+            *indented(body),
+            "",
+            "",
+            "@cute.kernel",
+            f"def kernel{SIGNATURE}):",
+            *device,
+        ]
         return "\n".join(lines) + "\n"
 
 

@@ -18,9 +18,31 @@ from pathlib import Path
 import numpy as np
 
 TABLE_PATH = Path(__file__).parents[1] / "core" / "operator_table.json"
-COLUMNS = ["Boolean", "Int4", "Int8", "Int16", "Int32", "Int64", "Int128", "Uint8", "Uint16", "Uint32", "Uint64",
-           "Uint128", "Float16", "BFloat16", "TFloat32", "Float32", "Float64", "Float8E5M2", "Float8E4M3FN",
-           "int", "float", "bool", "long"]
+COLUMNS = [
+    "Boolean",
+    "Int4",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Int128",
+    "Uint8",
+    "Uint16",
+    "Uint32",
+    "Uint64",
+    "Uint128",
+    "Float16",
+    "BFloat16",
+    "TFloat32",
+    "Float32",
+    "Float64",
+    "Float8E5M2",
+    "Float8E4M3FN",
+    "int",
+    "float",
+    "bool",
+    "long",
+]
 INTEGERS = ["Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64"]
 FLOATS = ["Float16", "BFloat16", "Float32", "Float64"]
 TYPES = ["Boolean", *INTEGERS, *FLOATS]
@@ -35,8 +57,12 @@ AS_LITERAL = {"bool": "Boolean", "int": "Int32", "float": "Float32"}
 def table() -> dict[tuple[str, str, str], str]:
     """(operator, left type, right type): the type of the result; a literal's type is int, float or bool."""
     rows = json.loads(TABLE_PATH.read_text())["types"]
-    return {(*key.split(), column): word for key, row in rows.items() if " " in key
-            for column, word in zip(COLUMNS, row.split())}
+    return {
+        (*key.split(), column): word
+        for key, row in rows.items()
+        if " " in key
+        for column, word in zip(COLUMNS, row.split())
+    }
 
 
 def wrap(number: int, name: str) -> int:
@@ -53,8 +79,11 @@ def rounded(number, name: str):
         excess = max(number.bit_length() - FRACTION_BITS[name] - 1, 0)
         lost = abs(number) & ((1 << excess) - 1)
         sticky = (abs(number) >> excess << 1) | (lost != 0)
-        return rounded(math.copysign(math.ldexp(sticky, excess - 1), number), name) if name != "Float64" \
+        return (
+            rounded(math.copysign(math.ldexp(sticky, excess - 1), number), name)
+            if name != "Float64"
             else np.float64(float(number))
+        )
     number = float(number)
     if name != "BFloat16" or not math.isfinite(number) or number == 0:
         return NUMPY[name](number)
@@ -111,7 +140,7 @@ def convert(x, name: str):
     if name in FLOATS:
         return rounded(value, name)
     if isinstance(x, Scalar) and name[0] == "U" and value < 0:
-        value &= (1 << WIDTH[source]) - 1                    # extended with zeros: not both are signed
+        value &= (1 << WIDTH[source]) - 1  # extended with zeros: not both are signed
     return wrap(value, name)
 
 
@@ -148,17 +177,47 @@ def _wrapped(function):
     return lambda a, b, name: wrap(function(a, b), name)
 
 
-INTEGER = {"add": _wrapped(operator.add), "sub": _wrapped(operator.sub), "mul": _wrapped(operator.mul),
-           "and": _wrapped(operator.and_), "or": _wrapped(operator.or_), "xor": _wrapped(operator.xor),
-           "floordiv": floor_divide, "mod": remainder, "lshift": shift_left, "rshift": shift_right, "pow": power,
-           "min": lambda a, b, name: min(a, b), "max": lambda a, b, name: max(a, b)}
-BOOLEAN = {"add": operator.or_, "sub": operator.xor, "mul": operator.and_, "and": operator.and_, "or": operator.or_,
-           "xor": operator.xor}
-FLOAT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
-         "floordiv": lambda a, b: np.floor(a / b), "mod": np.fmod,
-         "min": lambda a, b: a if not a >= b else b, "max": lambda a, b: a if not a <= b else b}
-COMPARE = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
-           "ge": operator.ge}
+INTEGER = {
+    "add": _wrapped(operator.add),
+    "sub": _wrapped(operator.sub),
+    "mul": _wrapped(operator.mul),
+    "and": _wrapped(operator.and_),
+    "or": _wrapped(operator.or_),
+    "xor": _wrapped(operator.xor),
+    "floordiv": floor_divide,
+    "mod": remainder,
+    "lshift": shift_left,
+    "rshift": shift_right,
+    "pow": power,
+    "min": lambda a, b, name: min(a, b),
+    "max": lambda a, b, name: max(a, b),
+}
+BOOLEAN = {
+    "add": operator.or_,
+    "sub": operator.xor,
+    "mul": operator.and_,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+}
+FLOAT = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "floordiv": lambda a, b: np.floor(a / b),
+    "mod": np.fmod,
+    "min": lambda a, b: a if not a >= b else b,
+    "max": lambda a, b: a if not a <= b else b,
+}
+COMPARE = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
 
 
 def operate(name: str, a, b):
@@ -270,11 +329,26 @@ class Outputs(dict):
 
 def names() -> dict:
     """The globals of a program."""
-    cutlass = types.SimpleNamespace(const_expr=lambda x: x, range_constexpr=range, range=dynamic_range,
-                                    min=extreme("min"), max=extreme("max"), **{name: make(name) for name in TYPES})
-    return {"cutlass": cutlass, "max": extreme("max"), "min": extreme("min"), "_and": _and, "_or": _or, "_not": _not,
-            "_choose": choose, "_dynamic_range": dynamic_range, "_by_value_range": by_value_range,
-            "__name__": "program"}
+    cutlass = types.SimpleNamespace(
+        const_expr=lambda x: x,
+        range_constexpr=range,
+        range=dynamic_range,
+        min=extreme("min"),
+        max=extreme("max"),
+        **{name: make(name) for name in TYPES},
+    )
+    return {
+        "cutlass": cutlass,
+        "max": extreme("max"),
+        "min": extreme("min"),
+        "_and": _and,
+        "_or": _or,
+        "_not": _not,
+        "_choose": choose,
+        "_dynamic_range": dynamic_range,
+        "_by_value_range": by_value_range,
+        "__name__": "program",
+    }
 
 
 class Text(Spelled):

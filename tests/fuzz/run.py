@@ -31,22 +31,30 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1]), str(
 import reference  # noqa: E402
 from programs import programs  # noqa: E402
 
-CHUNK = 240                      # programs a worker draws from one seed
-BATCH = 12                       # programs compiled into one module
-LIMIT_S = 180                    # of a batch; past it, it hangs
+CHUNK = 240  # programs a worker draws from one seed
+BATCH = 12  # programs compiled into one module
+LIMIT_S = 180  # of a batch; past it, it hangs
 SHRINK_S = 60
 Failure = tuple[str, str]
 
 
 def draw(number: int, count: int, see: Callable[[str], None], portable: bool = False, shrink: bool = False) -> None:
     """Give `see` the texts of `count` programs; the same for the same `number`. Where `see` raises, that is shrunk."""
+
     @seed(number)
-    @settings(max_examples=count, database=None, deadline=None, print_blob=False, report_multiple_bugs=False,
-              phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
-              suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        report_multiple_bugs=False,
+        phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(programs(portable=portable))
     def each(text):
         see(text)
+
     each()
 
 
@@ -59,12 +67,13 @@ def write(text: str, folder: str) -> Path:
 def work(number: int, count: int, portable: bool, say: Connection) -> None:
     """In a worker: draw a chunk and check it batch by batch, saying each batch before and its failures after."""
     from compiled import check
+
     texts: dict[str, None] = {}
     draw(number, count, lambda text: texts.setdefault(text), portable)
     kept = list(texts)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         for start in range(0, len(kept), BATCH):
-            batch = kept[start:start + BATCH]
+            batch = kept[start : start + BATCH]
             say.send(("batch", number, batch))
             found = check([write(text, folder) for text in batch])
             say.send(("done", number, [text for text, failure in zip(batch, found) if failure]))
@@ -95,6 +104,7 @@ class Checker:
     @staticmethod
     def serve(ask: tuple[Connection, Connection], say: Connection) -> None:
         from compiled import check
+
         ask[1].close()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         with contextlib.suppress(EOFError), tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
@@ -116,6 +126,7 @@ def opinion(text: str) -> Failure | None:
     import second_opinion
     from compiled import difference
     from programs import THREADS
+
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         said = second_opinion.run("nvidia", Path(__file__).with_name("on_host.py"), [str(write(text, folder))])
     if said.status or not said.output.startswith("{"):
@@ -140,9 +151,9 @@ class Run:
     def __init__(self, options):
         self.options, self.started = options, time.monotonic()
         self.clean, self.accepted, self.failures = 0, 0, []
-        self.counts: dict[int, int] = {}                       # how many programs were drawn from a number
+        self.counts: dict[int, int] = {}  # how many programs were drawn from a number
         self.numbers = iter(range(options.seed * 1_000_000, 1 << 62))
-        self.running: dict[Connection, list] = {}              # answer: [process, number, batch, since]
+        self.running: dict[Connection, list] = {}  # answer: [process, number, batch, since]
 
     def all(self) -> None:
         try:
@@ -231,8 +242,11 @@ class Run:
 
     def report(self, number: int, text: str, failure: Failure) -> None:
         print(f"\n{failure[0]}: {failure[1][:600]}", flush=True)
-        small = text if self.options.no_shrink else \
-            shrunk(number, self.counts[number], text, failure, bool(self.options.also))
+        small = (
+            text
+            if self.options.no_shrink
+            else shrunk(number, self.counts[number], text, failure, bool(self.options.also))
+        )
         print(f"    written: {self.keep(small, alone(small) or failure)}", flush=True)
 
     def progress(self) -> None:
@@ -240,9 +254,12 @@ class Run:
         end = "\r" if sys.stdout.isatty() else "\n"
         if end == "\r" or seconds - getattr(self, "said", -60) >= 20:
             self.said = seconds
-            print(f"{self.clean} of {self.options.programs} programs clean{self.others()}, "
-                  f"{len(self.failures)} failures, {seconds:.0f} s, {self.clean / seconds:.1f} a second",
-                  end=end, flush=True)
+            print(
+                f"{self.clean} of {self.options.programs} programs clean{self.others()}, "
+                f"{len(self.failures)} failures, {seconds:.0f} s, {self.clean / seconds:.1f} a second",
+                end=end,
+                flush=True,
+            )
 
     def others(self) -> str:
         return f", {self.accepted} of them under nvidia-cutlass-dsl too" if self.options.also else ""
@@ -261,6 +278,7 @@ def shrunk(number: int, count: int, text: str, failure: Failure, portable: bool)
         if again is not None and again[0] == failure[0]:
             smallest = candidate
             raise AssertionError
+
     sys.stdout.flush()
     quiet, kept = os.open(os.devnull, os.O_WRONLY), os.dup(1)
     os.dup2(quiet, 1)
@@ -268,7 +286,7 @@ def shrunk(number: int, count: int, text: str, failure: Failure, portable: bool)
         draw(number, count, see, portable, shrink=True)
     except AssertionError:
         pass
-    except Exception as error:                                # hypothesis calls a failure that time decides flaky
+    except Exception as error:  # hypothesis calls a failure that time decides flaky
         if "Flaky" not in type(error).__name__:
             raise
     finally:
@@ -285,8 +303,9 @@ def options_of(arguments: list[str]):
     parser.add_argument("--failures", type=int, default=5, help="stop after so many")
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds after which a program alone hangs")
     parser.add_argument("--repros", type=Path, default=Path("fuzz-repros"))
-    parser.add_argument("--also", choices=["nvidia"],
-                        help="draw what nvidia-cutlass-dsl accepts, and run it there too, on the host")
+    parser.add_argument(
+        "--also", choices=["nvidia"], help="draw what nvidia-cutlass-dsl accepts, and run it there too, on the host"
+    )
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--ignore", action="append", default=[], help="a kind of failure that is not counted")
     return parser.parse_args(arguments)
@@ -294,14 +313,17 @@ def options_of(arguments: list[str]):
 
 def prepare() -> None:
     """Import what the forks need, once."""
-    os.environ["DSL_CACHE"] = "0"                             # no program comes twice
+    os.environ["DSL_CACHE"] = "0"  # no program comes twice
     import torch
-    torch.set_num_threads(1)                                  # an OpenMP pool does not survive a fork
+
+    torch.set_num_threads(1)  # an OpenMP pool does not survive a fork
     from dsl import alias
+
     alias.install("emulator")
     import compiled  # noqa: F401
+
     alias.warm()
-    gc.freeze()                                               # what is imported is never garbage
+    gc.freeze()  # what is imported is never garbage
     gc.set_threshold(50_000)
 
 
@@ -321,8 +343,10 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("\nstopped")
     seconds = time.monotonic() - run.started
-    print(f"\n{run.clean} programs clean{run.others()}, {len(run.failures)} failures, {seconds:.0f} s, "
-          f"{run.clean / seconds:.1f} a second")
+    print(
+        f"\n{run.clean} programs clean{run.others()}, {len(run.failures)} failures, {seconds:.0f} s, "
+        f"{run.clean / seconds:.1f} a second"
+    )
     return bool(run.failures)
 
 

@@ -11,7 +11,7 @@ RUN = Path(__file__).with_name("run.py")
 sys.path.append(str(RUN.parent))
 import reference  # noqa: E402
 
-PROGRAM = '''\
+PROGRAM = """\
 import cutlass
 import cutlass.cute as cute
 
@@ -28,7 +28,7 @@ def program(inputs: cute.Tensor, ints: cute.Tensor, floats: cute.Tensor, thread:
 def kernel(inputs: cute.Tensor, ints: cute.Tensor, floats: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
     program(inputs, ints, floats, thread)
-'''
+"""
 
 
 def run(*arguments) -> subprocess.CompletedProcess:
@@ -41,12 +41,15 @@ def test_programs_of_a_fixed_seed_are_clean(tmp_path):
     assert " 0 failures" in done.stdout and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("statement, told", [
-    ("ints[thread] = cutlass.Int64(x % 3)", "clean"),
-    ("ints[thread] = nothing", "NameError"),
-    ("floats[thread] = cutlass.Float64(cutlass.Float32(x) * 0.1 + 0.7)", "kernel differs"),      # an fma
-    ("while x == x:\n        x += 1 - 1", "hang"),
-])
+@pytest.mark.parametrize(
+    "statement, told",
+    [
+        ("ints[thread] = cutlass.Int64(x % 3)", "clean"),
+        ("ints[thread] = nothing", "NameError"),
+        ("floats[thread] = cutlass.Float64(cutlass.Float32(x) * 0.1 + 0.7)", "kernel differs"),  # an fma
+        ("while x == x:\n        x += 1 - 1", "hang"),
+    ],
+)
 def test_what_is_wrong_with_a_program_is_told(statement, told, tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM.format(inputs=[7, 12, -3, 1000001], statement=statement))
@@ -55,11 +58,22 @@ def test_what_is_wrong_with_a_program_is_told(statement, told, tmp_path):
     assert done.returncode == (told != "clean")
 
 
-@pytest.mark.parametrize("name, number, value", [
-    ("Float16", 65519, 65504.0), ("Float16", 65520, np.inf), ("BFloat16", 257, 256.0), ("BFloat16", 259, 260.0),
-    ("BFloat16", (1 << 24) + (1 << 16) + 1, (1 << 24) + (1 << 17)), ("Float32", (1 << 40) + (1 << 16), 1 << 40),
-    ("Float32", (1 << 40) + (1 << 16) + 1, (1 << 40) + (1 << 17)), ("Float64", 2**64 - 1, 2.0**64),
-    ("BFloat16", 1 + 2.0**-9, 1.0), ("BFloat16", 3e-41, 2.755e-41), ("BFloat16", 3.4e38, np.inf)])
+@pytest.mark.parametrize(
+    "name, number, value",
+    [
+        ("Float16", 65519, 65504.0),
+        ("Float16", 65520, np.inf),
+        ("BFloat16", 257, 256.0),
+        ("BFloat16", 259, 260.0),
+        ("BFloat16", (1 << 24) + (1 << 16) + 1, (1 << 24) + (1 << 17)),
+        ("Float32", (1 << 40) + (1 << 16), 1 << 40),
+        ("Float32", (1 << 40) + (1 << 16) + 1, (1 << 40) + (1 << 17)),
+        ("Float64", 2**64 - 1, 2.0**64),
+        ("BFloat16", 1 + 2.0**-9, 1.0),
+        ("BFloat16", 3e-41, 2.755e-41),
+        ("BFloat16", 3.4e38, np.inf),
+    ],
+)
 def test_the_reference_rounds_once_and_to_even(name, number, value):
     assert float(reference.rounded(number, name)) == pytest.approx(value, rel=1e-3 if name == "BFloat16" else 0)
 

@@ -15,8 +15,9 @@ host(3)
 
 
 def run(*arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, str(MUTATE), *map(str, arguments)], capture_output=True, text=True,
-                          timeout=300)
+    return subprocess.run(
+        [sys.executable, str(MUTATE), *map(str, arguments)], capture_output=True, text=True, timeout=300
+    )
 
 
 def test_mutants_of_a_fixed_seed_end_well(tmp_path):
@@ -32,8 +33,7 @@ ENDS = {
     "__import__('os').kill(__import__('os').getpid(), 11)": "!died -11",
     "while True: (lambda: None)()": "endless python KeyboardInterrupt",
     "from dsl.core import mlir; mlir.Module().declare('x', 'nonsense')": "!fault MLIRError core/mlir.py:declare",
-    "from dsl.core.errors import DSLUserCodeError; raise DSLUserCodeError('no fix')":
-        "!fix DSLUserCodeError None no fix",
+    "from dsl.core.errors import DSLUserCodeError; raise DSLUserCodeError('no fix')": "!fix DSLUserCodeError None no fix",
 }
 
 

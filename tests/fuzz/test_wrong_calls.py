@@ -29,20 +29,28 @@ def test_a_wrong_call_is_told_in_the_authors_words(surface):
     assert count > 150 and found == []
 
 
-OF_TMA = ["make_tiled_tma_atom(None, a, lay, (4, 8))", "make_tiled_tma_atom(op, 3, lay, (4, 8))",
-          "make_tiled_tma_atom(op, a, 3, (4, 8))", "make_tiled_tma_atom(op, a, lay, None)",
-          "tma_partition(atom, 0, lay, None, a)", "tma_partition(None, 0, lay, st, a)", "tma_partition(atom, 0, lay, 3, 'a')"]
+OF_TMA = [
+    "make_tiled_tma_atom(None, a, lay, (4, 8))",
+    "make_tiled_tma_atom(op, 3, lay, (4, 8))",
+    "make_tiled_tma_atom(op, a, 3, (4, 8))",
+    "make_tiled_tma_atom(op, a, lay, None)",
+    "tma_partition(atom, 0, lay, None, a)",
+    "tma_partition(None, 0, lay, st, a)",
+    "tma_partition(atom, 0, lay, 3, 'a')",
+]
 
 
 def test_tma_of_what_is_no_tensor(surface):
-    calls = [f"cute.nvgpu.cpasync.{call}".replace("op,", "cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp(),")
-             for call in OF_TMA]
+    calls = [
+        f"cute.nvgpu.cpasync.{call}".replace("op,", "cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp(),") for call in OF_TMA
+    ]
     assert wrong_calls.forked(calls, False) == []
 
 
 def test_what_the_sweep_calls_a_fault():
     """The judge itself: each kind of bad error is one."""
     from dsl.core.errors import DSLUserCodeError
+
     assert wrong_calls.fault(TypeError("x"), True) == "bare exception"
     assert wrong_calls.fault(DSLUserCodeError("x", fix="y", id="INTERNAL"), True) == "fault of the compiler"
     assert wrong_calls.fault(DSLUserCodeError("x"), True) == "no fix"

@@ -19,12 +19,70 @@ import types
 import warnings
 from pathlib import Path
 
-POOL = ["None", "3", "-1", "0", "2.5", "'a'", "()", "(1,)", "(4, 8)", "[1, 2]", "(None, 1)", "((2, 2), 8)", "a", "st", "r",
-        "identity", "lay", "dl", "swz", "composed", "p", "sp", "atom", "g2s", "tiled", "thr", "mma", "ssa", "flag",
-        "Float32", "Int32", "Boolean", "int", "n", "Float32(1.5)", "Float32(n)", "Int64(n)", "Boolean(n)", "1 << 70",
-        "-(1 << 63)", "float('nan')", "lambda *x: x", "cute", "True", "{}", "{1: 2}", "...", "slice(None)", "b'a'",
-        "object()", "cute.arch", "cute.nvgpu.CopyUniversalOp()", "mbar", "(n, 1)", "cute.ReductionOp.ADD", "range(3)",
-        "np.float32(1)", "np.zeros(3)", "1j", "{1}", "cute.size", "kernel"]
+POOL = [
+    "None",
+    "3",
+    "-1",
+    "0",
+    "2.5",
+    "'a'",
+    "()",
+    "(1,)",
+    "(4, 8)",
+    "[1, 2]",
+    "(None, 1)",
+    "((2, 2), 8)",
+    "a",
+    "st",
+    "r",
+    "identity",
+    "lay",
+    "dl",
+    "swz",
+    "composed",
+    "p",
+    "sp",
+    "atom",
+    "g2s",
+    "tiled",
+    "thr",
+    "mma",
+    "ssa",
+    "flag",
+    "Float32",
+    "Int32",
+    "Boolean",
+    "int",
+    "n",
+    "Float32(1.5)",
+    "Float32(n)",
+    "Int64(n)",
+    "Boolean(n)",
+    "1 << 70",
+    "-(1 << 63)",
+    "float('nan')",
+    "lambda *x: x",
+    "cute",
+    "True",
+    "{}",
+    "{1: 2}",
+    "...",
+    "slice(None)",
+    "b'a'",
+    "object()",
+    "cute.arch",
+    "cute.nvgpu.CopyUniversalOp()",
+    "mbar",
+    "(n, 1)",
+    "cute.ReductionOp.ADD",
+    "range(3)",
+    "np.float32(1)",
+    "np.zeros(3)",
+    "1j",
+    "{1}",
+    "cute.size",
+    "kernel",
+]
 KERNEL = """\
 @cute.kernel
 def kernel(a: cute.Tensor, n: Int32):
@@ -47,22 +105,45 @@ def kernel(a: cute.Tensor, n: Int32):
 def host(a: cute.Tensor, n: Int32):
     kernel(a, n).launch(grid=1, block=32)
 """
-PLAIN = "a = st = r = from_dlpack(np.zeros((4, 8), np.float32))\nn = Int32(3)\np = sp = None\n" \
-        "lay = dl = cute.make_layout((4, 8))\nswz = cute.make_swizzle(2, 3, 3)\n" \
-        "identity = composed = atom = g2s = tiled = thr = mma = ssa = flag = mbar = kernel = None\n{}\n"
+PLAIN = (
+    "a = st = r = from_dlpack(np.zeros((4, 8), np.float32))\nn = Int32(3)\np = sp = None\n"
+    "lay = dl = cute.make_layout((4, 8))\nswz = cute.make_swizzle(2, 3, 3)\n"
+    "identity = composed = atom = g2s = tiled = thr = mma = ssa = flag = mbar = kernel = None\n{}\n"
+)
 PLAIN_MODULES = ("cutlass.cute.runtime", "cutlass.torch", "cutlass.testing", "cutlass.cute.testing", "cutlass.cuda")
-SKIPPED = {"cutlass.cute.jit", "cutlass.cute.kernel", "cutlass.cuda.stream_sync", "cutlass.cute.struct", "cutlass.cute.union",
-           "cutlass.cute.testing.benchmark", "cutlass.testing.benchmark", "cutlass.Constexpr", "cutlass.cute.printf",
-           "cutlass.cute.testing.autotune_jit", "cutlass.cute.print_tensor"}
-METHODS = {"st": "cute.Tensor", "lay": "cute.Layout", "p": "cute.Pointer", "ssa": "cute.TensorSSA", "n": "Int32",
-           "atom": "cute.CopyAtom", "tiled": "cute.TiledCopy", "thr": "cute.ThrCopy", "mma": "cute.TiledMma",
-           "smem": "cutlass.utils.SmemAllocator", "composed": "cute.ComposedLayout"}
+SKIPPED = {
+    "cutlass.cute.jit",
+    "cutlass.cute.kernel",
+    "cutlass.cuda.stream_sync",
+    "cutlass.cute.struct",
+    "cutlass.cute.union",
+    "cutlass.cute.testing.benchmark",
+    "cutlass.testing.benchmark",
+    "cutlass.Constexpr",
+    "cutlass.cute.printf",
+    "cutlass.cute.testing.autotune_jit",
+    "cutlass.cute.print_tensor",
+}
+METHODS = {
+    "st": "cute.Tensor",
+    "lay": "cute.Layout",
+    "p": "cute.Pointer",
+    "ssa": "cute.TensorSSA",
+    "n": "Int32",
+    "atom": "cute.CopyAtom",
+    "tiled": "cute.TiledCopy",
+    "thr": "cute.ThrCopy",
+    "mma": "cute.TiledMma",
+    "smem": "cutlass.utils.SmemAllocator",
+    "composed": "cute.ComposedLayout",
+}
 
 
 def targets() -> list[tuple[str, object, bool]]:
     """(how it is called, the function or class, whether in plain Python) of everything that can be called."""
     import cutlass
     from dsl.cutlass import upstream
+
     found, seen, todo = [], set(), [("cutlass", cutlass)]
     while todo:
         spelt, module = todo.pop(0)
@@ -74,14 +155,21 @@ def targets() -> list[tuple[str, object, bool]]:
                 if path in upstream.modules() and id(value) not in seen:
                     seen.add(id(value))
                     todo.append((path, value))
-            elif callable(value) and id(value) not in seen and not isinstance(value, enum.EnumType) and \
-                    not (isinstance(value, type) and issubclass(value, BaseException)):
+            elif (
+                callable(value)
+                and id(value) not in seen
+                and not isinstance(value, enum.EnumType)
+                and not (isinstance(value, type) and issubclass(value, BaseException))
+            ):
                 seen.add(id(value))
                 found.append((path, value, spelt in PLAIN_MODULES))
     for spelt, cls in METHODS.items():
         value = eval(cls, {"cute": cutlass.cute, "cutlass": cutlass, "Int32": cutlass.Int32})
-        found += [(f"{spelt}.{name}", method, False) for name in upstream.names(f"class {value.__name__}") or () if hasattr(value, name)
-                  and isinstance(method := inspect.getattr_static(value, name), types.FunctionType)]
+        found += [
+            (f"{spelt}.{name}", method, False)
+            for name in upstream.names(f"class {value.__name__}") or ()
+            if hasattr(value, name) and isinstance(method := inspect.getattr_static(value, name), types.FunctionType)
+        ]
     return found
 
 
@@ -94,8 +182,11 @@ def wrong_call(spelt: str, function: object, rng: random.Random) -> str:
     if "." in spelt and spelt.split(".")[0] in METHODS and parameters:
         parameters = parameters[1:]
     needed = [each for each in parameters if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD]
-    optional = [each for each in parameters if each not in needed
-                and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    optional = [
+        each
+        for each in parameters
+        if each not in needed and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+    ]
     count = max(0, len(needed) + rng.choice((0, 0, 0, 0, 0, -1, 1)))
     arguments = [rng.choice(POOL) for _ in range(count)]
     for each in optional:
@@ -111,27 +202,40 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
     import cutlass
     import numpy as np
     from dsl.core import boundary
-    body = "".join(f"try:\n    {call}\nexcept Exception as error:\n    ERRORS.append(({number}, error))\n"
-                   for number, call in enumerate(calls))
+
+    body = "".join(
+        f"try:\n    {call}\nexcept Exception as error:\n    ERRORS.append(({number}, error))\n"
+        for number, call in enumerate(calls)
+    )
     form = PLAIN if plain else KERNEL
     text = form.format(body if plain else "".join(f"    {line}\n" for line in body.splitlines()))
     file = f"/author/wrong_{abs(hash(text))}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     errors: list[tuple[int, Exception]] = []
-    space = {"__name__": "author", "ERRORS": errors, "cutlass": cutlass, "cute": cutlass.cute, "np": np,
-             "Int32": cutlass.Int32, "Int64": cutlass.Int64, "Float32": cutlass.Float32, "Boolean": cutlass.Boolean,
-             "from_dlpack": cutlass.cute.runtime.from_dlpack}
+    space = {
+        "__name__": "author",
+        "ERRORS": errors,
+        "cutlass": cutlass,
+        "cute": cutlass.cute,
+        "np": np,
+        "Int32": cutlass.Int32,
+        "Int64": cutlass.Int64,
+        "Float32": cutlass.Float32,
+        "Boolean": cutlass.Boolean,
+        "from_dlpack": cutlass.cute.runtime.from_dlpack,
+    }
     exec(compile(text, file, "exec"), space)
     if not plain:
         from dsl.launch import compile as compiling
+
         real, compiling.compile = compiling.compile, lambda traced, options: None
         try:
             cutlass.cute.compile(space["host"], space["from_dlpack"](np.zeros((8, 8), np.float32)), 3)
-        except AttributeError as error:                      # nothing was compiled
+        except AttributeError as error:  # nothing was compiled
             if "traced" not in str(error):
                 raise
         except Exception:
-            if not errors:                                   # else what it left behind when it was refused
+            if not errors:  # else what it left behind when it was refused
                 raise
         finally:
             compiling.compile = real
@@ -157,7 +261,9 @@ def fault(error: Exception, in_place: bool) -> str:
     if not error.fix:
         return "no fix"
     words = error.message
-    if any(bad in words for bad in ("<class", "object at 0x", "dsl.", "NotImplemented", "<function", "<dsl", "<module")):
+    if any(
+        bad in words for bad in ("<class", "object at 0x", "dsl.", "NotImplemented", "<function", "<dsl", "<module")
+    ):
         return "words of the compiler's"
     return ""
 
@@ -175,7 +281,13 @@ def forked(calls: list[str], plain: bool, limit_s: int = 60) -> list[tuple[str, 
         try:
             answer = run(calls, plain)
         except BaseException as error:
-            answer = [("; ".join(calls) if len(calls) == 1 else "", "the kernel fails", f"{type(error).__name__}: {error}"[:500])]
+            answer = [
+                (
+                    "; ".join(calls) if len(calls) == 1 else "",
+                    "the kernel fails",
+                    f"{type(error).__name__}: {error}"[:500],
+                )
+            ]
         os.write(writing, json.dumps(answer).encode())
         os._exit(0)
     os.close(writing)
@@ -201,7 +313,7 @@ def sweep(seed: int, count: int, names: list[str] = (), share: float = 1.0) -> t
     found = []
     for plain, calls in made.items():
         for start in range(0, len(calls), 60):
-            found += forked(calls[start:start + 60], plain)
+            found += forked(calls[start : start + 60], plain)
     return sum(map(len, made.values())), found
 
 
@@ -222,6 +334,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
     warnings.simplefilter("ignore")
     from dsl import alias
+
     alias.install("emulator")
     import torch  # noqa: F401
+
     sys.exit(main())

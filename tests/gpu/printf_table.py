@@ -17,9 +17,23 @@ import tempfile
 from pathlib import Path
 
 TABLE = Path(__file__).with_suffix(".json")
-PARAMETERS = {"x": "cute.Tensor", "f": "cute.Tensor", "i8": "Int8", "u8": "Uint8", "i16": "Int16", "u16": "Uint16",
-              "i": "Int32", "u": "Uint32", "l": "Int64", "ul": "Uint64", "f16": "Float16", "bf": "BFloat16",
-              "f32": "Float32", "f64": "Float64", "b": "Boolean"}
+PARAMETERS = {
+    "x": "cute.Tensor",
+    "f": "cute.Tensor",
+    "i8": "Int8",
+    "u8": "Uint8",
+    "i16": "Int16",
+    "u16": "Uint16",
+    "i": "Int32",
+    "u": "Uint32",
+    "l": "Int64",
+    "ul": "Uint64",
+    "f16": "Float16",
+    "bf": "BFloat16",
+    "f32": "Float32",
+    "f64": "Float64",
+    "b": "Boolean",
+}
 HEAD = """\
 import ctypes, sys
 import cutlass, cutlass.cute as cute, numpy as np
@@ -50,12 +64,25 @@ F = """{i}|{i:d}|{i:5d}.|{f32:.2f}|{f32:10.3f} {f32:e}|{i!r}|{i!s}|{i=}|{u:x}|{i
 {u:X} {u:o}|{i!r:5d}.|{f32=:.1f}|{l!a}|{'x' * 3} {len('abc')}|{[1, 2]}|{dict(a=1)}|{x.load()[0]}"""
 OTHERS = """%d {} i, i;{} %f %x i, f32, u;{{}} i;{{{}}} i;{{ {} }} i;{ {} } i;a\\tb\\\\n\\"q\\" ;\
 größe 漢 {} i;%%;100%;%d%% i;{}\\n i;"""
-STATEMENTS = ("cute.printf(i)", "cute.printf(i, f32)", "cute.printf(x)", "cute.printf(x.layout, i)",
-              'cute.printf("{}", i, end="")', 'cute.printf("{}", i, end="|")', 'cute.printf(f"{i}", end="|")',
-              'cute.printf("%*d|", 6, i)', 'cute.printf("%-*d|", 6, i)', 'cute.printf("%.*f", 2, f32)',
-              'cute.printf("%*.*f|", 9, i + 10, f32)', 'cute.printf("{} "*40, *([i]*40))', 'cute.printf("x" * 2000)',
-              'if i < 0: cute.printf("negative {}", i)', 'for k in range(3): cute.printf("{} {}", k, k * 2)',
-              'cute.printf("%d" % 5)', 'cute.printf("{}".format(5))')
+STATEMENTS = (
+    "cute.printf(i)",
+    "cute.printf(i, f32)",
+    "cute.printf(x)",
+    "cute.printf(x.layout, i)",
+    'cute.printf("{}", i, end="")',
+    'cute.printf("{}", i, end="|")',
+    'cute.printf(f"{i}", end="|")',
+    'cute.printf("%*d|", 6, i)',
+    'cute.printf("%-*d|", 6, i)',
+    'cute.printf("%.*f", 2, f32)',
+    'cute.printf("%*.*f|", 9, i + 10, f32)',
+    'cute.printf("{} "*40, *([i]*40))',
+    'cute.printf("x" * 2000)',
+    'if i < 0: cute.printf("negative {}", i)',
+    'for k in range(3): cute.printf("{} {}", k, k * 2)',
+    'cute.printf("%d" % 5)',
+    'cute.printf("{}".format(5))',
+)
 
 
 def cases() -> list[str]:
@@ -86,8 +113,10 @@ def program(statements: list[str], in_kernel: bool) -> str:
         body = f"    kernel({names}).launch(grid=1, block=1)\n"
     else:
         device = ""
-    return f"{HEAD}{device}\n\n@cute.jit\ndef host({signature}):\n{body}\n\nhost(*ARGUMENTS)\n" \
+    return (
+        f"{HEAD}{device}\n\n@cute.jit\ndef host({signature}):\n{body}\n\nhost(*ARGUMENTS)\n"
         "sys.stdout.flush()\nctypes.CDLL(None).fflush(None)\n"
+    )
 
 
 def printed(text: str, options: tuple[str, ...] = ()) -> list[str] | None:
@@ -95,9 +124,12 @@ def printed(text: str, options: tuple[str, ...] = ()) -> list[str] | None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "program.py"
         file.write_text(text)
-        run = subprocess.run([sys.executable, "-W", "ignore", *options, str(file)], capture_output=True, timeout=300,
-                             env={**os.environ, "CUTE_DSL_ARCH": "sm_90a",
-                                  "PYTHONPATH": str(Path(__file__).parents[2])})
+        run = subprocess.run(
+            [sys.executable, "-W", "ignore", *options, str(file)],
+            capture_output=True,
+            timeout=300,
+            env={**os.environ, "CUTE_DSL_ARCH": "sm_90a", "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
     if run.returncode:
         return None
     parts = re.split(r"=== \d+\n", run.stdout.decode(errors="replace"))
@@ -116,7 +148,7 @@ def by_nvidia(statements: list[str], in_kernel: bool) -> list[str | None]:
 def record() -> None:
     rows = []
     for first in range(0, len(cases()), 12):
-        some = cases()[first:first + 12]
+        some = cases()[first : first + 12]
         rows += zip(some, by_nvidia(some, False), by_nvidia(some, True))
         print(len(rows), flush=True)
     TABLE.write_text("[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n")

@@ -62,13 +62,15 @@ def halves(src: cute.Tensor, dst: cute.Tensor):
     arch.atomic_add(dst.iterator, src[0])
     arch.red(dst.iterator + 1, src[1], op="add", dtype=cutlass.Float16, sem="relaxed", scope="gpu")
     arch.atomic_cas(dst.iterator + 2, cmp=cutlass.Float16(0.0), val=src[2])
-    pairs = [arch.add_packed_f16x2((src[0], src[1]), (src[2], src[3])),
-             arch.sub_packed_f16x2((src[0], src[1]), (src[2], src[3])),
-             arch.fma_packed_f16x2((src[0], src[1]), (src[2], src[3]), (src[4], src[5])),
-             arch.add_packed_f16x2((src[0], src[1]), (src[2], src[3]), sat=True),
-             arch.fma_packed_f16x2((src[6], src[7]), (src[6], src[7]), (src[4], src[4])),
-             arch.fma_packed_f16x2((src[0], src[1]), (src[3], src[3]), (src[4], src[4]), relu=True),
-             arch.exp2_packed_f16x2((src[2], src[3]))]
+    pairs = [
+        arch.add_packed_f16x2((src[0], src[1]), (src[2], src[3])),
+        arch.sub_packed_f16x2((src[0], src[1]), (src[2], src[3])),
+        arch.fma_packed_f16x2((src[0], src[1]), (src[2], src[3]), (src[4], src[5])),
+        arch.add_packed_f16x2((src[0], src[1]), (src[2], src[3]), sat=True),
+        arch.fma_packed_f16x2((src[6], src[7]), (src[6], src[7]), (src[4], src[4])),
+        arch.fma_packed_f16x2((src[0], src[1]), (src[3], src[3]), (src[4], src[4]), relu=True),
+        arch.exp2_packed_f16x2((src[2], src[3])),
+    ]
     for k in cutlass.range_constexpr(len(pairs)):
         dst[4 + 2 * k], dst[5 + 2 * k] = pairs[k]
 
@@ -92,10 +94,14 @@ def carries(a: cute.Tensor, out: cute.Tensor):
 
 @cute.kernel
 def texts(a: cute.Tensor, out: cute.Tensor):
-    out[0] = arch.inline_ptx("add.s32 {$w0}, {$r0}, {$r1};", write_only_types=[cutlass.Int32],
-                             read_only_args=[a[1], a[2]])
-    out[1], out[2] = arch.inline_ptx("add.s32 {$w0}, {$r0}, {$r1}; sub.s32 {$w1}, {$r2}, {$r0};",
-                                     write_only_types=[cutlass.Int32, cutlass.Int32], read_only_args=[a[1], 7, a[2]])
+    out[0] = arch.inline_ptx(
+        "add.s32 {$w0}, {$r0}, {$r1};", write_only_types=[cutlass.Int32], read_only_args=[a[1], a[2]]
+    )
+    out[1], out[2] = arch.inline_ptx(
+        "add.s32 {$w0}, {$r0}, {$r1}; sub.s32 {$w1}, {$r2}, {$r0};",
+        write_only_types=[cutlass.Int32, cutlass.Int32],
+        read_only_args=[a[1], 7, a[2]],
+    )
     arch.inline_ptx("bar.warp.sync {$r0};", read_only_args=[0xFFFFFFFF])
     out[3] = arch.load(a.iterator + 3, cutlass.Int32, sem="acquire", scope="gpu")
     out[4] = arch.load(a.iterator + 2, cutlass.Int8, cop="cg").to(cutlass.Int32)
@@ -110,13 +116,17 @@ def vectors(src: cute.Tensor, out: cute.Tensor):
     eight = cute.make_tensor(src.iterator, cute.make_layout(8)).load().ir_value()
     four = cute.make_tensor(src.iterator, cute.make_layout(4)).load().ir_value()
     nibbles = cute.make_tensor(cute.recast_tensor(src, cutlass.Int4).iterator, cute.make_layout(8)).load().ir_value()
-    made = [(arch.cvt_i8_bf16_intrinsic(eight, 8), 8, cutlass.BFloat16),
-            (arch.cvt_i8x4_to_f32x4(four), 4, cutlass.Float32), (arch.cvt_i4x8_to_bf16x8(nibbles), 8, cutlass.BFloat16)]
+    made = [
+        (arch.cvt_i8_bf16_intrinsic(eight, 8), 8, cutlass.BFloat16),
+        (arch.cvt_i8x4_to_f32x4(four), 4, cutlass.Float32),
+        (arch.cvt_i4x8_to_bf16x8(nibbles), 8, cutlass.BFloat16),
+    ]
     at = 0
     for k in cutlass.range_constexpr(3):
         value, count, dtype = made[k]
         cute.make_tensor(out.iterator + at, cute.make_layout(count)).store(
-            cute.TensorSSA(value, (count,), dtype).to(cutlass.Float32))
+            cute.TensorSSA(value, (count,), dtype).to(cutlass.Float32)
+        )
         at += count
 
 
@@ -126,8 +136,9 @@ def main():
     print(sorted(old[0].tolist()), old[6].tolist().count(7))
     show(longs, np.array([1, 2, 3, 0, 5], np.int64), threads=8)
     values = np.array([-1.5, -0.0, 0.0, 2.5, np.inf, -np.inf, 1e-40, -1e-40, np.nan], np.float32)
-    held = np.array([1.0, -1.0, -2.0, 0.0, 3.0, -3.0, 0.0, 0.0, 5.0] * 2 + [-2.0, 1.0, -2.0, 1.0, 0.0, 4.0, 6.0],
-                    np.float32)
+    held = np.array(
+        [1.0, -1.0, -2.0, 0.0, 3.0, -3.0, 0.0, 0.0, 5.0] * 2 + [-2.0, 1.0, -2.0, 1.0, 0.0, 4.0, 6.0], np.float32
+    )
     show(floats, values, held)
     show(halves, np.array([1.5, -2.25, 0.1, 3.0, 1e-3, -65504, 255.9, 0.0999], np.float16), np.zeros(18, np.float16))
     show(brain, np.array([0x3FC0BF81, 0x40494049, 0x3F80C000, 0x3F80BF80], np.int32), np.zeros(5, np.int32))

@@ -74,6 +74,7 @@ def test_bit_fields(dtype):
     def extracted(a, _):
         field = unsigned(a, dtype) >> 3 & 31
         return field - 32 if np.dtype(dtype).kind == "i" and field & 16 else field
+
     check(lambda a, b: arch.bfe(a, 3, 5), extracted, dtype, dtype)
     check(lambda a, b: arch.bfi(a, b, 3, 5), lambda a, b: unsigned(b, dtype) & ~(31 << 3) | (a & 31) << 3, dtype, dtype)
 
@@ -88,13 +89,14 @@ def test_products(dtype):
         def low24(a):
             field = a & 0xFFFFFF
             return field - (1 << 24) if dtype is np.int32 and field >> 23 else field
+
         check(lambda a, b: arch.mul24(a, b), lambda a, b: low24(a) * low24(b), dtype, dtype)
         check(lambda a, b: arch.mul24(a, b, hi=True), lambda a, b: low24(a) * low24(b) >> 16, dtype, dtype)
         check(lambda a, b: arch.mad24(a, b, a), lambda a, b: low24(a) * low24(b) + a, dtype, dtype)
 
 
 def test_saturation():
-    low, high = -2**31, 2**31 - 1
+    low, high = -(2**31), 2**31 - 1
     check(lambda a, b: arch.add_sat_int(a, b), lambda a, b: min(max(a + b, low), high), np.int32, np.int32)
     check(lambda a, b: arch.sub_sat_int(a, b), lambda a, b: min(max(a - b, low), high), np.int32, np.int32)
 
@@ -106,16 +108,31 @@ def test_logic_and_permutation():
     check(lambda a, b: arch.log2_of_pow2_int(Int32(4096)), lambda a, b: 12, np.int32)
 
 
-@pytest.mark.parametrize("kind, expected", [
-    ("l", lambda pair, n: pair << n % 32 >> 32), ("r", lambda pair, n: pair >> n % 32),
-    ("clamp_left", lambda pair, n: pair << min(n, 32) >> 32), ("clamp_right", lambda pair, n: pair >> min(n, 32))])
+@pytest.mark.parametrize(
+    "kind, expected",
+    [
+        ("l", lambda pair, n: pair << n % 32 >> 32),
+        ("r", lambda pair, n: pair >> n % 32),
+        ("clamp_left", lambda pair, n: pair << min(n, 32) >> 32),
+        ("clamp_right", lambda pair, n: pair >> min(n, 32)),
+    ],
+)
 @pytest.mark.parametrize("shift", [0, 7, 32, 39])
 def test_funnel_shift(kind, expected, shift):
     check(lambda a, b: arch.shf(a, b, shift, kind), lambda a, b: expected(b << 32 | a, shift), np.uint32, np.uint32)
 
 
-@pytest.mark.parametrize("kind, combined", [("add", sum), ("max", max), ("min", min), ("xor", np.bitwise_xor.reduce),
-                                            ("and", np.bitwise_and.reduce), ("or", np.bitwise_or.reduce)])
+@pytest.mark.parametrize(
+    "kind, combined",
+    [
+        ("add", sum),
+        ("max", max),
+        ("min", min),
+        ("xor", np.bitwise_xor.reduce),
+        ("and", np.bitwise_and.reduce),
+        ("or", np.bitwise_or.reduce),
+    ],
+)
 def test_redux(kind, combined):
     wanted = int(combined(operands(np.int32)[0].tolist()))
     check(lambda a, b: arch.warp_redux_sync(a, kind), lambda a, b: wanted, np.int32, np.int32)
@@ -146,6 +163,7 @@ def test_lane_masks():
 
 def test_a_wrong_type_is_refused():
     from dsl.core.errors import DSLUserCodeError
+
     a = np.zeros(LANES, np.int16)
     with pytest.raises(DSLUserCodeError, match="clz takes Int32, Uint32, Int64, Uint64, and got Int16"):
         host(lambda x, _: arch.clz(x), *map(from_dlpack, (a, a, np.zeros(LANES, np.int64))))

@@ -34,17 +34,25 @@ def host_of_one_call(function: Constexpr, out: cute.Tensor):
 
 def spelling(function) -> list[str]:
     """The opcodes of a call, without what moves operands."""
+
     def called(barrier):
         made = function(barrier)
         return 0 if made is None else made
+
     with tempfile.TemporaryDirectory() as folder:
-        compiled = cute.compile(host_of_one_call, called, from_dlpack(np.zeros(1, np.int32)),
-                                options=f"--keep-ptx --gpu-arch sm_90a --dump-dir {folder}")
+        compiled = cute.compile(
+            host_of_one_call,
+            called,
+            from_dlpack(np.zeros(1, np.int32)),
+            options=f"--keep-ptx --gpu-arch sm_90a --dump-dir {folder}",
+        )
     body = compiled.__ptx__.partition("{")[2].replace("{", ";").replace(":", ";", 0)
-    found = re.findall(r"(?:^|[;\t ])((?!mov\b|ld\.param|st\.global|cvta|selp|ret)[a-z]\w*\.[\w.:]+)", body,
-                       re.MULTILINE)
-    return [each for each in found
-            if re.match(r"mbarrier|fence|barrier|bar\.|mapa|cp\.|setmaxnreg|griddep|elect", each)]
+    found = re.findall(
+        r"(?:^|[;\t ])((?!mov\b|ld\.param|st\.global|cvta|selp|ret)[a-z]\w*\.[\w.:]+)", body, re.MULTILINE
+    )
+    return [
+        each for each in found if re.match(r"mbarrier|fence|barrier|bar\.|mapa|cp\.|setmaxnreg|griddep|elect", each)
+    ]
 
 
 SPELLED = [
@@ -55,11 +63,15 @@ SPELLED = [
     (lambda b: arch.mbarrier_arrive(b, relaxed=True), "mbarrier.arrive.relaxed.cta.shared.b64"),
     (lambda b: arch.mbarrier_arrive(b, 1), "mapa.shared::cluster.u32 mbarrier.arrive.shared::cluster.b64"),
     (lambda b: arch.mbarrier_arrive_and_expect_tx(b, 128), "mbarrier.arrive.expect_tx.shared.b64"),
-    (lambda b: arch.mbarrier_arrive_and_expect_tx(b, 128, 1),
-     "mapa.shared::cluster.u32 mbarrier.arrive.expect_tx.shared::cluster.b64"),
+    (
+        lambda b: arch.mbarrier_arrive_and_expect_tx(b, 128, 1),
+        "mapa.shared::cluster.u32 mbarrier.arrive.expect_tx.shared::cluster.b64",
+    ),
     (lambda b: arch.mbarrier_expect_tx(b, 128), "mbarrier.expect_tx.relaxed.cta.shared.b64"),
-    (lambda b: arch.mbarrier_expect_tx(b, 128, 1),
-     "mapa.shared::cluster.u32 mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64"),
+    (
+        lambda b: arch.mbarrier_expect_tx(b, 128, 1),
+        "mapa.shared::cluster.u32 mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64",
+    ),
     (lambda b: arch.mbarrier_wait(b, 0), "mbarrier.try_wait.parity.shared.b64"),
     (lambda b: arch.mbarrier_try_wait(b, 1), "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64"),
     (lambda b: arch.mbarrier_test_wait(b, 1), "mbarrier.test_wait.parity.acquire.cta.shared::cta.b64"),
@@ -199,7 +211,7 @@ def host_of_twice(out: cute.Tensor):
 def test_one_elected_lane_cannot_elect():
     with pytest.raises(DSLUserCodeError, match="elects a lane where one is elected already"):
         host_of_twice(from_dlpack(np.zeros(1, np.int32)))
-    host_of_elects(from_dlpack(np.zeros(72, np.int32)), False)          # it is forgotten
+    host_of_elects(from_dlpack(np.zeros(72, np.int32)), False)  # it is forgotten
 
 
 def test_what_one_lane_computed_is_not_there_for_the_others(emulator):
@@ -209,8 +221,10 @@ def test_what_one_lane_computed_is_not_there_for_the_others(emulator):
 
 
 REFUSED = [
-    (lambda b: arch.setmaxregister_increase(231),
-     "a thread has a multiple of 8 registers from 24 to 256, and this is 231"),
+    (
+        lambda b: arch.setmaxregister_increase(231),
+        "a thread has a multiple of 8 registers from 24 to 256, and this is 231",
+    ),
     (lambda b: arch.fence_proxy("async.shared"), "there is no fence of the proxy 'async.shared'"),
     (lambda b: arch.fence_proxy("tensormap"), "there is no fence of the proxy 'tensormap'"),
     (lambda b: arch.mbarrier_init(b, 0), "1 to 1048575 arrivals end a phase of an mbarrier, and this is 0"),
@@ -244,10 +258,17 @@ def host_of_stuck(out: cute.Tensor, arrivals: Constexpr, n_bytes: Constexpr):
     stuck(out, arrivals, n_bytes).launch(grid=1, block=32)
 
 
-@pytest.mark.parametrize("arrivals, n_bytes, text", [
-    (2, 96, "parity 0 of the mbarrier at smem+0x0 to end: 2 of 2 arrivals have come, and 96 bytes that were expected"),
-    (1, 0, "parity 0 of the mbarrier at smem+0x0 to end: 1 of 2 arrivals have come,\n"),
-])
+@pytest.mark.parametrize(
+    "arrivals, n_bytes, text",
+    [
+        (
+            2,
+            96,
+            "parity 0 of the mbarrier at smem+0x0 to end: 2 of 2 arrivals have come, and 96 bytes that were expected",
+        ),
+        (1, 0, "parity 0 of the mbarrier at smem+0x0 to end: 1 of 2 arrivals have come,\n"),
+    ],
+)
 def test_a_wait_without_end_says_what_is_missing(emulator, arrivals, n_bytes, text):
     with pytest.raises(Fault) as caught:
         host_of_stuck(from_dlpack(np.zeros(1, np.int32)), arrivals, n_bytes)

@@ -15,6 +15,8 @@ table = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(table)
 ROWS = json.loads(table.TABLE.read_text())
 OURS = ("-m", "dsl", "--device", "emulator")
+
+
 def test_the_table_is_of_these_cases():
     assert [row[0] for row in ROWS] == table.cases()
     assert len(ROWS) >= 200
@@ -24,8 +26,9 @@ def test_the_table_is_of_these_cases():
 def test_prints_what_nvidia_prints(in_kernel):
     found = table.printed(table.program([row[0] for row in ROWS], in_kernel), OURS)
     assert found is not None
-    wrong = [(row[0], row[1 + in_kernel], text) for row, text in zip(ROWS, found, strict=True)
-             if row[1 + in_kernel] != text]
+    wrong = [
+        (row[0], row[1 + in_kernel], text) for row, text in zip(ROWS, found, strict=True) if row[1 + in_kernel] != text
+    ]
     assert wrong == []
 
 
@@ -48,22 +51,42 @@ MISTAKES = [
     ('"{} {}", n', "the format has 2 places for 1 value", COUNT),
     ('"{}"', "the format has 1 place for 0 values", COUNT),
     ('"none", n', "the format has 0 places for 1 value", COUNT),
-    *((f'"{place}", n', f"`{place}` is no place of printf's: values are taken in order, and as they are",
-       """write {}, or a conversion of C's (%5d), or an f-string: f"{x:5d}\"""") for place in
-      ("{0}", "{n}", "{:5d}", "{:>5}", "{!r}", "{n:x}")),
-    ('f"{n:5}"', "`:5` is no format of a value known at run time",
-     "write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}"),
-    ('f"{n:,}"', "`:,` is no format of a value known at run time",
-     "write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}"),
-    ('f"{n:>5d}"', "`:>5d` aligns a value known at run time",
-     "give a width as C does: {x:5d}, and {x:-5d} for the left"),
+    *(
+        (
+            f'"{place}", n',
+            f"`{place}` is no place of printf's: values are taken in order, and as they are",
+            """write {}, or a conversion of C's (%5d), or an f-string: f"{x:5d}\"""",
+        )
+        for place in ("{0}", "{n}", "{:5d}", "{:>5}", "{!r}", "{n:x}")
+    ),
+    (
+        'f"{n:5}"',
+        "`:5` is no format of a value known at run time",
+        "write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}",
+    ),
+    (
+        'f"{n:,}"',
+        "`:,` is no format of a value known at run time",
+        "write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}",
+    ),
+    (
+        'f"{n:>5d}"',
+        "`:>5d` aligns a value known at run time",
+        "give a width as C does: {x:5d}, and {x:-5d} for the left",
+    ),
     ('f"{x:d}"', "%d prints integers, and got Float32", "%f, or {}"),
-    ('f"{n} %d", n', "an f-string has its values in it, and 1 more stands beside it",
-     "write them all in the f-string, or all behind a plain string"),
+    (
+        'f"{n} %d", n',
+        "an f-string has its values in it, and 1 more stands beside it",
+        "write them all in the f-string, or all behind a plain string",
+    ),
     ('f"{n} %d"', "`%d` in an f-string stands for no value", "write the value there: {x:d}; %% prints a percent sign"),
     ('"{}", n, end=5', "`end` is a text, and this is Python int", 'end="\\n"'),
-    ('"{}", {"a": n}', "printf prints numbers, pointers, layouts, tensors and tuples of them, and got dict of 1",
-     "print its parts, or use Python's print while compiling"),
+    (
+        '"{}", {"a": n}',
+        "printf prints numbers, pointers, layouts, tensors and tuples of them, and got dict of 1",
+        "print its parts, or use Python's print while compiling",
+    ),
     ("", "printf prints at least one argument", 'printf("")'),
 ]
 
@@ -85,16 +108,22 @@ def test_what_fits_no_format(arguments, message, fix, tmp_path):
     assert (error.value.message, error.value.fix, place.line, place.column) == (message, fix, 3, 5)
 
 
-@pytest.mark.parametrize("arguments, text", [
-    ('"{} {}", 1 << 64, [1, n]', "18446744073709551616 (1,-7)\n"),           # 0, and rejected
-    ('"{}", 1e300', "%f\n" % 1e300),                                        # inf
-    ('"%f %e", n, 5', "-7.000000 5.000000e+00\n"),                          # garbage
-    ('"%lld", n', "-7\n"),                                                  # 4294967289
-    ('"{}", cutlass.Int128(w)', "0x" + "f" * 21 + "0" * 11 + "\n"),          # 0
-    ('"{} {}", "50% {}", n', "50% {} -7\n"),                                # rejected
-    ('f"{x:.2f} {n}"', "1.50 -7\n"),                                        # mixes them up
-    ('f"100%, {n} {\'%d\'}"', "100%, -7 %d\n"),                         # takes what follows for a conversion
-    ('"{}", n, end=None', "-7\n"), ('"{}", n, end="%d"', "-7%d"), ('"100%"', "100%\n")])
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        ('"{} {}", 1 << 64, [1, n]', "18446744073709551616 (1,-7)\n"),  # 0, and rejected
+        ('"{}", 1e300', "%f\n" % 1e300),  # inf
+        ('"%f %e", n, 5', "-7.000000 5.000000e+00\n"),  # garbage
+        ('"%lld", n', "-7\n"),  # 4294967289
+        ('"{}", cutlass.Int128(w)', "0x" + "f" * 21 + "0" * 11 + "\n"),  # 0
+        ('"{} {}", "50% {}", n', "50% {} -7\n"),  # rejected
+        ('f"{x:.2f} {n}"', "1.50 -7\n"),  # mixes them up
+        ("f\"100%, {n} {'%d'}\"", "100%, -7 %d\n"),  # takes what follows for a conversion
+        ('"{}", n, end=None', "-7\n"),
+        ('"{}", n, end="%d"', "-7%d"),
+        ('"100%"', "100%\n"),
+    ],
+)
 def test_where_nvidias_text_is_none_to_read(arguments, text, tmp_path, capfd):
     compiled(f"cute.printf({arguments})", tmp_path)(-7, 1.5, -1 << 44)
     assert capfd.readouterr().out == text
@@ -114,4 +143,5 @@ def test_values_beside_an_f_string_are_not_printed(tmp_path, capfd):
     assert capfd.readouterr().out == "2 7 {} 2.5\n"
     assert [str(w.message) for w in told] == [
         "PRINTF_VALUES_UNUSED: printf prints `{{}}` of an f-string as braces, and not the values behind it: write the "
-        "values in the f-string, or the format in a variable"]
+        "values in the f-string, or the format in a variable"
+    ]

@@ -17,7 +17,7 @@ from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.launch import session
 
 PROGRAM = Path(__file__).with_name("scalar_program.py")
-TABLE = Path(__file__).with_name("scalar_table.txt")       # python -m dsl --compiler nvidia scalar_program.py > it
+TABLE = Path(__file__).with_name("scalar_table.txt")  # python -m dsl --compiler nvidia scalar_program.py > it
 arch = cute.arch
 
 
@@ -28,8 +28,13 @@ def emulator():
 
 
 def output_of() -> str:
-    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "dsl", str(PROGRAM)], capture_output=True, text=True,
-                          timeout=200, env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "dsl", str(PROGRAM)],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -52,8 +57,14 @@ def run(kernel, *arrays, threads=1, options=""):
 # --- atomics --------------------------------------------------------------------------------------------------------
 
 ORDERS = [{}, {"scope": "cta"}, {"sem": "acq_rel", "scope": "sys"}, {"sem": "release"}]
-COMBINED = {"add": np.add, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "min": np.minimum,
-            "max": np.maximum}
+COMBINED = {
+    "add": np.add,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "min": np.minimum,
+    "max": np.maximum,
+}
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=str)
@@ -82,7 +93,7 @@ def test_float_extremes_are_those_of_the_numbers(values, start):
     compiled(from_dlpack(numbers), from_dlpack(out))
     signless = [number for number in numbers if not (np.isnan(number) and np.signbit(number))]
     if len(signless) < 8:
-        return                                          # a NaN with a sign is not ordered
+        return  # a NaN with a sign is not ordered
     present = np.append(numbers, np.float32(start))
     known = present[~np.isnan(present)]
     assert out[1] == known.min()
@@ -119,8 +130,13 @@ def test_an_order_and_a_scope_are_in_the_instruction(emulator):
         arch.red(out.iterator, cutlass.Int32(1), op="add", dtype="u32", sem="release", scope="cluster")
 
     run(kernel, np.zeros(1, np.int32))
-    for instruction in ("atom.global.add.u32", "atom.relaxed.sys.global.add.u32", "atom.acquire.cta.shared.max.s32",
-                        "atom.release.gpu.global.cas.b32", "red.release.cluster.global.add.u32"):
+    for instruction in (
+        "atom.global.add.u32",
+        "atom.relaxed.sys.global.add.u32",
+        "atom.acquire.cta.shared.max.s32",
+        "atom.release.gpu.global.cas.b32",
+        "red.release.cluster.global.add.u32",
+    ):
         assert emulator.show("ptx").count(instruction) == 1
 
 
@@ -172,12 +188,15 @@ def test_two_floats_at_once_from_sm_100_on():
     a, b, c = x.reshape(3, 2).astype(np.float64)
     cut = (a * b).astype(np.float32)
     cut = np.where(np.abs(cut) > np.abs(a * b), np.nextafter(cut, np.float32(0)), cut)
-    wanted = np.concatenate([(a + b).astype(np.float32), cut, (a * b + c).astype(np.float32),
-                             (a - b).astype(np.float32)])
+    wanted = np.concatenate(
+        [(a + b).astype(np.float32), cut, (a * b + c).astype(np.float32), (a - b).astype(np.float32)]
+    )
     assert out.tolist() == wanted.tolist()
-    with pytest.raises(cutlass.DSLUserCodeError,
-                       match=r"computes with f32x2 \(add\), which GPUs have from sm_100 on, and this is "
-                       "compiled for sm_90a"):
+    with pytest.raises(
+        cutlass.DSLUserCodeError,
+        match=r"computes with f32x2 \(add\), which GPUs have from sm_100 on, and this is "
+        "compiled for sm_90a",
+    ):
         run(kernel, x, out, options="--gpu-arch sm_90a")
 
 
@@ -222,32 +241,55 @@ x = cutlass.Int32
 REFUSED = {
     "and of a float": (lambda t: arch.atomic_and(t.iterator, cutlass.Float32(1)), "no atomic `and` exists for Float32"),
     "16 bits": (lambda t: arch.atomic_add(t.iterator, cutlass.Int16(1)), "no atomic `add` exists for Int16"),
-    "no pointer": (lambda t: arch.atomic_add(t, x(1)),
-                   "atomic_add takes a pointer and a number, and got Tensor of Int32 (8):(1) and Int32"),
-    "scope": (lambda t: arch.atomic_add(t.iterator, x(1), scope="block"),
-              "scope is one of gpu, cta, cluster, sys, and this is 'block'"),
-    "registers": (lambda t: arch.atomic_add(cute.make_rmem_tensor(1, x).iterator, x(1), scope="sys"),
-                  "no other thread sees rmem memory: an atomic operation works on global or shared memory"),
-    "8 bits": (lambda t: arch.atomic_cas(t.iterator, cmp=cutlass.Int8(0), val=cutlass.Int8(1)),
-               "no atomic compare-and-swap exists for Int8"),
-    "red and": (lambda t: arch.red(t.iterator, x(1), op="and", dtype="s32", sem="relaxed"),
-                "no reduction `and` exists for s32"),
-    "red order": (lambda t: arch.red(t.iterator, x(1), op="add", dtype="s32"),
-                  "red needs its order: sem is relaxed or release, and this is None"),
-    "no scope": (lambda t: arch.load(t.iterator, x, sem="acquire"),
-                 'sem="acquire" needs the scope of the threads it is for'),
-    "cop": (lambda t: arch.store(t.iterator, x(1), cop="ca"),
-            "cop of a store is one of wb, cg, cs, wt, and this is 'ca'"),
+    "no pointer": (
+        lambda t: arch.atomic_add(t, x(1)),
+        "atomic_add takes a pointer and a number, and got Tensor of Int32 (8):(1) and Int32",
+    ),
+    "scope": (
+        lambda t: arch.atomic_add(t.iterator, x(1), scope="block"),
+        "scope is one of gpu, cta, cluster, sys, and this is 'block'",
+    ),
+    "registers": (
+        lambda t: arch.atomic_add(cute.make_rmem_tensor(1, x).iterator, x(1), scope="sys"),
+        "no other thread sees rmem memory: an atomic operation works on global or shared memory",
+    ),
+    "8 bits": (
+        lambda t: arch.atomic_cas(t.iterator, cmp=cutlass.Int8(0), val=cutlass.Int8(1)),
+        "no atomic compare-and-swap exists for Int8",
+    ),
+    "red and": (
+        lambda t: arch.red(t.iterator, x(1), op="and", dtype="s32", sem="relaxed"),
+        "no reduction `and` exists for s32",
+    ),
+    "red order": (
+        lambda t: arch.red(t.iterator, x(1), op="add", dtype="s32"),
+        "red needs its order: sem is relaxed or release, and this is None",
+    ),
+    "no scope": (
+        lambda t: arch.load(t.iterator, x, sem="acquire"),
+        'sem="acquire" needs the scope of the threads it is for',
+    ),
+    "cop": (
+        lambda t: arch.store(t.iterator, x(1), cop="ca"),
+        "cop of a store is one of wb, cg, cs, wt, and this is 'ca'",
+    ),
     "ss": (lambda t: arch.load(t.iterator, x, ss="cta"), "ss is of shared memory, and the pointer is to gmem memory"),
-    "two types": (lambda t: arch.add_cc(t[0], cutlass.Uint32(1)),
-                  "add_cc takes 2 integers of one type of 32 or 64 bits, and got Int32, Uint32"),
-    "one half": (lambda t: arch.add_packed_f16x2((t[0],), (t[1],)),
-                 "a packed operand is a tuple of two numbers, and this is tuple of 1"),
-    "no operand": (lambda t: arch.inline_ptx("mov.b32 {$w0}, {$r1};", write_only_types=[x], read_only_args=[t[0]]),
-                   "the PTX text names {$r1}, and there is no such operand"),
-    "read and written": (lambda t: arch.inline_ptx("add.s32 {$rw0}, {$rw0}, 1;", read_write_args=[t[0]]),
-                         "a number here is a value, which PTX text cannot change: read_write_args has none to "
-                         "write to"),
+    "two types": (
+        lambda t: arch.add_cc(t[0], cutlass.Uint32(1)),
+        "add_cc takes 2 integers of one type of 32 or 64 bits, and got Int32, Uint32",
+    ),
+    "one half": (
+        lambda t: arch.add_packed_f16x2((t[0],), (t[1],)),
+        "a packed operand is a tuple of two numbers, and this is tuple of 1",
+    ),
+    "no operand": (
+        lambda t: arch.inline_ptx("mov.b32 {$w0}, {$r1};", write_only_types=[x], read_only_args=[t[0]]),
+        "the PTX text names {$r1}, and there is no such operand",
+    ),
+    "read and written": (
+        lambda t: arch.inline_ptx("add.s32 {$rw0}, {$rw0}, 1;", read_write_args=[t[0]]),
+        "a number here is a value, which PTX text cannot change: read_write_args has none to write to",
+    ),
     "another": (lambda t: arch.issue_clc_query(), "cutlass.cute.arch.issue_clc_query is not part of this compiler yet"),
 }
 

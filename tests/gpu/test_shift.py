@@ -26,8 +26,11 @@ def host(a: cute.Tensor, amounts: cute.Tensor, out: cute.Tensor):
 def test_64_bit_shifts_take_the_whole_amount():
     def signed(value):
         return (value + 2**63) % 2**64 - 2**63
+
     out = torch.zeros(6, 3, dtype=torch.int64)
     host(from_dlpack(torch.tensor(NUMBERS)), from_dlpack(torch.tensor(AMOUNTS)), from_dlpack(out))
-    expected = [[signed(x << n) if n < 64 else 0, signed((x % 2**64) >> n) if n < 64 else 0, x >> min(n, 63)]
-                for x, n in zip(NUMBERS, AMOUNTS)]
+    expected = [
+        [signed(x << n) if n < 64 else 0, signed((x % 2**64) >> n) if n < 64 else 0, x >> min(n, 63)]
+        for x, n in zip(NUMBERS, AMOUNTS)
+    ]
     assert out.tolist() == expected

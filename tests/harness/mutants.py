@@ -1,6 +1,6 @@
 """Replies of a hostile host: whole ones, changed at random, and what must hold for each of them.
 
-    uv run python tests/harness/mutants.py 20000        # a long sweep; the suite runs a sample
+uv run python tests/harness/mutants.py 20000        # a long sweep; the suite runs a sample
 """
 
 from __future__ import annotations
@@ -47,12 +47,17 @@ LAUNCH = {"grid": [1, 1, 1], "block": [32, 1, 1], "smem_bytes": 0}
 
 def whole(kind: str) -> tuple[dict[str, Any], list[bytes]]:
     """A reply as a sound host sends it."""
-    ptx = ".version 8.0\n.target sm_90a\n.file 1 \"/a/b/one.py\"\n.visible .entry k() { ret; }\n"
+    ptx = '.version 8.0\n.target sm_90a\n.file 1 "/a/b/one.py"\n.visible .entry k() { ret; }\n'
     kernel = {"name": "k", "arch": "sm_90a", "ptx": ptx, "ptx_sha256": "0" * 64, "sass": None, "launches": [LAUNCH]}
     device = {"kind": "emulator", "name": "PTX emulator", "driver": None, "arch": "sm_90a"}
     facts = {"device": device, "compiler": {"name": "embedded", "version": "1"}, "kernels": [kernel]}
-    body: dict[str, Any] = {"outcome": kind, "facts": facts, "durations": {"load_s": 0.1}, "seed": 0,
-                            "versions": {"python": "3.11.7"}}
+    body: dict[str, Any] = {
+        "outcome": kind,
+        "facts": facts,
+        "durations": {"load_s": 0.1},
+        "seed": 0,
+        "versions": {"python": "3.11.7"},
+    }
     buffers: list[bytes] = []
 
     def array(name: str, values: Any) -> dict[str, Any]:
@@ -74,9 +79,17 @@ def whole(kind: str) -> tuple[dict[str, Any], list[bytes]]:
     elif kind == "error":
         body |= {"text": "Traceback ...\nValueError: no", "full_text": None}
     status = {"signal": "SIGSEGV"} if kind == "crash" else {"timeout": True} if kind == "timeout" else {"exit": 0}
-    header = {"kind": "reply", "status": status, "stdout": "a\n", "stderr": "", "fault": "", "timeout_s": 60.0,
-              "durations": {"run_s": 0.5, "warm_s": 0.0}, "result": None if "exit" not in status else body,
-              "begun": {"outcome": "begun", "facts": facts | {"kernels": []}}}
+    header = {
+        "kind": "reply",
+        "status": status,
+        "stdout": "a\n",
+        "stderr": "",
+        "fault": "",
+        "timeout_s": 60.0,
+        "durations": {"run_s": 0.5, "warm_s": 0.0},
+        "result": None if "exit" not in status else body,
+        "begun": {"outcome": "begun", "facts": facts | {"kernels": []}},
+    }
     return json.loads(json.dumps(header)), buffers  # nothing in it is shared
 
 
@@ -178,7 +191,13 @@ class Victim:
 
     def strays(self) -> list[str]:
         """Files where none of ours belong."""
-        ours = (".repro/records/", ".repro/pending/repros/goldens/one/", ".repro/.gitignore", "repros/one.py", "pyproject")
+        ours = (
+            ".repro/records/",
+            ".repro/pending/repros/goldens/one/",
+            ".repro/.gitignore",
+            "repros/one.py",
+            "pyproject",
+        )
         files = [path for path in self.folder.rglob("*") if not path.is_dir()]
         names = [path.relative_to(self.folder).as_posix() for path in files]
         return [name for name in names if not name.startswith(tuple(f"project/{one}" for one in ours))]

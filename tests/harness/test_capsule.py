@@ -170,20 +170,37 @@ def test_a_capsule_names_no_folder_of_this_machine(recorded):
         index = json.loads(file.read("capsule.json"))
         assert file.read("__main__.py") == Path(replay.__file__).read_bytes()
     two = next(case for case in index["cases"] if case["name"] == "two_launches--by=2")
-    assert two["outputs"] == [{"name": "first", "dtype": "float32", "shape": [32]},
-                              {"name": "sum", "dtype": "float32", "shape": [1]}]
+    assert two["outputs"] == [
+        {"name": "first", "dtype": "float32", "shape": [32]},
+        {"name": "sum", "dtype": "float32", "shape": [1]},
+    ]
     assert two["repro"] == "repros/two_launches.py" and two["arch"] == "sm_80"
 
 
 def test_replay_runs_every_case_whatever_became_of_the_others(results):
     out, status, lines = results
-    assert (status, lines) == (0, [
-        "[1] adds: ran", "[2] hangs: deadlock", "[3] often: ran", "[4] outside: fault", "[5] poisoned: ran",
-        "[6] poisoned--again: ran", "[7] two_launches--by=2: ran", "[8] two_launches--by=3: ran",
-        "1 deadlock, 1 fault, 6 ran on Stand-in GPU: OUT"])
+    assert (status, lines) == (
+        0,
+        [
+            "[1] adds: ran",
+            "[2] hangs: deadlock",
+            "[3] often: ran",
+            "[4] outside: fault",
+            "[5] poisoned: ran",
+            "[6] poisoned--again: ran",
+            "[7] two_launches--by=2: ran",
+            "[8] two_launches--by=3: ran",
+            "1 deadlock, 1 fault, 6 ran on Stand-in GPU: OUT",
+        ],
+    )
     table = json.loads((out / "two_launches--by=2.json").read_text())
-    assert table["device"] == {"kind": "cuda", "name": "Stand-in GPU", "driver": "CUDA 13.0", "cuda": "13.0",
-                               "arch": "sm_90"}
+    assert table["device"] == {
+        "kind": "cuda",
+        "name": "Stand-in GPU",
+        "driver": "CUDA 13.0",
+        "cuda": "13.0",
+        "arch": "sm_90",
+    }
     assert [launch["as_predicted"] for launch in table["result"]["launches"]] == [True, True]
     assert json.loads((out / "outside.json").read_text())["result"]["name"] == "CUDA_ERROR_ILLEGAL_ADDRESS"
 
@@ -233,7 +250,8 @@ def test_a_gpu_that_disagrees_is_listed_and_believed_only_when_asked(project, re
         "disagreement: differs from the golden",
         "    `x` differs from the golden in 1 of 32 elements (bits)",
         "        index  where                  expected        got",
-        "        [0]    block 0 warp 0 lane 0  0x3f800000 1.0  0x3f800040 1.0000076293945312"]
+        "        [0]    block 0 warp 0 lane 0  0x3f800000 1.0  0x3f800040 1.0000076293945312",
+    ]
     assert "hardware contradicts it" in said["adds"]
     path = project / "repros/goldens/adds/default.json"
     assert not golden.read(path).validated
@@ -260,8 +278,11 @@ def test_goldens_are_not_accepted_in_ci(project, results, monkeypatch, capsys):
 def test_a_crash_is_told_and_the_rest_goes_on(project, stand_in, tmp_path):
     file, out = project / "all.capsule", tmp_path / "out"
     status, lines = replayed(stand_in, file, out, "-k", "two", STAND_IN_CRASH="scale")
-    assert status == 1 and lines == ["[1] two_launches--by=2: crash", "[2] two_launches--by=3: crash",
-                                     "2 crash on Stand-in GPU: OUT"]
+    assert status == 1 and lines == [
+        "[1] two_launches--by=2: crash",
+        "[2] two_launches--by=3: crash",
+        "2 crash on Stand-in GPU: OUT",
+    ]
     found, said = accepted(project, out)
     assert found == {"skipped": ["two_launches--by=2", "two_launches--by=3"]}
     assert said["two_launches--by=2"] == "not replayed: it died: 86" and not (project / "repros/records").exists()
@@ -273,11 +294,15 @@ def test_a_machine_without_a_gpu(recorded, stand_in, tmp_path):
     assert (status, lines) == (3, [why])
 
 
-@pytest.mark.parametrize("damage, why", [
-    (lambda data: b"", "is no capsule, or only part of one: File is not a zip file"),
-    (lambda data: data[: len(data) // 2], "is no capsule, or only part of one: File is not a zip file"),
-    (lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:], "is damaged"),
-    (lambda data: b"PK\5\6" + bytes(18), "is no capsule, or only part of one: \"There is no item")])
+@pytest.mark.parametrize(
+    "damage, why",
+    [
+        (lambda data: b"", "is no capsule, or only part of one: File is not a zip file"),
+        (lambda data: data[: len(data) // 2], "is no capsule, or only part of one: File is not a zip file"),
+        (lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:], "is damaged"),
+        (lambda data: b"PK\5\6" + bytes(18), 'is no capsule, or only part of one: "There is no item'),
+    ],
+)
 def test_a_damaged_capsule_is_one_message(recorded, tmp_path, damage, why, capsys):
     path = tmp_path / "bad.capsule"
     path.write_bytes(damage((recorded[0] / "all.capsule").read_bytes()))
@@ -287,11 +312,15 @@ def test_a_damaged_capsule_is_one_message(recorded, tmp_path, damage, why, capsy
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("damage, why", [
-    (lambda out: (out / "adds.bin").write_bytes(b"x"), "its data file does not have the sha256 it names"),
-    (lambda out: (out / "adds.json").write_text("{"), "adds.json is no result of a replay"),
-    (lambda out: (out / "replayed.capsule").unlink(), "holds no replayed.capsule"),
-    (lambda out: [file.unlink() for file in out.glob("*.json")], "holds no results")])
+@pytest.mark.parametrize(
+    "damage, why",
+    [
+        (lambda out: (out / "adds.bin").write_bytes(b"x"), "its data file does not have the sha256 it names"),
+        (lambda out: (out / "adds.json").write_text("{"), "adds.json is no result of a replay"),
+        (lambda out: (out / "replayed.capsule").unlink(), "holds no replayed.capsule"),
+        (lambda out: [file.unlink() for file in out.glob("*.json")], "holds no results"),
+    ],
+)
 def test_damaged_results_are_refused(project, results, tmp_path, damage, why):
     shutil.copytree(results[0], tmp_path / "out")
     damage(tmp_path / "out")
@@ -336,6 +365,6 @@ def test_a_pointer_in_memory_changes_as_a_whole():
     now = region.known.copy()
     now[8:12] = [0x80, 0x12, 1, 2]
     region.read = lambda at, size: now[at : at + size].copy()
-    (at, data, differs), = region.changes([8])
+    ((at, data, differs),) = region.changes([8])
     assert (at, data.tobytes().hex(), differs.all()) == (8, "80120102789a0000", True)
     assert region.changes([8]) == []

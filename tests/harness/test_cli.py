@@ -87,13 +87,20 @@ def test_a_program_whose_run_needs_values_that_nothing_lists(project, capsys):
             assert main(["run", "plain.py"]) == 2
             line, them = text[: text.index("def")].count("\n") + 1, "them" if "," in names else "it"
             said = "\n".join(capsys.readouterr().err.splitlines()[:3])
-            assert said == (f"plain.py:{line}:5: NO_PARAMS\n    def run({spec}):\n        ^^^ takes {names}, but the "
-                                f"file has no [tool.repro] block that lists values for {them}")
+            assert said == (
+                f"plain.py:{line}:5: NO_PARAMS\n    def run({spec}):\n        ^^^ takes {names}, but the "
+                f"file has no [tool.repro] block that lists values for {them}"
+            )
     (project / "plain.py").write_text("def run(n, m):\n    pass\n")
     main(["run", "plain.py"])
-    fix = ["fix: begin the file with", "    # /// script", "    # [tool.repro]",
-           "    # params = { n = [1, 2], m = [1, 2] }", "    # ///",
-           "or run it as a plain program: python -m dsl plain.py"]
+    fix = [
+        "fix: begin the file with",
+        "    # /// script",
+        "    # [tool.repro]",
+        "    # params = { n = [1, 2], m = [1, 2] }",
+        "    # ///",
+        "or run it as a plain program: python -m dsl plain.py",
+    ]
     assert capsys.readouterr().err.splitlines()[3:] == fix
     mended = "\n".join(line[4:] for line in fix[1:5]) + '\n"""It is so."""\ndef run(n, m):\n    pass\n'
     (project / "plain.py").write_text(mended)
@@ -101,8 +108,11 @@ def test_a_program_whose_run_needs_values_that_nothing_lists(project, capsys):
     (project / "plain.py").write_text("# /// script\n# dependencies = []\n# ///\ndef run(n):\n    pass\n")
     main(["run", "plain.py"])
     assert capsys.readouterr().err.splitlines()[3:] == [
-        "fix: add to its `# /// script` block", "    # [tool.repro]", "    # params = { n = [1, 2] }",
-        "or run it as a plain program: python -m dsl plain.py"]
+        "fix: add to its `# /// script` block",
+        "    # [tool.repro]",
+        "    # params = { n = [1, 2] }",
+        "or run it as a plain program: python -m dsl plain.py",
+    ]
 
 
 def test_accepting_a_replay_says_each_line(project, capsys, monkeypatch):
@@ -147,9 +157,7 @@ def test_new_refuses_what_it_cannot_write(project, capsys):
 def test_new_writes_a_repro_that_passes(project, capfd):
     assert main(["new", "my_question"]) == 0
     out = capfd.readouterr().out
-    assert out.startswith(
-        "wrote repros/my_question.py\n\nrepros/my_question.py n=32\npass: predicted, not validated\n"
-    )
+    assert out.startswith("wrote repros/my_question.py\n\nrepros/my_question.py n=32\npass: predicted, not validated\n")
     assert "accepted repros/goldens/my_question/n=40.json" in out
     golden = json.loads((project / "repros/goldens/my_question/n=40.json").read_text())
     assert golden["provenance"]["compiler"]["name"] == "embedded"

@@ -140,7 +140,6 @@ def test_shape_dtype_and_names_come_first():
 # --- attacks: a wrong output that looks right must not agree, under any rule that bounds its error ---
 
 
-
 ATTACKS = {
     "all zeros": np.zeros_like,
     "all the first element": lambda raw: np.full_like(raw, raw.flat[0]),

@@ -19,7 +19,7 @@ HOST = Host("embedded", "emulator")
 RUN = "def run():\n    return {}"
 NVIDIA = {"name": "nvidia", "version": "4.8.1"}
 EMBEDDED = {"name": "embedded", "version": "0.1.0"}
-KERNEL = '''
+KERNEL = """
 import cutlass, torch
 import cutlass.cute as cute
 from cutlass.cute.runtime import from_dlpack
@@ -34,7 +34,7 @@ def run():
     out = torch.zeros(32, dtype=torch.int32, device="cuda")
     host(from_dlpack(out))
     return {"out": out}
-'''
+"""
 
 
 def outputs(value: int, compiler: dict) -> Outcome:
@@ -85,7 +85,8 @@ def test_a_program_it_rejects_and_ours_runs(write, tmp_path):
     assert (other.status, other.reason) == ("fail", "not what `nvidia` says")
     says = '[tool.repro] says `nvidia = { rejected = "UNSUP_EARLY_EXIT" }`, but it '
     assert other.text.startswith(
-        says + "rejected it with OTHER\nerror\nfix: write what it does now, or remove `nvidia`")
+        says + "rejected it with OTHER\nerror\nfix: write what it does now, or remove `nvidia`"
+    )
     assert judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path).text.startswith(says + "gave outputs\nfix: ")
 
 
@@ -95,6 +96,7 @@ def test_a_rejection_without_an_id_is_known_by_its_words(write, tmp_path):
     def status(text: str, **detail) -> str:
         outcome = dataclasses.replace(rejected(NVIDIA, **detail), text=text)
         return judge.judge(case, HOST, outcome, tmp_path).status
+
     assert status("name 'v' is not defined", id=None) == "pass"
     assert status("name 'v' is not known", id=None) == "fail"
     assert status("name 'v' is not defined", id="SCOPE_UNBOUND_NAME") == "fail"
@@ -109,6 +111,7 @@ def test_values_that_differ_under_it(write, tmp_path):
         outcome = dataclasses.replace(outputs(value, compiler), expected=expected)
         outcome.outputs.update(more)
         return judge.judge(case, HOST, outcome, tmp_path)
+
     assert judged(1, EMBEDDED).status == "pass"
     assert judged(2, EMBEDDED).reason == "differs from expected()"
     assert judged(2, NVIDIA).status == "pass"
@@ -138,12 +141,17 @@ def test_without_the_package_a_run_ends_before_it_starts(repros, pytester, monke
         if name == "nvidia-cutlass-dsl":
             raise importlib.metadata.PackageNotFoundError(name)
         return found(name)
+
     monkeypatch.setattr(importlib.metadata, "version", version)
     repros(one="import numpy as np\ndef run(): return {'out': np.zeros(1)}")
     result = pytester.runpytest_inprocess("repros", "--compiler", "nvidia")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --compiler nvidia needs the package nvidia-cutlass-dsl, which is not inst*",
-                                 "fix: uv sync --group nvidia *"])
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: --compiler nvidia needs the package nvidia-cutlass-dsl, which is not inst*",
+            "fix: uv sync --group nvidia *",
+        ]
+    )
 
 
 def test_on_a_host_it_is_the_package_there(on_host, write):

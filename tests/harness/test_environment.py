@@ -71,7 +71,9 @@ def disks(tmp_path):
     options = {"small": "size=64k", "fixed": "size=64k,ro"}
     for name, path in paths.items():
         path.mkdir()
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options[name], "tmpfs", path], capture_output=True, text=True)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options[name], "tmpfs", path], capture_output=True, text=True
+        )
         if done.returncode != 0:
             pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")
     yield {name: str(path) for name, path in paths.items()}
@@ -103,7 +105,7 @@ def test_a_machine_is_no_verdict(write, tmp_path, disks, on_host, place):
         for name, (text, said, fix) in FAILURES.items():
             if place != "fork" and name not in EVERYWHERE:
                 continue
-            for path in disks["small"],:
+            for path in (disks["small"],):
                 subprocess.run(f"rm -f {path}/*", shell=True, check=True)
             host, case, outcome = run(text)
             assert outcome.kind == "infra" and outcome.text.startswith(said), (name, outcome.kind, outcome.text)

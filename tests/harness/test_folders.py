@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 RUNS = ("host", "date", "durations", "digest")  # what two runs of one program may have different
 SASS = bool(shutil.which("nvdisasm") or importlib.util.find_spec("nvidia"))
 
-PRINTS = '''
+PRINTS = """
 import cutlass, torch
 import cutlass.cute as cute
 from cutlass.cute.runtime import from_dlpack
@@ -36,8 +36,8 @@ def run():
     out = torch.zeros(32, dtype=torch.int32, device="cuda")
     host(from_dlpack(out))
     return {"out": out}
-'''
-CHECKED = '''
+"""
+CHECKED = """
 import numpy as np
 import quadrants as qd
 
@@ -52,7 +52,7 @@ def run():
     a = qd.field(qd.i32, shape=4)
     compute(a, 3)
     return {"a": a.to_numpy()}
-'''
+"""
 OURS = ("assert_in_a_kernel_traps",)
 
 
@@ -95,7 +95,9 @@ def locally(project: Path, cwd: Path, names, compiler: str) -> dict:
     host = under_compiler(resolve("embedded"), compiler)
     transport = host.connect()
     try:
-        return records(project, names, lambda case: (host, judge.run(transport, case, host, compiler=compiler, sass=SASS)))
+        return records(
+            project, names, lambda case: (host, judge.run(transport, case, host, compiler=compiler, sass=SASS))
+        )
     finally:
         transport.close()
         os.chdir(before)

@@ -96,8 +96,9 @@ def test_a_repository_of_somebody_else(theirs):
     assert theirs.files() == before and not (theirs.root / "claims/.repro").exists()
 
     tests = {one["nodeid"]: one for one in json.loads((theirs.root / ".repro/j.json").read_text())["tests"]}
-    told = {k: v for row in tests["claims/gpu/kernel.py::embedded::dies=False"]["user_properties"]
-            for k, v in row.items()}
+    told = {
+        k: v for row in tests["claims/gpu/kernel.py::embedded::dies=False"]["user_properties"] for k, v in row.items()
+    }
     cases = {case.get("name"): case for case in xml.parse(theirs.root / ".repro/j.xml").iter("testcase")}
     junit = {one.get("name"): one.get("value") for one in cases["dies=False"].iter("property")}
     assert {k: str(v) for k, v in told.items()} == junit

@@ -54,8 +54,16 @@ def test_a_plain_line_is_one_that_the_check_takes():
     """`plain` never says yes where `check` says no, for any value of any key; and it knows plain lines."""
     tables = ["key", "compiler", "versions", "detail", "kernels", "sass", "outputs", "shapes", "durations", "device"]
     inside = [{name: value} for value in ODD for name in ("k", "arch", "kind", "driver")]
-    inside += [{"x" * 999: "a"}, {"x" * 1001: "a"}, {"\u202e": "a", "\\u202e": "a"}, {str(n): "a" for n in range(1001)},
-               {"a": ["int32", [2]]}, {"a": ["int32", [2], 3]}, {"a": 1e12, "b": -1e12}, {"a": 2e12, "b": -2e12}]
+    inside += [
+        {"x" * 999: "a"},
+        {"x" * 1001: "a"},
+        {"\u202e": "a", "\\u202e": "a"},
+        {str(n): "a" for n in range(1001)},
+        {"a": ["int32", [2]]},
+        {"a": ["int32", [2], 3]},
+        {"a": 1e12, "b": -1e12},
+        {"a": 2e12, "b": -2e12},
+    ]
     taken = 0
     for key in [*PLAIN, "allowed", "ptxas", "no_sass", "golden"]:
         for value in [*ODD, *(inside if key in tables else ())]:
@@ -72,10 +80,24 @@ def test_a_plain_line_is_one_that_the_check_takes():
 
 def test_a_line_is_read_as_json_reads_it(tmp_path):
     path = tmp_path / "a.jsonl"
-    for data in (b"{}", b'{"a": 1}  ', b'\t{"a": 1}\r', b'\xef\xbb\xbf{"a": "b"}', b'{"a": 1} x', b'{"a": 1}{}', b"{",
-                 b"[]", b"1", b'{"a":' * 100_000, b'{"a": 1}\xc2\xa0',
-                 b'{"a": 1}\x0b', b'{"a": "\xff"}', b'{"a": "\xed\xa0\x80"}',
-                 b'{\0"\0a\0"\0', b'{"a": 1e400}'):
+    for data in (
+        b"{}",
+        b'{"a": 1}  ',
+        b'\t{"a": 1}\r',
+        b'\xef\xbb\xbf{"a": "b"}',
+        b'{"a": 1} x',
+        b'{"a": 1}{}',
+        b"{",
+        b"[]",
+        b"1",
+        b'{"a":' * 100_000,
+        b'{"a": 1}\xc2\xa0',
+        b'{"a": 1}\x0b',
+        b'{"a": "\xff"}',
+        b'{"a": "\xed\xa0\x80"}',
+        b'{\0"\0a\0"\0',
+        b'{"a": 1e400}',
+    ):
         path.write_bytes(data + b"\n")
         try:
             wanted = json.loads(data)

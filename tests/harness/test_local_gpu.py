@@ -53,15 +53,26 @@ def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
     environment = os.environ | runpy.run_path(str(STAND_IN))["build"](tmp_path / "libraries")
     environment.pop("CI", None)
     argv = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())", "run"]
-    done = subprocess.run([*argv, "repros/writes.py", "--host", "local", "--update-goldens"], cwd=tmp_path,
-                          env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [*argv, "repros/writes.py", "--host", "local", "--update-goldens"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     own, wild = done.stdout.split("repros/writes.py address=wild\n")
     assert own.splitlines()[1:] == [
-        "pass: validated by hardware", "claim: A kernel writes the memory it was given.",
+        "pass: validated by hardware",
+        "claim: A kernel writes the memory it was given.",
         "host:  local (Stand-in GPU, sm_90, driver CUDA 13.0)",
-        "    out: float32 (64) 0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0 ...", "accepted repros/goldens/writes/address=own.json"]
+        "    out: float32 (64) 0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0 ...",
+        "accepted repros/goldens/writes/address=own.json",
+    ]
     failure = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered (cuCtxSynchronize)"
-    assert wild.startswith("fail: out_of_bounds: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access") and \
-        done.returncode == 1
+    assert (
+        wild.startswith("fail: out_of_bounds: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access")
+        and done.returncode == 1
+    )
     assert f"out_of_bounds:\n{failure}\nin kernel `kernel_kernel_0` grid=(1, 1, 1) block=(64, 1, 1)\n" in wild
     assert len(list((tmp_path / "repros" / "records").glob("*.jsonl"))) == 1

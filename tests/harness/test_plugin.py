@@ -113,11 +113,7 @@ DIFFERING = {
     ),
     "the shape": ("np.zeros(2)", "np.zeros(3)", ["`out` has the shape (3,); the golden has (2,)"]),
     "the dtype": ("np.zeros(2)", "np.zeros(2, int)", ["`out` is int64; the golden has float64"]),
-    "a large array": (
-        "np.zeros(5000)",
-        "np.ones(5000)",
-        ["`out` differs from*5000 of 5000*", "    ... and 4984 more"],
-    ),
+    "a large array": ("np.zeros(5000)", "np.ones(5000)", ["`out` differs from*5000 of 5000*", "    ... and 4984 more"]),
 }
 
 
@@ -200,8 +196,15 @@ def test_unused_goldens_fail_unless_their_file_was_narrowed(pytester, accepted):
         ["*unused goldens*", "    repros/goldens/one/width=9.json", "fix: rm repros/goldens/one/width=9.json"]
     )
     one, item = "repros/one.py", "repros/one.py::embedded::width=8"
-    for narrowed in (["repros", "-k", "width=8"], ["repros", "--lf"], ["repros/two.py"], [item],
-                     ["repros", "--deselect", item], [one, "-k", "width=8"], ["repros", "--ignore", "repros/two.py"]):
+    for narrowed in (
+        ["repros", "-k", "width=8"],
+        ["repros", "--lf"],
+        ["repros/two.py"],
+        [item],
+        ["repros", "--deselect", item],
+        [one, "-k", "width=8"],
+        ["repros", "--ignore", "repros/two.py"],
+    ):
         assert pytester.runpytest(*narrowed).ret == 0, narrowed
     for whole in ([one], ["repros", "-k", "one"], ["repros", "--deselect", "repros/two.py"], [item, "repros"]):
         result = pytester.runpytest(*whole)
@@ -278,8 +281,7 @@ def test_records_and_junit(pytester, accepted):
     ]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d-[0-9a-f]{8}\.jsonl", files[0].name)
     assert (
-        lines[0]["key"]["repro_sha256"] == lines[2]["key"]["repro_sha256"]
-        and lines[0]["key"]["platform"] == "emulator"
+        lines[0]["key"]["repro_sha256"] == lines[2]["key"]["repro_sha256"] and lines[0]["key"]["platform"] == "emulator"
     )
     xml = (pytester.path / "junit.xml").read_text()
     for name, value in {"host": "embedded", "device": "emulator", "verdict": "pass", "asked": "embedded"}.items():
@@ -330,12 +332,7 @@ def test_ctrl_c_leaves_nothing(pytester, repros, processes_with, options):
     repros(one=(body, "params = { n = [0, 1, 2] }"))
     argv = [sys.executable, "-m", "pytest", "repros", "--update-goldens", *options]
     client = subprocess.Popen(
-        argv,
-        env=os.environ | {mark: "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        cwd=pytester.path,
+        argv, env=os.environ | {mark: "1"}, stdout=subprocess.PIPE, text=True, start_new_session=True, cwd=pytester.path
     )
     end = time.monotonic() + 30
     while not (pytester.path / "started1").exists():
@@ -370,13 +367,7 @@ def test_timeouts_and_output(pytester, repros):
     result = pytester.runpytest("repros", "--gpu-timeout", "3", "--fresh")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
-        [
-            "fail: crash: SIGABRT",
-            "fail: timeout",
-            "the repro did not end within 3 s*",
-            "*stdout of the repro*",
-            "here",
-        ]
+        ["fail: crash: SIGABRT", "fail: timeout", "the repro did not end within 3 s*", "*stdout of the repro*", "here"]
     )
 
 

@@ -57,6 +57,7 @@ def test_on_a_host_the_release_joins_the_needs_of_the_repro(write):
         def run(self, job):
             asked.append(job)
             raise LinkDown("seen")
+
     outcome = judge.run(Elsewhere(), case, Host("p1", "emulator"), compiler="nvidia==4.6.3")
     assert asked[0].compiler == outcome.compiler == "nvidia"
     assert asked[0].needs[-2:] == ("nvidia-cutlass-dsl==4.6.3", "apache-tvm-ffi")
@@ -82,6 +83,7 @@ def test_what_could_not_be_made_is_asked_for_once(cache, monkeypatch):
     def make(uv, environment, path, python, note):
         made.append(path)
         raise remote_env.Refused("there is no nvidia-cutlass-dsl 9.9.9")
+
     monkeypatch.setattr(remote_env, "_make", make)
     monkeypatch.setattr(remote_env, "find_uv", lambda cache: "uv")
     transport = releases.Released("nvidia==9.9.9")
@@ -103,6 +105,7 @@ def test_an_environment_that_lost_a_file_is_made_again(cache, monkeypatch, lost)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch(mode=0o755)
         (info / "RECORD").write_text('cutlass/cute.py,sha256=x,0\n"cutlass/__pycache__/cute.cpython-311.pyc",,\n')
+
     monkeypatch.setattr(remote_env, "_make", make)
     monkeypatch.setattr(remote_env, "find_uv", lambda cache: "uv")
     notes = []
@@ -120,8 +123,10 @@ def test_an_environment_that_lost_a_file_is_made_again(cache, monkeypatch, lost)
 def test_ctrl_c_while_uv_works_leaves_nothing(cache, write):
     uv = cache.parent / ".local/bin/uv"
     uv.parent.mkdir(parents=True)
-    uv.write_text('#!/bin/sh\nif [ "$1" = --version ]; then echo "uv 0.13.8"; exit; fi\nif [ "$1" = venv ]; then for p; do :; done; mkdir -p "$p"; exit; fi\n'
-                  f"echo $$ > {cache.parent}/pid\nexec sleep 60\n")
+    uv.write_text(
+        '#!/bin/sh\nif [ "$1" = --version ]; then echo "uv 0.13.8"; exit; fi\nif [ "$1" = venv ]; then for p; do :; done; mkdir -p "$p"; exit; fi\n'
+        f"echo $$ > {cache.parent}/pid\nexec sleep 60\n"
+    )
     uv.chmod(0o755)
     path = write(NUMPY_ONLY).path
     code = "import sys; from harness import cli; sys.exit(cli.main(sys.argv[1:]))"
@@ -142,7 +147,7 @@ def test_ctrl_c_while_uv_works_leaves_nothing(cache, write):
 def test_every_release_is_a_column(repros, pytester, monkeypatch):
     monkeypatch.setattr(releases, "Released", lambda compiler, note: Local(note))
     repros(one=NUMPY_ONLY, two=NUMPY_ONLY.replace("3)", "n)").replace("def run()", "def run(n)").replace("n)}", "n)}"))
-    repros(two=("import numpy as np\ndef run(n): return {'out': np.arange(n)}", 'params = {n = [1, 2]}'))
+    repros(two=("import numpy as np\ndef run(n): return {'out': np.arange(n)}", "params = {n = [1, 2]}"))
     assert pytester.runpytest_inprocess("repros", "--update-goldens").ret == 0
     table = pytester.path / "table.md"
     table.write_text(f"# Ours\n{release_table.BEGIN}\nold\n{release_table.END}\nafter\n")
@@ -206,7 +211,7 @@ def test_a_release_really_runs(write, tmp_path, needs):
     assert outcome.facts["compiler"] == {"name": "nvidia", "version": installed or "4.8.1"}
 
 
-RUNS_ON_NVIDIA = '''
+RUNS_ON_NVIDIA = """
 import cutlass, torch
 import cutlass.cute as cute
 from cutlass.cute.runtime import from_dlpack
@@ -221,4 +226,4 @@ def run():
     out = torch.zeros(32, dtype=torch.int32, device="cuda")
     host(from_dlpack(out))
     return {"out": out}
-'''
+"""

@@ -142,7 +142,9 @@ def test_a_small_frame_takes_no_large_memory():
     table = source[source.index("BOMBS = ") : source.index("READ = ")]
     read = READ.replace("BODY", 'b\'{"buffers": [], "x": \' + BOMBS[sys.argv[1]] + b"}"')
     for name in BOMBS:
-        done = subprocess.run([sys.executable, "-c", f"import sys\n{table}\n{read}", name], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", f"import sys\n{table}\n{read}", name], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         said, numbers = done.stdout.splitlines()
         megabytes, seconds = map(float, numbers.split())

@@ -168,14 +168,14 @@ undefined_read, divergent_barrier""",
 fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
     ),
     "no nvidia id": (
-        ("timeout = 2", 'nvidia = { rejected = true }'),
+        ("timeout = 2", "nvidia = { rejected = true }"),
         """q.py:7:3: BAD_NVIDIA
     # nvidia = { rejected = true }
       ^^^^^^ has rejected = True, which is no diagnostic id
 fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
     ),
     "no nvidia outputs": (
-        ("timeout = 2", 'nvidia = { outputs = {} }'),
+        ("timeout = 2", "nvidia = { outputs = {} }"),
         """q.py:7:3: BAD_NVIDIA
     # nvidia = { outputs = {} }
       ^^^^^^ has `outputs` that name none

@@ -32,7 +32,7 @@ def test_no_files(tmp_path):
 WRONG = {
     "[p1]\nwork_dir = '~/a'": "{user}: p1: `work_dir` is no setting\nfix: write `workdir`; the settings of a host",
     "[p1]\nbootstrap = 1": "{user}: p1: `bootstrap` = 1\nfix: it is true: bring uv to a host that has none",
-    "[p1]\ndevice = 'gpu'": "{user}: p1: `device` = 'gpu'\nfix: it is \"emulator\" or \"cuda\"",
+    "[p1]\ndevice = 'gpu'": '{user}: p1: `device` = \'gpu\'\nfix: it is "emulator" or "cuda"',
     "[p1]\nenv = { A = 1 }": "{user}: p1: `env` = {'A': 1}\nfix: it is a table of environment variables",
     "p1 = 'box'": "{user}: p1 = 'box' is no host: write a table [p1]",
     "[p1]\npython = 'a'\nworkdir = 'b'": "host p1 has both `python` and `workdir`: keep one",

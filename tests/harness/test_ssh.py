@@ -31,7 +31,7 @@ def run():
     print("|".join([sys.prefix, os.getcwd(), os.environ.get("COLOUR", ""), str(os.getuid())]))
     return {"out": np.zeros(1)}
 """
-KERNEL = '''
+KERNEL = """
 import cutlass, torch
 import cutlass.cute as cute
 from cutlass.cute.runtime import from_dlpack
@@ -46,7 +46,7 @@ def run():
     out = torch.zeros(32, dtype=torch.int32, device="cuda")
     host(from_dlpack(out))
     return {"out": out}
-'''
+"""
 
 
 def test_outputs_and_what_was_printed(on_host, write):
@@ -146,8 +146,9 @@ def test_a_project_there_is_not_touched(on_host, write, sshd, uv):
     assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
 
 
-INDEX = ("SSL_CERT_FILE SSL_CERT_DIR HTTPS_PROXY UV_INDEX_URL UV_DEFAULT_INDEX UV_INDEX UV_NATIVE_TLS "
-         "UV_CACHE_DIR").split()
+INDEX = (
+    "SSL_CERT_FILE SSL_CERT_DIR HTTPS_PROXY UV_INDEX_URL UV_DEFAULT_INDEX UV_INDEX UV_NATIVE_TLS UV_CACHE_DIR"
+).split()
 
 
 def test_a_managed_environment_is_made_once(on_host, write, sshd, monkeypatch):
@@ -299,6 +300,7 @@ def test_a_gpu_there(on_host, write, fake_driver, tmp_path):
         while not host.notes and time.monotonic() < end:
             time.sleep(0.05)
         os.close(lock)
+
     threading.Thread(target=release_when_waited_for).start()
     outcome = host.run(repro)
     assert outcome.kind == "outputs", outcome.text

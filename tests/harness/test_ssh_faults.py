@@ -396,8 +396,7 @@ def test_garbage_instead_of_a_python(on_host, infra, sshd, works):
     host = on_host(python=fake)
     assert infra(host).startswith("expected a frame, got b'Welcome '")
     assert infra(on_host(python=sshd.folder / "none")) == (
-        f"there is no program {sshd.folder}/none on the host\n"
-        "fix: correct `python` in the settings of this host"
+        f"there is no program {sshd.folder}/none on the host\nfix: correct `python` in the settings of this host"
     )
     works(on_host())
 
@@ -420,8 +419,9 @@ def test_infra_in_pytest_is_an_error(on_host, sshd, pytester, repros):
     done.assert_outcomes(passed=1, errors=1)
     head = "gpu-repro: p1 (over SSH), gone (over SSH)"
     done.stdout.fnmatch_lines([head, "infra: could not be run", "host:  gone *"])
-    lines = [line for path in (pytester.path / ".repro/records").glob("*.jsonl")
-             for line in path.read_text().splitlines()]
+    lines = [
+        line for path in (pytester.path / ".repro/records").glob("*.jsonl") for line in path.read_text().splitlines()
+    ]
     records = {record["host"]: record for record in map(json.loads, lines)}
     assert records["gone"]["verdict"] == "infra" and records["gone"]["device"] == {"kind": "unknown"}
     assert records["p1"]["verdict"] == "pass" and records["p1"]["device"] == {"kind": "emulator"}

@@ -222,9 +222,7 @@ def test_torch_tensors_of_every_kind(outcome_of):
 
 def test_a_supervisor_that_dies_is_infra_and_the_next_run_works(write, embedded):
     host, transport = embedded
-    repro = write(
-        "import numpy as np, os, signal\ndef run():\n    os.kill(os.getppid(), 9); return {'o': np.zeros(1)}"
-    )
+    repro = write("import numpy as np, os, signal\ndef run():\n    os.kill(os.getppid(), 9); return {'o': np.zeros(1)}")
     outcome = judge.run(transport, next(repro.cases()), host)
     assert outcome.kind == "infra" and "exit status -9" in outcome.text
     assert judge.run(transport, next(write(ARRAY).cases()), host).kind == "outputs"

@@ -77,7 +77,7 @@ def test_pytest_and_the_command_show_no_hostile_text(repros, pytester, monkeypat
     body = f"""
     import sys
     def run():
-        print({HOSTILE.replace(chr(0xd800), "")!r}); print("\\u202e", file=sys.stderr)
+        print({HOSTILE.replace(chr(0xD800), "")!r}); print("\\u202e", file=sys.stderr)
         raise ValueError("\\x1b[2J\\u202e{HOSTILE[1]}")
     """
     folder = repros(one=body)

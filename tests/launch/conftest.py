@@ -26,7 +26,13 @@ def on_gpu(stand_in, tmp_path):
     def run(program: str, **variables: str) -> str:
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(program))
-        done = subprocess.run([sys.executable, str(path)], env=os.environ | stand_in | variables, text=True,
-                              capture_output=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, str(path)],
+            env=os.environ | stand_in | variables,
+            text=True,
+            capture_output=True,
+            timeout=60,
+        )
         return (done.stdout + done.stderr).strip()
+
     return run

@@ -14,8 +14,17 @@ from dsl.core.dtypes import BFloat16, Boolean, Float32, Int32, Int64, Uint8
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError
 from dsl.core.pointer import AddressSpace
 from dsl.launch import abi, arguments, dlpack, session
-from dsl.launch.arguments import (Signature, from_dlpack, make_fake_compact_tensor, make_fake_stream, make_fake_tensor,
-                                  make_ptr, sym_int, sym_int64, typed)
+from dsl.launch.arguments import (
+    Signature,
+    from_dlpack,
+    make_fake_compact_tensor,
+    make_fake_stream,
+    make_fake_tensor,
+    make_ptr,
+    sym_int,
+    sym_int64,
+    typed,
+)
 
 
 @pytest.fixture
@@ -28,10 +37,21 @@ def layout(tensor) -> str:
     return tensor.argument_type().layout_text()
 
 
-@pytest.mark.parametrize("name, dtype", [
-    ("bool", Boolean), ("int8", dtypes.Int8), ("uint8", Uint8), ("int16", dtypes.Int16), ("int32", Int32),
-    ("int64", Int64), ("float16", dtypes.Float16), ("bfloat16", BFloat16), ("float32", Float32),
-    ("float64", dtypes.Float64)])
+@pytest.mark.parametrize(
+    "name, dtype",
+    [
+        ("bool", Boolean),
+        ("int8", dtypes.Int8),
+        ("uint8", Uint8),
+        ("int16", dtypes.Int16),
+        ("int32", Int32),
+        ("int64", Int64),
+        ("float16", dtypes.Float16),
+        ("bfloat16", BFloat16),
+        ("float32", Float32),
+        ("float64", dtypes.Float64),
+    ],
+)
 def test_element_types(name, dtype):
     assert from_dlpack(torch.zeros(4, dtype=getattr(torch, name))).element_type is dtype
     if name != "bfloat16":
@@ -65,47 +85,76 @@ def test_view_knows_the_whole_storage():
 
 
 # The texts of release 4.8.1 for the same calls, but for its doubled spelling of static strides.
-@pytest.mark.parametrize("shape, mark, text", [
-    ((4, 8), lambda t: t, "(4,8):(8,1)"),
-    ((), lambda t: t, "():()"),
-    ((4, 8), lambda t: t.mark_layout_dynamic(), "(?,?):(?{i64},1)"),
-    ((4, 8), lambda t: t.mark_layout_dynamic(leading_dim=-1), "(?,?):(?{i64},1)"),
-    ((4, 1), lambda t: t.mark_layout_dynamic(), "(?,?):(1,?{i64})"),
-    ((1, 8), lambda t: t.mark_layout_dynamic(), "(?,?):(?{i64},1)"),
-    ((4, 8), lambda t: t.mark_compact_shape_dynamic(0), "(?,8):(8,1)"),
-    ((4, 8), lambda t: t.mark_compact_shape_dynamic(mode=0, stride_order=(0, 1)), "(?,8):(8,1)"),
-    ((4, 8), lambda t: t.mark_compact_shape_dynamic(mode=1, divisibility=4), "(4,?{div=4}):(?{i64 div=4},1)"),
-    ((4, 1, 8), lambda t: t.mark_compact_shape_dynamic(mode=1), "(4,?,8):(?{i64 div=8},8,1)"),
-    ((4, 8, 16), lambda t: t.mark_compact_shape_dynamic(mode=1, divisibility=2),
-     "(4,?{div=2},16):(?{i64 div=32},16,1)"),
-    ((4, 8, 16), lambda t: t.mark_compact_shape_dynamic(mode=1, divisibility=2).mark_compact_shape_dynamic(
-        mode=2, divisibility=4), "(4,?{div=2},?{div=4}):(?{i64 div=8},?{i64 div=4},1)"),
-    ((4, 8), lambda t: t.mark_layout_dynamic(leading_dim=1).mark_compact_shape_dynamic(
-        mode=1, stride_order=(0, 1), divisibility=4), "(?,?{div=4}):(?{i64 div=4},1)"),
-    ((4, 8), lambda t: t.mark_layout_dynamic(leading_dim=1).mark_compact_shape_dynamic(
-        mode=0, stride_order=(0, 1), divisibility=4), "(?{div=4},?):(?{i64},1)"),
-])
+@pytest.mark.parametrize(
+    "shape, mark, text",
+    [
+        ((4, 8), lambda t: t, "(4,8):(8,1)"),
+        ((), lambda t: t, "():()"),
+        ((4, 8), lambda t: t.mark_layout_dynamic(), "(?,?):(?{i64},1)"),
+        ((4, 8), lambda t: t.mark_layout_dynamic(leading_dim=-1), "(?,?):(?{i64},1)"),
+        ((4, 1), lambda t: t.mark_layout_dynamic(), "(?,?):(1,?{i64})"),
+        ((1, 8), lambda t: t.mark_layout_dynamic(), "(?,?):(?{i64},1)"),
+        ((4, 8), lambda t: t.mark_compact_shape_dynamic(0), "(?,8):(8,1)"),
+        ((4, 8), lambda t: t.mark_compact_shape_dynamic(mode=0, stride_order=(0, 1)), "(?,8):(8,1)"),
+        ((4, 8), lambda t: t.mark_compact_shape_dynamic(mode=1, divisibility=4), "(4,?{div=4}):(?{i64 div=4},1)"),
+        ((4, 1, 8), lambda t: t.mark_compact_shape_dynamic(mode=1), "(4,?,8):(?{i64 div=8},8,1)"),
+        (
+            (4, 8, 16),
+            lambda t: t.mark_compact_shape_dynamic(mode=1, divisibility=2),
+            "(4,?{div=2},16):(?{i64 div=32},16,1)",
+        ),
+        (
+            (4, 8, 16),
+            lambda t: t.mark_compact_shape_dynamic(mode=1, divisibility=2).mark_compact_shape_dynamic(
+                mode=2, divisibility=4
+            ),
+            "(4,?{div=2},?{div=4}):(?{i64 div=8},?{i64 div=4},1)",
+        ),
+        (
+            (4, 8),
+            lambda t: t.mark_layout_dynamic(leading_dim=1).mark_compact_shape_dynamic(
+                mode=1, stride_order=(0, 1), divisibility=4
+            ),
+            "(?,?{div=4}):(?{i64 div=4},1)",
+        ),
+        (
+            (4, 8),
+            lambda t: t.mark_layout_dynamic(leading_dim=1).mark_compact_shape_dynamic(
+                mode=0, stride_order=(0, 1), divisibility=4
+            ),
+            "(?{div=4},?):(?{i64},1)",
+        ),
+    ],
+)
 def test_layout_of_a_marked_tensor(shape, mark, text):
     assert layout(mark(from_dlpack(torch.zeros(shape)))) == text
 
 
 def test_layout_of_marked_views():
     assert layout(from_dlpack(torch.zeros(4, 1, 8).expand(4, 3, 8)).mark_layout_dynamic()) == "(?,?,?):(?{i64},0,1)"
-    assert layout(from_dlpack(torch.zeros(4, 5, 8).permute(2, 0, 1)).mark_layout_dynamic()) == \
-        "(?,?,?):(1,?{i64},?{i64})"
+    assert (
+        layout(from_dlpack(torch.zeros(4, 5, 8).permute(2, 0, 1)).mark_layout_dynamic()) == "(?,?,?):(1,?{i64},?{i64})"
+    )
     assert layout(from_dlpack(torch.zeros(8, 8)[:, ::2]).mark_layout_dynamic()) == "(?,?):(?{i64},?{i64})"
     assert layout(from_dlpack(torch.zeros(4, 8), use_32bit_stride=True).mark_layout_dynamic()) == "(?,?):(?,1)"
 
 
-@pytest.mark.parametrize("call, text", [
-    (lambda t: t.mark_layout_dynamic(5), "Expected leading_dim to be in range [0, 2) or [-2, -1], but got 5."),
-    (lambda t: t.mark_layout_dynamic(0), "Expected strides[leading_dim] == 1, but got 8."),
-    (lambda t: t.mark_compact_shape_dynamic(3), "Expected mode value to be in range [0, 2), but got 3."),
-    (lambda t: t.mark_compact_shape_dynamic(1, divisibility=3),
-     "The shape(8) of mode(1) is not divisible by the divisibility(3)."),
-    (lambda t: t.mark_compact_shape_dynamic(1, stride_order=(1, 0)),
-     "The stride_order is not consistent with the deduced stride_order."),
-])
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda t: t.mark_layout_dynamic(5), "Expected leading_dim to be in range [0, 2) or [-2, -1], but got 5."),
+        (lambda t: t.mark_layout_dynamic(0), "Expected strides[leading_dim] == 1, but got 8."),
+        (lambda t: t.mark_compact_shape_dynamic(3), "Expected mode value to be in range [0, 2), but got 3."),
+        (
+            lambda t: t.mark_compact_shape_dynamic(1, divisibility=3),
+            "The shape(8) of mode(1) is not divisible by the divisibility(3).",
+        ),
+        (
+            lambda t: t.mark_compact_shape_dynamic(1, stride_order=(1, 0)),
+            "The stride_order is not consistent with the deduced stride_order.",
+        ),
+    ],
+)
 def test_bad_marks_are_refused(call, text):
     with pytest.raises(DSLUserCodeRuntimeError) as error:
         call(from_dlpack(torch.zeros(4, 8)))
@@ -169,19 +218,21 @@ def test_a_python_number_for_an_unsigned_parameter_is_signed_as_upstream(dtype):
     assert typed(dtype(5), dtype).dtype is dtype and typed(signed(5), dtype).dtype is dtype
     binding = abi.Binding()
     assert type_.read(5, binding) == [5] and type_.read(-5, binding) == [-5]
-    for _ in range(2):                                # the warning comes once a place
+    for _ in range(2):  # the warning comes once a place
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             values = [type_.read(number, binding) for number in (most, most)]
         assert values == [[-1], [-1]]
         assert [str(each.message) for each in caught] == [
             f"TYPE_INT_LITERAL_OUT_OF_RANGE: {most} for the {dtype} `argument` is passed as {signed}, as every Python "
-            f"number is, and becomes -1: pass {dtype}({most})"]
+            f"number is, and becomes -1: pass {dtype}({most})"
+        ]
 
 
 def test_kernel_parameters_take_python_numbers_as_upstream(emulator):
     from dsl import cutlass
     from dsl.cutlass import cute
+
     seen = []
 
     @cute.kernel
@@ -195,8 +246,10 @@ def test_kernel_parameters_take_python_numbers_as_upstream(emulator):
 
     with pytest.warns(UserWarning, match="becomes -294967296"):
         host()
-    assert seen == [(dtypes.Int8, dtypes.Int16, dtypes.Int32, dtypes.Int64),
-                    (dtypes.Uint8, dtypes.Uint16, dtypes.Uint32, dtypes.Uint64)]
+    assert seen == [
+        (dtypes.Int8, dtypes.Int16, dtypes.Int32, dtypes.Int64),
+        (dtypes.Uint8, dtypes.Uint16, dtypes.Uint32, dtypes.Uint64),
+    ]
 
 
 def layout_of(type_) -> str:
@@ -206,9 +259,16 @@ def layout_of(type_) -> str:
 def test_slots_of_a_call():
     n = sym_int()
     tensor = torch.zeros(4, 8)
-    signature = Signature("f", ["a", "b", "n", "s"], [
-        typed(make_fake_compact_tensor(Float32, (n, 8), stride_order=(1, 0))), typed(from_dlpack(tensor)), typed(7),
-        typed(make_fake_stream(use_tvm_ffi_env_stream=True))])
+    signature = Signature(
+        "f",
+        ["a", "b", "n", "s"],
+        [
+            typed(make_fake_compact_tensor(Float32, (n, 8), stride_order=(1, 0))),
+            typed(from_dlpack(tensor)),
+            typed(7),
+            typed(make_fake_stream(use_tvm_ffi_env_stream=True)),
+        ],
+    )
     slots, binding = signature.bind([tensor, from_dlpack(tensor), 7])
     assert slots == [tensor.data_ptr(), 4, tensor.data_ptr(), 7, 0]
     assert binding.storages == [(tensor.data_ptr(), 128, "a"), (tensor.data_ptr(), 128, "b")]
@@ -230,39 +290,76 @@ def test_bfloat16_travels_as_bits():
 
 
 N = sym_int()
-SIGNATURE = Signature("f", ["a", "b", "n"], [
-    typed(make_fake_compact_tensor(Float32, (N, 8), stride_order=(1, 0), assumed_align=16)),
-    typed(make_fake_compact_tensor(Float32, (N,))), typed(Int32(1))])
+SIGNATURE = Signature(
+    "f",
+    ["a", "b", "n"],
+    [
+        typed(make_fake_compact_tensor(Float32, (N, 8), stride_order=(1, 0), assumed_align=16)),
+        typed(make_fake_compact_tensor(Float32, (N,))),
+        typed(Int32(1)),
+    ],
+)
 F = "f(a: Tensor([?, 8], float32), b: Tensor([?], float32), n: int32)"
 
 
-@pytest.mark.parametrize("values, error, text", [
-    ((torch.zeros(4, 9), torch.zeros(4), 1), ValueError,
-     f"Mismatched a.shape[1] on argument #0 when calling: `{F}`, expected to be 8, got 9"),
-    ((torch.zeros(4), torch.zeros(4), 1), ValueError,
-     f"Mismatched a.ndim on argument #0 when calling: `{F}`, expected to be 2, got 1"),
-    ((torch.zeros(4, 8), torch.zeros(5), 1), ValueError,
-     f"Mismatched b.shape[0] on argument #1 when calling: `{F}`, expected to be 4, as a.shape[0], got 5"),
-    ((torch.zeros(8, 4).t(), torch.zeros(4), 1), ValueError,
-     f"Mismatched a.strides[0] on argument #0 when calling: `{F}`, expected to be 8, got 1"),
-    ((torch.zeros(4, 8).half(), torch.zeros(4), 1), TypeError,
-     f"Mismatched a.dtype on argument #0 when calling: `{F}`, expected to be Float32, got Float16"),
-    ((torch.zeros(4, 8), None, 1), TypeError,
-     f"Mismatched b on argument #1 when calling: `{F}`, expected to be a tensor, got NoneType"),
-    ((torch.zeros(4, 8), torch.zeros(4), "1"), TypeError,
-     f"Mismatched n on argument #2 when calling: `{F}`, expected to be Int32, got str"),
-    ((torch.zeros(4, 8), torch.zeros(4)), TypeError,
-     f"Expects 3 arguments when calling: `{F}`, got 2, n missing; static ones are part of the code"),
-])
+@pytest.mark.parametrize(
+    "values, error, text",
+    [
+        (
+            (torch.zeros(4, 9), torch.zeros(4), 1),
+            ValueError,
+            f"Mismatched a.shape[1] on argument #0 when calling: `{F}`, expected to be 8, got 9",
+        ),
+        (
+            (torch.zeros(4), torch.zeros(4), 1),
+            ValueError,
+            f"Mismatched a.ndim on argument #0 when calling: `{F}`, expected to be 2, got 1",
+        ),
+        (
+            (torch.zeros(4, 8), torch.zeros(5), 1),
+            ValueError,
+            f"Mismatched b.shape[0] on argument #1 when calling: `{F}`, expected to be 4, as a.shape[0], got 5",
+        ),
+        (
+            (torch.zeros(8, 4).t(), torch.zeros(4), 1),
+            ValueError,
+            f"Mismatched a.strides[0] on argument #0 when calling: `{F}`, expected to be 8, got 1",
+        ),
+        (
+            (torch.zeros(4, 8).half(), torch.zeros(4), 1),
+            TypeError,
+            f"Mismatched a.dtype on argument #0 when calling: `{F}`, expected to be Float32, got Float16",
+        ),
+        (
+            (torch.zeros(4, 8), None, 1),
+            TypeError,
+            f"Mismatched b on argument #1 when calling: `{F}`, expected to be a tensor, got NoneType",
+        ),
+        (
+            (torch.zeros(4, 8), torch.zeros(4), "1"),
+            TypeError,
+            f"Mismatched n on argument #2 when calling: `{F}`, expected to be Int32, got str",
+        ),
+        (
+            (torch.zeros(4, 8), torch.zeros(4)),
+            TypeError,
+            f"Expects 3 arguments when calling: `{F}`, got 2, n missing; static ones are part of the code",
+        ),
+    ],
+)
 def test_mismatch_says_what_was_expected(values, error, text):
     with pytest.raises(error) as raised:
         SIGNATURE.bind(values)
     assert str(raised.value) == text
 
 
-@pytest.mark.parametrize("value, becomes, warning", [
-    (1 << 40, 0, "TYPE_INT_LITERAL_OUT_OF_RANGE: 1099511627776 does not fit in Int32"),
-    (1.5, 1, "TYPE_FLOAT_TRUNCATED: 1.5 becomes 1 as the Int32 `n`")])
+@pytest.mark.parametrize(
+    "value, becomes, warning",
+    [
+        (1 << 40, 0, "TYPE_INT_LITERAL_OUT_OF_RANGE: 1099511627776 does not fit in Int32"),
+        (1.5, 1, "TYPE_FLOAT_TRUNCATED: 1.5 becomes 1 as the Int32 `n`"),
+    ],
+)
 def test_a_number_that_does_not_fit_is_converted_with_a_warning(value, becomes, warning):
     with pytest.warns(DSLWarning, match=warning):
         slots, _ = SIGNATURE.bind((torch.zeros(4, 8), torch.zeros(4), value))
@@ -304,6 +401,7 @@ def test_a_stream_of_the_environment_is_torchs_current_one(monkeypatch):
 
 def test_an_annotation_of_a_family_takes_numbers_as_they_are():
     from dsl.cutlass import Float, Integer, Numeric, cute
+
     kinds = []
 
     @cute.kernel

@@ -71,8 +71,13 @@ def entries(folder) -> set:
 
 
 def run(file, *options: str, **variables: str) -> str:
-    done = subprocess.run([sys.executable, "-m", "dsl", *options, str(file)], env=os.environ | variables, text=True,
-                          capture_output=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "dsl", *options, str(file)],
+        env=os.environ | variables,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -85,13 +90,14 @@ def program(tmp_path):
     def write(text: str = PROGRAM):
         file.write_text(textwrap.dedent(text))
         return file
+
     return write
 
 
 def test_another_process_finds_it_whatever_changed_is_made_anew(folder, program):
     first = run(program(), "--device", "emulator")
     known = entries(folder)
-    assert len(known) == 2                                                  # the code, and the emulator's
+    assert len(known) == 2  # the code, and the emulator's
     assert run(program(), "--device", "emulator") == first and entries(folder) == known
     for what, (old, new) in CHANGES.items():
         assert old in PROGRAM
@@ -109,8 +115,15 @@ def test_options_and_the_gpu_are_part_of_the_key(folder, program):
     seen = {}
     for options in ("--gpu-arch sm_80", "--gpu-arch sm_90a", "--gpu-arch sm_80 --opt-level 0"):
         file = program(text)
-        done = [subprocess.run([sys.executable, "-m", "dsl", "--device", "emulator", str(file), options], text=True,
-                               capture_output=True, timeout=120).stdout for _ in range(2)]
+        done = [
+            subprocess.run(
+                [sys.executable, "-m", "dsl", "--device", "emulator", str(file), options],
+                text=True,
+                capture_output=True,
+                timeout=120,
+            ).stdout
+            for _ in range(2)
+        ]
         assert done[0] == done[1] and done[0].startswith("//")
         seen[options] = done[0]
     assert len(set(seen.values())) == len(seen) and "sm_80" in seen["--gpu-arch sm_80"]
@@ -120,13 +133,15 @@ def test_options_and_the_gpu_are_part_of_the_key(folder, program):
 def test_it_can_be_turned_off(folder, program, off):
     run(program(), "--device", "emulator", **off)
     run(program(), "--device", "emulator", "--no-cache")
-    run(program("""\
+    run(
+        program("""\
         import cutlass.cute as cute
         @cute.jit
         def f():
             cute.printf("here")
         cute.compile(f, options="--no-cache")()
-        """))
+        """)
+    )
     assert entries(folder) == set()
 
 
@@ -135,7 +150,7 @@ def test_it_lies_in_the_users_cache_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("DSL_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache.current().folder == tmp_path / "gpu-repro"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")                        # to be ignored, says the specification
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored, says the specification
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.current().folder == tmp_path / ".cache" / "gpu-repro"
 
@@ -165,6 +180,7 @@ def forget(function):
 def no_compiler(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("something is compiled")
+
     monkeypatch.setattr(compilation, "compile_modules", refuse)
 
 
@@ -190,9 +206,17 @@ def test_the_version_has_every_stage_and_library_in_it():
     assert cache.toolchain() == first
 
 
-@pytest.mark.parametrize("spoil", [
-    lambda data: data[:len(data) // 2], lambda data: b"", lambda data: data[:-1] + bytes([data[-1] ^ 1]),
-    lambda data: data + b"x", lambda data: b"\0" * len(data), lambda data: data[:20] + b"!" + data[21:]])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: b"",
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+        lambda data: data + b"x",
+        lambda data: b"\0" * len(data),
+        lambda data: data[:20] + b"!" + data[21:],
+    ],
+)
 def test_a_torn_or_altered_entry_is_a_miss(host, folder, spoil):
     assert host(1, 2) == 3
     (entry,) = entries(folder)
@@ -200,7 +224,7 @@ def test_a_torn_or_altered_entry_is_a_miss(host, folder, spoil):
     entry.write_bytes(spoil(whole))
     forget(host)
     assert host(1, 5) == 6
-    assert entry.read_bytes() == whole                                      # written again
+    assert entry.read_bytes() == whole  # written again
 
 
 def test_an_entry_of_another_key_is_a_miss(tmp_path):
@@ -215,13 +239,13 @@ def test_its_size_is_bounded_and_the_unused_go_first(tmp_path):
     store = cache.Cache(tmp_path, 100_000)
     for number in range(200):
         store.put(b"%d" % number, os.urandom(4_000))
-        assert store.get(b"0") is not None                                  # used, so it stays
+        assert store.get(b"0") is not None  # used, so it stays
         os.utime(store.path(b"0"), (2e9 + number, 2e9 + number))
         os.utime(store.path(b"%d" % number), (1e9 + number, 1e9 + number)) if number else None
     sizes = [path.stat().st_size for path in entries(tmp_path)]
     assert 50_000 < sum(sizes) <= 100_000 + 100_000 // 16
     assert store.get(b"199") is not None and store.get(b"1") is None
-    store.put(b"large", bytes(200_000))                                     # more than there is room for
+    store.put(b"large", bytes(200_000))  # more than there is room for
     assert store.get(b"large") is None and store.get(b"199") is not None
 
 
@@ -242,13 +266,15 @@ def test_without_a_folder_it_works_and_says_so_once(host, folder, obstacle, monk
     if obstacle == "a file":
         folder.write_text("")
     else:
-        error = OSError(30, "Read-only file system") if obstacle == "read-only" else \
-            OSError(28, "No space left on device")
+        error = (
+            OSError(30, "Read-only file system") if obstacle == "read-only" else OSError(28, "No space left on device")
+        )
 
         def refuse(file, mode="r", *rest):
             if "x" in mode:
                 raise error
             return open(file, mode, *rest)
+
         monkeypatch.setattr(cache, "open", refuse, raising=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -280,8 +306,15 @@ print(hits)
 
 def test_many_processes_at_once(tmp_path):
     """Eight processes write, read and drop entries of one folder that is too small for them."""
-    running = [subprocess.Popen([sys.executable, "-c", STRESS, str(tmp_path), str(seed)], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True) for seed in range(8)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", STRESS, str(tmp_path), str(seed)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for seed in range(8)
+    ]
     done = [process.communicate(timeout=120) for process in running]
     assert all(not errors for _, errors in done), done
     assert sum(int(hits) for hits, _ in done) > 0

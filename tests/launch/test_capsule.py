@@ -56,10 +56,10 @@ pieces = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 299), st.integers(
 def test_changes_lead_from_one_content_to_another(first, second, from_nothing):
     data = np.zeros(300, np.uint8)
     for value, at, size in first:
-        data[at:at + size] = value
+        data[at : at + size] = value
     before, start = (None, np.full(300, 77, np.uint8)) if from_nothing else (capsule.content(data), data.copy())
     for value, at, size in second:
-        data[at:at + size] = value
+        data[at : at + size] = value
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(capsule, "CHUNK_BYTES", 64)
         before = None if from_nothing else capsule.content(start)
@@ -80,8 +80,9 @@ def test_overlapping_allocations_are_one_region():
     assert (regions.starts, regions.ends, regions.labels) == ([4096, 8192], [4328, 8200], ["a", "b"])
 
 
-@pytest.mark.parametrize("address, found", [(4095, None), (4096, (0, 0)), (4196, (0, 100)), (4197, None),
-                                            (8200, (1, 8))])
+@pytest.mark.parametrize(
+    "address, found", [(4095, None), (4096, (0, 0)), (4196, (0, 100)), (4197, None), (8200, (1, 8))]
+)
 def test_a_pointer_is_inside_or_just_behind(address, found):
     assert Regions([Allocation(4096, 100, "a"), Allocation(8192, 8, "b")]).find(address) == found
 
@@ -90,7 +91,7 @@ def device_run(device, shift: int = 0) -> list[np.ndarray]:
     """Two launches with a host write between them, a null pointer first, then one in memory to a third array."""
     program = device.load(PTX)
     room = np.zeros(64 + shift, np.uint32)
-    data, third = room[shift:shift + 32], np.zeros(4, np.uint32)
+    data, third = room[shift : shift + 32], np.zeros(4, np.uint32)
     data[:] = np.arange(32)
     pointer = np.array([third.ctypes.data + 8], np.uint64)
     arrays = {"data": data, "third": third, "pointer": pointer}
@@ -130,8 +131,12 @@ def played(folder, **result) -> Playback:
     """The recording with the result of a GPU that did what the emulator did, but for `result`."""
     lines = [json.loads(line) for line in (folder / "launches.jsonl").read_text().splitlines()]
     launches = [{"changes": line["predicted"], "as_predicted": True} for line in lines]
-    table = {"outcome": "ran", "device": {"kind": "cuda", "name": "H200", "driver": "1", "arch": "sm_90"},
-             "arch": "sm_80", "launches": launches}
+    table = {
+        "outcome": "ran",
+        "device": {"kind": "cuda", "name": "H200", "driver": "1", "arch": "sm_90"},
+        "arch": "sm_80",
+        "launches": launches,
+    }
     (folder / "result.json").write_text(json.dumps(table | result))
     return choose(f"playback:{folder}")
 
@@ -146,6 +151,7 @@ def test_playback_gives_the_same_at_other_addresses(recorded):
 
 def test_noise_that_looks_like_a_pointer_is_kept_as_it_is(tmp_path):
     """Memory nobody wrote may hold old addresses: they lead elsewhere, or nowhere, in the next run."""
+
     def run(device, noise_to: int) -> np.ndarray:
         data, other = np.arange(64, dtype=np.uint32), np.zeros(8, np.uint64)
         data[40:42] = np.array([other.ctypes.data if noise_to == 0 else noise_to], np.uint64).view(np.uint32)
@@ -154,8 +160,9 @@ def test_noise_that_looks_like_a_pointer_is_kept_as_it_is(tmp_path):
         params = [struct.pack("<Q", data.ctypes.data), bytes(8), struct.pack("<I", 2)]
         device.launch(device.load(PTX), "twice", Launch((1, 1, 1), (32, 1, 1)), params)
         return data
+
     run(choose(f"recording:sm_80:{tmp_path}"), 0)
-    line, = map(json.loads, (tmp_path / "launches.jsonl").read_text().splitlines())
+    (line,) = map(json.loads, (tmp_path / "launches.jsonl").read_text().splitlines())
     assert [row[1] for row in line["pointers"]] == [160]
     got = run(played(tmp_path), 0x7FFF_1234_5678)
     assert (got[:32] == 2 * np.arange(32)).all() and got[40:42].view(np.uint64)[0] == 0x7FFF_1234_5678
@@ -166,8 +173,10 @@ def test_a_gpu_that_gave_something_else_is_believed(recorded):
     other = np.arange(7, 39, dtype=np.uint32).tobytes()
     name = hashlib.sha256(other).hexdigest()
     (folder / name).write_bytes(other)
-    launches = [{"changes": lines[0]["predicted"], "as_predicted": True},
-                {"changes": {"0": [{"at": 0, "size": 128, "bytes": name}]}, "as_predicted": False}]
+    launches = [
+        {"changes": lines[0]["predicted"], "as_predicted": True},
+        {"changes": {"0": [{"at": 0, "size": 128, "bytes": name}]}, "as_predicted": False},
+    ]
     assert (device_run(played(folder, launches=launches))[1] == np.arange(7, 39)).all()
 
 
@@ -206,5 +215,5 @@ def test_a_kernel_that_fails_is_recorded_too(tmp_path):
     with pytest.raises(Exception, match="OUT_OF_BOUNDS") as error:
         device.launch(device.load(PTX), "twice", Launch((1, 1, 1), (32, 1, 1)), [bytes(8), bytes(8), bytes(4)])
     assert error.value.repro_outcome["kind"] == "out_of_bounds"
-    line, = map(json.loads, (tmp_path / "launches.jsonl").read_text().splitlines())
+    (line,) = map(json.loads, (tmp_path / "launches.jsonl").read_text().splitlines())
     assert "predicted" not in line and line["regions"] == {}

@@ -96,14 +96,17 @@ def test_launches_arrive_in_order_with_their_parameters(recorder, scale):
 def test_same_text_is_compiled_and_loaded_once(recorder, scale):
     compilation._codes.clear()
     import cutlass.cute as cute
+
     a = torch.ones(70)
     compiled = cute.compile(scale, a, 2.0, 70)
     compiled(a, 3.0, 40)
     compiled(torch.ones(10), 4.0, 10)
     scale(a, 2.0, 70)
     assert len(compilation._codes) == 1
-    assert len(recorder.launches) == 6 and [record.name for record in recorder.session.kernels] == \
-        ["kernel_kernel_0", "kernel_kernel_1"]
+    assert len(recorder.launches) == 6 and [record.name for record in recorder.session.kernels] == [
+        "kernel_kernel_0",
+        "kernel_kernel_1",
+    ]
     assert recorder.session.kernels[0].launches[0] == {"grid": [2, 1, 1], "block": [32, 1, 1], "smem_bytes": 640}
 
 
@@ -150,6 +153,7 @@ def test_interrupt_crosses_the_native_function(recorder, scale):
 def test_host_only_function_needs_no_device(monkeypatch, capfd):
     def no_device(kind=None):
         raise AssertionError("asked for a device")
+
     monkeypatch.setattr(devices, "choose", no_device)
     from dsl.cutlass import cute
     from dsl.cutlass import Int32
@@ -157,6 +161,7 @@ def test_host_only_function_needs_no_device(monkeypatch, capfd):
     @cute.jit
     def hello(n: Int32):
         cute.printf("n = {}", n + 1)
+
     hello(4)
     assert capfd.readouterr().out == "n = 5\n"
 
@@ -172,6 +177,7 @@ def test_options_of_upstream():
 
 def test_kept_ptx_is_a_file_too(recorder, scale, tmp_path):
     import cutlass.cute as cute
+
     compiled = cute.compile(scale, torch.ones(4), 2.0, 4, options=f"--gpu-arch sm_80 --keep-ptx --dump-dir {tmp_path}")
     assert (tmp_path / "host.sm_80.ptx").read_text() == compiled.__ptx__
     assert ".target sm_80\n" in compiled.__ptx__
@@ -179,6 +185,7 @@ def test_kept_ptx_is_a_file_too(recorder, scale, tmp_path):
 
 def test_cuda_without_a_driver_says_so():
     from dsl.launch import cuda
+
     if cuda.present():
         pytest.skip("this machine has a GPU")
     with pytest.raises(devices.DeviceMissing, match="no CUDA (driver|GPU) on this machine: "):
@@ -197,7 +204,9 @@ def test_facts_of_a_session(recorder, scale):
 def test_importing_brings_nothing_that_only_compiling_needs():
     """What costs most of an import, in a process that has not compiled anything yet."""
     heavy = ["numpy", "llvmlite.binding", "dsl.emulator", "importlib.metadata", "argparse", "torch"]
-    program = ("import sys; from dsl import alias; alias.install('emulator'); import cutlass, cutlass.cute as cute\n"
-               f"print([name for name in {heavy} if name in sys.modules]); import numpy; print(numpy.ones(2).sum())")
+    program = (
+        "import sys; from dsl import alias; alias.install('emulator'); import cutlass, cutlass.cute as cute\n"
+        f"print([name for name in {heavy} if name in sys.modules]); import numpy; print(numpy.ones(2).sum())"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("[]\n2.0\n", "")

@@ -75,11 +75,19 @@ def types_of(value):
 
 
 # The left column as nvidia-cutlass-dsl 4.8.1 has it (the dict and the NamedTuple of Python numbers it rejects).
-@pytest.mark.parametrize("value, types", [
-    ((1, 2.5, True), ("Int32", "Float32", "Boolean")), ([1, (2, None)], ["Int32", ("Int32", "NoneType")]),
-    ((1, "a"), ("Int32", "str")), ({"a": 1, "b": Int64(3)}, {"a": "Int32", "b": "Int64"}),
-    (Pair(1, 2), ("Int64", "Int32")),
-    (None, "NoneType"), (Int32, "NumericMeta"), ((), ())])
+@pytest.mark.parametrize(
+    "value, types",
+    [
+        ((1, 2.5, True), ("Int32", "Float32", "Boolean")),
+        ([1, (2, None)], ["Int32", ("Int32", "NoneType")]),
+        ((1, "a"), ("Int32", "str")),
+        ({"a": 1, "b": Int64(3)}, {"a": "Int32", "b": "Int64"}),
+        (Pair(1, 2), ("Int64", "Int32")),
+        (None, "NoneType"),
+        (Int32, "NumericMeta"),
+        ((), ()),
+    ],
+)
 def test_python_numbers_in_containers_are_arguments(value, types):
     found = []
 
@@ -166,8 +174,10 @@ class Buffer:
         return [value for part in self._parts() for value in part.__extract_mlir_values__()]
 
     def __new_from_mlir_values__(self, values):
-        pointer, count = self.pointer.__new_from_mlir_values__(values[:1]), \
-            self.count.__new_from_mlir_values__(values[1:])
+        pointer, count = (
+            self.pointer.__new_from_mlir_values__(values[:1]),
+            self.count.__new_from_mlir_values__(values[1:]),
+        )
         return Buffer(pointer, count, self.name)
 
 
@@ -250,7 +260,8 @@ def test_a_protocol_of_half_is_refused():
         host(Half())
     assert (error.value.message, error.value.fix) == (
         "`Half` gives values of its own in `__extract_mlir_values__`, and no C pointers to them",
-        "add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members")
+        "add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members",
+    )
 
 
 def test_a_layout_is_an_argument_static_or_with_numbers_a_call_brings():
@@ -286,11 +297,15 @@ def test_boolean_parts_keep_their_values():
     assert [compiled((a, b)) for a in (False, True) for b in (False, True)] == [False, False, True, False]
 
 
-@pytest.mark.parametrize("value, text", [
-    ("abc", "`host` gets a str for `x`, which is no value at run time"),
-    (b"abc", "`host` gets a bytes for `x`, which is no value at run time"),
-    (1j, "`host` gets a complex for `x`, which is no value at run time"),
-    ({1, 2}, "`host` gets a set for `x`, and a set has no order")])
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        ("abc", "`host` gets a str for `x`, which is no value at run time"),
+        (b"abc", "`host` gets a bytes for `x`, which is no value at run time"),
+        (1j, "`host` gets a complex for `x`, which is no value at run time"),
+        ({1, 2}, "`host` gets a set for `x`, and a set has no order"),
+    ],
+)
 def test_what_is_no_argument_is_refused(value, text):
     @cute.jit
     def host(x):
@@ -307,8 +322,10 @@ def test_a_composed_layout_is_an_argument():
         return layout(i), cute.size(layout)
 
     def composed(offset, rows, bits=2):
-        return cute.make_composed_layout(cute.make_swizzle(bits, 0, 3), offset,
-                                         cute.make_layout((rows, 8), stride=(8, 1)))
+        return cute.make_composed_layout(
+            cute.make_swizzle(bits, 0, 3), offset, cute.make_layout((rows, 8), stride=(8, 1))
+        )
+
     assert [index(composed(0, 8), i) for i in range(64)] == [(composed(0, 8)(i), 64) for i in range(64)]
     dynamic = cute.compile(index, composed(Int32(1), Int32(4)), 0)
     for offset, rows in ((0, 4), (3, 9)):
@@ -340,4 +357,5 @@ def test_types_of_values_are_asked_as_upstream_spells_it():
         for i in range(n):
             pair = Pair(pair.a + i, pair.b * 2.0)
         return pair.a, pair.b
+
     assert program(Pair(2, 0.5), 4) == (8, 8.0)

@@ -26,8 +26,10 @@ def below_the_place(error) -> str:
 
 
 @pytest.mark.parametrize("decorate", (cute.jit, cute.kernel))
-@pytest.mark.parametrize("made, name", ((cute.jit(plain), "JitFunction"), (cute.kernel(plain), "KernelFunction"),
-                                        (staticmethod(plain), "staticmethod")))
+@pytest.mark.parametrize(
+    "made, name",
+    ((cute.jit(plain), "JitFunction"), (cute.kernel(plain), "KernelFunction"), (staticmethod(plain), "staticmethod")),
+)
 def test_a_decorator_goes_directly_over_the_def(decorate, made, name):
     """NVIDIA's diagnostic, measured."""
     with pytest.raises(DSLUserCodeTypeError) as error:
@@ -36,11 +38,13 @@ def test_a_decorator_goes_directly_over_the_def(decorate, made, name):
         "UNSUP_DECORATOR_ORDER\n"
         "    decorate(made)\n"
         f"    ^^^^^^^^^^^^^^ decorates `plain`, which another decorator has made {name}\n"
-        "fix: put it directly over the `def`, and only once")
+        "fix: put it directly over the `def`, and only once"
+    )
 
 
-@pytest.mark.parametrize("value, words", ((len, "`len`"), (Plain, "`Plain`"), (functools.partial(plain, 1), "partial"),
-                                          (3, "Python int")))
+@pytest.mark.parametrize(
+    "value, words", ((len, "`len`"), (Plain, "`Plain`"), (functools.partial(plain, 1), "partial"), (3, "Python int"))
+)
 def test_a_decorator_takes_functions(value, words):
     with pytest.raises(DSLUserCodeTypeError) as error:
         cute.jit(value)
@@ -48,7 +52,8 @@ def test_a_decorator_takes_functions(value, words):
         "ARG_UNSUPPORTED_TYPE\n"
         "    cute.jit(value)\n"
         f"    ^^^^^^^^^^^^^^^ decorates {words}, which is no function written in Python\n"
-        "fix: decorate a `def`, and call it there")
+        "fix: decorate a `def`, and call it there"
+    )
 
 
 @cute.kernel
@@ -59,9 +64,11 @@ def extents(out: cute.Tensor):
 @pytest.mark.parametrize("given, expected", (({}, 11), ({"grid": 2}, 21), ({"block": 3}, 13)))
 def test_a_launch_is_of_one_thread_unless_told(given, expected):
     """Measured: NVIDIA's compiler launches the same."""
+
     @cute.jit
     def host(out: cute.Tensor):
         extents(out).launch(**given)
+
     out = np.zeros(1, np.int32)
     host(from_dlpack(out))
     assert out.tolist() == [expected]
@@ -71,13 +78,15 @@ def test_a_launch_takes_names():
     @cute.jit
     def host(out: cute.Tensor):
         extents(out).launch(1, 1)
+
     with pytest.raises(DSLUserCodeTypeError) as error:
         host(from_dlpack(np.zeros(1, np.int32)))
     assert below_the_place(error) == (
         "CALL_EXTRA_ARG\n"
         "    extents(out).launch(1, 1)\n"
         "    ^^^^^^^^^^^^^^^^^^^^^^^^^ the launch of `extents` takes its arguments by name\n"
-        "fix: launch(grid=(x, y, z), block=(x, y, z))")
+        "fix: launch(grid=(x, y, z), block=(x, y, z))"
+    )
 
 
 @dataclasses.dataclass

@@ -15,6 +15,7 @@ from dsl.launch.emulated import Emulated
 def cute():
     session = alias.install("emulator")
     import cutlass.cute as cute
+
     yield cute
     assert session.device.memory.allocations() is not None
     alias.uninstall()
@@ -55,6 +56,7 @@ def test_numpy_arrays(saxpy):
 def test_a_compiled_function_takes_other_sizes(cute, saxpy):
     import cutlass
     from cutlass.cute.runtime import make_fake_compact_tensor
+
     n = cute.sym_int()
     fakes = [make_fake_compact_tensor(cutlass.Float32, (n,)) for _ in range(2)]
     compiled = cute.compile(saxpy, *fakes, cutlass.Float32(0), cutlass.Int32(0), options="--enable-tvm-ffi")
@@ -138,5 +140,7 @@ def test_blocks_of_a_cooperative_launch_meet_and_too_many_are_refused():
     assert out.tolist() == [200, 200]
     with pytest.raises(DeviceError) as caught:
         device.launch(program, "meet", Launch((265, 1, 1), (1024, 1, 1), flags=COOPERATIVE), params)
-    assert str(caught.value) == ("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: launch of `meet`: 265 blocks are to run at "
-                                 "once; of this shape the device holds 264")
+    assert str(caught.value) == (
+        "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: launch of `meet`: 265 blocks are to run at "
+        "once; of this shape the device holds 264"
+    )

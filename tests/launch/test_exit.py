@@ -7,11 +7,17 @@ from pathlib import Path
 
 # What is kept, and where: objects that the interpreter itself holds outlive every module's names.
 KEPT = {
-    "compiled": "cute.compile(host, a)", "jit function": "(host(a), host)[1]", "session": "session.current()",
-    "ffi": "by_ffi()", "linked": "native('define i32 @one() { ret i32 1 }', {}, ('one',))",
-    "machine": "llvm.Machine(llvm.native_target())", "module": "llvm.Module('', llvm.Machine(llvm.native_target()))",
-    "field": "qd.field(qd.i32, shape=4)", "ndarray": "qd.ndarray(qd.i32, 4)",
-    "tensor": "tvm.runtime.tensor(np.zeros(4, np.int32), device=tvm.cuda(0))", "torch": "torch.zeros(4, device='cuda')",
+    "compiled": "cute.compile(host, a)",
+    "jit function": "(host(a), host)[1]",
+    "session": "session.current()",
+    "ffi": "by_ffi()",
+    "linked": "native('define i32 @one() { ret i32 1 }', {}, ('one',))",
+    "machine": "llvm.Machine(llvm.native_target())",
+    "module": "llvm.Module('', llvm.Machine(llvm.native_target()))",
+    "field": "qd.field(qd.i32, shape=4)",
+    "ndarray": "qd.ndarray(qd.i32, 4)",
+    "tensor": "tvm.runtime.tensor(np.zeros(4, np.int32), device=tvm.cuda(0))",
+    "torch": "torch.zeros(4, device='cuda')",
 }
 PROGRAM = """
 import builtins, importlib.util, sys, types
@@ -51,6 +57,11 @@ sys.displayhook = lambda *_, kept=kept: None
 def test_the_end_of_a_process_is_silent(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(kept=", ".join(KEPT.values()), count=len(KEPT)))
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=200,
-                          env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])})
+    done = subprocess.run(
+        [sys.executable, program],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

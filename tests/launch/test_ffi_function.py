@@ -31,7 +31,9 @@ def handle_of(function):
     return tvm_ffi.get_global_func("test.handle")
 """
 
-PUT = START + """
+PUT = (
+    START
+    + """
 @cute.jit
 def put(a: cute.Tensor, b: cute.Tensor, i: cutlass.Int32, f: cutlass.Float32, flag: cutlass.Boolean, u: cutlass.Uint8):
     for k, value in enumerate((i, f, flag, u, cute.size(a, mode=[0]), a[1, 2])):
@@ -45,24 +47,34 @@ assert isinstance(put, tvm_ffi.Function) and put._quick is None
 put(a, b, 7, 1.5, True, 200)
 assert put._quick is not None and b.tolist() == [7, 1.5, 1, 200, 4, 10]
 """
+)
 
 
 @pytest.fixture
 def run(tmp_path):
     """`run(program)`: what it prints."""
+
     def run(program: str) -> str:
         path = tmp_path / "program.py"
         path.write_text(program)
-        done = subprocess.run([sys.executable, "-W", "ignore", str(path)], capture_output=True, text=True, timeout=300,
-                              env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])})
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", str(path)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.strip()
+
     return run
 
 
 def test_arguments_are_read_by_machine_code(run):
     """Python's careful way is taken away; what machine code refuses stays refused."""
-    run(PUT + """
+    run(
+        PUT
+        + """
 put.arguments.bind = lambda *_: 1 / 0
 quick = put._machine_call
 for values in ((-7, 1.5, False, 0), (2**31 - 1, 3, True, 255), (-2**31, -3.3e38, True, 1)):
@@ -87,11 +99,14 @@ for wrong in ((a, b, 1, 1.0, True), (a, b, 2**31, 1.0, True, 1), (a, b, True, 1.
     else:
         raise AssertionError(wrong[1:])
 assert not b.any()
-""")
+"""
+    )
 
 
 def test_what_is_wrong_is_said_in_the_words_of_every_call(run):
-    said = run(PUT + """
+    said = run(
+        PUT
+        + """
 for function in (put, handle_of(put)):
     print(error_of(function, a, b, 1, 1.0, True))
     print(error_of(function, a.double(), b, 1, 1.0, True, 1))
@@ -104,16 +119,21 @@ and b[0] == 13
     assert error_of(function, a.numpy(), b.numpy(), 14, 1, 1, 1) == "no error" and b[0] == 14
 put(a, b, 15, f=1.0, flag=True, u=5)
 assert b[0] == 15
-""").splitlines()
+"""
+    ).splitlines()
     assert said[:5] == said[5:] and len(said) == 10
-    assert said[:4] == ["TypeError: Expects 6 arguments ...got 5, u missing; static ones are part of the code",
-                        "TypeError: Mismatched a.dtype on argument #0 ...expected to be Float32, got Float64",
-                        "ValueError: Mismatched a.shape[0] on argument #0 ...expected to be a multiple of 2, got 3",
-                        "TypeError: Mismatched i on argument #2 ...expected to be Int32, got str"]
+    assert said[:4] == [
+        "TypeError: Expects 6 arguments ...got 5, u missing; static ones are part of the code",
+        "TypeError: Mismatched a.dtype on argument #0 ...expected to be Float32, got Float64",
+        "ValueError: Mismatched a.shape[0] on argument #0 ...expected to be a multiple of 2, got 3",
+        "TypeError: Mismatched i on argument #2 ...expected to be Int32, got str",
+    ]
 
 
 def test_the_handle_outlives_the_function_and_threads_may_call_it(run):
-    run(PUT + """
+    run(
+        PUT
+        + """
 handle = handle_of(put)
 del put
 gc.collect()
@@ -125,11 +145,14 @@ def many(out):
 threads = [threading.Thread(target=many, args=(out,)) for out in outs]
 [thread.start() for thread in threads]; [thread.join() for thread in threads]
 assert [out[0] for out in outs] == [299] * 4
-""")
+"""
+    )
 
 
 def test_on_the_emulator_kernels_run_and_fault_as_always(run):
-    said = run(START + """
+    said = run(
+        START
+        + """
 @cute.kernel
 def kernel(x: cute.Tensor, n: cutlass.Int32):
     i, _, _ = cute.arch.thread_idx()
@@ -156,7 +179,8 @@ for function in (add, handle_of(add)):
 assert x.tolist() == [6] * 3 + [4] * 37, x
 nine = cute.compile(nine, 1, options="--enable-tvm-ffi")
 assert nine(4) == handle_of(nine)(4) == 13
-""")
+"""
+    )
     assert said.split() == ["Fault", "True", "RuntimeError", "True"]
 
 
@@ -215,7 +239,9 @@ print(len(record.launches))
 
 def test_tensors_that_require_a_gradient_are_taken_as_by_tvm_ffi(run):
     """The real tvm_ffi takes them, so NVIDIA's compiled functions do; every other way is torch's own, which refuses."""
-    assert run(START + """
+    assert run(
+        START
+        + """
 f = tvm_ffi.convert(lambda t: t.shape)
 @cute.jit
 def put(a: cute.Tensor):
@@ -244,4 +270,5 @@ for device in ("cpu", "cuda"):
         by_ffi(leaf.double())
     except TypeError as error:
         print(str(error).partition(" when")[0])
-""") == "\n".join(["Mismatched a.dtype on argument #0"] * 2)
+"""
+    ) == "\n".join(["Mismatched a.dtype on argument #0"] * 2)

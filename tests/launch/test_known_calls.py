@@ -60,11 +60,17 @@ def test_the_same_call_is_not_traced_again(monkeypatch):
     a = torch.zeros(8)
     host(a, 8, 100)
     monkeypatch.setattr(trace, "trace_host", refuse)
-    host(a, 4, 100)                                       # another value of the same type
-    host(torch.zeros(3), 3, 100)                          # another extent
-    for other in (lambda: host(a, 8, 200), lambda: host(torch.zeros(8, dtype=torch.int32), 8, 100),
-                  lambda: host(torch.zeros(8, 2)[:, 0], 8, 100), lambda: host(torch.zeros(1).expand(8), 8, 100),
-                  lambda: host(a, Int32(8), 100), lambda: host(a, 8, 100.0), lambda: host(a, 8, True)):
+    host(a, 4, 100)  # another value of the same type
+    host(torch.zeros(3), 3, 100)  # another extent
+    for other in (
+        lambda: host(a, 8, 200),
+        lambda: host(torch.zeros(8, dtype=torch.int32), 8, 100),
+        lambda: host(torch.zeros(8, 2)[:, 0], 8, 100),
+        lambda: host(torch.zeros(1).expand(8), 8, 100),
+        lambda: host(a, Int32(8), 100),
+        lambda: host(a, 8, 100.0),
+        lambda: host(a, 8, True),
+    ):
         with pytest.raises(AssertionError, match="something is traced"):
             other()
     assert a.tolist() == [216.0] * 4 + [108.0] * 4
@@ -118,7 +124,9 @@ def test_values_follow_a_global_and_a_closure(monkeypatch):
         def change(value):
             nonlocal offset
             offset = value
+
         return f, change
+
     f, change = made(10)
     assert [f(1), f(2)] == [14, 15] and rows(f) == 1
     change(20)
@@ -134,6 +142,7 @@ def test_a_default_is_seen():
     @cute.jit
     def f(n: Int32):
         return inner(n)
+
     assert [f(1), f(1)] == [8, 8] and rows(f) == 1
     inner.__defaults__ = (9,)
     assert f(1) == 10
@@ -142,6 +151,7 @@ def test_a_default_is_seen():
 def test_what_cannot_be_compared_is_traced_by_every_call(capsys):
     class Config:
         tile = 1
+
     config, log = Config(), []
 
     @cute.jit
@@ -174,11 +184,13 @@ def test_what_cannot_be_compared_is_traced_by_every_call(capsys):
     @cute.jit
     def imports(n: Int32):
         import dsl.launch.session as module
+
         return n + len(module.__name__) * 0 + 1
 
     @cute.jit
     def of_library(n: Int32):
         return n + int(np.float32(1))
+
     functions = of_list, of_object, of_class, prints, logs, sets, imports, of_library
     for function in functions:
         assert [function(1), function(2)] == [2, 3], function.__name__
@@ -197,6 +209,7 @@ def test_a_warning_while_tracing_is_heard_each_time():
     @cute.jit
     def f(n: Int32):
         return n + cutlass.Int8(1000)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         f(1)
@@ -207,6 +220,7 @@ def test_libraries_functions_and_constants_that_are_allowed():
     @cute.jit
     def f(n: Float32):
         return n * math.sqrt(4.0) + math.pi + max(1, 2)
+
     assert [f(1.0), f(2.0)] == pytest.approx([4 + math.pi, 6 + math.pi]) and rows(f) == 1
 
 
@@ -223,10 +237,22 @@ def test_a_quick_call_says_what_a_careful_one_does():
             except (TypeError, ValueError) as error:
                 return f"{type(error).__name__}: {error}"
         return "\n".join(str(each.message) for each in caught)
-    wrong = [(a, 8), (torch.zeros(8, dtype=torch.float64), 8), (torch.zeros(16)[::2], 8), (torch.zeros(8), "x"),
-             (torch.zeros(8), 2**40), (torch.zeros(8), 2.5), (torch.zeros(8),), (torch.zeros(8), 8, 1, 1), (3, 8),
-             (torch.zeros(8, requires_grad=True), 8), (torch.zeros(8).to_sparse(), 8),
-             (torch.zeros(17, dtype=torch.uint8)[1:].view(torch.uint8), 8), (np.zeros(8, np.float32), 8)]
+
+    wrong = [
+        (a, 8),
+        (torch.zeros(8, dtype=torch.float64), 8),
+        (torch.zeros(16)[::2], 8),
+        (torch.zeros(8), "x"),
+        (torch.zeros(8), 2**40),
+        (torch.zeros(8), 2.5),
+        (torch.zeros(8),),
+        (torch.zeros(8), 8, 1, 1),
+        (3, 8),
+        (torch.zeros(8, requires_grad=True), 8),
+        (torch.zeros(8).to_sparse(), 8),
+        (torch.zeros(17, dtype=torch.uint8)[1:].view(torch.uint8), 8),
+        (np.zeros(8, np.float32), 8),
+    ]
     first = [said(*arguments) for arguments in wrong]
     compiled(torch.zeros(8), 8)
     compiled(torch.zeros(8), 8)
@@ -240,6 +266,7 @@ def test_calls_in_many_threads_and_within_each_other():
     @cute.jit
     def f(n: Int32):
         return n * 3
+
     f(1)
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(f, range(500))) == [3 * n for n in range(500)]

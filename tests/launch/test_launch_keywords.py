@@ -29,6 +29,7 @@ def test_more_blocks_a_multiprocessor_bound_the_registers(blocks, ptxas_path, tm
     @cute.jit
     def host(a: cute.Tensor):
         kernel(a).launch(grid=1, block=128, min_blocks_per_mp=blocks)
+
     fake = make_fake_compact_tensor(Float32, (64,), assumed_align=16)
     ptx = cute.compile(host, fake, options="--keep-ptx --gpu-arch sm_90a").__ptx__
     assert f".minnctapersm {blocks}\n" in ptx and ".reqntid 128, 1, 1\n" in ptx

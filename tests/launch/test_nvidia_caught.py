@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-PROGRAM = '''\
+PROGRAM = """\
 import cutlass, torch
 import cutlass.cute as cute
 from cutlass.cute.runtime import from_dlpack
@@ -75,10 +75,14 @@ def run():
 
 if __name__ == "__main__":
     run()
-'''
+"""
 SPELLINGS = (  # what the two compilers call otherwise in a report
-    (r"`kernel_(?:cutlass_)?([a-z_]+?)_(?:tensor\w*)?\d*_*\d*`", r"`\1`"), (r"0x[0-9a-f]{6,}", "ADDRESS"),
-    (r"PTX line \d+(: .*)?", "PTX"), (r"`mbarrier[^`]*`", "WAIT"), (r"caught\.py:\d+\)", "LINE"), (r"^caught\.py:\d+:\d+: ", ""),
+    (r"`kernel_(?:cutlass_)?([a-z_]+?)_(?:tensor\w*)?\d*_*\d*`", r"`\1`"),
+    (r"0x[0-9a-f]{6,}", "ADDRESS"),
+    (r"PTX line \d+(: .*)?", "PTX"),
+    (r"`mbarrier[^`]*`", "WAIT"),
+    (r"caught\.py:\d+\)", "LINE"),
+    (r"^caught\.py:\d+:\d+: ", ""),
 )
 
 

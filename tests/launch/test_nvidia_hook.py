@@ -29,12 +29,20 @@ def program(tmp_path):
         path = tmp_path / name
         path.write_text(HEAD + text)
         return path
+
     return write
 
 
 def dsl(*arguments, env=None, cwd=None, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "dsl", *map(str, arguments)], capture_output=True, text=True,
-                          timeout=120, cwd=cwd or ROOT, env={**os.environ, **(env or {})}, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "dsl", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd or ROOT,
+        env={**os.environ, **(env or {})},
+        **options,
+    )
 
 
 # ** programs
@@ -263,7 +271,8 @@ def test_events_work_and_what_is_missing_tells_its_name_though_the_program_catch
     run = dsl("--compiler", "nvidia", program(EVENTS))
     assert (run.returncode, run.stdout) == (1, "1\ngoes on\n")
     assert run.stderr.strip().endswith(
-        "Missing: the compiled host function calls `_cudaStreamBeginCapture`, which the emulator does not have")
+        "Missing: the compiled host function calls `_cudaStreamBeginCapture`, which the emulator does not have"
+    )
 
 
 def test_shows_ptx_and_sass_and_no_stage_of_ours(installed, program, tmp_path):
@@ -293,13 +302,15 @@ def test_without_the_package_it_says_how_to_install_it(monkeypatch, capsys, prog
 
     def version(name):
         raise importlib.metadata.PackageNotFoundError(name)
+
     monkeypatch.setattr(importlib.metadata, "version", version)
     monkeypatch.setattr(sys, "argv", [])
     monkeypatch.setattr(sys, "path", [*sys.path])
     assert main(["--compiler", "nvidia", str(program(""))]) == 2
     assert capsys.readouterr().err == (
         "dsl: --compiler nvidia needs the package nvidia-cutlass-dsl, which is not installed\n"
-        "fix: uv sync --group nvidia    (or: pip install nvidia-cutlass-dsl)\n")
+        "fix: uv sync --group nvidia    (or: pip install nvidia-cutlass-dsl)\n"
+    )
     groups = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text())["dependency-groups"]
     assert any(need.startswith(nvidia_hook.PACKAGE) for need in groups["nvidia"])
 
@@ -309,8 +320,10 @@ def test_without_cc_it_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(nvidia_hook.CompilerMissing) as raised:
         nvidia_hook.library()
-    assert str(raised.value) == ("--compiler nvidia on the emulator builds a small C library, and there is no C "
-                                 "compiler `cc`\nfix: apt-get install gcc libc6-dev")
+    assert str(raised.value) == (
+        "--compiler nvidia on the emulator builds a small C library, and there is no C "
+        "compiler `cc`\nfix: apt-get install gcc libc6-dev"
+    )
 
 
 # ** the library
@@ -328,8 +341,10 @@ def test_is_built_once_by_many_processes(runtime, tmp_path):
     runtime.unlink()
 
     def build(_):
-        return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
-                              cwd=ROOT).stdout.strip()
+        return subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout.strip()
+
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(build, range(4))) == {str(runtime)}
     assert list(runtime.parent.iterdir()) == [runtime]
@@ -344,9 +359,12 @@ def symbols(nm: str, path: Path) -> set[str]:
 
 def test_has_every_c_name_of_the_installed_runtime(installed, runtime, needs):
     nm = needs("nm", "binutils")
-    files = [Path(file.locate()) for part in ("base", "core", "cu12", "cu13")
-             for file in _files(f"nvidia-cutlass-dsl-libs-{part}")
-             if file.name == "libcute_dsl_runtime.so" and "stubs" not in file.parts]
+    files = [
+        Path(file.locate())
+        for part in ("base", "core", "cu12", "cu13")
+        for file in _files(f"nvidia-cutlass-dsl-libs-{part}")
+        if file.name == "libcute_dsl_runtime.so" and "stubs" not in file.parts
+    ]
     theirs = {name for name in symbols(nm, files[0]) if not name.startswith("_Z")}
     assert len(theirs) > 80
     assert theirs - symbols(nm, runtime) == set()
@@ -364,8 +382,11 @@ class Asked:
 
     def __init__(self, runtime: Path):
         self.missing, self.held = [], {}
-        answers = {"missing": lambda name: self.missing.append(name.decode()) or 801, "allocate": self._allocate,
-                   "release": lambda address: self.held.pop(address) and 0}
+        answers = {
+            "missing": lambda name: self.missing.append(name.decode()) or 801,
+            "allocate": self._allocate,
+            "release": lambda address: self.held.pop(address) and 0,
+        }
         kinds = dict(nvidia_hook.Calls._fields_)
         self.calls = nvidia_hook.Calls(**{name: kinds[name](answer) for name, answer in answers.items()})
         self.library = ctypes.CDLL(str(runtime))
@@ -388,8 +409,12 @@ import test_nvidia_hook as t
 
 def in_a_process(runtime: Path, body: str):
     """What `body` prints as JSON, with `t`, this module: use_device lasts as long as a process."""
-    run = subprocess.run([sys.executable, "-c", SCRIPT.format(body=body), str(runtime), str(Path(__file__).parent)],
-                         capture_output=True, text=True, cwd=ROOT)
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(body=body), str(runtime), str(Path(__file__).parent)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
@@ -397,16 +422,21 @@ def in_a_process(runtime: Path, body: str):
 def test_what_it_does_not_implement_tells_its_name(runtime, needs):
     names = [name for name in symbols(needs("nm", "binutils"), runtime) if "Graph" in name and name.startswith("_cuda")]
     assert len(names) == 4
-    said = in_a_process(runtime, f"""
+    said = in_a_process(
+        runtime,
+        f"""
 a = t.Asked(sys.argv[1])
 print(json.dumps([[getattr(a.library, n)() for n in {names!r}], a.missing]))
-""")
+""",
+    )
     assert said == [[801] * 4, names]
 
 
 def test_memory_is_the_devices(runtime):
     """Arguments as CUDA's functions of these names take them."""
-    said = in_a_process(runtime, """
+    said = in_a_process(
+        runtime,
+        """
 a = t.Asked(sys.argv[1])
 c, p, q, size = a.library, ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t
 codes = [c._cudaMalloc(ctypes.byref(p), size(64)), c._cudaMallocManaged(ctypes.byref(q), size(64))]
@@ -414,17 +444,21 @@ codes += [c._cudaMemset(p, 7, size(64)), c._cudaMemcpy(q, p, size(32), 3)]
 read = ctypes.string_at(q.value, 33).hex()
 codes += [c._cudaFree(p), c._cudaFree(q), c._cudaFree(None)]
 print(json.dumps([codes, read, len(a.held)]))
-""")
+""",
+    )
     assert said == [[0] * 7, "07" * 32 + "00", 0]
 
 
 def test_without_a_device_it_answers_that_there_is_none(runtime):
-    said = in_a_process(runtime, """
+    said = in_a_process(
+        runtime,
+        """
 c, p = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
 library = ctypes.c_void_p()
 print(json.dumps([c._cudaLibraryLoadData(ctypes.byref(library), None), c._cudaMalloc(ctypes.byref(p), 8),
                   c._cudaGraphLaunch(), c._cudaLaunchKernelEx(None, None, None)]))
-""")
+""",
+    )
     assert said == [100] * 4
 
 
@@ -440,8 +474,9 @@ def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept():
 @pytest.mark.parametrize("name", ["DSLCudaRuntimeError", "DSLRuntimeError"])
 def test_what_a_launch_raised_is_behind_the_error_of_any_release(name):
     from dsl.launch.nvidia_hook import NvidiaSession
+
     run, failure, error = NvidiaSession(None), ValueError("out of bounds"), type(name, (Exception,), {})("it failed")
-    assert run.cause(error) is error                            # no launch failed
+    assert run.cause(error) is error  # no launch failed
     run.failure = failure
     assert run.cause(error) is failure
-    assert run.cause(KeyError("x")) is not failure              # the program's own
+    assert run.cause(KeyError("x")) is not failure  # the program's own

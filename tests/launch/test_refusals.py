@@ -50,6 +50,7 @@ def test_whole_text(source, tmp_path):
 def relative(text: str, folder) -> str:
     """`text` with lines counted from the end of HEAD and without the folder."""
     import re
+
     text = text.replace(f"{folder}/", "")
     return re.sub(r"program\.py:(\d+)", lambda found: f"program.py:{int(found[1]) - HEAD_LINES}", text)
 
@@ -74,11 +75,20 @@ def test_what_is_probably_not_meant_is_said(recwarn):
         session.stop()
     assert [str(warned.message) for warned in recwarn if warned.category is DSLWarning] == [
         "LAUNCH_CLUSTER_NOT_PORTABLE: the cluster of `kernel` has 16 blocks; more than 8 run on some GPUs only",
-        "SMEM_TOO_SMALL: `kernel` allocates 256 bytes of shared memory and is launched with smem=16"]
+        "SMEM_TOO_SMALL: `kernel` allocates 256 bytes of shared memory and is launched with smem=16",
+    ]
 
 
-ODD_LAUNCHES = [(0, 1, 0), (-1, 1, 0), (1, 0, 0), (1, -5, 0), (1, 2000, 0), (1, 1 << 30, 0), (1, 1, -1),
-                (1, 1, 300_000)]
+ODD_LAUNCHES = [
+    (0, 1, 0),
+    (-1, 1, 0),
+    (1, 0, 0),
+    (1, -5, 0),
+    (1, 2000, 0),
+    (1, 1 << 30, 0),
+    (1, 1, -1),
+    (1, 1, 300_000),
+]
 
 
 @pytest.mark.parametrize("grid, block, smem", ODD_LAUNCHES)
@@ -110,14 +120,18 @@ def _of_itself():
     return made
 
 
-@pytest.mark.parametrize("make, error, text", [
-    (lambda: 1 << 70, ValueError, "a number that Int32 can hold, got 1180591620717411303424"),
-    (lambda: float("nan"), ValueError, "a number that Int32 can hold, got nan"),
-    (lambda: float("inf"), ValueError, "a number that Int32 can hold, got inf"),
-    (_of_itself, TypeError, "takes Int32 for `x`, and got list of 2"),
-    (object, TypeError, "takes Int32 for `x`, and got object"),
-    (lambda: torch.zeros(3), TypeError, "takes Int32 for `x`, and got a tensor"),
-    (lambda: (_of_itself(),), TypeError, "takes Int32 for `x`, and got tuple of 1")])
+@pytest.mark.parametrize(
+    "make, error, text",
+    [
+        (lambda: 1 << 70, ValueError, "a number that Int32 can hold, got 1180591620717411303424"),
+        (lambda: float("nan"), ValueError, "a number that Int32 can hold, got nan"),
+        (lambda: float("inf"), ValueError, "a number that Int32 can hold, got inf"),
+        (_of_itself, TypeError, "takes Int32 for `x`, and got list of 2"),
+        (object, TypeError, "takes Int32 for `x`, and got object"),
+        (lambda: torch.zeros(3), TypeError, "takes Int32 for `x`, and got a tensor"),
+        (lambda: (_of_itself(),), TypeError, "takes Int32 for `x`, and got tuple of 1"),
+    ],
+)
 def test_odd_values_for_a_number(make, error, text):
     from dsl.cutlass import Int32, cute
 
@@ -129,13 +143,21 @@ def test_odd_values_for_a_number(make, error, text):
         host(make())
 
 
-@pytest.mark.parametrize("make, text", [
-    (_of_itself, "gets a container for `x` that contains itself"),
-    (lambda: torch.zeros(3, requires_grad=True),
-     "a torch tensor cannot be passed: Can't export tensors that require gradient"),
-    (lambda: torch.zeros(3).to_sparse(),
-     "a torch tensor cannot be passed: Can't export tensors with layout other than"),
-    (lambda: __import__("numpy").array(["a"]), "a numpy tensor cannot be passed: DLPack only supports")])
+@pytest.mark.parametrize(
+    "make, text",
+    [
+        (_of_itself, "gets a container for `x` that contains itself"),
+        (
+            lambda: torch.zeros(3, requires_grad=True),
+            "a torch tensor cannot be passed: Can't export tensors that require gradient",
+        ),
+        (
+            lambda: torch.zeros(3).to_sparse(),
+            "a torch tensor cannot be passed: Can't export tensors with layout other than",
+        ),
+        (lambda: __import__("numpy").array(["a"]), "a numpy tensor cannot be passed: DLPack only supports"),
+    ],
+)
 def test_odd_containers_and_tensors(make, text):
     from dsl.cutlass import cute
 

@@ -33,9 +33,23 @@ def test_a_number_comes_back_as_pythons():
         same(compiled(a, b), a + b)
 
 
-@pytest.mark.parametrize("dtype, value", [
-    (Boolean, True), (Boolean, False), (Int8, -128), (Uint8, 255), (Int32, -7), (Uint32, 2**32 - 1), (Int64, -2**63),
-    (Uint64, 2**64 - 1), (Float16, 1.5), (Float32, -0.25), (Float64, 1e300), (cutlass.BFloat16, 3.0)])
+@pytest.mark.parametrize(
+    "dtype, value",
+    [
+        (Boolean, True),
+        (Boolean, False),
+        (Int8, -128),
+        (Uint8, 255),
+        (Int32, -7),
+        (Uint32, 2**32 - 1),
+        (Int64, -(2**63)),
+        (Uint64, 2**64 - 1),
+        (Float16, 1.5),
+        (Float32, -0.25),
+        (Float64, 1e300),
+        (cutlass.BFloat16, 3.0),
+    ],
+)
 def test_every_type_keeps_its_value(dtype, value):
     @cute.jit
     def same_number(x: dtype):
@@ -166,8 +180,9 @@ def test_a_result_beside_a_launch():
     assert host(out, 7) == 21 and out[0] == 14
 
 
-@pytest.mark.parametrize("what, name", [("out", "Tensor"), ("cute.make_rmem_tensor(4, Float32)", "Tensor"),
-                                        ("(1, [out])", "Tensor")])
+@pytest.mark.parametrize(
+    "what, name", [("out", "Tensor"), ("cute.make_rmem_tensor(4, Float32)", "Tensor"), ("(1, [out])", "Tensor")]
+)
 def test_memory_cannot_be_returned(what, name):
     names = {}
     exec(f"def give(out, n): return {what}", globals(), names)
@@ -181,7 +196,8 @@ def test_memory_cannot_be_returned(what, name):
         host(np.zeros(4, np.float32), 1)
     assert (error.value.message, error.value.fix) == (
         f"`host` returns a {name} to Python, and its memory is the function's own",
-        "write into a tensor that is an argument, and return numbers")
+        "write into a tensor that is an argument, and return numbers",
+    )
 
 
 def test_inlined_calls_return_traced_values():

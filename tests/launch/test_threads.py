@@ -19,7 +19,7 @@ THREADS = 32
 def emulator():
     session.start("emulator")
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)                          # let threads meet anywhere
+    sys.setswitchinterval(1e-5)  # let threads meet anywhere
     yield
     sys.setswitchinterval(interval)
     session.stop()
@@ -27,6 +27,7 @@ def emulator():
 
 def made(factor: int):
     """A host function and a kernel of their own."""
+
     @cute.kernel
     def kernel(out: cute.Tensor, n: Int32):
         t, _, _ = cute.arch.thread_idx()
@@ -39,6 +40,7 @@ def made(factor: int):
     @cute.jit
     def host(out: cute.Tensor, n: Int32):
         kernel(out, n).launch(grid=1, block=THREADS)
+
     return host
 
 
@@ -60,6 +62,7 @@ def test_each_thread_gets_its_own_results():
         found.extend(wrong_with(made(factor), factor))
         found.extend(wrong_with(shared, 7))
         ended.append(factor)
+
     threads = [threading.Thread(target=work, args=(factor,)) for factor in range(1, 7)]
     for thread in threads:
         thread.start()
@@ -76,10 +79,12 @@ def test_a_thread_that_traces_is_none_of_anothers_business():
         inside.set()
         leave.wait(10)
         return n + 1
+
     thread = threading.Thread(target=lambda: seen.append(waits(3)))
     thread.start()
     inside.wait(10)
     from dsl.core import trace
+
     assert not trace.active() and not trace.in_kernel()
     leave.set()
     thread.join()
@@ -95,6 +100,7 @@ def test_a_fork_compiles_while_another_thread_of_its_parent_did():
             inside.set()
             leave.wait(20)
         return n + 1
+
     thread = threading.Thread(target=waits, args=(3,))
     thread.start()
     inside.wait(10)
@@ -128,6 +134,7 @@ def test_a_traced_function_may_wait_for_a_thread_that_compiles():
         thread.start()
         thread.join(60)
         a[0] = len(ended)
+
     outer = threading.Thread(target=waits, args=(from_dlpack(out),), daemon=True)
     outer.start()
     outer.join(90)

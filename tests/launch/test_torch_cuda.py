@@ -37,29 +37,32 @@ def registry():
     assert not made.live
 
 
-@pytest.mark.parametrize("make", [
-    lambda: torch.zeros(4, 8, device="cuda"),
-    lambda: torch.tensor([[0.0] * 8] * 4, device="cuda:0"),
-    lambda: torch.zeros(4, 8).cuda(),
-    lambda: torch.zeros(4, 8).to("cuda"),
-    lambda: torch.zeros(4, 8).to(0),
-    lambda: torch.zeros(4, 8, device=0),
-    lambda: torch.zeros(4, 8).to("cuda", torch.float16, non_blocking=True, copy=True),
-    lambda: torch.zeros(4, 8, device="cuda").to(torch.int32),
-    lambda: torch.zeros(4, 8).to(device=torch.device("cuda")),
-    lambda: torch.zeros(4, 8).to(torch.device("cuda"), torch.float64),
-    lambda: torch.zeros(4, 8).to(torch.ones(1, device="cuda")),
-    lambda: torch.empty(4, 8, device=torch.device("cuda", 0), pin_memory=False),
-    lambda: torch.zeros_like(torch.ones(4, 8, device="cuda")),
-    lambda: torch.ones(1, device="cuda").new_zeros(4, 8),
-    lambda: torch.zeros(4, 8, device="cuda") + 1,
-    lambda: torch.arange(32, device="cuda").reshape(4, 8),
-    lambda: torch.from_numpy(np.zeros((4, 8))).cuda(),
-    lambda: torch.randn(4, 8, device="cuda", generator=torch.Generator(device="cuda").manual_seed(1)),
-    lambda: torch.nn.Linear(8, 4).to("cuda").weight,
-    lambda: torch.stack([torch.zeros(8, device="cuda")] * 4),
-    lambda: torch.zeros(8, 4, device="cuda").t().contiguous(),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.zeros(4, 8, device="cuda"),
+        lambda: torch.tensor([[0.0] * 8] * 4, device="cuda:0"),
+        lambda: torch.zeros(4, 8).cuda(),
+        lambda: torch.zeros(4, 8).to("cuda"),
+        lambda: torch.zeros(4, 8).to(0),
+        lambda: torch.zeros(4, 8, device=0),
+        lambda: torch.zeros(4, 8).to("cuda", torch.float16, non_blocking=True, copy=True),
+        lambda: torch.zeros(4, 8, device="cuda").to(torch.int32),
+        lambda: torch.zeros(4, 8).to(device=torch.device("cuda")),
+        lambda: torch.zeros(4, 8).to(torch.device("cuda"), torch.float64),
+        lambda: torch.zeros(4, 8).to(torch.ones(1, device="cuda")),
+        lambda: torch.empty(4, 8, device=torch.device("cuda", 0), pin_memory=False),
+        lambda: torch.zeros_like(torch.ones(4, 8, device="cuda")),
+        lambda: torch.ones(1, device="cuda").new_zeros(4, 8),
+        lambda: torch.zeros(4, 8, device="cuda") + 1,
+        lambda: torch.arange(32, device="cuda").reshape(4, 8),
+        lambda: torch.from_numpy(np.zeros((4, 8))).cuda(),
+        lambda: torch.randn(4, 8, device="cuda", generator=torch.Generator(device="cuda").manual_seed(1)),
+        lambda: torch.nn.Linear(8, 4).to("cuda").weight,
+        lambda: torch.stack([torch.zeros(8, device="cuda")] * 4),
+        lambda: torch.zeros(8, 4, device="cuda").t().contiguous(),
+    ],
+)
 def test_tensor_is_on_the_gpu(registry, make):
     tensor = make()
     assert tensor.is_cuda and not tensor.is_cpu and tensor.get_device() == 0
@@ -171,17 +174,23 @@ def test_torch_is_mapped_when_it_is_imported_later():
 
 
 MAKERS = {
-    "empty": lambda n: torch.empty(n, device="cuda"), "zeros": lambda n: torch.zeros(n, device="cuda"),
-    "to": lambda n: torch.ones(n).to("cuda"), "cuda": lambda n: torch.ones(n).cuda(),
-    "half": lambda n: torch.ones(n, device="cuda").half(), "sum": lambda n: torch.ones(n, device="cuda") + 1,
-    "clone": lambda n: torch.ones(n, device="cuda").clone(), "like": lambda n: torch.rand_like(torch.ones(n).cuda()),
-    "tensor": lambda n: torch.tensor([1, 2, 3], device="cuda"), "new": lambda n: torch.ones(1).cuda().new_zeros(n),
+    "empty": lambda n: torch.empty(n, device="cuda"),
+    "zeros": lambda n: torch.zeros(n, device="cuda"),
+    "to": lambda n: torch.ones(n).to("cuda"),
+    "cuda": lambda n: torch.ones(n).cuda(),
+    "half": lambda n: torch.ones(n, device="cuda").half(),
+    "sum": lambda n: torch.ones(n, device="cuda") + 1,
+    "clone": lambda n: torch.ones(n, device="cuda").clone(),
+    "like": lambda n: torch.rand_like(torch.ones(n).cuda()),
+    "tensor": lambda n: torch.tensor([1, 2, 3], device="cuda"),
+    "new": lambda n: torch.ones(1).cuda().new_zeros(n),
     "parameter": lambda n: torch.nn.Linear(n, 2, device="cuda").weight,
     "moved": lambda n: torch.nn.Linear(n, 2).cuda().weight,
     "gradient": lambda n: torch.ones(n, device="cuda", requires_grad=True) * 2,
     "cat": lambda n: torch.cat([torch.ones(n).cuda()] * 2),
     "strided": lambda n: torch.empty_strided((n,), (2,), device="cuda"),
-    "sort": lambda n: torch.rand(n, device="cuda").sort()[1], "complex": lambda n: torch.ones(n, device="cuda") * 1j,
+    "sort": lambda n: torch.rand(n, device="cuda").sort()[1],
+    "complex": lambda n: torch.ones(n, device="cuda") * 1j,
     "out": lambda n: torch.add(torch.ones(n).cuda(), 1, out=torch.empty(0, device="cuda")),
 }
 

@@ -12,8 +12,9 @@ from dsl.cutlass.cute.runtime import from_dlpack
 tried = []
 
 
-@testing.autotune_jit(params_dict={"trips": [3000000, 0], "step": [1]}, update_on_change=["n"], warmup_iterations=0,
-                      iterations=2)
+@testing.autotune_jit(
+    params_dict={"trips": [3000000, 0], "step": [1]}, update_on_change=["n"], warmup_iterations=0, iterations=2
+)
 @cute.jit
 def work(out: cute.Tensor, n: cutlass.Int32, trips: cutlass.Constexpr = 5, step: cutlass.Constexpr = 7):
     tried.append((trips, step))
@@ -59,10 +60,14 @@ def test_tune_leaves_out_what_raises():
         testing.tune(chosen, {"kind": ["no"], "size": [1]}, given)
 
 
-@pytest.mark.parametrize("options, function, says", [
-    ({"params_dict": {"m": [1]}}, None, "`work` has no parameter `m`"),
-    ({"update_on_change": ["m"]}, None, "`work` has no parameter `m`"),
-    ({}, len, "autotune_jit decorates a @cute.jit function, and this is built-in function")])
+@pytest.mark.parametrize(
+    "options, function, says",
+    [
+        ({"params_dict": {"m": [1]}}, None, "`work` has no parameter `m`"),
+        ({"update_on_change": ["m"]}, None, "`work` has no parameter `m`"),
+        ({}, len, "autotune_jit decorates a @cute.jit function, and this is built-in function"),
+    ],
+)
 def test_what_cannot_be_tuned(options, function, says):
     with pytest.raises(DSLUserCodeError) as error:
         testing.autotune_jit(**options)(function or work)

@@ -8,8 +8,9 @@ from dsl import layout as lay
 from dsl.layout import Layout
 
 extents = st.sampled_from((1, 2, 2, 3, 4, 4, 6, 8))
-shapes = st.recursive(extents, lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple),
-                      max_leaves=4).filter(lambda shape: lay.size(shape) <= 96)
+shapes = st.recursive(extents, lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple), max_leaves=4).filter(
+    lambda shape: lay.size(shape) <= 96
+)
 randoms = st.randoms(use_true_random=False)
 
 
@@ -30,13 +31,14 @@ def _overlapping(shape, random):
     return Layout(shape, lay.unflatten(strides, shape))
 
 
-layouts = st.builds(_overlapping, shapes, randoms)                  # any strides
-compact_layouts = st.builds(_compact, shapes, randoms)              # bijections onto 0..size-1
+layouts = st.builds(_overlapping, shapes, randoms)  # any strides
+compact_layouts = st.builds(_compact, shapes, randoms)  # bijections onto 0..size-1
 injective_layouts = st.builds(lambda s, r: _compact(s, r, (1, 1, 2, 3)), shapes, randoms)
-powers = st.recursive(st.sampled_from((1, 2, 4, 8)), lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple),
-                      max_leaves=4).filter(lambda shape: lay.size(shape) <= 128)
+powers = st.recursive(
+    st.sampled_from((1, 2, 4, 8)), lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple), max_leaves=4
+).filter(lambda shape: lay.size(shape) <= 128)
 power_layouts = st.builds(_overlapping, powers, randoms)
-compact_power_layouts = st.builds(_compact, powers, randoms)        # every boundary falls on one of the other's
+compact_power_layouts = st.builds(_compact, powers, randoms)  # every boundary falls on one of the other's
 
 
 def coords(shape) -> list:

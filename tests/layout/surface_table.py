@@ -40,8 +40,15 @@ def values(expressions: list[str], in_jit: bool = True) -> list[str]:
     import cutlass
     import cutlass.cute as cute
 
-    names = {"cute": cute, "cutlass": cutlass, "L": cute.make_layout, "E": cute.E, "SB": cute.ScaledBasis,
-             "Int32": cutlass.Int32, "Int64": cutlass.Int64}
+    names = {
+        "cute": cute,
+        "cutlass": cutlass,
+        "L": cute.make_layout,
+        "E": cute.E,
+        "SB": cute.ScaledBasis,
+        "Int32": cutlass.Int32,
+        "Int64": cutlass.Int64,
+    }
     if not in_jit:
         return [outcome(expression, names) for expression in expressions]
     found: list[str] = []
@@ -54,14 +61,20 @@ def values(expressions: list[str], in_jit: bool = True) -> list[str]:
     for number, now in enumerate(expressions):
         try:
             program(12, 5)
-        except Exception:                       # NVIDIA's: an op that was refused stays in the function
+        except Exception:  # NVIDIA's: an op that was refused stays in the function
             found.extend("!" * (number + 1 - len(found)))
-    return found[:len(expressions)]
+    return found[: len(expressions)]
 
 
 def _printed(*command: str, expressions: list[str]) -> list[str]:
-    run = subprocess.run([sys.executable, *command, __file__, "--print"], input="\n".join(expressions),
-                         capture_output=True, text=True, check=True, timeout=300)
+    run = subprocess.run(
+        [sys.executable, *command, __file__, "--print"],
+        input="\n".join(expressions),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
     return re.findall(r"^= (.*)$", run.stdout, re.MULTILINE)
 
 
@@ -72,8 +85,10 @@ def theirs(expressions: list[str]) -> list[str]:
 
 def _write(expressions: list[str]) -> None:
     pairs = list(zip(expressions, theirs(expressions), _printed("-m", "dsl", expressions=expressions), strict=True))
-    table = {"same": {text: nvidia for text, nvidia, ours in pairs if nvidia == ours},
-             "differs": {text: [nvidia, ours] for text, nvidia, ours in pairs if nvidia != ours}}
+    table = {
+        "same": {text: nvidia for text, nvidia, ours in pairs if nvidia == ours},
+        "differs": {text: [nvidia, ours] for text, nvidia, ours in pairs if nvidia != ours},
+    }
     TABLE.write_text(json.dumps(table, indent=0) + "\n")
 
 

@@ -13,8 +13,7 @@ from dsl.layout import LayoutError, make_layout
 _spec = importlib.util.spec_from_file_location("random_layouts", Path(__file__).with_name("random_layouts.py"))
 rnd = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(rnd)
-settings.register_profile("quick", max_examples=40, deadline=None,
-                          suppress_health_check=[HealthCheck.filter_too_much])
+settings.register_profile("quick", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 settings.load_profile("quick")
 
 
@@ -123,8 +122,10 @@ def test_recast_covers_the_same_bytes(a):
 def test_composition_refuses_what_upstream_gets_wrong():
     with pytest.raises(LayoutError) as error:
         lay.composition(make_layout((4, 6), stride=(1, 9)), make_layout(6, stride=3))
-    assert str(error.value) == ("composition (4,6):(1,9) o 6:3: 6 elements with stride 3 cross mode 0, whose extent 4 "
-                                "they do not divide\nfix: choose a tile that divides the mode")
+    assert str(error.value) == (
+        "composition (4,6):(1,9) o 6:3: 6 elements with stride 3 cross mode 0, whose extent 4 "
+        "they do not divide\nfix: choose a tile that divides the mode"
+    )
 
 
 def test_complement_refuses_what_reaches_an_index_twice():

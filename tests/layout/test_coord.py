@@ -37,7 +37,7 @@ def test_increment_coord_walks_the_coordinates(shape):
     for expected in rnd.coords(shape)[1:]:
         coord = lay.increment_coord(coord, shape)
         assert coord == expected
-    assert lay.crd2idx(lay.increment_coord(coord, shape), shape) == lay.size(shape)      # and on past the last mode
+    assert lay.crd2idx(lay.increment_coord(coord, shape), shape) == lay.size(shape)  # and on past the last mode
 
 
 def test_elem_less_is_a_conjunction():
@@ -50,10 +50,10 @@ def test_elem_less_is_a_conjunction():
 def test_coordinate_of_the_wrong_rank_says_how_many():
     with pytest.raises(LayoutError) as error:
         lay.crd2idx((1, 2, 3), (4, 8))
-    assert str(error.value) == ("the coordinate (1,2,3) does not fit the shape (4,8)\n"
-                                "fix: give 2 coordinates, or one index")
+    assert str(error.value) == (
+        "the coordinate (1,2,3) does not fit the shape (4,8)\nfix: give 2 coordinates, or one index"
+    )
 
 
-settings.register_profile("quick", max_examples=40, deadline=None,
-                          suppress_health_check=[HealthCheck.filter_too_much])
+settings.register_profile("quick", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 settings.load_profile("quick")

@@ -47,8 +47,9 @@ def test_shape_div_takes_elements_from_the_left():
     assert lay.shape_div((12, 3), (4, 6)) == (3, 1)
     with pytest.raises(LayoutError) as error:
         lay.shape_div(12, 5)
-    assert str(error.value) == ("shape_div: neither of 12 and 5 divides the other\n"
-                                "fix: pad the shape or choose a tile that divides it")
+    assert str(error.value) == (
+        "shape_div: neither of 12 and 5 divides the other\nfix: pad the shape or choose a tile that divides it"
+    )
 
 
 class Recorded:
@@ -88,6 +89,5 @@ def test_dynamic_extents_go_through_layouts():
     assert str(lay.slice_(layout, (n, None))) == "(8):(?)"
 
 
-settings.register_profile("quick", max_examples=40, deadline=None,
-                          suppress_health_check=[HealthCheck.filter_too_much])
+settings.register_profile("quick", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 settings.load_profile("quick")

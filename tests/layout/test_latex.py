@@ -35,14 +35,29 @@ host()
 
 def test_the_text_is_nvidias(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM.replace("cutlass.utils", "cutlass.cute.viz"))
-    texts = [subprocess.run([sys.executable, "-W", "ignore", *options, str(tmp_path / "program.py")], text=True,
-                            capture_output=True, timeout=120, cwd=Path(__file__).parents[2]).stdout
-             for options in ((), ("-m", "dsl"))]
+    texts = [
+        subprocess.run(
+            [sys.executable, "-W", "ignore", *options, str(tmp_path / "program.py")],
+            text=True,
+            capture_output=True,
+            timeout=120,
+            cwd=Path(__file__).parents[2],
+        ).stdout
+        for options in ((), ("-m", "dsl"))
+    ]
     assert texts[0].count("\\documentclass") == 7 and texts[0] == texts[1]
 
 
-@pytest.mark.parametrize("layout", (make_layout((3, 4), stride=(5, 1)), make_layout(((2, 2), (2, 3))), make_layout(6),
-                                    make_composed_layout(make_swizzle(2, 0, 3), 0, make_layout((8, 4)))), ids=str)
+@pytest.mark.parametrize(
+    "layout",
+    (
+        make_layout((3, 4), stride=(5, 1)),
+        make_layout(((2, 2), (2, 3))),
+        make_layout(6),
+        make_composed_layout(make_swizzle(2, 0, 3), 0, make_layout((8, 4))),
+    ),
+    ids=str,
+)
 def test_each_cell_has_its_index(layout):
     cells = re.findall(r"at \((\d+),(\d+)\) \{(\d+)\}", picture(layout))
     rows = max(int(m) for m, _, _ in cells) + 1
@@ -53,16 +68,25 @@ def test_each_cell_has_its_index(layout):
 def test_a_cell_shows_the_first_thread_on_it():
     text = picture_tv(make_layout((4, 2), stride=(1, 2)), (4, 2))
     assert re.findall(r"at \((\d),(\d)\) \{\\shortstack\{T(\d) \\\\ V(\d)", text) == [
-        ("0", "0", "0", "0"), ("2", "0", "0", "1"), ("1", "0", "1", "0"), ("3", "0", "1", "1"),
-        ("0", "1", "2", "1"), ("1", "1", "3", "1")]
+        ("0", "0", "0", "0"),
+        ("2", "0", "0", "1"),
+        ("1", "0", "1", "0"),
+        ("3", "0", "1", "1"),
+        ("0", "1", "2", "1"),
+        ("1", "1", "3", "1"),
+    ]
 
 
-@pytest.mark.parametrize("draw, says", [
-    (lambda: picture(make_layout((2, 2, 2))), "a picture has at most two modes, and (2,2,2):(1,2,4) has 3"),
-    (lambda: picture(5), "a picture is of a layout, and this is int"),
-    (lambda: picture(make_identity_layout((2, 2))), "the indices of (2,2):(1@0,1@1) are no integers"),
-    (lambda: picture_tv(make_layout(4), (2, 2)), "a thread-value layout has two modes, and this is 4:1"),
-    (lambda: picture_tv(make_layout((2, 2)), 4), "a tile has two modes, and this is 4")])
+@pytest.mark.parametrize(
+    "draw, says",
+    [
+        (lambda: picture(make_layout((2, 2, 2))), "a picture has at most two modes, and (2,2,2):(1,2,4) has 3"),
+        (lambda: picture(5), "a picture is of a layout, and this is int"),
+        (lambda: picture(make_identity_layout((2, 2))), "the indices of (2,2):(1@0,1@1) are no integers"),
+        (lambda: picture_tv(make_layout(4), (2, 2)), "a thread-value layout has two modes, and this is 4:1"),
+        (lambda: picture_tv(make_layout((2, 2)), 4), "a tile has two modes, and this is 4"),
+    ],
+)
 def test_what_has_no_picture(draw, says):
     with pytest.raises(LayoutError) as error:
         draw()

@@ -13,8 +13,7 @@ from dsl.layout import E, Layout, LayoutError, make_layout
 _spec = importlib.util.spec_from_file_location("random_layouts", Path(__file__).with_name("random_layouts.py"))
 rnd = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(rnd)
-settings.register_profile("quick", max_examples=40, deadline=None,
-                          suppress_health_check=[HealthCheck.filter_too_much])
+settings.register_profile("quick", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 settings.load_profile("quick")
 
 
@@ -113,20 +112,33 @@ def test_text_and_equality():
     assert str(lay.make_composed_layout(lay.make_swizzle(2, 3, 3), 0, make_layout(8))) == "S<2,3,3> o 0 o 8:1"
 
 
-@pytest.mark.parametrize("call, text", [
-    (lambda: make_layout((4, 8), stride=(8,)),
-     "make_layout: shape (4,8) and stride (8) are not congruent\n"
-     "fix: give one stride an extent, nested like the shape"),
-    (lambda: make_layout((4, 0)),
-     "make_layout: an extent must be positive, but (4,0) has 0\nfix: write a positive extent"),
-    (lambda: make_layout([4, 8]),
-     "make_layout: [4, 8] is not an extent\nfix: a shape is an integer or a tuple of shapes"),
-    (lambda: make_layout((4, 8))[2], "mode 2 does not exist in (4,8), which has 2\nfix: count modes from 0"),
-    (lambda: lay.group_modes(make_layout((4, 8)), 2, 5),
-     "group_modes: (4,8) has 2 modes, and none from 2 to 5\nfix: count modes from 0; the end is one past the last"),
-    (lambda: lay.cosize(lay.make_identity_layout((4, 8))),
-     "cosize: the indices of (4,8):(1@0,1@1) are coordinates\nfix: use size"),
-])
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (
+            lambda: make_layout((4, 8), stride=(8,)),
+            "make_layout: shape (4,8) and stride (8) are not congruent\n"
+            "fix: give one stride an extent, nested like the shape",
+        ),
+        (
+            lambda: make_layout((4, 0)),
+            "make_layout: an extent must be positive, but (4,0) has 0\nfix: write a positive extent",
+        ),
+        (
+            lambda: make_layout([4, 8]),
+            "make_layout: [4, 8] is not an extent\nfix: a shape is an integer or a tuple of shapes",
+        ),
+        (lambda: make_layout((4, 8))[2], "mode 2 does not exist in (4,8), which has 2\nfix: count modes from 0"),
+        (
+            lambda: lay.group_modes(make_layout((4, 8)), 2, 5),
+            "group_modes: (4,8) has 2 modes, and none from 2 to 5\nfix: count modes from 0; the end is one past the last",
+        ),
+        (
+            lambda: lay.cosize(lay.make_identity_layout((4, 8))),
+            "cosize: the indices of (4,8):(1@0,1@1) are coordinates\nfix: use size",
+        ),
+    ],
+)
 def test_errors_name_the_operation_and_the_fix(call, text):
     with pytest.raises(LayoutError) as error:
         call()
@@ -136,5 +148,6 @@ def test_errors_name_the_operation_and_the_fix(call, text):
 def test_a_layout_composed_with_a_function_prints_as_upstreams():
     def inner(coord):
         return coord
+
     composed = lay.make_composed_layout(inner, (1, 0), lay.make_layout((8, 4)))
     assert str(composed) == f"({inner} o (1, 0) o (8,4):(1,8))"

@@ -33,8 +33,12 @@ def test_jit_functions_give_what_is_recorded():
 
 def test_plain_python_gives_the_same():
     """Whatever needs no argument of a jit function and makes no op."""
-    static = [text for text, value in OURS.items() if "a number" not in value and
-              not any(word in text for word in ("n)", "(n", "n,", "(m", "m,", "m/", "m%", "*n", "Float32"))]
+    static = [
+        text
+        for text, value in OURS.items()
+        if "a number" not in value
+        and not any(word in text for word in ("n)", "(n", "n,", "(m", "m,", "m/", "m%", "*n", "Float32"))
+    ]
     found = dict(zip(static, surface_table.values(static, in_jit=False), strict=True))
     assert len(static) > 500 and wrong(found) == {}
 
@@ -45,9 +49,27 @@ def test_a_sample_of_the_record_is_what_nvidias_compiler_gives_now():
 
 
 def test_names_of_typing():
-    for name in ("Int32", "Int128", "Float8E4M3FN", "Shape", "Stride", "Coord", "IntTuple", "Tile", "Tiler", "XTuple",
-                 "Layout", "ComposedLayout", "Tensor", "Pointer", "AddressSpace", "ScaledBasis", "Numeric", "Integer",
-                 "SymInt"):
+    for name in (
+        "Int32",
+        "Int128",
+        "Float8E4M3FN",
+        "Shape",
+        "Stride",
+        "Coord",
+        "IntTuple",
+        "Tile",
+        "Tiler",
+        "XTuple",
+        "Layout",
+        "ComposedLayout",
+        "Tensor",
+        "Pointer",
+        "AddressSpace",
+        "ScaledBasis",
+        "Numeric",
+        "Integer",
+        "SymInt",
+    ):
         assert getattr(cute_typing, name) is getattr(cute, name)
     for name in ("is_int_tuple", "is_integer"):
         assert getattr(cute_typing, name)(3) and not getattr(cute_typing, name)("3")
@@ -56,6 +78,7 @@ def test_names_of_typing():
 @pytest.mark.parametrize("i, n", [(5, 3), (-1, 3), (-7, 3), (11, 2), (0, 1), (2, 5), (16, 3)])
 def test_indices_at_run_time_round_towards_zero(i, n):
     """Measured, release 4.8.1; shape_div gives at least 1, and 0 of 0."""
+
     def truncated(a, b):
         return int(a / b), a - int(a / b) * b
 
@@ -64,6 +87,7 @@ def test_indices_at_run_time_round_towards_zero(i, n):
         first, second = cute.idx2crd(i, (n, 2))
         by_rows = cute.make_layout((4, 2), stride=(2, 1))
         return first, second, by_rows(i), cute.shape_div(n, 4), cute.shape_div(12, n), cute.ceil_div(n, 4)
+
     quotient, remainder = truncated(i, n)
     row, column = truncated(i, 4)
     assert program(i, n) == (remainder, quotient, column * 2 + row, max(1, n // 4), max(1, 12 // n), -(-n // 4))

@@ -19,7 +19,7 @@ def test_a_swizzle_is_its_own_inverse(bits, base, shift, negative):
 
 
 def test_the_128_byte_swizzle_spreads_a_column_over_all_banks():
-    tile = lay.make_composed_layout(Swizzle(3, 4, 3), 0, make_layout((8, 128), stride=(128, 1)))     # bytes
+    tile = lay.make_composed_layout(Swizzle(3, 4, 3), 0, make_layout((8, 128), stride=(128, 1)))  # bytes
     assert sorted(tile((row, 0)) % 128 for row in range(8)) == list(range(0, 128, 16))
 
 

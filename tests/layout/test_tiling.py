@@ -14,8 +14,7 @@ from dsl.layout.int_tuple import add
 _spec = importlib.util.spec_from_file_location("random_layouts", Path(__file__).with_name("random_layouts.py"))
 rnd = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(rnd)
-settings.register_profile("quick", max_examples=40, deadline=None,
-                          suppress_health_check=[HealthCheck.filter_too_much])
+settings.register_profile("quick", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 settings.load_profile("quick")
 
 
@@ -89,7 +88,9 @@ def test_tile_to_shape_fills_the_shape(atom, m, n):
 def test_a_tiler_with_too_many_modes_is_refused():
     with pytest.raises(LayoutError) as error:
         lay.zipped_divide(make_layout((32, 4)), (3, 4, 4))
-    assert str(error.value) == "logical_divide: the tiler has 3 modes, but (32,4):(1,32) has 2\n" \
-                               "fix: give the tiler at most one mode an extent of the layout"
+    assert (
+        str(error.value) == "logical_divide: the tiler has 3 modes, but (32,4):(1,32) has 2\n"
+        "fix: give the tiler at most one mode an extent of the layout"
+    )
     with pytest.raises(LayoutError, match="a tiler mode is None, which has no rest"):
         lay.zipped_divide(make_layout((32, 4)), (None, 4))

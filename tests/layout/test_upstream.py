@@ -76,8 +76,12 @@ def layout_text(rng: random.Random, rank: int | None = None, *, compact: bool = 
 
 
 def tiler_text(rng: random.Random, rank: int) -> str:
-    modes = [str(rng.choice(EXTENTS)) if rng.random() < 0.5 else
-             f"make_layout({rng.choice(EXTENTS)}, stride={rng.choice((1, 2, 4))})" for _ in range(rng.randint(1, rank))]
+    modes = [
+        str(rng.choice(EXTENTS))
+        if rng.random() < 0.5
+        else f"make_layout({rng.choice(EXTENTS)}, stride={rng.choice((1, 2, 4))})"
+        for _ in range(rng.randint(1, rank))
+    ]
     return "(" + ",".join(modes) + ",)"
 
 
@@ -88,15 +92,24 @@ def expression(rng: random.Random) -> str:
     order = order3[:2] if 2 not in order3[:2] else [1, 0]
     rank = rng.randint(1, 2)
     fills = dict(
-        threads=layout_text(rng, rank, compact=True), values=layout_text(rng, rank, compact=True),
-        a=layout_text(rng, rng.randint(2, 3)), a3=layout_text(rng, 3),
+        threads=layout_text(rng, rank, compact=True),
+        values=layout_text(rng, rank, compact=True),
+        a=layout_text(rng, rng.randint(2, 3)),
+        a3=layout_text(rng, 3),
         b=layout_text(rng, rng.choice((None, 2)), compact=True),
-        c=layout_text(rng, rng.choice((None, 2)), compact=True), n=rng.choice((4, 24, 64, 96, 100)),
-        tiler=tiler_text(rng, 2), profile=rng.choice(("(1,1)", "(1,)", "(1,(1,1))", "None")),
-        bigshape=(rng.choice((16, 48, 64)), rng.choice((32, 96, 128))), order=tuple(order), order3=tuple(order3),
-        shape=shape_text(rng), shape3=shape_text(rng, 3),
-        new_bits=rng.choice((8, 16, 32)), old_bits=rng.choice((8, 16, 32)),
-        coord3=tuple(rng.choice((None, 0, 1)) for _ in range(3)), index=rng.randint(0, 40),
+        c=layout_text(rng, rng.choice((None, 2)), compact=True),
+        n=rng.choice((4, 24, 64, 96, 100)),
+        tiler=tiler_text(rng, 2),
+        profile=rng.choice(("(1,1)", "(1,)", "(1,(1,1))", "None")),
+        bigshape=(rng.choice((16, 48, 64)), rng.choice((32, 96, 128))),
+        order=tuple(order),
+        order3=tuple(order3),
+        shape=shape_text(rng),
+        shape3=shape_text(rng, 3),
+        new_bits=rng.choice((8, 16, 32)),
+        old_bits=rng.choice((8, 16, 32)),
+        coord3=tuple(rng.choice((None, 0, 1)) for _ in range(3)),
+        index=rng.randint(0, 40),
     )
     return template.format(**fills)
 
@@ -139,8 +152,9 @@ def test_same_layouts_as_upstream():
     rng = random.Random(20261120)
     expressions = [expression(rng) for _ in range(CASES)]
     script = Path(__file__).with_name("upstream_layouts.py")
-    done = subprocess.run([sys.executable, script], input="\n".join(expressions), capture_output=True, text=True,
-                          timeout=120)
+    done = subprocess.run(
+        [sys.executable, script], input="\n".join(expressions), capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     theirs = done.stdout.splitlines()
     assert len(theirs) == CASES

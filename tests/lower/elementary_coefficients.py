@@ -40,9 +40,11 @@ class Curve:
 
 def odd(function: Callable) -> Callable:
     """(f(x) / x - 1) / x**2 as a function of x**2."""
+
     def exact(z):
         x = mpmath.sqrt(z)
         return (function(x) / x - 1) / z
+
     return exact
 
 
@@ -84,8 +86,13 @@ CURVES = [
     Curve("logarithm._ATANH", odd(mpmath.atanh), abs, 0, 0.25),
     Curve("logarithm._ACOSH", _acosh, abs, 0, 0.5),
     Curve("trigonometric._SIN", odd(mpmath.sin), abs, 0, QUARTER**2),
-    Curve("trigonometric._COS", lambda z: (mpmath.cos(mpmath.sqrt(z)) - 1) / z,
-          lambda z: z / mpmath.cos(mpmath.sqrt(z)), 0, QUARTER**2),
+    Curve(
+        "trigonometric._COS",
+        lambda z: (mpmath.cos(mpmath.sqrt(z)) - 1) / z,
+        lambda z: z / mpmath.cos(mpmath.sqrt(z)),
+        0,
+        QUARTER**2,
+    ),
     Curve("trigonometric._TAN", odd(mpmath.tan), abs, 0, QUARTER**2),
     Curve("trigonometric._ASIN", odd(mpmath.asin), abs, 0, 0.25),
     Curve("trigonometric._ATAN", odd(mpmath.atan), abs, 0, 1),
@@ -93,8 +100,13 @@ CURVES = [
     Curve("error_function._ERF_NEAR", _erf, abs, 0, 0.4255),
     Curve("error_function._DECAY", lambda a: -mpmath.log(mpmath.erfc(a)), mpmath.erfc, 0.845, 4),
     Curve("error_function._ERFC", _erfc, lambda t: 1 / _erfc(t), (0.64 - 2) / 1.14, 8.1 / 10.6),
-    Curve("power._ATANH", lambda z: ((mpmath.atanh(mpmath.sqrt(z)) / mpmath.sqrt(z) - 1) / z - mpf(1) / 3) / z,
-          lambda z: 3 * z * z, 0, 0.0402),
+    Curve(
+        "power._ATANH",
+        lambda z: ((mpmath.atanh(mpmath.sqrt(z)) / mpmath.sqrt(z) - 1) / z - mpf(1) / 3) / z,
+        lambda z: 3 * z * z,
+        0,
+        0.0402,
+    ),
     Curve("power._EXP2", lambda r: (2**r - 1) / r, lambda r: abs(r) / 2**r, -0.502, 0.502),
 ]
 
@@ -121,7 +133,7 @@ def fit(curve: Curve, count: int = 400, rounds: int = 200) -> list[float]:
     """Coefficients for a curve, as many as it has."""
     x, exact, weight = sampled(curve, count)
     size = max(abs(curve.low), abs(curve.high))
-    columns = np.stack([(x / size)**power * weight for power in range(len(curve.coefficients()))], 1)
+    columns = np.stack([(x / size) ** power * weight for power in range(len(curve.coefficients()))], 1)
     left, found = exact * weight, []
     while columns.shape[1]:
         lawson, best = np.ones(count), (np.inf, np.zeros(0))
@@ -132,7 +144,7 @@ def fit(curve: Curve, count: int = 400, rounds: int = 200) -> list[float]:
             best = min(best, (float(errors.max()), solved), key=lambda pair: pair[0])
             lawson *= errors / errors.max() + 1e-3
             lawson /= lawson.mean()
-        scale = size**len(found)
+        scale = size ** len(found)
         found.append(float(np.float32(best[1][0] / scale)))
         left, columns = left - columns[:, 0] * (found[-1] * scale), columns[:, 1:]
     return found
@@ -142,8 +154,11 @@ def main() -> None:
     for curve in CURVES:
         anew = fit(curve)
         errors = [np.log2(error(curve, coefficients)) for coefficients in (curve.coefficients(), anew)]
-        print(f"{curve.table}: 2**{errors[0]:.1f} in the source, 2**{errors[1]:.1f} for "
-              f"({', '.join(f'{number:.9g}' for number in reversed(anew))})", flush=True)
+        print(
+            f"{curve.table}: 2**{errors[0]:.1f} in the source, 2**{errors[1]:.1f} for "
+            f"({', '.join(f'{number:.9g}' for number in reversed(anew))})",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

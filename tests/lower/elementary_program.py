@@ -27,9 +27,13 @@ def host(x: cute.Tensor, y: cute.Tensor, out: cute.Tensor):
 def run():
     rng = np.random.default_rng(7)
     bits = rng.integers(0, 1 << 32, 1024, np.uint32)
-    x = np.concatenate([bits.view(np.float32), rng.uniform(-20, 20, 896).astype(np.float32),
-                        np.resize(np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 6000, 6001, 1e-45], np.float32),
-                                  128)])
+    x = np.concatenate(
+        [
+            bits.view(np.float32),
+            rng.uniform(-20, 20, 896).astype(np.float32),
+            np.resize(np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 6000, 6001, 1e-45], np.float32), 128),
+        ]
+    )
     y = rng.permutation(x)
     out = np.zeros((len(OF_ONE) + len(OF_TWO), len(x)), np.float32)
     host(*map(from_dlpack, (x, y, out)))

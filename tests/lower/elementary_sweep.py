@@ -117,8 +117,23 @@ def library(names: list[str], cc: str = "cc") -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder, "sweep.c"), Path(folder, "sweep.so")
         source.write_text("\n".join(parts))
-        subprocess.run([cc, "-O2", "-D_GNU_SOURCE", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-shared",
-                        "-fPIC", str(source), "-o", str(made), "-lm"], check=True)
+        subprocess.run(
+            [
+                cc,
+                "-O2",
+                "-D_GNU_SOURCE",
+                "-march=native",
+                "-ffp-contract=off",
+                "-fno-math-errno",
+                "-shared",
+                "-fPIC",
+                str(source),
+                "-o",
+                str(made),
+                "-lm",
+            ],
+            check=True,
+        )
         return ctypes.CDLL(str(made))
 
 
@@ -138,7 +153,7 @@ def main() -> None:
     made = library(names)
     for name in names:
         found = worst(made, name, options.step, 1 if name in OF_TWO else 0)
-        at = ", ".join(f"{value:.9g}" for value in found.at[:2 if name in OF_TWO else 1])
+        at = ", ".join(f"{value:.9g}" for value in found.at[: 2 if name in OF_TWO else 1])
         print(f"{name:8}{found.ulps:8.4f} at {at}", flush=True)
 
 

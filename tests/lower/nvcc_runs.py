@@ -23,7 +23,7 @@ import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-os.environ["DSL_CACHE"] = "0"                  # every program is compiled
+os.environ["DSL_CACHE"] = "0"  # every program is compiled
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests")]
 
 from dsl import alias  # noqa: E402
@@ -57,14 +57,18 @@ def many(texts: list[str], arch: str) -> list[str]:
     includes, parts = dict.fromkeys(re.findall(r"^#include .*$", "\n".join(texts), re.MULTILINE)), []
     for number, text in enumerate(texts):
         body = re.sub(r"^#include .*\n", "", text, flags=re.MULTILINE)
-        body = re.sub(r"^(extern \"C\" __global__ void(?: __launch_bounds__\(\d+\))? \w+)\(", rf"\1__{number}(", body,
-                      flags=re.MULTILINE)
+        body = re.sub(
+            r"^(extern \"C\" __global__ void(?: __launch_bounds__\(\d+\))? \w+)\(",
+            rf"\1__{number}(",
+            body,
+            flags=re.MULTILINE,
+        )
         parts.append(f"namespace text_{number} {{\n{body}}}\n")
     ptx = compiled("\n".join([*includes, *parts]), arch)
     pieces = re.split(r"(?m)^(?=\.visible \.entry )", ptx)
     made = ["" for _ in texts]
     for piece in pieces[1:]:
-        end = [brace.end() for brace in re.finditer(r"(?m)^}$", piece)][-1]      # inline PTX has such lines too
+        end = [brace.end() for brace in re.finditer(r"(?m)^}$", piece)][-1]  # inline PTX has such lines too
         name, number = re.search(r"\.entry (\w+)__(\d+)\(", piece).groups()
         made[int(number)] += piece[:end].replace(f"{name}__{number}", name) + "\n"
         pieces[0] += piece[end:]
@@ -72,8 +76,8 @@ def many(texts: list[str], arch: str) -> list[str]:
 
 
 _ours = compiling._compile
-_printed: dict[tuple[str, str], str | Exception] = {}      # (device module, architecture) -> its text, or why not
-_made: dict[tuple[str, str], str | Exception] = {}         # the same -> its PTX
+_printed: dict[tuple[str, str], str | Exception] = {}  # (device module, architecture) -> its text, or why not
+_made: dict[tuple[str, str], str | Exception] = {}  # the same -> its PTX
 
 
 def _key(source: tuple) -> tuple[str, str]:
@@ -87,7 +91,7 @@ def _recording(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     if source[1] and key not in _printed:
         try:
             _printed[key] = to_cuda(source[1])
-        except Exception as error:            # Unsupported, or a mistake of ours: told where the PTX is asked for
+        except Exception as error:  # Unsupported, or a mistake of ours: told where the PTX is asked for
             _printed[key] = error
     return _ours(host_mlir, source)
 
@@ -112,7 +116,7 @@ def compile_printed() -> None:
             waiting.setdefault(key[1], []).append(key)
     for arch, keys in waiting.items():
         for start in range(0, len(keys), 40):
-            _compile_batch(arch, keys[start:start + 40])
+            _compile_batch(arch, keys[start : start + 40])
 
 
 def _compile_batch(arch: str, keys: list[tuple[str, str]]) -> None:
@@ -149,6 +153,7 @@ def load(path: Path):
 def outcome(path: Path) -> list:
     """The arrays that a repro's run() returns for each choice of its parameters, or the name of what it raises."""
     from dsl.__main__ import _declared_params
+
     axes = _declared_params(path.read_text())
     found = []
     for values in itertools.product(*axes.values()):
@@ -169,6 +174,7 @@ def _bits(value) -> object:
     """An array's bytes and shape; all NaNs are one."""
     if hasattr(value, "detach"):
         import torch
+
         value = value.detach().cpu()
         if value.dtype == torch.bfloat16:
             value = value.float()
@@ -221,12 +227,13 @@ def fuzz(count: int, number: int, batch: int) -> dict[str, int]:
     """Generated programs, `batch` in one module, against our own PTX of them."""
     from compiled import results
     from run import draw, write
+
     texts: dict[str, None] = {}
     draw(number, count, lambda text: texts.setdefault(text))
     kept, found = list(texts)[:count], {"same": 0, "differs": 0, "not printed": 0, "refused by nvcc": 0}
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         for start in range(0, len(kept), batch):
-            _batch([write(text, folder) for text in kept[start:start + batch]], results, found)
+            _batch([write(text, folder) for text in kept[start : start + batch]], results, found)
     return found
 
 

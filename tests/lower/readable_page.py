@@ -1,7 +1,7 @@
 """The programs of docs/readable-cuda.md as one program: each kernel's text, and the arrays that each leaves.
 
-    python -m dsl tests/lower/readable_page.py               prints the texts as JSON
-    python tests/lower/nvcc_runs.py tests/lower/readable_page.py
+python -m dsl tests/lower/readable_page.py               prints the texts as JSON
+python tests/lower/nvcc_runs.py tests/lower/readable_page.py
 """
 
 import importlib.util
@@ -31,8 +31,9 @@ TIRX = "import tvm\nfrom tvm.script import tirx as T\n\n{block}"
 def pairs() -> list[tuple[str, str]]:
     """(program, the CUDA shown under it)."""
     found = BLOCK.findall(PAGE.read_text())
-    return [(text, shown) for (kind, text), (below, shown) in zip(found, found[1:])
-            if (kind, below) == ("python", "cuda")]
+    return [
+        (text, shown) for (kind, text), (below, shown) in zip(found, found[1:]) if (kind, below) == ("python", "cuda")
+    ]
 
 
 def loaded(folder: str) -> list[tuple[object, list[str]]]:
@@ -40,8 +41,9 @@ def loaded(folder: str) -> list[tuple[object, list[str]]]:
     made = []
     for number, (block, _) in enumerate(pairs()):
         name, parameters = re.search(r"def (\w+)\((.*)\):", block).groups()
-        names = ", ".join(part.split(":")[0].strip() for part in re.sub(r"\(\(.*?\)", "(", parameters).split(",")
-                          if ":" in part)
+        names = ", ".join(
+            part.split(":")[0].strip() for part in re.sub(r"\(\(.*?\)", "(", parameters).split(",") if ":" in part
+        )
         form = TIRX if "T.prim_func" in block else CUTE
         path = Path(folder, f"{name}_{number}.py")
         path.write_text(form.format(block=block, parameters=parameters, name=name, names=names))
@@ -62,6 +64,7 @@ def each(folder: str):
     """(a compiled program, its arguments) of each."""
     import cutlass.cute as cute
     from cutlass.cute.runtime import from_dlpack
+
     for module, types in loaded(folder):
         values = arrays(types)
         if hasattr(module, "host"):
@@ -69,10 +72,15 @@ def each(folder: str):
             yield cute.compile(module.host, *given), given, values
         else:
             import tvm
-            shapes = [tuple(int(n) for n in buffer.shape) for buffer in module.main.buffer_map.values()] \
-                if hasattr(module.main, "buffer_map") else [(512,)] * len(values)
-            given = [tvm.runtime.tensor(a[:int(np.prod(s))].reshape(s), device=tvm.cuda(0))
-                     for a, s in zip(values, shapes)]
+
+            shapes = (
+                [tuple(int(n) for n in buffer.shape) for buffer in module.main.buffer_map.values()]
+                if hasattr(module.main, "buffer_map")
+                else [(512,)] * len(values)
+            )
+            given = [
+                tvm.runtime.tensor(a[: int(np.prod(s))].reshape(s), device=tvm.cuda(0)) for a, s in zip(values, shapes)
+            ]
             yield tvm.compile(module.main, target="cuda"), given, given
 
 
@@ -82,8 +90,11 @@ def run() -> dict:
     with tempfile.TemporaryDirectory() as folder:
         for number, (function, given, values) in enumerate(each(folder)):
             function(*given)
-            found |= {f"{number}_{place}": value if isinstance(value, np.ndarray) else value.numpy()
-                      for place, value in enumerate(values) if not isinstance(value, int)}
+            found |= {
+                f"{number}_{place}": value if isinstance(value, np.ndarray) else value.numpy()
+                for place, value in enumerate(values)
+                if not isinstance(value, int)
+            }
     return found
 
 

@@ -17,8 +17,9 @@ REPROS = ["for_else_is_skipped_by_break", "containers_are_carried_by_element", "
 
 
 def run(*arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, *map(str, arguments)], cwd=FOLDER.parents[1], capture_output=True, text=True,
-                          timeout=300)
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)], cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +36,11 @@ def test_a_program_of_the_page_becomes_what_is_shown(place, texts):
 
 def test_what_nvcc_makes_of_the_text_leaves_the_same_arrays(needs):
     needs("nvcc", "nvidia-cuda-toolkit")
-    paths = [FOLDER / "readable_page.py", FOLDER / "elementary_program.py",
-             *(FOLDER.parents[1] / "repros" / f"{name}.py" for name in REPROS)]
+    paths = [
+        FOLDER / "readable_page.py",
+        FOLDER / "elementary_program.py",
+        *(FOLDER.parents[1] / "repros" / f"{name}.py" for name in REPROS),
+    ]
     done = run(FOLDER / "nvcc_runs.py", *paths)
     said = json.loads(done.stdout.splitlines()[-1])["said"]
     assert said == {path.stem: "same" for path in paths}, done.stdout + done.stderr
@@ -50,16 +54,19 @@ def test_generated_programs_agree_under_nvcc(needs):
 
 
 def kernel(body: str, arguments: str = "%a: !llvm.ptr<1>, %n: i32") -> str:
-    return to_cuda(f'llvm.func @k({arguments}) attributes {{dsl.names = "a,n", nvvm.kernel}} '
-                   f'{{\n{body}\nllvm.return\n}}')
+    return to_cuda(
+        f'llvm.func @k({arguments}) attributes {{dsl.names = "a,n", nvvm.kernel}} {{\n{body}\nllvm.return\n}}'
+    )
 
 
 def test_what_has_no_spelling_is_refused_by_name():
-    with pytest.raises(Unsupported,
-                       match="^--show cuda does not print llvm.intr.ctlz|--show cuda does not print ctlz.i32 yet$"):
-        kernel('%0 = llvm.call_intrinsic "llvm.ctlz.i32"(%n, %t) : (i32, i1) -> i32\nllvm.store %0, %a : i32, '
-               '!llvm.ptr<1>'
-               .replace("%0 = ", "%t = arith.constant true\n%0 = ", 1))
+    with pytest.raises(
+        Unsupported, match="^--show cuda does not print llvm.intr.ctlz|--show cuda does not print ctlz.i32 yet$"
+    ):
+        kernel(
+            '%0 = llvm.call_intrinsic "llvm.ctlz.i32"(%n, %t) : (i32, i1) -> i32\nllvm.store %0, %a : i32, '
+            "!llvm.ptr<1>".replace("%0 = ", "%t = arith.constant true\n%0 = ", 1)
+        )
 
 
 def test_values_that_change_places():
@@ -78,7 +85,8 @@ def test_values_that_change_places():
         "    int next_x = y;",
         "    y = x + 1;",
         "    x = next_x;",
-        "  }"]
+        "  }",
+    ]
 
 
 def test_atomics_are_cudas():
@@ -87,8 +95,11 @@ def test_atomics_are_cudas():
     %both = llvm.cmpxchg %a, %old, %n monotonic monotonic : !llvm.ptr<1>, i32
     %was = llvm.extractvalue %both[0] : !llvm.struct<(i32, i1)>
     llvm.store %was, %a {alignment = 4 : i64} : i32, !llvm.ptr<1>""")
-    assert text.splitlines()[1:-1] == ["  int v = (int)atomicMax((unsigned*)a, (unsigned)n);",
-                                       "  int v_1 = atomicCAS(a, v, n);", "  a[0] = v_1;"]
+    assert text.splitlines()[1:-1] == [
+        "  int v = (int)atomicMax((unsigned*)a, (unsigned)n);",
+        "  int v_1 = atomicCAS(a, v, n);",
+        "  a[0] = v_1;",
+    ]
 
 
 def test_a_load_stays_before_a_store():

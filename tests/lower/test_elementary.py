@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parent))
 import elementary_coefficients  # noqa: E402
 import elementary_sweep  # noqa: E402
 
-STEP = 65537             # a prime: every part of the floats is met; `elementary_sweep.py` takes all of them
+STEP = 65537  # a prime: every part of the floats is met; `elementary_sweep.py` takes all of them
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +34,44 @@ def test_every_function_is_within_an_ulp(made):
     assert {name: worst.ulps for name, worst in found.items() if worst.ulps > 1} == {}
 
 
-SPECIAL = np.array([0x0, 0x1, 0x7FFFFF, 0x800000, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x40490FDB, 0x42B17217,
-                    0x42B17218, 0x42AEAC4F, 0x42AEAC50, 0x42CFF1B5, 0x42D00000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000,
-                    0x45BB8000, 0x45BB8001, 0x3F400000, 0x3F3504F3, 0x3F3504F2, 0x40800000, 0x40800001, 0x4B000000,
-                    0x41200000, 0x3F000000, 0x3F59999A, 0x3F266666, 0x4096CBE4, 0x7E800000, 0x7F000000,
-                    0x00400000], np.uint32)
+SPECIAL = np.array(
+    [
+        0x0,
+        0x1,
+        0x7FFFFF,
+        0x800000,
+        0x3F7FFFFF,
+        0x3F800000,
+        0x3F800001,
+        0x40490FDB,
+        0x42B17217,
+        0x42B17218,
+        0x42AEAC4F,
+        0x42AEAC50,
+        0x42CFF1B5,
+        0x42D00000,
+        0x7F7FFFFF,
+        0x7F800000,
+        0x7FC00000,
+        0x45BB8000,
+        0x45BB8001,
+        0x3F400000,
+        0x3F3504F3,
+        0x3F3504F2,
+        0x40800000,
+        0x40800001,
+        0x4B000000,
+        0x41200000,
+        0x3F000000,
+        0x3F59999A,
+        0x3F266666,
+        0x4096CBE4,
+        0x7E800000,
+        0x7F000000,
+        0x00400000,
+    ],
+    np.uint32,
+)
 
 
 def edges() -> np.ndarray:
@@ -75,7 +108,7 @@ def host(functions: Constexpr, x: cute.Tensor, y: cute.Tensor, out: cute.Tensor)
 
 
 def of(name: str):
-    function = getattr(functions, name)              # of cute.math and of T
+    function = getattr(functions, name)  # of cute.math and of T
     return function if name in elementary_sweep.OF_TWO else lambda x, _: function(x)
 
 
@@ -107,8 +140,13 @@ def test_halves_are_rounded_once_more():
 def test_a_kernel_gives_the_bits_of_the_printed_text(made):
     """PTX on the emulator, the CUDA C++ compiled for this machine: every operation is rounded in one way only."""
     rng = np.random.default_rng(5)
-    x = np.concatenate([edges(), rng.integers(0, 1 << 32, 1024, np.uint32).view(np.float32),
-                        rng.uniform(-20, 20, 1024).astype(np.float32)])
+    x = np.concatenate(
+        [
+            edges(),
+            rng.integers(0, 1 << 32, 1024, np.uint32).view(np.float32),
+            rng.uniform(-20, 20, 1024).astype(np.float32),
+        ]
+    )
     x = np.resize(x, -(-len(x) // 128) * 128)
     y = rng.permutation(x)
     names = elementary_sweep.NAMES
@@ -124,8 +162,10 @@ def test_a_kernel_gives_the_bits_of_the_printed_text(made):
 
 def test_the_polynomials_are_what_they_say():
     """Each is below a fifth of an ulp off, and as good as its number of coefficients allows (fitted again for two)."""
-    errors = {curve.table: elementary_coefficients.error(curve, curve.coefficients(), 60)
-              for curve in elementary_coefficients.CURVES}
+    errors = {
+        curve.table: elementary_coefficients.error(curve, curve.coefficients(), 60)
+        for curve in elementary_coefficients.CURVES
+    }
     assert {table: error for table, error in errors.items() if error > 2**-26.9} == {}
     for curve in elementary_coefficients.CURVES[:2]:
         anew = elementary_coefficients.error(curve, elementary_coefficients.fit(curve, 120, 60), 60)

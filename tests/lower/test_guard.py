@@ -28,8 +28,9 @@ def test_exception_comes_back():
 def test_abort_is_a_report_and_the_next_work_runs():
     with pytest.raises(LoweringCrash) as crash:
         guarded(shout_and_abort, subject="kernel k for sm_90a")
-    assert str(crash.value) == ("the compiler died of SIGABRT while compiling kernel k for sm_90a\n"
-                                "LLVM ERROR: Cannot select: nonsense")
+    assert str(crash.value) == (
+        "the compiler died of SIGABRT while compiling kernel k for sm_90a\nLLVM ERROR: Cannot select: nonsense"
+    )
     assert guarded(len, "abc", subject="text") == 3
 
 
@@ -62,6 +63,7 @@ def test_interrupt_ends_the_child(monkeypatch):
 
     def interrupt(*_):
         raise KeyboardInterrupt
+
     previous = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     try:

@@ -73,8 +73,13 @@ def test_host_arithmetic_rounds_after_each_operation():
 
 def test_bad_input_is_refused_by_name():
     with pytest.raises(LoweringError, match="host linking: nobody defines no_such_function"):
-        host.native(compiled("llvm.func @no_such_function()\nllvm.func @host() {\n"
-                             "llvm.call @no_such_function() : () -> ()\n llvm.return }"), {})
+        host.native(
+            compiled(
+                "llvm.func @no_such_function()\nllvm.func @host() {\n"
+                "llvm.call @no_such_function() : () -> ()\n llvm.return }"
+            ),
+            {},
+        )
     with pytest.raises(LoweringError, match="parsing error"):
         host.native("nonsense", {})
 
@@ -90,6 +95,7 @@ def test_a_fork_waits_for_the_linker():
         with llvm._linking:
             linking.set()
             forked.wait(0.3)
+
     thread = threading.Thread(target=link_for_long)
     thread.start()
     linking.wait()
@@ -116,7 +122,8 @@ def test_linkers_in_threads_while_code_dies():
             number = (first + turn) % 4
             held.append(host.link(codes[number], {}).function("host", ctypes.c_int32, ctypes.c_void_p))
             wrong.extend([number] * (held[-1](None) != number))
-            del held[turn % 5::7]
+            del held[turn % 5 :: 7]
+
     threads = [threading.Thread(target=link_many, args=(first,)) for first in range(3)]
     for thread in threads:
         thread.start()
@@ -142,8 +149,9 @@ except MemoryError as error:
     print(error)
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (run.returncode, run.stdout) == \
-        (0, "LLVM needs up to 32 MiB here, and this process gets no more\n"), run.stderr
+    assert (run.returncode, run.stdout) == (0, "LLVM needs up to 32 MiB here, and this process gets no more\n"), (
+        run.stderr
+    )
 
 
 def test_code_and_its_constants_stay_together_in_a_fragmented_process():

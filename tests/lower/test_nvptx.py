@@ -43,7 +43,9 @@ def kernel(body: str, declarations: str = "") -> str:
 
 def test_kernel_with_places_and_fma(filecheck):
     ptx = ptx_of(SAXPY)
-    filecheck(ptx, """
+    filecheck(
+        ptx,
+        """
         // CHECK: .version 8.0
         // CHECK-NEXT: .target sm_90a
         // CHECK-NEXT: .address_size 64
@@ -54,7 +56,8 @@ def test_kernel_with_places_and_fma(filecheck):
         // CHECK: .loc 1 6 13
         // CHECK: fma.rn.f32
         // CHECK: bar.sync 0;
-        // CHECK: .file 1 "/home/author/saxpy.py" """)
+        // CHECK: .file 1 "/home/author/saxpy.py" """,
+    )
     assert ".section" not in ptx and "debug" not in ptx and "$L__tmp" not in ptx
     assert len(sass.assemble(ptx)) > 0
 
@@ -77,12 +80,15 @@ def test_version_is_the_oldest_with_the_target(arch):
     assert f".version {version // 10}.{version % 10}\n.target {arch}\n" in to_ptx(kernel(""), arch)
 
 
-@pytest.mark.parametrize("text, arch, version", [
-    ('  call void asm sideeffect "griddepcontrol.wait;", ""()', "sm_80", "7.8"),
-    ('  call void asm sideeffect "tcgen05.fence::before_thread_sync;", ""()', "sm_90a", "8.6"),
-    ("  %e = call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)", "sm_90", "8.0"),
-    ("  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", "sm_80", "7.0"),
-])
+@pytest.mark.parametrize(
+    "text, arch, version",
+    [
+        ('  call void asm sideeffect "griddepcontrol.wait;", ""()', "sm_80", "7.8"),
+        ('  call void asm sideeffect "tcgen05.fence::before_thread_sync;", ""()', "sm_90a", "8.6"),
+        ("  %e = call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)", "sm_90", "8.0"),
+        ("  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", "sm_80", "7.0"),
+    ],
+)
 def test_version_is_the_oldest_with_the_instruction(text, arch, version):
     assert f".version {version}\n" in to_ptx(kernel(text), arch)
 
@@ -118,14 +124,17 @@ t:
   br label %e
 e:"""
     from dsl.lower.llvm_ir import adapt
+
     assert to_ptx(adapt(kernel(body))).count("bar.sync") == 1
 
 
 def test_abort_of_llvm_names_the_kernel():
     with pytest.raises(LoweringCrash) as crash:
         to_ptx(kernel("  call void @llvm.nvvm.tcgen05.relinq.alloc.permit.cg1()"), "sm_90")
-    assert str(crash.value) == ("the compiler died of SIGABRT while compiling k for sm_90\n"
-                                "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.relinq.alloc.permit.cg1")
+    assert str(crash.value) == (
+        "the compiler died of SIGABRT while compiling k for sm_90\n"
+        "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.relinq.alloc.permit.cg1"
+    )
 
 
 def test_bad_input_is_refused_by_name():
@@ -147,8 +156,12 @@ def strided_loads(count: int) -> str:
     """A kernel that sums `count` elements at a stride known only at run time."""
     lines = ["  %w = sext i32 %n to i64", "  %s0 = add i32 0, 0"]
     for k in range(count):
-        lines += [f"  %i{k} = mul i64 %w, {k}", f"  %a{k} = getelementptr i32, ptr addrspace(1) %p, i64 %i{k}",
-                  f"  %v{k} = load i32, ptr addrspace(1) %a{k}", f"  %s{k + 1} = add i32 %s{k}, %v{k}"]
+        lines += [
+            f"  %i{k} = mul i64 %w, {k}",
+            f"  %a{k} = getelementptr i32, ptr addrspace(1) %p, i64 %i{k}",
+            f"  %v{k} = load i32, ptr addrspace(1) %a{k}",
+            f"  %s{k + 1} = add i32 %s{k}, %v{k}",
+        ]
     return kernel("\n".join([*lines, f"  store i32 %s{count}, ptr addrspace(1) %p"]))
 
 
@@ -156,7 +169,7 @@ def test_a_long_kernel_leaves_the_ones_after_it_as_they_were():
     short, long = strided_loads(20), strided_loads(700)
     assert long.count("\n") > nvptx.LONG_LINES > short.count("\n")
     before = to_ptx(short)
-    assert before.count("mul") < 10                       # a stride is added to the address before it
+    assert before.count("mul") < 10  # a stride is added to the address before it
     made = to_ptx(long)
     assert made.count("ld.global") == 700 and made.count("mul") > 600
     assert to_ptx(short) == before
@@ -165,9 +178,11 @@ def test_a_long_kernel_leaves_the_ones_after_it_as_they_were():
 @pytest.mark.parametrize("bits, floats, count", [("i1", "bfloat", 1), ("<2 x i1>", "<2 x bfloat>", 2)])
 def test_the_bfloat_of_a_signed_bit_is_minus_one(bits, floats, count):
     """LLVM 22 makes +1 of it where the bit is no comparison."""
-    ptx = to_ptx(kernel(f"""
+    ptx = to_ptx(
+        kernel(f"""
   %v = load {bits}, ptr addrspace(1) %p
-  %w = xor {bits} %v, {'true' if count == 1 else 'splat (i1 true)'}
+  %w = xor {bits} %v, {"true" if count == 1 else "splat (i1 true)"}
   %f = sitofp {bits} %w to {floats}
-  store {floats} %f, ptr addrspace(1) %p"""))
+  store {floats} %f, ptr addrspace(1) %p""")
+    )
     assert ptx.count("0xBF80") == count and not re.search(r"selp.*, 1, 0|cvt\.rn\.bf16", ptx)

@@ -24,7 +24,9 @@ llvm.func @k(%n: i32, %p: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = 
 
 
 def test_loop_becomes_branches_with_places(filecheck):
-    filecheck(convert_to_llvm(LOOP), """
+    filecheck(
+        convert_to_llvm(LOOP),
+        """
         // CHECK: llvm.func @k
         // CHECK-SAME: nvvm.kernel, nvvm.reqntid = array<i32: 32, 1, 1>
         // CHECK: llvm.br ^[[HEAD:bb[0-9]+]]
@@ -33,11 +35,14 @@ def test_loop_becomes_branches_with_places(filecheck):
         // CHECK: llvm.cond_br
         // CHECK: llvm.add {{.*}} loc([[PLACE:#.*]])
         // CHECK: [[PLACE]] = loc("author.py":5:9)
-        // CHECK: #llvm.di_subprogram<{{.*}}name = "k"{{.*}}line = 3""")
+        // CHECK: #llvm.di_subprogram<{{.*}}name = "k"{{.*}}line = 3""",
+    )
 
 
-@pytest.mark.parametrize("hint, metadata", [("disable = true", '!"llvm.loop.unroll.disable"'),
-                                            ("count = 4 : i32", '!"llvm.loop.unroll.count", i32 4')])
+@pytest.mark.parametrize(
+    "hint, metadata",
+    [("disable = true", '!"llvm.loop.unroll.disable"'), ("count = 4 : i32", '!"llvm.loop.unroll.count", i32 4')],
+)
 def test_how_to_unroll_reaches_llvm_at_the_end_of_the_body(hint, metadata):
     annotation = f"llvm.loop_annotation = #llvm.loop_annotation<unroll = <{hint}>>"
     llvm_ir = to_llvm_ir(convert_to_llvm(LOOP.replace("  } loc(#inner)", f"  }} {{{annotation}}} loc(#inner)")))
@@ -66,12 +71,15 @@ def test_every_dialect_of_the_tracer_is_converted(filecheck):
           llvm.store %z, %p : f32, !llvm.ptr
           llvm.return
         }""")
-    filecheck(text, """
+    filecheck(
+        text,
+        """
         // CHECK-NOT: {{(arith|vector|math|cf|ub)\\.}}
         // CHECK-DAG: llvm.fadd {{.*}}contract{{.*}} : vector<4xf32>
         // CHECK-DAG: llvm.extractelement
         // CHECK-DAG: llvm.intr.sqrt
-        // CHECK-DAG: llvm.mlir.poison : f32""")
+        // CHECK-DAG: llvm.mlir.poison : f32""",
+    )
 
 
 def test_syntax_error_is_a_lowering_error():

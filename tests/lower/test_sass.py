@@ -36,5 +36,7 @@ def test_missing_tool_says_how_to_install_it(monkeypatch, tmp_path):
             sass.assemble(PTX)
     finally:
         sass.find.cache_clear()
-    assert str(missing.value) == ("`ptxas` is not on PATH and not among the installed packages\n"
-                                  "fix: uv sync    (or: uv pip install nvidia-cuda-nvcc)")
+    assert str(missing.value) == (
+        "`ptxas` is not on PATH and not among the installed packages\n"
+        "fix: uv sync    (or: uv pip install nvidia-cuda-nvcc)"
+    )

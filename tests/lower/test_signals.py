@@ -29,6 +29,7 @@ def alarm():
     def arm(handler):
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+
     yield arm
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
@@ -82,11 +83,13 @@ def test_a_handler_that_returns_does_not_end_the_call(alarm):
         while flag[0] == 0:
             count = count + 1
         flag[1] = count
+
     flag, heard = np.zeros(2, np.int32), []
 
     def tell(*_):
         heard.append(len(heard))
         flag[0] = len(heard) >= 3
+
     alarm(tell)
     until_told(from_dlpack(flag))
     assert len(heard) >= 3 and flag[0] == 1
@@ -94,10 +97,12 @@ def test_a_handler_that_returns_does_not_end_the_call(alarm):
 
 def test_another_thread_does_not_answer_for_the_main_one(alarm):
     """Its loop goes on past the signals, which Python handles in the main thread alone."""
+
     @cute.jit
     def until_told(flag: cute.Tensor):
         while flag[0] == 0:
             flag[1] = flag[1] + 1
+
     flag = np.zeros(2, np.int32)
     compiled = cute.compile(until_told, from_dlpack(flag))
     thread = threading.Thread(target=compiled, args=(from_dlpack(flag),))
@@ -111,13 +116,16 @@ def test_another_thread_does_not_answer_for_the_main_one(alarm):
 
 
 def test_a_host_function_without_loops_is_left_as_it_is():
-    text = "module {\n  llvm.func @host(%arg0: !llvm.ptr) -> i32 {\n    llvm.br ^bb1\n  ^bb1:  // pred: ^bb0\n" \
-           "    %0 = llvm.mlir.constant(0 : i32) : i32\n    llvm.return %0 : i32\n  }\n}\n"
+    text = (
+        "module {\n  llvm.func @host(%arg0: !llvm.ptr) -> i32 {\n    llvm.br ^bb1\n  ^bb1:  // pred: ^bb0\n"
+        "    %0 = llvm.mlir.constant(0 : i32) : i32\n    llvm.return %0 : i32\n  }\n}\n"
+    )
     assert heard_in_loops(text) == text
 
 
 def test_a_loop_with_hints_compiles_without_a_word(capfd):
     """LLVM would say that it has not unrolled a loop that it can leave."""
+
     @cute.jit
     def hinted(n: Int32):
         total = Int32(0)
@@ -126,6 +134,7 @@ def test_a_loop_with_hints_compiles_without_a_word(capfd):
         for i in cutlass.range(n, unroll=3):
             total += i * total
         return total
+
     assert hinted(4) == 144
     assert capfd.readouterr() == ("", "")
 
@@ -179,6 +188,7 @@ def wide(first: Int32, stop: Int32, out: cute.Tensor):
 def in_python(function, first, stop):
     def word(x):
         return (x + 2**31) % 2**32 - 2**31
+
     if function is sums:
         total, product = 0, 1
         for i in range(first, stop):
@@ -206,8 +216,18 @@ def in_python(function, first, stop):
     return list(out)
 
 
-EDGES = [(0, 0), (0, 1), (5, 2), (-3, 3), *((0, TURNS + d) for d in (-1, 0, 1)), (-9, 2 * TURNS + 5), (7, 3 * TURNS + 7),
-         (2**31 - 9, 2**31 - 3), (-2**31 + 2, -2**31 + 6), (2**31 - 20 - TURNS, 2**31 - 20)]
+EDGES = [
+    (0, 0),
+    (0, 1),
+    (5, 2),
+    (-3, 3),
+    *((0, TURNS + d) for d in (-1, 0, 1)),
+    (-9, 2 * TURNS + 5),
+    (7, 3 * TURNS + 7),
+    (2**31 - 9, 2**31 - 3),
+    (-(2**31) + 2, -(2**31) + 6),
+    (2**31 - 20 - TURNS, 2**31 - 20),
+]
 
 
 @pytest.mark.parametrize("function", (sums, strided, nested, hinted, wide), ids=lambda each: each.function.__name__)
@@ -239,11 +259,13 @@ def test_llvm_vectorises_what_is_heard():
     def of_calls(a: cute.Tensor, b: cute.Tensor, n: Int32):
         for i in range(n):
             cute.printf("%d\n", a[i])
+
     a, b = (from_dlpack(np.zeros(8, np.int32)) for _ in range(2))
     heard = optimised(scaled, a, b, 8)
     assert "vector.body" in heard and "dsl_look" in heard
-    assert "dsl_stretch" not in heard_in_loops(convert_to_llvm(
-        cute.compile(of_calls, a, b, 8).compiled.traced.host_mlir, debug_lines=False))
+    assert "dsl_stretch" not in heard_in_loops(
+        convert_to_llvm(cute.compile(of_calls, a, b, 8).compiled.traced.host_mlir, debug_lines=False)
+    )
 
 
 def test_a_vectorised_loop_hears_a_handler(alarm):
@@ -252,6 +274,7 @@ def test_a_vectorised_loop_hears_a_handler(alarm):
         for _ in range(2_000_000_000):
             for i in range(n):
                 a[i] = a[i] * 2 + 1
+
     a = from_dlpack(np.zeros(100_000, np.int32))
     for size in (3, 100_000):
         alarm(raising)

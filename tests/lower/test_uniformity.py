@@ -23,6 +23,7 @@ class Checked(Exception):
 def only_the_check(monkeypatch):
     def stop(*_arguments, **_options):
         raise Checked
+
     session.start("emulator")
     monkeypatch.setattr(compiling, "compile_modules", stop)
     with warnings.catch_warnings():
@@ -33,9 +34,11 @@ def only_the_check(monkeypatch):
 
 def pair(wrong, right, block=64):
     """Collect a kernel with the values of `k` that make it wrong and right."""
+
     def collect(kernel):
         PAIRS.append(pytest.param(kernel, wrong, right, block, id=kernel.__name__))
         return kernel
+
     return collect
 
 
@@ -43,6 +46,7 @@ def compiled(kernel, k, block=64, n=8):
     @cute.jit
     def host(a: cute.Tensor, n: Int32, k: Constexpr, block: Constexpr):
         kernel(a, n, k).launch(grid=2, block=block)
+
     with pytest.raises(Checked):
         cute.compile(host, from_dlpack(np.zeros(1024, np.int32)), n, k, block)
 
@@ -132,9 +136,14 @@ def a_shuffle_of_all_lanes(a: cute.Tensor, n: Int32, k: Constexpr):
 @cute.kernel
 def a_matrix_product(a: cute.Tensor, n: Int32, k: Constexpr):
     mma = cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)))
-    d, x, y = (make(shape) for make, shape in ((mma.make_fragment_C, ((2, 2), 1, 1)),
-                                               (mma.make_fragment_A, ((2, 2, 2), 1, 1)),
-                                               (mma.make_fragment_B, ((2, 2), 1, 1))))
+    d, x, y = (
+        make(shape)
+        for make, shape in (
+            (mma.make_fragment_C, ((2, 2), 1, 1)),
+            (mma.make_fragment_A, ((2, 2, 2), 1, 1)),
+            (mma.make_fragment_B, ((2, 2), 1, 1)),
+        )
+    )
     tx, _, _ = cute.arch.thread_idx()
     if tx < k:
         cute.gemm(mma, d, x, y, d)
@@ -336,8 +345,18 @@ def as_many_trips_for_each(a: cute.Tensor, n: Int32, k: Constexpr):
 
 
 @pytest.mark.parametrize("block", [64, 48])
-@pytest.mark.parametrize("kernel", [arms_meet, a_warp_by_itself, data_decides, after_a_loop_that_threads_leave,
-                                    a_guard_that_all_pass, as_many_trips_for_each], ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        arms_meet,
+        a_warp_by_itself,
+        data_decides,
+        after_a_loop_that_threads_leave,
+        a_guard_that_all_pass,
+        as_many_trips_for_each,
+    ],
+    ids=lambda kernel: kernel.__name__,
+)
 def test_no_false_alarm(kernel, block):
     compiled(kernel, 0, block)
 
@@ -352,6 +371,7 @@ def test_a_block_known_at_launch_only_is_checked_there(monkeypatch):
     @cute.jit
     def host(a: cute.Tensor, n: Int32, block: Int32):
         a_guard_of_threads(a, n, 16).launch(grid=1, block=block)
+
     tensor = from_dlpack(np.zeros(1024, np.int32))
     cute.compile(host, tensor, 8, 16)(tensor, 8, 16)
     with pytest.raises(DivergentCollective, match="waits for all 64 threads"):
@@ -375,12 +395,16 @@ def test_both_lines_and_the_fix():
         "see",
         "    if tx < k:",
         "       ^^^^^^ is true in threads 0 to 15 only",
-        "fix: move it out of the condition, so that every thread gets to it"]
+        "fix: move it out of the condition, so that every thread gets to it",
+    ]
 
 
 def test_the_condition_of_an_early_exit():
-    assert told(an_early_return, 48)[3:6] == ["see", "    if tx >= k:",
-                                              "       ^^^^^^^ is false in threads 0 to 47 only"]
+    assert told(an_early_return, 48)[3:6] == [
+        "see",
+        "    if tx >= k:",
+        "       ^^^^^^^ is false in threads 0 to 47 only",
+    ]
 
 
 def test_the_mask_that_fits():
@@ -398,6 +422,7 @@ def test_the_count_that_fits():
 
 def test_the_page_of_tirx():
     """`if wg_id == 0:` round a cta_sync, and the warpgroup's own barrier."""
+
     @T.prim_func
     def wrong(A: T.Buffer((256,), "float32")):
         T.device_entry()
@@ -415,6 +440,7 @@ def test_the_page_of_tirx():
         if wg == 0:
             T.cuda.warpgroup_sync(1)
         A[tx] = T.float32(1.0)
+
     both(wrong, right)
 
 
@@ -441,6 +467,7 @@ def test_cta_sync_behind_a_thread_guard():
         if tx < 128:
             A[tx] = A[tx] * T.float32(2.0)
         T.cuda.cta_sync()
+
     both(wrong, right)
 
 
@@ -462,4 +489,5 @@ def test_cta_sync_in_a_loop_that_a_thread_leaves():
             if A[0] > T.float32(5.0):
                 break
             T.cuda.cta_sync()
+
     both(wrong, right)

@@ -48,8 +48,9 @@ class Apart(Emulated):
         pass
 
 
-@pytest.mark.parametrize("make",
-                         [lambda n: np.arange(n, dtype=np.float32), lambda n: torch.arange(n, dtype=torch.float32)])
+@pytest.mark.parametrize(
+    "make", [lambda n: np.arange(n, dtype=np.float32), lambda n: torch.arange(n, dtype=torch.float32)]
+)
 def test_arrays_of_the_host_are_copied_to_a_device_apart(make):
     session.stop()
     device = Apart()
@@ -65,14 +66,17 @@ def test_arrays_of_the_host_are_copied_to_a_device_apart(make):
     assert len(device.own) == kept
 
 
-LIBRARIES = {"numpy": lambda values: np.array(values, np.float32), "torch": lambda values: torch.tensor(values),
-             "torch cuda": lambda values: torch.tensor(values, device="cuda")}
+LIBRARIES = {
+    "numpy": lambda values: np.array(values, np.float32),
+    "torch": lambda values: torch.tensor(values),
+    "torch cuda": lambda values: torch.tensor(values, device="cuda"),
+}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_arrays_of_other_libraries_are_passed_where_they_lie(library):
     a, b = (LIBRARIES[library]([1.0, 2.0, 3.0]) for _ in range(2))
-    for s in (2.0, 4.0, 8.0):                # the first call is traced, the second bound with care, the third quickly
+    for s in (2.0, 4.0, 8.0):  # the first call is traced, the second bound with care, the third quickly
         scaled(a, b, s)
         assert b.tolist() == [s, 2 * s, 3 * s]
 
@@ -106,8 +110,9 @@ def checked(a: qd.types.ndarray(dtype=qd.f32, ndim=1)):
     a[0] = 1
 
 
-@pytest.mark.parametrize("value, text",
-                         [(np.zeros(3, np.float64), "element type"), (np.zeros((3, 3), np.float32), "ndim")])
+@pytest.mark.parametrize(
+    "value, text", [(np.zeros(3, np.float64), "element type"), (np.zeros((3, 3), np.float32), "ndim")]
+)
 def test_an_array_that_is_not_as_annotated(value, text):
     with pytest.raises(ValueError, match=text):
         checked(value)
@@ -125,7 +130,7 @@ def big(x: qd.i64) -> qd.i64:
 
 def test_numbers():
     for _ in range(3):
-        assert number(2**31) == -2**31 and number(True) == 1 and number(np.int64(7)) == 7
+        assert number(2**31) == -(2**31) and number(True) == 1 and number(np.int64(7)) == 7
         assert big(2**40) == 2**40
     with pytest.raises(qd.QuadrantsRuntimeTypeError):
         number(1.5)

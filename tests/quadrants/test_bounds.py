@@ -57,8 +57,9 @@ def stored(x: qd.template(), i: int, j: int) -> int:
 
 
 def numbered(field):
-    field.from_numpy(np.arange(np.prod(field.shape + field.element_shape), dtype=np.int32).reshape(
-        field.shape + field.element_shape))
+    field.from_numpy(
+        np.arange(np.prod(field.shape + field.element_shape), dtype=np.int32).reshape(field.shape + field.element_shape)
+    )
     return field
 
 
@@ -85,23 +86,36 @@ def test_an_index_outside_of_its_dimension_is_an_error_and_no_other_is():
     for kernel, subject, labels, dims in subjects():
         (low, rows), (left, columns) = dims
         first = 6 if kernel is of_matrix_field else 0
-        for i, j in itertools.product((low - 1, *range(low, low + rows), low + rows),
-                                      (left - 1, *range(left, left + columns), left + columns)):
-            wrong = next((axis for axis, (at, (start, extent)) in enumerate(zip((i, j), dims))
-                          if not start <= at < start + extent), None)
+        for i, j in itertools.product(
+            (low - 1, *range(low, low + rows), low + rows), (left - 1, *range(left, left + columns), left + columns)
+        ):
+            wrong = next(
+                (
+                    axis
+                    for axis, (at, (start, extent)) in enumerate(zip((i, j), dims))
+                    if not start <= at < start + extent
+                ),
+                None,
+            )
             if wrong is None:
                 assert kernel(subject, i, j) == first + (i - low) * columns + j - left, (kernel.__name__, i, j)
                 continue
             with pytest.raises(qd.QuadrantsAssertionError) as caught:
                 kernel(subject, i, j)
             axis = 0 if labels[wrong].startswith("vector") else wrong
-            text = f"assertion failed: index {(i, j)[wrong]} is out of bounds of dimension {axis} of the {labels[wrong]}"
+            text = (
+                f"assertion failed: index {(i, j)[wrong]} is out of bounds of dimension {axis} of the {labels[wrong]}"
+            )
             start, extent = dims[wrong]
             text += f", where indices run from {start} to {start + extent - 1}" if start else ""
             line = str(caught.value).splitlines()[2]
             assert line.endswith(text) and "^ " in line, (kernel.__name__, i, j, str(caught.value))
-            assert "x[i" in str(caught.value) or "m[i" in str(caught.value) or "x[1]" in str(caught.value) \
+            assert (
+                "x[i" in str(caught.value)
+                or "m[i" in str(caught.value)
+                or "x[1]" in str(caught.value)
                 or "Vector([i" in str(caught.value)
+            )
 
 
 @qd.kernel
@@ -145,7 +159,7 @@ def test_static_indices():
         with pytest.raises(qd.QuadrantsSyntaxError, match="Negative indices are not supported") as caught:
             kernel(np.zeros(3, np.int32))
         assert "fix: " in str(caught.value) and "[-1]" in str(caught.value)
-    qd.init(arch=qd.cpu)                                    # without debug nothing is checked per dimension
+    qd.init(arch=qd.cpu)  # without debug nothing is checked per dimension
     x = qd.field(qd.i32, shape=(8, 16))
     beside(x)
     assert np.argwhere(x.to_numpy()).tolist() == [[1, 0]]
@@ -168,18 +182,26 @@ def takes_vec2(arr: qd.types.ndarray(dtype=qd.math.vec2)):
 
 def arrays(shape):
     import torch
+
     return np.zeros(shape, np.float32), torch.zeros(shape)
 
 
 def test_an_array_has_the_elements_of_its_annotation():
     rank = "`arr` must have ndim=2 and elements of 2 dimensions, got an array of {} dimensions"
     shape = "`arr` must have elements of shape (3, 3) (required element shape), got {}"
-    cases = [(takes_mat3, (2, 2, 3, 3), ""), (takes_mat3, (2, 2, 4, 3), shape.format((4, 3))),
-             (takes_mat3, (2, 2, 2, 3), shape.format((2, 3))), (takes_mat3, (2, 2, 3), rank.format(3)),
-             (takes_mat3, (3,), rank.format(1)[:-1]), (takes_mat3, (2, 2, 3, 3, 3), rank.format(5)),
-             (takes_vec2, (4, 2), ""), (takes_vec2, (3, 4, 2), ""), (takes_vec2, (2,), ""),
-             (takes_vec2, (2, 4), shape.replace("(3, 3)", "(2,)").format((4,))),
-             (takes_vec2, (), "`arr` must have elements of 1 dimension, got an array of 0 dimensions")]
+    cases = [
+        (takes_mat3, (2, 2, 3, 3), ""),
+        (takes_mat3, (2, 2, 4, 3), shape.format((4, 3))),
+        (takes_mat3, (2, 2, 2, 3), shape.format((2, 3))),
+        (takes_mat3, (2, 2, 3), rank.format(3)),
+        (takes_mat3, (3,), rank.format(1)[:-1]),
+        (takes_mat3, (2, 2, 3, 3, 3), rank.format(5)),
+        (takes_vec2, (4, 2), ""),
+        (takes_vec2, (3, 4, 2), ""),
+        (takes_vec2, (2,), ""),
+        (takes_vec2, (2, 4), shape.replace("(3, 3)", "(2,)").format((4,))),
+        (takes_vec2, (), "`arr` must have elements of 1 dimension, got an array of 0 dimensions"),
+    ]
     for kernel, given, wrong in cases:
         for array in arrays(given):
             if wrong:
@@ -189,10 +211,12 @@ def test_an_array_has_the_elements_of_its_annotation():
             else:
                 kernel(array)
                 assert np.asarray(array).sum() == np.prod(given)
-    for made, wrong in ((qd.Matrix.ndarray(3, 3, qd.f32, (2, 2)), ""),
-                        (qd.Matrix.ndarray(4, 3, qd.f32, (2, 2)), shape.format((4, 3))),
-                        (qd.Vector.ndarray(3, qd.f32, (2, 2)), shape.format((3,))),
-                        (qd.ndarray(qd.f32, (2, 2)), shape.format(()))):
+    for made, wrong in (
+        (qd.Matrix.ndarray(3, 3, qd.f32, (2, 2)), ""),
+        (qd.Matrix.ndarray(4, 3, qd.f32, (2, 2)), shape.format((4, 3))),
+        (qd.Vector.ndarray(3, qd.f32, (2, 2)), shape.format((3,))),
+        (qd.ndarray(qd.f32, (2, 2)), shape.format(())),
+    ):
         if wrong:
             with pytest.raises(ValueError, match="required element shape"):
                 takes_mat3(made)
@@ -209,6 +233,7 @@ def added(x: qd.types.ndarray(), y: qd.types.ndarray()):
 
 def test_empty_and_transposed_arrays():
     import torch
+
     for shape in ((0, 5), (5, 0), (0, 0)):
         added(np.zeros(shape, np.int32), np.zeros(shape, np.int32))
         added(torch.zeros(shape), torch.zeros(shape))

@@ -33,6 +33,7 @@ def test_a_builder_places_finalizes_and_destroys():
     def k():
         for i, j in x:
             x[i, j] += z[None]
+
     k()
     assert x.to_numpy().tolist() == [[4, 4, 4], [4, 4, 7]] and not tree.destroyed
     for again in (builder.finalize, lambda: builder.dense(qd.i, 3), lambda: builder.place(z)):
@@ -53,9 +54,13 @@ def test_a_builder_places_finalizes_and_destroys():
 
 
 # Of quadrants 1.3.3: the shape of an element without and with keep_dims.
-SHAPES = [(lambda: qd.Vector.field(3, qd.f32, 2), (3,), (3, 1)), (lambda: qd.Matrix.field(3, 1, qd.f32, 2), (3,), (3, 1)),
-          (lambda: qd.Vector.field(1, qd.f32, 2), (1,), (1, 1)), (lambda: qd.Matrix.field(2, 2, qd.f32, 2), (2, 2), (2, 2)),
-          (lambda: qd.Matrix.field(1, 3, qd.f32, 2), (1, 3), (1, 3))]
+SHAPES = [
+    (lambda: qd.Vector.field(3, qd.f32, 2), (3,), (3, 1)),
+    (lambda: qd.Matrix.field(3, 1, qd.f32, 2), (3,), (3, 1)),
+    (lambda: qd.Vector.field(1, qd.f32, 2), (1,), (1, 1)),
+    (lambda: qd.Matrix.field(2, 2, qd.f32, 2), (2, 2), (2, 2)),
+    (lambda: qd.Matrix.field(1, 3, qd.f32, 2), (1, 3), (1, 3)),
+]
 
 
 @pytest.mark.parametrize("make, plain, kept", SHAPES)
@@ -79,13 +84,20 @@ def test_copies_and_fills_that_do_not_fit():
     v.fill([1, 2, 3])
     assert v.to_numpy().tolist() == [[1, 2, 3]] * 2
     for wrong, kind, text in (
-            (lambda: x.copy_from(qd.field(qd.f32, 4)), ValueError, "the field must have the shape of the field, (3,), got "
-             "(4,)"),
-            (lambda: x.copy_from(np.zeros(3)), TypeError, "a field is copied from a field or array, got a numpy array of "
-             "shape (3,)"),
-            (lambda: x.from_numpy(np.zeros(4)), ValueError, "the array must have the shape of the field, (3,), got (4,)"),
-            (lambda: v.fill([1, 2]), ValueError, "the elements of this field have the shape (3,), got a vector of 2"),
-            (lambda: qd.field(qd.f32).to_numpy(), RuntimeError, "These field(s) are not placed")):
+        (
+            lambda: x.copy_from(qd.field(qd.f32, 4)),
+            ValueError,
+            "the field must have the shape of the field, (3,), got (4,)",
+        ),
+        (
+            lambda: x.copy_from(np.zeros(3)),
+            TypeError,
+            "a field is copied from a field or array, got a numpy array of shape (3,)",
+        ),
+        (lambda: x.from_numpy(np.zeros(4)), ValueError, "the array must have the shape of the field, (3,), got (4,)"),
+        (lambda: v.fill([1, 2]), ValueError, "the elements of this field have the shape (3,), got a vector of 2"),
+        (lambda: qd.field(qd.f32).to_numpy(), RuntimeError, "These field(s) are not placed"),
+    ):
         with pytest.raises(kind) as raised:
             wrong()
         assert raised.value.message == text and raised.value.fix and raised.value.place.file == __file__
@@ -103,7 +115,7 @@ def bits_of(mask: qd.i32, base: qd.u32, offset: qd.i32, out: qd.types.ndarray())
 
 def test_bits_against_counting():
     out = np.zeros(4, np.int32)
-    for mask in (0, 1, 0xf0, 0x80000001, 0xffffffff, 0x00ff00ff, 0x12345678):
+    for mask in (0, 1, 0xF0, 0x80000001, 0xFFFFFFFF, 0x00FF00FF, 0x12345678):
         at = [bit for bit in range(32) if mask >> bit & 1]
         for base in (0, 4, 5, 31):
             for offset in (-33, -5, -2, -1, 0, 1, 2, 5, 32):
@@ -112,12 +124,17 @@ def test_bits_against_counting():
                 rank, found = abs(offset) - 1, above if offset > 0 else below
                 if offset == 0:
                     rank, found = 0, [base] if base in at else []
-                assert out.tolist() == [at[0] + 1 if at else 0, len(at), 31 - at[-1] if at else 32,
-                                        found[rank] if rank < len(found) else -1], (mask, base, offset)
+                assert out.tolist() == [
+                    at[0] + 1 if at else 0,
+                    len(at),
+                    31 - at[-1] if at else 32,
+                    found[rank] if rank < len(found) else -1,
+                ], (mask, base, offset)
 
 
 def test_bits_of_narrow_and_wide_numbers():
     @qd.kernel
     def k(a: qd.i8, b: qd.i64) -> qd.types.vector(2, qd.i64):
         return qd.Vector([qd.math.ffs(a), qd.math.ffs(b)], qd.i64)
-    assert [list(k(a, b)) for a, b in ((8, 1 << 40), (0, 0), (-128, -2**63))] == [[4, 41], [0, 0], [8, 64]]
+
+    assert [list(k(a, b)) for a, b in ((8, 1 << 40), (0, 0), (-128, -(2**63)))] == [[4, 41], [0, 0], [8, 64]]

@@ -9,14 +9,42 @@ import pytest
 import dsl.quadrants as qd
 from dsl.launch import session
 
-USES = ["for i in qd.static({x}): s += 1", "s += sum({x})", "l = list({x})", "l = tuple({x})", "p, q = {x}",
-        "p, *q = {x}", "l = sorted({x})", "s += qd.static(3 in {x})", "l = [e for e in {x}]", "l = [*{x}]",
-        "l = {{e: 1 for e in {x}}}", "s += max(*{x})", "s += min({x})", "s += any({x})", "s += two(*{x})",
-        "v = qd.Vector([*{x}])", "v = qd.Vector({x})", "for p in qd.static(zip({x}, range(2))): s += 1",
-        "for p in qd.static(enumerate({x})): s += 1", "for p in qd.static(map(abs, {x})): s += 1", "l = set({x})",
-        "for p in qd.static(reversed({x})): s += 1", "l = iter({x})"]
-SUBJECTS = {"F": "field", "F2": "field", "M": "field", "a": "array", "a2": "array", "b": "array", "F[0]": "", "n": "",
-            "(n + 1)": ""}                                  # what it is called where it has indices to loop over
+USES = [
+    "for i in qd.static({x}): s += 1",
+    "s += sum({x})",
+    "l = list({x})",
+    "l = tuple({x})",
+    "p, q = {x}",
+    "p, *q = {x}",
+    "l = sorted({x})",
+    "s += qd.static(3 in {x})",
+    "l = [e for e in {x}]",
+    "l = [*{x}]",
+    "l = {{e: 1 for e in {x}}}",
+    "s += max(*{x})",
+    "s += min({x})",
+    "s += any({x})",
+    "s += two(*{x})",
+    "v = qd.Vector([*{x}])",
+    "v = qd.Vector({x})",
+    "for p in qd.static(zip({x}, range(2))): s += 1",
+    "for p in qd.static(enumerate({x})): s += 1",
+    "for p in qd.static(map(abs, {x})): s += 1",
+    "l = set({x})",
+    "for p in qd.static(reversed({x})): s += 1",
+    "l = iter({x})",
+]
+SUBJECTS = {
+    "F": "field",
+    "F2": "field",
+    "M": "field",
+    "a": "array",
+    "a2": "array",
+    "b": "array",
+    "F[0]": "",
+    "n": "",
+    "(n + 1)": "",
+}  # what it is called where it has indices to loop over
 KERNEL = """import quadrants as qd
 F = F2 = M = None
 
@@ -39,6 +67,7 @@ def running():
 
     def never_ends(*_):
         raise TimeoutError
+
     kept = signal.signal(signal.SIGALRM, never_ends)
     yield run
     signal.alarm(0)
@@ -56,8 +85,11 @@ def module_of(path, text, given):
 
 
 def test_python_does_not_iterate_over_what_a_kernel_computes_with(tmp_path):
-    fields = {"F": qd.field(qd.i32, shape=2), "F2": qd.field(qd.i32, shape=(2, 2)),
-              "M": qd.Vector.field(2, qd.i32, shape=2)}
+    fields = {
+        "F": qd.field(qd.i32, shape=2),
+        "F2": qd.field(qd.i32, shape=(2, 2)),
+        "M": qd.Vector.field(2, qd.i32, shape=2),
+    }
     arrays = np.zeros(2, np.int32), np.zeros((2, 2), np.int32), np.zeros((3, 2), np.float32)
     for position, use in enumerate(USES):
         for subject, label in SUBJECTS.items():
@@ -75,8 +107,12 @@ def test_python_does_not_iterate_over_what_a_kernel_computes_with(tmp_path):
 
 
 def test_plain_python_does_not_iterate_over_them_either():
-    for x in (qd.field(qd.i32, shape=2), qd.Vector.field(2, qd.i32, shape=2), qd.ndarray(qd.i32, 2),
-              qd.Matrix.ndarray(2, 2, qd.i32, 2)):
+    for x in (
+        qd.field(qd.i32, shape=2),
+        qd.Vector.field(2, qd.i32, shape=2),
+        qd.ndarray(qd.i32, 2),
+        qd.Matrix.ndarray(2, 2, qd.i32, 2),
+    ):
         for use in (list, sum, iter, lambda x: 3 in x, lambda x: [*zip(x, x)]):
             signal.alarm(20)
             with pytest.raises(TypeError, match=f"a {type(x).__name__} is not iterable"):

@@ -58,7 +58,7 @@ class Record:
     v: object
 
 
-FOUND_ANEW = {                          # kind: (a member with this value, how a kernel reads it)
+FOUND_ANEW = {  # kind: (a member with this value, how a kernel reads it)
     "array": (array, "M[1]"),
     "array of floats": (lambda v: array(v, qd.f32 if v == 5 else qd.i32), "M[1]"),
     "size": (lambda v: array(v, shape=v), "M.shape[0]"),
@@ -74,8 +74,13 @@ FOUND_ANEW = {                          # kind: (a member with this value, how a
     "unrolled": (lambda v: [array(v), array(0)], "first(M)"),
 }
 FROZEN = {
-    "int": (int, "M"), "float": (float, "M"), "text": (str, "qd.static(len(M)) * 0 + int(M)"), "field": (field, "M[1]"),
-    "list of numbers": (lambda v: [v], "M[0]"), "inner number": (Inner, "M.v"), "fields": (lambda v: [field(v)], "M[0][1]"),
+    "int": (int, "M"),
+    "float": (float, "M"),
+    "text": (str, "qd.static(len(M)) * 0 + int(M)"),
+    "field": (field, "M[1]"),
+    "list of numbers": (lambda v: [v], "M[0]"),
+    "inner number": (Inner, "M.v"),
+    "fields": (lambda v: [field(v)], "M[0][1]"),
 }
 CLASS = """import dsl.quadrants as qd
 @qd.func
@@ -106,8 +111,13 @@ def from_global() -> qd.f32:
 
 def module(tmp_path, name, expression):
     path = tmp_path / f"{name}.py"
-    path.write_text(CLASS.format(inside=expression.replace("M", "self.m"), argument=expression.replace("M", "s.m"),
-                                 globally=expression.replace("M", "G")))
+    path.write_text(
+        CLASS.format(
+            inside=expression.replace("M", "self.m"),
+            argument=expression.replace("M", "s.m"),
+            globally=expression.replace("M", "G"),
+        )
+    )
     spec = importlib.util.spec_from_file_location(name, path)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
@@ -138,6 +148,7 @@ def test_an_array_is_found_anew_at_every_call(tmp_path):
 def test_an_element_or_inner_member_is_found_anew(tmp_path):
     def put(owner, key, value):
         owner.__setitem__(key, value) if isinstance(owner, (list, dict)) else setattr(owner, key, value)
+
     for position, (kind, key) in enumerate({"list": 1, "dict": "a", "inner": "v", "plain": "v"}.items()):
         make, expression = FOUND_ANEW[kind]
         made = module(tmp_path, f"inner{position}", expression)
@@ -163,9 +174,12 @@ def test_numbers_and_fields_are_part_of_the_code_and_a_call_says_so(tmp_path):
             assert len(told) == 1, (kind, name, [str(each.message) for each in told])
             owner = "s" if name == "argument" else "self"
             said = str(told[0].message)
-            assert said.startswith(f"`{owner}.m") and ("the kernel goes on with 3." in said or "'3'" in said or
-                                                       "is another object than when this kernel was compiled" in said)
-            assert made.S(make(9)).method() == 9                          # another object is another specialisation
+            assert said.startswith(f"`{owner}.m") and (
+                "the kernel goes on with 3." in said
+                or "'3'" in said
+                or "is another object than when this kernel was compiled" in said
+            )
+            assert made.S(make(9)).method() == 9  # another object is another specialisation
 
 
 def test_a_field_that_becomes_an_array_and_back(tmp_path):

@@ -43,7 +43,7 @@ def reads(x: qd.template()) -> int:
 def test_an_integer_over_zero_has_a_value():
     assert [divided(a, 0) for a in (7, -7, 0)] == [-1, -1, -1]
     assert [remainder(a, 0) for a in (7, -7, 0)] == [7, -7, 0]
-    assert divided(-2**31, -1) == -2**31 and remainder(-2**31, -1) == 0
+    assert divided(-(2**31), -1) == -(2**31) and remainder(-(2**31), -1) == 0
 
 
 def test_a_float_is_true_where_it_is_not_zero():
@@ -141,8 +141,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("kernel, arguments, kind, text, line", WRONG,
-                         ids=lambda value: getattr(value, "__name__", None))
+@pytest.mark.parametrize(
+    "kernel, arguments, kind, text, line", WRONG, ids=lambda value: getattr(value, "__name__", None)
+)
 def test_errors_name_the_line_and_the_fix(kernel, arguments, kind, text, line):
     with pytest.raises(kind, match=text) as caught:
         kernel(*arguments)

@@ -67,9 +67,9 @@ def test_one_branch_only_is_in_the_kernel(kernel, running):
         kernel(fast, a)
         assert a.to_numpy().tolist() == expected.tolist()
         found = opcodes(running.kernels[-1].ptx)
-        assert found.count("setp.gt.s32") == 1 and "selp.b32" not in found       # the grid's end, and no choice
+        assert found.count("setp.gt.s32") == 1 and "selp.b32" not in found  # the grid's end, and no choice
         assert found.count("st.global.b32") == 1
-        assert ("mad.lo.s32" in found[found.index("bra"):]) == (not fast)
+        assert ("mad.lo.s32" in found[found.index("bra") :]) == (not fast)
 
 
 def test_a_template_value_is_compiled_once(running):
@@ -118,7 +118,10 @@ def test_readable_cuda_has_the_names_of_arguments(running):
         scaled.cuda_source
     scaled(a, 3)
     assert a.tolist() == [0, 3, 6, 9, 12]
-    assert scaled.cuda_source == running.kernels[-1].cuda == """\
+    assert (
+        scaled.cuda_source
+        == running.kernels[-1].cuda
+        == """\
 extern "C" __global__ void __launch_bounds__(128) scaled_1(int a_1, int* a, int factor) {
   int i = (int)blockIdx.x * (int)blockDim.x + (int)threadIdx.x;
   if (i < a_1) {
@@ -126,3 +129,4 @@ extern "C" __global__ void __launch_bounds__(128) scaled_1(int a_1, int* a, int 
   }
 }
 """
+    )

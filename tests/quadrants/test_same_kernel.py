@@ -14,7 +14,7 @@ import dsl.quadrants as qd
 from dsl.launch import session
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from same_kernel import FLOATS, N, PROGRAMS, arrays, body, run_cute          # noqa: E402
+from same_kernel import FLOATS, N, PROGRAMS, arrays, body, run_cute  # noqa: E402
 
 FAST = True
 
@@ -114,8 +114,11 @@ def floor_qd(a: qd.i32, x: qd.types.ndarray(), y: qd.types.ndarray(), n: qd.i32)
         y[i] = x[i] // 7 + (x[i] << 2) - (x[i] | a)
 
 
-KERNELS = {name.removesuffix("_qd"): kernel for name, kernel in list(globals().items())
-           if name.endswith("_qd") and isinstance(kernel, type(saxpy_qd))}
+KERNELS = {
+    name.removesuffix("_qd"): kernel
+    for name, kernel in list(globals().items())
+    if name.endswith("_qd") and isinstance(kernel, type(saxpy_qd))
+}
 
 
 @pytest.mark.parametrize("name", KERNELS)

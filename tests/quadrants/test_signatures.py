@@ -25,7 +25,7 @@ def kernel_of(function, **options):
 
 
 POSITIVE, INTEGER = "is positive, got", "is an integer, got"
-WRONG = [                                    # (call, what it says, its fix)
+WRONG = [  # (call, what it says, its fix)
     (lambda: qd.field(qd.i32, shap=8), "`qd.field` has no argument `shap`", "did you mean `shape`?"),
     (lambda: qd.field(qd.i32, 8, extent=3), "`qd.field` has no argument `extent`", "qd.field takes dtype, shape"),
     (lambda: qd.field(), "`qd.field`: missing a required argument: 'dtype'", "qd.field takes dtype, shape"),
@@ -42,7 +42,11 @@ WRONG = [                                    # (call, what it says, its fix)
     (lambda: qd.Template(a=3), "has no argument `a`", "takes element_type, ndim"),
     (lambda: qd.kernel(pur=True), "`qd.kernel` has no argument `pur`", "did you mean `pure`?"),
     (lambda: qd.func(requires_top_levl=True), "`qd.func` has no argument", "did you mean `requires_top_level`?"),
-    (lambda: qd.data_oriented(template_primitive=True), "has no argument `template_primitive`", "`template_primitives`?"),
+    (
+        lambda: qd.data_oriented(template_primitive=True),
+        "has no argument `template_primitive`",
+        "`template_primitives`?",
+    ),
     (lambda: qd.kernel(3), "@qd.kernel decorates a function, got 3", "write @qd.kernel over a `def`"),
     (lambda: qd.func(3), "@qd.func decorates a function, got 3", "write it over a `def`"),
     (lambda: qd.data_oriented(3), "@qd.data_oriented decorates a class, got 3", "write it over a class"),
@@ -59,14 +63,26 @@ WRONG = [                                    # (call, what it says, its fix)
     (lambda: qd.field(qd.i32, shape=2**40), "is below 2**31, got 1099511627776", "split it into several dimensions"),
     (lambda: qd.field(qd.i32, shape=(1,) * 13), "a field has at most 12 dimensions, got 13", "compute the index"),
     (lambda: qd.field(qd.i32, shape=(2, 3), order="jk"), "names each of i, j once, got 'jk'", 'order="ij"'),
-    (lambda: qd.field(qd.i32, shape=3, offset=1.5), "an offset is an integer or a tuple of integers, got 1.5", "offset="),
+    (
+        lambda: qd.field(qd.i32, shape=3, offset=1.5),
+        "an offset is an integer or a tuple of integers, got 1.5",
+        "offset=",
+    ),
     (lambda: qd.ndarray(qd.i32, -3), f"an extent of an array {POSITIVE} -3", "use 1"),
     (lambda: qd.ndarray(qd.i32, 2.5), f"{INTEGER} 2.5", "convert it"),
     (lambda: qd.ndarray(qd.i32, None), "a shape is an integer or a tuple of integers, got None", "shape=8"),
     (lambda: qd.Vector.field(0, qd.i32, shape=3), f"an extent of a vector {POSITIVE} 0", "use 1 or more"),
     (lambda: qd.Vector.field(2.5, qd.i32, shape=3), "an extent of a vector is an integer, got 2.5", "convert it"),
-    (lambda: qd.Matrix.field(2, "2", qd.i32, shape=3), "an extent of a matrix is an integer, got '2'", "qd.types.matrix"),
-    (lambda: qd.Vector(3), "a vector or matrix is made of a list of numbers or of lists, got 3", "qd.Vector([1, 2, 3])"),
+    (
+        lambda: qd.Matrix.field(2, "2", qd.i32, shape=3),
+        "an extent of a matrix is an integer, got '2'",
+        "qd.types.matrix",
+    ),
+    (
+        lambda: qd.Vector(3),
+        "a vector or matrix is made of a list of numbers or of lists, got 3",
+        "qd.Vector([1, 2, 3])",
+    ),
     (lambda: qd.Vector("ab"), "a vector or matrix is made of a list of numbers or of lists, got 'ab'", "qd.Vector(["),
     (lambda: qd.types.vector(3, "f32"), "a string is no element type", "for example qd.f32"),
     (lambda: qd.root.dense(qd.i, -3), f"{POSITIVE} -3", "use 1 or more"),
@@ -90,8 +106,16 @@ def test_a_wrong_call_says_what_is_wrong_at_its_line():
 
 
 def test_right_ones_are_taken():
-    for shape, wanted in ((3, (3,)), ((2, 3), (2, 3)), ([2, 3], (2, 3)), (np.int64(3), (3,)), (np.array([2, 3]), (2, 3)),
-                          (range(2, 4), (2, 3)), ((), ()), ((1,) * 12, (1,) * 12)):
+    for shape, wanted in (
+        (3, (3,)),
+        ((2, 3), (2, 3)),
+        ([2, 3], (2, 3)),
+        (np.int64(3), (3,)),
+        (np.array([2, 3]), (2, 3)),
+        (range(2, 4), (2, 3)),
+        ((), ()),
+        ((1,) * 12, (1,) * 12),
+    ):
         assert qd.field(qd.i32, shape=shape).shape == qd.ndarray(qd.i32, shape).shape == wanted
     assert qd.field(qd.math.vec2, 3).element_shape == (2,) and qd.field(qd.i32).shape is None
     assert qd.field(qd.i32, (2, 3), order="ji").shape == (2, 3)
@@ -129,9 +153,12 @@ def test_arguments_have_upstream_s_names(tmp_path, needs_module):
     file.write_text(NAMES)
     made = []
     for command in ([str(file)], ["-m", "dsl", "--device", "emulator", str(file)]):
-        run = subprocess.run([sys.executable, *command, *SAME_NAMES], capture_output=True, text=True, timeout=300,
-                             env=dict(os.environ))
+        run = subprocess.run(
+            [sys.executable, *command, *SAME_NAMES], capture_output=True, text=True, timeout=300, env=dict(os.environ)
+        )
         assert "NAMES" in run.stdout, run.stdout + run.stderr
         made.append(json.loads(run.stdout.partition("NAMES")[2]))
     theirs, ours = made
-    assert {name: sorted(set(theirs[name]) - set(ours[name])) for name in theirs if set(theirs[name]) - set(ours[name])} == {}
+    assert {
+        name: sorted(set(theirs[name]) - set(ours[name])) for name in theirs if set(theirs[name]) - set(ours[name])
+    } == {}

@@ -63,9 +63,10 @@ def trips_of_their_own(k: qd.Template):
             qd.simt.block.sync()
 
 
-@pytest.mark.parametrize("kernel, wrong, right",
-                         [(some_threads, 16, 128), (odd_threads, 2, 1), (one_iteration, False, True),
-                          (trips_of_their_own, 1, 0)])
+@pytest.mark.parametrize(
+    "kernel, wrong, right",
+    [(some_threads, 16, 128), (odd_threads, 2, 1), (one_iteration, False, True), (trips_of_their_own, 1, 0)],
+)
 def test_a_meeting_that_not_all_get_to_is_refused(kernel, wrong, right):
     with pytest.raises(QuadrantsCompilationError, match="waits for all 128 threads of the block") as raised:
         kernel(wrong)

@@ -161,7 +161,7 @@ def test_a_demoted_loop_says_so_with_its_line(running):
     assert launches(running) == [(1, 1)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        meant(1, out)                        # nobody would take that for a grid
+        meant(1, out)  # nobody would take that for a grid
 
 
 @qd.kernel

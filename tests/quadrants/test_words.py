@@ -20,11 +20,26 @@ TABLE = Path(__file__).with_name("mistakes.txt")
 HEAD = "import numpy as np\nimport quadrants as qd\n\nqd.init(arch=qd.cpu)\n\n"
 # What the real package does by accident, and ours says in a class of its own: it accepts, ends, or fails inside.
 ACCIDENTS = {
-    "nothing", "died", "float_for_int", "string_for_int", "none_for_int", "array_for_int", "complex_array",
-    "vector_of_wrong_size", "assign_loop_variable", "scalar_field_assigned", "python_wrong_indices",
-    "none_in_arithmetic", "matrix_ragged", "pointer_layout", "barrier_outside"}
-OURS = re.compile(r"site-packages|INTERNAL|\b(Int|Uint|Float)\d|Boolean|dsl[/.]|cutlass|cute\b|Traceback|NoneType|__dsl_|"
-                  r"\w+\.<locals>|Lvalue|ArrayView|Numeric")
+    "nothing",
+    "died",
+    "float_for_int",
+    "string_for_int",
+    "none_for_int",
+    "array_for_int",
+    "complex_array",
+    "vector_of_wrong_size",
+    "assign_loop_variable",
+    "scalar_field_assigned",
+    "python_wrong_indices",
+    "none_in_arithmetic",
+    "matrix_ragged",
+    "pointer_layout",
+    "barrier_outside",
+}
+OURS = re.compile(
+    r"site-packages|INTERNAL|\b(Int|Uint|Float)\d|Boolean|dsl[/.]|cutlass|cute\b|Traceback|NoneType|__dsl_|"
+    r"\w+\.<locals>|Lvalue|ArrayView|Numeric"
+)
 
 
 def mistakes() -> dict[str, tuple[str, str, str]]:
@@ -59,6 +74,7 @@ def text_of(error: Exception, folder: Path) -> str:
 @pytest.fixture
 def aliased():
     from dsl import alias
+
     sys.modules.pop("quadrants", None)
     alias.install("emulator")
     yield
@@ -81,6 +97,7 @@ def test_every_mistake_is_told_in_the_authors_words(aliased, tmp_path, monkeypat
 def law(name: str, real: str, error: Exception, told: str) -> str:
     """What the error lacks, or ""."""
     import quadrants as qd
+
     place, lines = error.place, told.splitlines()
     if not lines[0].startswith(f"{name}.py:{place.line}:") or not place.source_line().strip():
         return "no place in the author's file"
@@ -107,11 +124,17 @@ def test_every_error_that_the_surface_raises_has_a_fix():
     kinds = ("Quadrants", "Wrong", "Unknown", "OutOf", "Called", "Invalid", "runtime.Quadrants")
     for file in sorted((ROOT / "dsl/quadrants").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and \
-                    ast.unparse(node.exc.func).startswith(kinds):
+            if (
+                isinstance(node, ast.Raise)
+                and isinstance(node.exc, ast.Call)
+                and ast.unparse(node.exc.func).startswith(kinds)
+            ):
                 given = node.exc.args
-                assert len(given) > 1 or any(isinstance(each, ast.Starred) for each in given) or \
-                    any(keyword.arg == "fix" for keyword in node.exc.keywords), f"{file.name}:{node.lineno}"
+                assert (
+                    len(given) > 1
+                    or any(isinstance(each, ast.Starred) for each in given)
+                    or any(keyword.arg == "fix" for keyword in node.exc.keywords)
+                ), f"{file.name}:{node.lineno}"
 
 
 def write() -> None:
@@ -120,12 +143,15 @@ def write() -> None:
     import tempfile
 
     from dsl import alias
+
     alias.install("emulator")
     head = TABLE.read_text().partition("=== ")[0]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        made = [f"=== {name}: {real}\n{program}---\n{text_of(error_of(name, program, Path(folder)), Path(folder))}\n"
-                for name, (real, program, _) in mistakes().items()]
+        made = [
+            f"=== {name}: {real}\n{program}---\n{text_of(error_of(name, program, Path(folder)), Path(folder))}\n"
+            for name, (real, program, _) in mistakes().items()
+        ]
     TABLE.write_text(head + "".join(made))
 
 

@@ -38,8 +38,9 @@ for path, params in json.load(sys.stdin):
 def ids() -> dict[str, str]:
     """What each of the programs ends with, by its name."""
     programs = [(str(one.path), dict(next(one.cases()).params)) for one in REJECTED]
-    done = subprocess.run([sys.executable, "-c", RUN], input=json.dumps(programs), capture_output=True, text=True,
-                          cwd=ROOT, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN], input=json.dumps(programs), capture_output=True, text=True, cwd=ROOT, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return dict(zip((one.path.stem for one in REJECTED), done.stdout.split(), strict=True))
 

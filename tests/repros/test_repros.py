@@ -11,8 +11,14 @@ from harness import repro
 
 REPROS = sorted(Path(__file__).parents[2].joinpath("repros").glob("*.py"))
 MOST_LINES = 100
-DISTRIBUTIONS = {"cutlass": "nvidia-cutlass-dsl", "torch": "torch", "numpy": "numpy", "cuda": "cuda-python",
-                 "quadrants": "quadrants", "tvm": "apache-tvm"}
+DISTRIBUTIONS = {
+    "cutlass": "nvidia-cutlass-dsl",
+    "torch": "torch",
+    "numpy": "numpy",
+    "cuda": "cuda-python",
+    "quadrants": "quadrants",
+    "tvm": "apache-tvm",
+}
 
 every_repro = pytest.mark.parametrize("path", REPROS, ids=lambda path: path.stem)
 

@@ -1,5 +1,6 @@
 """Bulk copies of bytes there and back, a line a case: whole tensors, parts of a given size, rows with gaps,
 groups of modes."""
+
 import cutlass
 import cutlass.cute as cute
 import torch

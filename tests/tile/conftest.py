@@ -56,6 +56,6 @@ def aligned():
         count = int(np.prod(shape)) * np.dtype(dtype).itemsize
         raw = np.zeros(count + 16, np.uint8)
         start = -raw.ctypes.data % 16
-        return raw[start:start + count].view(dtype).reshape(shape)
+        return raw[start : start + count].view(dtype).reshape(shape)
 
     return make

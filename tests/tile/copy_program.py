@@ -13,8 +13,31 @@ import torch
 from cutlass import Boolean, Float32
 from cutlass.cute.runtime import from_dlpack
 
-SHAPES = (4, (4,), ((4,),), (4, 1), ((4, 1),), (1, 4), (2, 2), ((2, 2),), ((4, 1), 1), (4, 4), ((4, 4),), ((4, 1), 4),
-          (4, (2, 2)), ((2, 2), 4), (4, 2, 2), ((4, 1), 4, 1), 16, (16,), (4, 4, 1), ((4, 2), 2), (2, 4), ((4, 3),), 3)
+SHAPES = (
+    4,
+    (4,),
+    ((4,),),
+    (4, 1),
+    ((4, 1),),
+    (1, 4),
+    (2, 2),
+    ((2, 2),),
+    ((4, 1), 1),
+    (4, 4),
+    ((4, 4),),
+    ((4, 1), 4),
+    (4, (2, 2)),
+    ((2, 2), 4),
+    (4, 2, 2),
+    ((4, 1), 4, 1),
+    16,
+    (16,),
+    (4, 4, 1),
+    ((4, 2), 2),
+    (2, 4),
+    ((4, 3),),
+    3,
+)
 
 
 def size(shape):
@@ -29,14 +52,25 @@ def cases(seed):
     drawn += [("copy", a, a, rng.choice(SHAPES), rng.choice((32, 128))) for a in rng.choices(SHAPES, k=20)]
     drawn += [("copy", a, a, a, 32) for a in rng.sample(SHAPES, 4)]
     # of V = (v, rest_v) one predicate decides v elements; `rest` is one mode
-    drawn += [("copy", ((4, 2), 2), ((4, 2), 2), (2, 2), 32), ("copy", ((4, 1), 2, 2), ((4, 1), 2, 2), (1, 4), 32),
-              ("copy", (4,), 4, None, 128), ("basic_copy_if", (4, 4), ((4, 4),), (4, 4), 32)]
+    drawn += [
+        ("copy", ((4, 2), 2), ((4, 2), 2), (2, 2), 32),
+        ("copy", ((4, 1), 2, 2), ((4, 1), 2, 2), (1, 4), 32),
+        ("copy", (4,), 4, None, 128),
+        ("basic_copy_if", (4, 4), ((4, 4),), (4, 4), 32),
+    ]
     return drawn
 
 
 @cute.jit
-def host(src: cute.Tensor, dst: cute.Tensor, how: cutlass.Constexpr, a: cutlass.Constexpr, b: cutlass.Constexpr,
-         pred: cutlass.Constexpr, bits: cutlass.Constexpr):
+def host(
+    src: cute.Tensor,
+    dst: cute.Tensor,
+    how: cutlass.Constexpr,
+    a: cutlass.Constexpr,
+    b: cutlass.Constexpr,
+    pred: cutlass.Constexpr,
+    bits: cutlass.Constexpr,
+):
     s, d = cute.make_tensor(src.iterator, cute.make_layout(a)), cute.make_tensor(dst.iterator, cute.make_layout(b))
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float32, num_bits_per_copy=bits)
     if cutlass.const_expr(pred is None):

@@ -11,8 +11,40 @@ import numpy as np
 from cutlass.cute.runtime import from_dlpack
 
 COUNT = 64
-NUMBERS = [0.0, -0.0, 0.25, 0.26, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0, 6.0, 7.0, 100.0, -100.0, float("inf"), -1.1, 0.06,
-           0.07, 7.4, 7.6, 27.0, 0.031, -0.19, -2.6, 14.0, 15.0, 0.5, -0.5, 1.0, -4.0, 2.0, float("nan")]
+NUMBERS = [
+    0.0,
+    -0.0,
+    0.25,
+    0.26,
+    0.75,
+    1.25,
+    1.75,
+    2.5,
+    3.5,
+    5.0,
+    6.0,
+    7.0,
+    100.0,
+    -100.0,
+    float("inf"),
+    -1.1,
+    0.06,
+    0.07,
+    7.4,
+    7.6,
+    27.0,
+    0.031,
+    -0.19,
+    -2.6,
+    14.0,
+    15.0,
+    0.5,
+    -0.5,
+    1.0,
+    -4.0,
+    2.0,
+    float("nan"),
+]
 WIDE = [cutlass.Float32, cutlass.Float16, cutlass.BFloat16, cutlass.Int32, cutlass.Int8]
 NARROW = [cutlass.Float4E2M1FN, cutlass.Float6E2M3FN, cutlass.Float6E3M2FN]
 NUMPY = {"Float32": np.float32, "Float16": np.float16, "BFloat16": np.uint16, "Int32": np.int32, "Int8": np.int8}
@@ -84,14 +116,19 @@ def in_memory(dtype, body, threads=1):
 
 def converted(source, target):
     """NUMBERS as `source`, then as `target`; the bytes they are, and what they are in Float32."""
+
     @cute.kernel
     def kernel(numbers: cute.Tensor, out: cute.Tensor):
         held = cute.make_rmem_tensor(32, target)
         held.store(numbers.load().to(source).to(target))
         cute.autovec_copy(cute.recast_tensor(held, cutlass.Uint8), out)
 
-    show(kernel, f"{source.__name__} to {target.__name__}", np.array(NUMBERS, np.float32),
-         np.zeros(4 * target.width, np.uint8))
+    show(
+        kernel,
+        f"{source.__name__} to {target.__name__}",
+        np.array(NUMBERS, np.float32),
+        np.zeros(4 * target.width, np.uint8),
+    )
 
 
 def back(source, target):
@@ -133,8 +170,10 @@ def texts(dtype: cutlass.Constexpr):
     print(held, held.load(), cute.recast_tensor(held, cutlass.Uint8), cute.recast_tensor(held, cutlass.Int32))
     print(held.iterator, held.iterator + 1, held.iterator + 4, held.iterator + 16)
     print(cute.size_in_bytes(dtype, cute.make_layout(13)), cute.cosize(held.layout), dtype.width, dtype.bytes)
-    print(cute.recast_layout(dtype.width, 8, cute.make_layout(24)),
-          cute.recast_layout(8, dtype.width, cute.make_layout(24)))
+    print(
+        cute.recast_layout(dtype.width, 8, cute.make_layout(24)),
+        cute.recast_layout(8, dtype.width, cute.make_layout(24)),
+    )
     print(cute.full((16,), 1.5, dtype) if cutlass.const_expr(dtype.is_float) else "", cute.make_fragment_like(held))
     bits = cute.make_rmem_tensor(12, cutlass.Uint8).load().bitcast(dtype)
     print(bits, bits.bitcast(cutlass.Uint8))
@@ -145,9 +184,12 @@ def addresses(tensor: cute.Tensor, n: cutlass.Int32):
     start = cute.recast_ptr(tensor.iterator, dtype=cutlass.Float4E2M1FN)
     for offset in (0, 1, 2, 3, 7, 8):
         cute.printf("{}", (start + offset).toint() - start.toint())
-    cute.printf("{} {} {}", (start + n).toint() - start.toint(), (start + 2 * n).toint() - start.toint(),
-                ((start + 1) + n).toint()
-                - start.toint())
+    cute.printf(
+        "{} {} {}",
+        (start + n).toint() - start.toint(),
+        (start + 2 * n).toint() - start.toint(),
+        ((start + 1) + n).toint() - start.toint(),
+    )
 
 
 def main():

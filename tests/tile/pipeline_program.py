@@ -1,4 +1,5 @@
 """Pipelines of every kind that needs no copy by TMA: what comes out of them, one line a case."""
+
 import cutlass
 import cutlass.cute as cute
 import cutlass.pipeline as pipeline
@@ -41,8 +42,11 @@ def ring(out: cute.Tensor, stages: cutlass.Constexpr, tries: cutlass.Constexpr):
     barriers = smem.allocate_array(cutlass.Int64, 2 * stages)
     buffer = smem.allocate_tensor(cutlass.Int32, cute.make_layout((64, stages)), 16)
     pipe = pipeline.PipelineAsync.create(
-        num_stages=stages, barrier_storage=barriers, producer_group=CooperativeGroup(Agent.Thread, 64),
-        consumer_group=CooperativeGroup(Agent.Warp, 3))
+        num_stages=stages,
+        barrier_storage=barriers,
+        producer_group=CooperativeGroup(Agent.Thread, 64),
+        consumer_group=CooperativeGroup(Agent.Warp, 3),
+    )
     producer, consumer = pipe.make_participants()
     if warp < 2:
         for i in range(TRIPS):
@@ -76,8 +80,11 @@ def copies(source: cute.Tensor, out: cute.Tensor):
     barriers = smem.allocate_array(cutlass.Int64, 4)
     buffer = smem.allocate_tensor(cutlass.Float32, cute.make_layout((4, 32, 2)), 16)
     pipe = pipeline.PipelineCpAsync.create(
-        num_stages=2, barrier_storage=barriers, producer_group=CooperativeGroup(Agent.Thread, 32),
-        consumer_group=CooperativeGroup(Agent.Thread, 32))
+        num_stages=2,
+        barrier_storage=barriers,
+        producer_group=CooperativeGroup(Agent.Thread, 32),
+        consumer_group=CooperativeGroup(Agent.Thread, 32),
+    )
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.Float32, num_bits_per_copy=128)
     if tidx < 32:
         state = make_pipeline_state(PipelineUserType.Producer, 2)
@@ -107,8 +114,9 @@ def turns(out: cute.Tensor):
     place = smem.allocate_tensor(cutlass.Int32, cute.make_layout(1), 4)
     if tidx == 0:
         place[0] = 0
-    order = pipeline.PipelineOrder.create(depth=2, length=3, group_id=warp, barrier_storage=barriers,
-                                          producer_group=CooperativeGroup(Agent.Thread, 32))
+    order = pipeline.PipelineOrder.create(
+        depth=2, length=3, group_id=warp, barrier_storage=barriers, producer_group=CooperativeGroup(Agent.Thread, 32)
+    )
     named = pipeline.NamedBarrier(barrier_id=3, num_threads=96)
     for i in cutlass.range_constexpr(4):  # in a dynamic loop NVIDIA's compiler loses where a PipelineOrder stands
         order.wait()
@@ -143,6 +151,12 @@ def show(which: str, stages: int = 1, columns: int = 1) -> None:
     print(which, stages, out.cpu().permute(*range(out.dim() - 1, -1, -1))[:columns].flatten()[:200].tolist())
 
 
-for which, stages, columns in (("states", 3, 4), ("states", 1, 4), ("ring", 1, 1), ("tries", 3, 1), ("copies", 2, 4),
-                               ("turns", 2, 1)):
+for which, stages, columns in (
+    ("states", 3, 4),
+    ("states", 1, 4),
+    ("ring", 1, 1),
+    ("tries", 3, 1),
+    ("copies", 2, 4),
+    ("turns", 2, 1),
+):
     show(which, stages, columns)

@@ -41,7 +41,11 @@ def host(src: cute.Tensor, out: cute.Tensor, pred: cute.Tensor, how: cutlass.Con
     kernel(src, out, pred, how).launch(grid=1, block=1)
 
 
-for how, names in (("cp.async", "bool int8 int32"), ("universal", "uint8 int32 int64"), ("if", "int16 float16 float32")):
+for how, names in (
+    ("cp.async", "bool int8 int32"),
+    ("universal", "uint8 int32 int64"),
+    ("if", "int16 float16 float32"),
+):
     for name in names.split():
         dtype, out = getattr(torch, name), torch.zeros(8)
         values = FLOATS if dtype.is_floating_point else [x % 256 for x in INTEGERS] if name == "uint8" else INTEGERS

@@ -5,8 +5,30 @@ import cutlass.cute as cute
 import numpy as np
 from cutlass.cute.runtime import from_dlpack
 
-SHAPES = [1, (1,), 5, 6, 7, 10, (2, 2), (5, 6), (6, 7), (7, 6), (9, 9), (1, 9), (9, 1), (2, 3, 4), (7, 8, 9),
-          (2, 2, 2, 2), (9, 1, 1, 2), ((2, 2), 3), (3, (2, 2)), ((2, 3),), ((2, 3), (2, 2), 2), (2, (2, (2, 2)))]
+SHAPES = [
+    1,
+    (1,),
+    5,
+    6,
+    7,
+    10,
+    (2, 2),
+    (5, 6),
+    (6, 7),
+    (7, 6),
+    (9, 9),
+    (1, 9),
+    (9, 1),
+    (2, 3, 4),
+    (7, 8, 9),
+    (2, 2, 2, 2),
+    (9, 1, 1, 2),
+    ((2, 2), 3),
+    (3, (2, 2)),
+    ((2, 3),),
+    ((2, 3), (2, 2), 2),
+    (2, (2, (2, 2))),
+]
 
 
 @cute.jit
@@ -46,7 +68,7 @@ def formats(x: cute.Tensor, a: cutlass.Int32, b: cutlass.Float32, c: cutlass.Boo
     cute.printf("%d %5.2f %x %lld %c 100%%", a, b, a, d, a)
     cute.printf("{}", a, end="|")
     cute.printf("{}\n", b)
-    cute.printf(f"{a} {c} {b:.2f} {a + 1:5d} {d:lld}")      # after one with a format upstream mixes up those without
+    cute.printf(f"{a} {c} {b:.2f} {a + 1:5d} {d:lld}")  # after one with a format upstream mixes up those without
     cute.printf(f"{x}")
     print(x, x.iterator, cute.make_rmem_tensor((2, 3), cutlass.Float16))
 

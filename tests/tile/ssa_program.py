@@ -8,8 +8,10 @@ import numpy as np
 from cutlass.cute.runtime import from_dlpack
 
 NUMBERS = [-7, 3, -1, 2, 1, 3]
-ARRAYS = {name: np.array(NUMBERS).astype(name).reshape(2, 3)
-          for name in ("int8", "uint8", "int32", "uint32", "float16", "float32", "bool")}
+ARRAYS = {
+    name: np.array(NUMBERS).astype(name).reshape(2, 3)
+    for name in ("int8", "uint8", "int32", "uint32", "float16", "float32", "bool")
+}
 ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}
 COMPARISONS = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt}
 BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
@@ -67,10 +69,27 @@ def operators():
 
 
 def shapes():
-    for a, b in [((2, 3), (1, 3)), ((2, 1), (1, 3)), ((2, 3), (2,)), ((2, 3), (2, 3, 4)), (1, (2, 2)), ((1,), (4,)),
-                 (((2, 2), 3), ((2, 2), 1)), (((2, 1), 3), ((1, 2), 3)), (4, (4,)), (4, (4, 1)), ((4, 1), 4),
-                 (4, (4, 3)),
-                 (1, 4), (4, 1), (1, 1), ((1,), 1), ((2, 2), (1, 1, 5)), ((2, 3), (2, 1, 1)), ((2, 1, 1), (2, 3))]:
+    for a, b in [
+        ((2, 3), (1, 3)),
+        ((2, 1), (1, 3)),
+        ((2, 3), (2,)),
+        ((2, 3), (2, 3, 4)),
+        (1, (2, 2)),
+        ((1,), (4,)),
+        (((2, 2), 3), ((2, 2), 1)),
+        (((2, 1), 3), ((1, 2), 3)),
+        (4, (4,)),
+        (4, (4, 1)),
+        ((4, 1), 4),
+        (4, (4, 3)),
+        (1, 4),
+        (4, 1),
+        (1, 1),
+        ((1,), 1),
+        ((2, 2), (1, 1, 5)),
+        ((2, 3), (2, 1, 1)),
+        ((2, 1, 1), (2, 3)),
+    ]:
         case(f"{a} + {b}", lambda: counting(a) + counting(b, start=100))
     for a, b in [((1, 3), (4, 3)), (1, (2, 2)), ((4, 1), (4, 3)), ((1, (1, 2)), (3, (2, 2))), ((2, 3), (2, 3))]:
         case(f"{a} broadcast to {b}", lambda: counting(a).broadcast_to(b))

@@ -8,8 +8,21 @@ import random
 import cutlass
 import cutlass.cute as cute
 
-SCALARS = [cutlass.Boolean, cutlass.Int8, cutlass.Uint8, cutlass.Int16, cutlass.Uint16, cutlass.Int32, cutlass.Uint32,
-           cutlass.Int64, cutlass.Uint64, cutlass.Float16, cutlass.BFloat16, cutlass.Float32, cutlass.Float64]
+SCALARS = [
+    cutlass.Boolean,
+    cutlass.Int8,
+    cutlass.Uint8,
+    cutlass.Int16,
+    cutlass.Uint16,
+    cutlass.Int32,
+    cutlass.Uint32,
+    cutlass.Int64,
+    cutlass.Uint64,
+    cutlass.Float16,
+    cutlass.BFloat16,
+    cutlass.Float32,
+    cutlass.Float64,
+]
 
 
 def random_kind(rng, made):
@@ -43,8 +56,13 @@ def host(address: cutlass.Int64):
         offsets = []
         for name in fields:
             field = getattr(at, name)
-            pointer = field.data_ptr() if hasattr(field, "get_tensor") else field.base if hasattr(field, "base") \
+            pointer = (
+                field.data_ptr()
+                if hasattr(field, "get_tensor")
+                else field.base
+                if hasattr(field, "base")
                 else field.ptr
+            )
             offsets.append(pointer.toint() - address)
         sizes = f"{index} {whole.__sizeof__()} {whole.size_in_bytes()} {whole.__alignof__()}"
         cute.printf(sizes + " %d" * len(offsets), *offsets)

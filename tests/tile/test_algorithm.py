@@ -36,7 +36,7 @@ def test_cp_async_zero_fills_vector_by_vector(run, aligned, bits, predicate):
             pred = cute.make_fragment_like(mine, cutlass.Boolean)
             for i in cutlass.range_constexpr(vectors):
                 for j in cutlass.range_constexpr(vector):
-                    pred[j, i] = tid + i < limit if j == 0 else True      # only element 0 of a vector counts
+                    pred[j, i] = tid + i < limit if j == 0 else True  # only element 0 of a vector counts
             cute.copy(atom, theirs, mine, pred=pred)
         else:
             shared = cute.make_layout(((vector,), (vectors,)), stride=((0,), (0,)))
@@ -72,11 +72,18 @@ def test_the_profile_of_a_partition_takes_one_predicate_a_vector(run, aligned):
     out[:] = POISON
     run(kernel, src, out, 6, threads=THREADS)
     kept = np.arange(THREADS)[:, None] + np.arange(ELEMENTS)[None, :] // 4 < 6
-    assert (out == np.where(kept, src, POISON)).all()          # no zero fill: the destination stays
+    assert (out == np.where(kept, src, POISON)).all()  # no zero fill: the destination stays
 
 
-@pytest.mark.parametrize("dtype, numpy_type", [(cutlass.Float16, np.float16), (cutlass.Float32, np.float32),
-                                               (cutlass.Int8, np.int8), (cutlass.Float64, np.float64)])
+@pytest.mark.parametrize(
+    "dtype, numpy_type",
+    [
+        (cutlass.Float16, np.float16),
+        (cutlass.Float32, np.float32),
+        (cutlass.Int8, np.int8),
+        (cutlass.Float64, np.float64),
+    ],
+)
 @pytest.mark.parametrize("bits", [0, 64, 128])
 def test_universal_copy_moves_every_element(run, aligned, emulator, dtype, numpy_type, bits):
     @cute.kernel
@@ -98,7 +105,7 @@ def test_autovec_copy_finds_the_vectors(run, aligned, emulator):
     @cute.kernel
     def kernel(src: cute.Tensor, out: cute.Tensor):
         tid, _, _ = cute.arch.thread_idx()
-        tile = cute.make_layout((2, 8), stride=(8, 1))                 # row-major: the vectors run along mode 1
+        tile = cute.make_layout((2, 8), stride=(8, 1))  # row-major: the vectors run along mode 1
         theirs = cute.make_tensor(src[tid, None].iterator, tile)
         fragment = cute.make_fragment_like(theirs)
         cute.autovec_copy(theirs, fragment)
@@ -123,7 +130,7 @@ def test_basic_copies(run, aligned):
     src, out, some = source(aligned), aligned((THREADS, ELEMENTS), np.int32), aligned((THREADS, ELEMENTS))
     some[:] = POISON
     run(kernel, src, out, some, 3, threads=THREADS)
-    assert (out.view(np.float32) == src).all()                    # bits, as under NVIDIA's compiler
+    assert (out.view(np.float32) == src).all()  # bits, as under NVIDIA's compiler
     assert (some == np.where(np.arange(ELEMENTS) < 3, src, POISON)).all()
 
 
@@ -194,33 +201,71 @@ def other_type(a: cute.Tensor):
     cute.copy(atom_of(128, dtype=cutlass.Float16), cute.make_tensor(a.iterator, 8), smem_tile(8))
 
 
-ALIGNMENT_FIX = ("assumed_align=8 where the tensor is made, byte_alignment=8 where it is allocated; offsets keep "
-                 "it where their static strides are multiples")
+ALIGNMENT_FIX = (
+    "assumed_align=8 where the tensor is made, byte_alignment=8 where it is allocated; offsets keep "
+    "it where their static strides are multiples"
+)
 
 
-@pytest.mark.parametrize("kernel, message, fix", [
-    (whole_row, "one call of the atom copies 4 elements, and the first mode of the source (16) is 16: one call would "
-                "not copy it", "tile both tensors by vectors: `cute.zipped_divide(t, (4,))`"),
-    (misaligned, "a copy of 64 bits needs addresses that are multiples of 8 bytes, and those of the source are only "
-                 "known to be of 4", ALIGNMENT_FIX),
-    (column, "a copy of 128 bits moves 4 contiguous elements, and the first mode of the source is 8:16",
-     "put the contiguous mode first, or copy fewer bits with num_bits_per_copy=32"),
-    (shapes, "copy needs as many elements in each mode, and the source is (16), the destination 4",
-     "tile both with the same tiler"),
-    (scalar_pred, "pred must be a tensor of Boolean, got a Boolean",
-     "pred = cute.make_fragment_like(dst, cutlass.Boolean); pred.fill(condition)"),
-    (float_pred, "pred must be a tensor of Boolean, got a tensor of Float32",
-     "make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it"),
-    (partition_pred, "pred must have a shape like (1,2) for a copy of ((4,1),2), got ((4,1),2)",
-     "cute.make_rmem_tensor((1,2), cutlass.Boolean)"),
-    (to_global, "cp.async copies gmem to smem, and this is gmem to gmem",
-     "use a CopyUniversalOp atom for other memory"),
-    (sixteen_bits, "cp.async.ca copies 32 or 64 or 128 bits, and this is 16",
-     "num_bits_per_copy=32, 64 or 128 with LoadCacheMode.ALWAYS"),
-    (cached_globally, "cp.async.cg copies 128 bits, and this is 32", "num_bits_per_copy=128"),
-    (other_type, "the atom copies Float16, and the source holds Float32",
-     "make the atom with Float32, or recast the tensor"),
-], ids=lambda value: value.__name__ if hasattr(value, "rewritten") else "")
+@pytest.mark.parametrize(
+    "kernel, message, fix",
+    [
+        (
+            whole_row,
+            "one call of the atom copies 4 elements, and the first mode of the source (16) is 16: one call would "
+            "not copy it",
+            "tile both tensors by vectors: `cute.zipped_divide(t, (4,))`",
+        ),
+        (
+            misaligned,
+            "a copy of 64 bits needs addresses that are multiples of 8 bytes, and those of the source are only "
+            "known to be of 4",
+            ALIGNMENT_FIX,
+        ),
+        (
+            column,
+            "a copy of 128 bits moves 4 contiguous elements, and the first mode of the source is 8:16",
+            "put the contiguous mode first, or copy fewer bits with num_bits_per_copy=32",
+        ),
+        (
+            shapes,
+            "copy needs as many elements in each mode, and the source is (16), the destination 4",
+            "tile both with the same tiler",
+        ),
+        (
+            scalar_pred,
+            "pred must be a tensor of Boolean, got a Boolean",
+            "pred = cute.make_fragment_like(dst, cutlass.Boolean); pred.fill(condition)",
+        ),
+        (
+            float_pred,
+            "pred must be a tensor of Boolean, got a tensor of Float32",
+            "make it with `cutlass.Boolean`, and store conditions such as `x != 0` in it",
+        ),
+        (
+            partition_pred,
+            "pred must have a shape like (1,2) for a copy of ((4,1),2), got ((4,1),2)",
+            "cute.make_rmem_tensor((1,2), cutlass.Boolean)",
+        ),
+        (
+            to_global,
+            "cp.async copies gmem to smem, and this is gmem to gmem",
+            "use a CopyUniversalOp atom for other memory",
+        ),
+        (
+            sixteen_bits,
+            "cp.async.ca copies 32 or 64 or 128 bits, and this is 16",
+            "num_bits_per_copy=32, 64 or 128 with LoadCacheMode.ALWAYS",
+        ),
+        (cached_globally, "cp.async.cg copies 128 bits, and this is 32", "num_bits_per_copy=128"),
+        (
+            other_type,
+            "the atom copies Float16, and the source holds Float32",
+            "make the atom with Float32, or recast the tensor",
+        ),
+    ],
+    ids=lambda value: value.__name__ if hasattr(value, "rewritten") else "",
+)
 def test_mistakes_are_named(refused, aligned, kernel, message, fix):
     numbers = (3,) * (len(kernel.signature.parameters) - 1)
     assert refused(kernel, source(aligned), *numbers) == (message, fix)

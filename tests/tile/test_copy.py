@@ -33,7 +33,7 @@ def test_which_values_of_a_predicate_are_true(both):
     ours, theirs = both(HERE / "predicate_program.py", [])
     assert ours.status == 0, ours.errors
     assert ours.output == theirs.output
-    assert "cp.async int32 [0, 12, 0, 14, 15, 0, 17, 0]" in ours.output          # 2, 4 and -2 are false
+    assert "cp.async int32 [0, 12, 0, 14, 15, 0, 17, 0]" in ours.output  # 2, 4 and -2 are false
     assert "universal int32 [-7, 12, 13, 14, 15, 16, 17, 18]" in ours.output
 
 
@@ -51,7 +51,8 @@ def test_cp_async_says_that_it_looks_at_one_bit(run, aligned):
         run(counted, aligned(4), threads=1)
     assert [str(w.message) for w in told] == [
         "PREDICATE_LOWEST_BIT: cp.async looks at the lowest bit of a predicate of Int32: 2 is false. "
-        "Store `x != 0` in a tensor of cutlass.Boolean"]
+        "Store `x != 0` in a tensor of cutlass.Boolean"
+    ]
 
 
 def unrolled(factor):
@@ -60,6 +61,7 @@ def unrolled(factor):
         atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=128)
         shape = cute.make_layout((4, (2, 3)))
         cute.copy(atom, cute.make_tensor(a.iterator, shape), cute.make_tensor(b.iterator, shape), unroll_factor=factor)
+
     return kernel
 
 
@@ -69,8 +71,10 @@ def test_unroll_factor_keeps_the_values(run, refused, aligned):
         a[:] = np.arange(24)
         run(unrolled(factor), a, b, threads=1)
         assert (a == b).all()
-    assert refused(unrolled(0), aligned(24), aligned(24)) == ("unroll_factor must be a positive integer, got 0",
-                                                               "unroll_factor=2, for example")
+    assert refused(unrolled(0), aligned(24), aligned(24)) == (
+        "unroll_factor must be a positive integer, got 0",
+        "unroll_factor=2, for example",
+    )
 
 
 @cute.kernel

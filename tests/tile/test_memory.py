@@ -96,11 +96,16 @@ def test_mistakes_are_named(refused):
         cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64), 16, swizzle)
 
     a = np.zeros(4, np.float32)
-    assert refused(alignment, a) == ("a shared memory alignment is a power of two up to 1024 bytes, and this is 3",
-                                     "byte_alignment=16, for example")
+    assert refused(alignment, a) == (
+        "a shared memory alignment is a power of two up to 1024 bytes, and this is 3",
+        "byte_alignment=16, for example",
+    )
     assert refused(dynamic, a, 4) == (
         "shared memory is allocated while compiling, and the layout (?,4):(1,?) is dynamic",
-        "make its shape and strides static")
-    assert refused(count, a, 4) == ("shared memory is allocated while compiling, and Int32 is no static count",
-                                    "pass the count as cutlass.Constexpr; it must be 1 or more")
+        "make its shape and strides static",
+    )
+    assert refused(count, a, 4) == (
+        "shared memory is allocated while compiling, and Int32 is no static count",
+        "pass the count as cutlass.Constexpr; it must be 1 or more",
+    )
     assert refused(swizzle, a) == ("the swizzle S<2,1,3> would split an element of 4 bytes", "a base of 2 bits or more")

@@ -16,8 +16,13 @@ PROGRAM = Path(__file__).with_name("mma_program.py")
 
 
 def output_of(*command: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "ignore", *command, str(PROGRAM)], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *command, str(PROGRAM)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -31,8 +36,15 @@ def test_layouts_and_instructions_are_upstreams():
 # --- products --------------------------------------------------------------------------------------------------------
 
 # what an element is kept as here, for types that numpy has not
-KEPT = {Float16: np.float16, BFloat16: np.uint16, TFloat32: np.float32, Float32: np.float32, Float64: np.float64,
-        Float8E4M3FN: np.uint8, Float8E5M2: np.uint8}
+KEPT = {
+    Float16: np.float16,
+    BFloat16: np.uint16,
+    TFloat32: np.float32,
+    Float32: np.float32,
+    Float64: np.float64,
+    Float8E4M3FN: np.uint8,
+    Float8E5M2: np.uint8,
+}
 
 
 def some(rng, shape, dtype, order="C"):
@@ -40,9 +52,13 @@ def some(rng, shape, dtype, order="C"):
     values = rng.integers(-6, 7, shape) / 4
     bits = values.astype(np.float32).view(np.uint32)
     halves = values.astype(np.float16).view(np.uint16)
-    kept = {BFloat16: lambda: (bits >> 16).astype(np.uint16), Float8E5M2: lambda: (halves >> 8).astype(np.uint8),
-            Float8E4M3FN: lambda: np.where(halves & 0x7FFF == 0, 0, ((halves >> 7) - (8 << 3)) & 0x7F
-                                           | halves >> 8 & 0x80).astype(np.uint8)}.get(dtype)
+    kept = {
+        BFloat16: lambda: (bits >> 16).astype(np.uint16),
+        Float8E5M2: lambda: (halves >> 8).astype(np.uint8),
+        Float8E4M3FN: lambda: np.where(
+            halves & 0x7FFF == 0, 0, ((halves >> 7) - (8 << 3)) & 0x7F | halves >> 8 & 0x80
+        ).astype(np.uint8),
+    }.get(dtype)
     return (kept() if kept else values.astype(KEPT[dtype])), values
 
 
@@ -86,8 +102,9 @@ def test_gemm_multiplies(run, aligned, case):
         cute.basic_copy(f_c, parts[2])
 
     rng = np.random.default_rng(case)
-    (a, a_values), (b, b_values), (c, c_values) = (some(rng, shape, dtype)
-                                                   for shape, dtype in (((m, k), ab), ((n, k), ab), ((m, n), acc)))
+    (a, a_values), (b, b_values), (c, c_values) = (
+        some(rng, shape, dtype) for shape, dtype in (((m, k), ab), ((n, k), ab), ((m, n), acc))
+    )
     given = [aligned(x.shape, x.dtype) for x in (a, b, c)]
     for to, source in zip(given, (a, b, c)):
         to[:] = source
@@ -96,8 +113,10 @@ def test_gemm_multiplies(run, aligned, case):
     assert np.array_equal(given[2].astype(np.float64), (a_values @ b_values.T + c_values).astype(KEPT[acc]))
 
 
-@pytest.mark.parametrize("count, transpose, swizzled", [
-    (1, False, False), (1, True, True), (2, True, False), (2, False, True), (4, False, True), (4, True, True)])
+@pytest.mark.parametrize(
+    "count, transpose, swizzled",
+    [(1, False, False), (1, True, True), (2, True, False), (2, False, True), (4, False, True), (4, True, True)],
+)
 def test_ldmatrix_brings_what_the_mma_needs(run, aligned, count, transpose, swizzled):
     """A from shared memory, K or M contiguous, with and without a swizzle; C back through stmatrix."""
     size = 64
@@ -105,8 +124,9 @@ def test_ldmatrix_brings_what_the_mma_needs(run, aligned, count, transpose, swiz
     @cute.kernel
     def kernel(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
         thread, _, _ = cute.arch.thread_idx()
-        mma = cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float16, (16, 8, 16)), (2, 2, 1),
-                                  permutation_mnk=(32, 32, 16))
+        mma = cute.make_tiled_mma(
+            warp.MmaF16BF16Op(Float16, Float16, (16, 8, 16)), (2, 2, 1), permutation_mnk=(32, 32, 16)
+        )
         mine = mma.get_slice(thread)
         memory = cutlass.memory.SmemAllocator()
         swizzle = cute.make_swizzle(3, 4, 3) if swizzled else None
@@ -173,8 +193,11 @@ def half_mma(layout=(1, 1, 1)):
 
 def fragments(mma, shape=(16, 8, 16)):
     m, n, k = shape
-    return (mma.make_fragment_C(mma.partition_shape_C((m, n))), mma.make_fragment_A(mma.partition_shape_A((m, k))),
-            mma.make_fragment_B(mma.partition_shape_B((n, k))))
+    return (
+        mma.make_fragment_C(mma.partition_shape_C((m, n))),
+        mma.make_fragment_A(mma.partition_shape_A((m, k))),
+        mma.make_fragment_B(mma.partition_shape_B((n, k))),
+    )
 
 
 def wrong_element():
@@ -242,40 +265,90 @@ def one_thread():
 
 
 REFUSED = [
-    (lambda: warp.MmaF16BF16Op(Float32, Float32, (16, 8, 16)),
-     "the ab_dtype of MmaF16BF16Op is BFloat16 or Float16, and this is Float32", "ab_dtype=Float16"),
-    (lambda: warp.MmaF16BF16Op(BFloat16, Float16, (16, 8, 16)),
-     "the acc_dtype of MmaF16BF16Op of BFloat16 is Float32, and this is Float16", "acc_dtype=Float32"),
-    (lambda: warp.MmaTF32Op((16, 8, 16)), "the shape_mnk of MmaTF32Op is (16,8,4) or (16,8,8), and this is (16,8,16)",
-     "shape_mnk=(16,8,8)"),
-    (lambda: MmaUniversalOp(cutlass.Int32),
-     "the abacc_dtype of MmaUniversalOp is Float16 or Float64 or Float32, and this is Int32", "abacc_dtype=Float32"),
-    (lambda: warp.LdMatrix8x8x16bOp(False, 3), "LdMatrix8x8x16bOp moves 1, 2 or 4 matrices at once, and this is 3",
-     "num_matrices=4"),
+    (
+        lambda: warp.MmaF16BF16Op(Float32, Float32, (16, 8, 16)),
+        "the ab_dtype of MmaF16BF16Op is BFloat16 or Float16, and this is Float32",
+        "ab_dtype=Float16",
+    ),
+    (
+        lambda: warp.MmaF16BF16Op(BFloat16, Float16, (16, 8, 16)),
+        "the acc_dtype of MmaF16BF16Op of BFloat16 is Float32, and this is Float16",
+        "acc_dtype=Float32",
+    ),
+    (
+        lambda: warp.MmaTF32Op((16, 8, 16)),
+        "the shape_mnk of MmaTF32Op is (16,8,4) or (16,8,8), and this is (16,8,16)",
+        "shape_mnk=(16,8,8)",
+    ),
+    (
+        lambda: MmaUniversalOp(cutlass.Int32),
+        "the abacc_dtype of MmaUniversalOp is Float16 or Float64 or Float32, and this is Int32",
+        "abacc_dtype=Float32",
+    ),
+    (
+        lambda: warp.LdMatrix8x8x16bOp(False, 3),
+        "LdMatrix8x8x16bOp moves 1, 2 or 4 matrices at once, and this is 3",
+        "num_matrices=4",
+    ),
     (lambda: warp.LdMatrix8x16x8bOp(True, 4), "LdMatrix8x16x8bOp does not transpose", "transpose=False"),
-    (lambda: cute.make_mma_atom(Float16), "an mma atom is made of an mma operation, and this is a NumericMeta",
-     "warp.Mma"),
-    (lambda: half_mma((2, 2)), "the atom layout of a tiled mma is static and has three modes, M, N and K, and this is "
-     "(2,2):(1,2)", "(2, 2, 1) is two atoms along M"),
-    (lambda: cute.make_tiled_mma(MmaUniversalOp(Float32), (1, 1, 1), 32),
-     "permutation_mnk has an extent, a layout or None", "(32, 32, 16)"),
+    (
+        lambda: cute.make_mma_atom(Float16),
+        "an mma atom is made of an mma operation, and this is a NumericMeta",
+        "warp.Mma",
+    ),
+    (
+        lambda: half_mma((2, 2)),
+        "the atom layout of a tiled mma is static and has three modes, M, N and K, and this is (2,2):(1,2)",
+        "(2, 2, 1) is two atoms along M",
+    ),
+    (
+        lambda: cute.make_tiled_mma(MmaUniversalOp(Float32), (1, 1, 1), 32),
+        "permutation_mnk has an extent, a layout or None",
+        "(32, 32, 16)",
+    ),
     (lambda: half_mma().get(1), "get: an atom of MmaF16BF16Op has no fields", "leave it out"),
-    (wrong_element, "gemm: A of MmaF16BF16Op is of Float16, and this is a tensor of BFloat16",
-     "tiled_mma.make_fragment_A"),
-    (wrong_k, "gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) agree in M, N and K, and these are A ((2,2,2),1,2), B "
-     "((2,2),1,1)", "partition all of them with one tiled mma"),
-    (wrong_modes, "gemm has no meaning for fragments with as many modes as these: D ((2,2),1,1), A ((2,2,2),1), B "
-     "((2,2),1,1), C ((2,2),1,1)", "A (V, M, K), B (V, N, K)"),
-    (wrong_values, "one call of MmaF16BF16Op (16,8,16) takes 8 elements of A from each thread, and the first mode of "
-     "this fragment has 4", "tiled_mma.make_fragment_A"),
+    (
+        wrong_element,
+        "gemm: A of MmaF16BF16Op is of Float16, and this is a tensor of BFloat16",
+        "tiled_mma.make_fragment_A",
+    ),
+    (
+        wrong_k,
+        "gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) agree in M, N and K, and these are A ((2,2,2),1,2), B "
+        "((2,2),1,1)",
+        "partition all of them with one tiled mma",
+    ),
+    (
+        wrong_modes,
+        "gemm has no meaning for fragments with as many modes as these: D ((2,2),1,1), A ((2,2,2),1), B "
+        "((2,2),1,1), C ((2,2),1,1)",
+        "A (V, M, K), B (V, N, K)",
+    ),
+    (
+        wrong_values,
+        "one call of MmaF16BF16Op (16,8,16) takes 8 elements of A from each thread, and the first mode of "
+        "this fragment has 4",
+        "tiled_mma.make_fragment_A",
+    ),
     (shared_operand, "gemm: A of MmaF16BF16Op is in registers, and this is in smem", "copy it into a fragment first"),
-    (indivisible_shape, "partition_shape_C: the mma's tile is (32,16), and the shape (40,16) is no multiple of it",
-     "a multiple of 32 for 40"),
+    (
+        indivisible_shape,
+        "partition_shape_C: the mma's tile is (32,16), and the shape (40,16) is no multiple of it",
+        "a multiple of 32 for 40",
+    ),
     (one_mode, "partition_C: C has the modes M and N, and this is 128", "give it the shape (M, N)"),
-    (rows_apart, "ldmatrix moves rows of 8 contiguous elements in shared memory, and the first mode of the source is "
-     "(8,1):(64,0)", "the other `transpose`"),
-    (crooked_rows, "a row of ldmatrix starts at a multiple of 16 bytes, and the addresses of the source are only known "
-     "to be multiples of 8", "byte_alignment=16"),
+    (
+        rows_apart,
+        "ldmatrix moves rows of 8 contiguous elements in shared memory, and the first mode of the source is "
+        "(8,1):(64,0)",
+        "the other `transpose`",
+    ),
+    (
+        crooked_rows,
+        "a row of ldmatrix starts at a multiple of 16 bytes, and the addresses of the source are only known "
+        "to be multiples of 8",
+        "byte_alignment=16",
+    ),
     (registers_first, "ldmatrix has its source in shared memory, and this is in rmem", "CopyUniversalOp"),
     (one_thread, "the atom is one instruction of 32 threads, and the TV layout has 16", "a multiple of 32 threads"),
 ]

@@ -26,14 +26,14 @@ def test_local_tile_is_a_slice(run, matrix):
     for i in range(3):
         out = np.zeros((4, 2), np.float32)
         run(kernel, matrix, out, i, threads=8)
-        assert (out == matrix[4 * i:4 * i + 4, 6:8]).all()
+        assert (out == matrix[4 * i : 4 * i + 4, 6:8]).all()
 
 
 def test_local_tile_keeps_the_modes_of_none_and_projects(run, matrix):
     @cute.kernel
     def kernel(a: cute.Tensor, out: cute.Tensor, i: cutlass.Int32):
         tid, _, _ = cute.arch.thread_idx()
-        tiles = cute.local_tile(a, (4, 16, 2), (i, 0, None), proj=(1, None, 1))       # (4, 2, tiles along N)
+        tiles = cute.local_tile(a, (4, 16, 2), (i, 0, None), proj=(1, None, 1))  # (4, 2, tiles along N)
         for k in range(cute.size(tiles, mode=[2])):
             out[k, tid] = tiles[tid % 4, tid // 4, k]
 
@@ -46,14 +46,14 @@ def test_local_partition_deals_the_elements_out(run, matrix):
     @cute.kernel
     def kernel(a: cute.Tensor, out: cute.Tensor):
         tid, _, _ = cute.arch.thread_idx()
-        mine = cute.local_partition(a, cute.make_layout((3, 4), stride=(4, 1)), tid)   # threads row-major
+        mine = cute.local_partition(a, cute.make_layout((3, 4), stride=(4, 1)), tid)  # threads row-major
         for i in range(cute.size(mine)):
             out[tid, i] = mine[i]
 
     out = np.zeros((12, 8), np.float32)
     run(kernel, matrix, out, threads=12)
     for tid in range(12):
-        assert (out[tid] == matrix[tid // 4::3, tid % 4::4].ravel(order="F")).all()
+        assert (out[tid] == matrix[tid // 4 :: 3, tid % 4 :: 4].ravel(order="F")).all()
 
 
 def test_dividing_dynamic_tensors(run, matrix):
@@ -79,12 +79,31 @@ def test_dividing_dynamic_tensors(run, matrix):
 def test_functions_of_layouts_take_tensors(run, matrix, capsys):
     @cute.kernel
     def kernel(a: cute.Tensor):
-        print(cute.select(a, mode=[1]).layout, cute.coalesce(a).layout,
-              cute.flatten(cute.tiled_divide(a, (4, 2))).layout, cute.composition(a, (4, 2)).layout,
-              cute.slice_(a, (None, 1)).layout, cute.append_ones(a).layout,
-              cute.filter(a).layout, cute.logical_divide(a, (4,)).layout, cute.size(a), cute.rank(a), cute.depth(a))
+        print(
+            cute.select(a, mode=[1]).layout,
+            cute.coalesce(a).layout,
+            cute.flatten(cute.tiled_divide(a, (4, 2))).layout,
+            cute.composition(a, (4, 2)).layout,
+            cute.slice_(a, (None, 1)).layout,
+            cute.append_ones(a).layout,
+            cute.filter(a).layout,
+            cute.logical_divide(a, (4,)).layout,
+            cute.size(a),
+            cute.rank(a),
+            cute.depth(a),
+        )
 
     run(kernel, matrix)
     assert capsys.readouterr().out.split() == [
-        "(8):(1)", "(12,8):(8,1)", "(4,2,3,4):(8,1,32,2)", "(4,2):(8,1)", "(12):(8)", "(12,8,1):(8,1,0)",
-        "(12,8):(8,1)", "((4,3),8):((8,32),1)", "96", "2", "1"]
+        "(8):(1)",
+        "(12,8):(8,1)",
+        "(4,2,3,4):(8,1,32,2)",
+        "(4,2):(8,1)",
+        "(12):(8)",
+        "(12,8,1):(8,1,0)",
+        "(12,8):(8,1)",
+        "((4,3),8):((8,32),1)",
+        "96",
+        "2",
+        "1",
+    ]

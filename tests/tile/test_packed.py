@@ -14,14 +14,19 @@ from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor
 
 PROGRAM = Path(__file__).with_name("packed_program.py")
-TABLE = Path(__file__).with_name("packed_table.txt")       # python -m dsl --compiler nvidia packed_program.py > it
+TABLE = Path(__file__).with_name("packed_table.txt")  # python -m dsl --compiler nvidia packed_program.py > it
 pytestmark = pytest.mark.filterwarnings("ignore:.*NVIDIA's compiler rejects that")
 PACKED = [cutlass.Int4, cutlass.Float4E2M1FN, cutlass.Float6E2M3FN, cutlass.Float6E3M2FN]
 
 
 def output_of(*command: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "dsl", *command], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "CUTE_DSL_ARCH": "sm_100a"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "dsl", *command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_100a"},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -110,39 +115,56 @@ def narrow(body):
     @cute.kernel
     def kernel(src: cute.Tensor, n: cutlass.Int32):
         body(cute.recast_tensor(src, cutlass.Float4E2M1FN), n)
+
     return kernel
 
 
 REFUSED = {
-    "one": (lambda t, n: t[3], "Sub-byte scalar dereference not supported for type Float4E2M1FN: it has no elements of "
-            "whole bytes",
-            "load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`"),
-    "inside": (lambda t, n: cute.make_tensor(t.iterator + 1, cute.make_layout(8)).load(),
-               "this load of Float4E2M1FN begins inside a byte",
-               "begin at an even element (every fourth of 6 bits); a dynamic offset says so with "
-               "`cute.assume(n, divby=...)`"),
-    "dynamic": (lambda t, n: cute.make_tensor(t.iterator + n, cute.make_layout(8)).load(),
-                "this load of Float4E2M1FN may begin inside a byte",
-                "begin at an even element (every fourth of 6 bits); a dynamic offset says so with "
-                "`cute.assume(n, divby=...)`"),
-    "twice": (lambda t, n: t.iterator + n + 1,
-              "moves a pointer to Float4E2M1FN by parts of a byte from a place that may be inside one",
-              "add the offsets first, and then the sum to the pointer"),
-    "strided": (lambda t, n: cute.make_tensor(t.iterator, cute.make_layout(8, stride=2)).load(),
-                "this load moves 1 contiguous element of Float4E2M1FN at a time, 4 bits: memory has whole bytes only",
-                "move a multiple of 2 contiguous elements"),
-    "odd": (lambda t, n: cute.autovec_copy(*[cute.make_tensor(t.iterator, cute.make_layout(7))] * 2),
-            "this copy moves 1 contiguous element of Float4E2M1FN at a time, 4 bits: memory has whole bytes only",
-            "copy tensors whose contiguous mode has whole bytes, or recast them to Uint8"),
-    "element": (lambda t, n: t.load()[0].to(cutlass.Float32),
-                "Unsupported source float type: one Float4E2M1FN is not converted, vectors of them are",
-                "convert a whole `t.load()`, in a kernel for sm_100a"),
-    "earlier": (lambda t, n: t.load().to(cutlass.Float32),
-                "converts from or to Float4E2M1FN, which GPUs have from sm_100a on, and this is compiled for sm_90a",
-                "--gpu-arch sm_100a, or keep to what sm_90a has"),
-    "integers": (lambda t, n: t.load().to(cutlass.Int32),
-                 "Unsupported conversion of Float4E2M1FN to Int32: no instruction does it",
-                 "go by Float32: `x.to(cutlass.Float32)`"),
+    "one": (
+        lambda t, n: t[3],
+        "Sub-byte scalar dereference not supported for type Float4E2M1FN: it has no elements of whole bytes",
+        "load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`",
+    ),
+    "inside": (
+        lambda t, n: cute.make_tensor(t.iterator + 1, cute.make_layout(8)).load(),
+        "this load of Float4E2M1FN begins inside a byte",
+        "begin at an even element (every fourth of 6 bits); a dynamic offset says so with `cute.assume(n, divby=...)`",
+    ),
+    "dynamic": (
+        lambda t, n: cute.make_tensor(t.iterator + n, cute.make_layout(8)).load(),
+        "this load of Float4E2M1FN may begin inside a byte",
+        "begin at an even element (every fourth of 6 bits); a dynamic offset says so with `cute.assume(n, divby=...)`",
+    ),
+    "twice": (
+        lambda t, n: t.iterator + n + 1,
+        "moves a pointer to Float4E2M1FN by parts of a byte from a place that may be inside one",
+        "add the offsets first, and then the sum to the pointer",
+    ),
+    "strided": (
+        lambda t, n: cute.make_tensor(t.iterator, cute.make_layout(8, stride=2)).load(),
+        "this load moves 1 contiguous element of Float4E2M1FN at a time, 4 bits: memory has whole bytes only",
+        "move a multiple of 2 contiguous elements",
+    ),
+    "odd": (
+        lambda t, n: cute.autovec_copy(*[cute.make_tensor(t.iterator, cute.make_layout(7))] * 2),
+        "this copy moves 1 contiguous element of Float4E2M1FN at a time, 4 bits: memory has whole bytes only",
+        "copy tensors whose contiguous mode has whole bytes, or recast them to Uint8",
+    ),
+    "element": (
+        lambda t, n: t.load()[0].to(cutlass.Float32),
+        "Unsupported source float type: one Float4E2M1FN is not converted, vectors of them are",
+        "convert a whole `t.load()`, in a kernel for sm_100a",
+    ),
+    "earlier": (
+        lambda t, n: t.load().to(cutlass.Float32),
+        "converts from or to Float4E2M1FN, which GPUs have from sm_100a on, and this is compiled for sm_90a",
+        "--gpu-arch sm_100a, or keep to what sm_90a has",
+    ),
+    "integers": (
+        lambda t, n: t.load().to(cutlass.Int32),
+        "Unsupported conversion of Float4E2M1FN to Int32: no instruction does it",
+        "go by Float32: `x.to(cutlass.Float32)`",
+    ),
 }
 
 
@@ -168,8 +190,12 @@ def test_a_dynamic_offset_of_whole_bytes_is_one(run, aligned):
 def test_torchs_pairs_are_elements():
     torch = pytest.importorskip("torch")
     pairs = torch.arange(24, dtype=torch.uint8).reshape(4, 6).view(torch.float4_e2m1fn_x2)
-    for tensor, shape, stride in ((pairs, (4, 12), (12, 1)), (pairs.permute(1, 0), (12, 4), (1, 12)),
-                                  (pairs[:, :2], (4, 4), (12, 1)), (pairs[:, ::2], (4, 3), (12, 4))):
+    for tensor, shape, stride in (
+        (pairs, (4, 12), (12, 1)),
+        (pairs.permute(1, 0), (12, 4), (1, 12)),
+        (pairs[:, :2], (4, 4), (12, 1)),
+        (pairs[:, ::2], (4, 3), (12, 4)),
+    ):
         argument = from_dlpack(tensor)
         assert (argument.shape, argument.stride, argument.element_type) == (shape, stride, cutlass.Float4E2M1FN)
 
@@ -177,17 +203,23 @@ def test_torchs_pairs_are_elements():
 def test_bytes_are_read_as_narrower_elements():
     argument = from_dlpack(np.zeros((4, 6), np.uint8))
     argument.element_type = cutlass.Int4
-    assert (argument.shape, argument.stride) == ((4, 6), (6, 1))           # as upstream: extents stay
+    assert (argument.shape, argument.stride) == ((4, 6), (6, 1))  # as upstream: extents stay
     with pytest.raises(cutlass.DSLUserCodeError, match="elements of Int4 cannot be read as Float32"):
         argument.element_type = cutlass.Float32
     assert str(make_fake_compact_tensor(cutlass.Float6E2M3FN, (8, 4))) == "FakeTensor<Float6E2M3FN, (8, 4), (1, 8)>"
 
 
-@pytest.mark.parametrize("name, width, exponent, mantissa", [("Float4E2M1FNx2", 8, 2, 1), ("Float6E2M3FNx4", 24, 2, 3),
-                                                             ("Float6E3M2FNx4", 24, 3, 2)])
+@pytest.mark.parametrize(
+    "name, width, exponent, mantissa",
+    [("Float4E2M1FNx2", 8, 2, 1), ("Float6E2M3FNx4", 24, 2, 3), ("Float6E3M2FNx4", 24, 3, 2)],
+)
 def test_a_group_has_no_values_of_its_own(name, width, exponent, mantissa):
     dtype = getattr(cutlass, name)
-    assert (dtype.width, dtype.bytes, dtype.exponent_width, dtype.mantissa_width) == \
-        (width, width // 8, exponent, mantissa)
+    assert (dtype.width, dtype.bytes, dtype.exponent_width, dtype.mantissa_width) == (
+        width,
+        width // 8,
+        exponent,
+        mantissa,
+    )
     with pytest.raises(cutlass.DSLUserCodeError, match=f"{name} has no values known while compiling"):
         dtype(1.5)

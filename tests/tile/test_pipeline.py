@@ -65,15 +65,24 @@ SEEN = "fence.mbarrier_init bar.sync"
 
 
 def asynchronous(barriers, **more):
-    return pipeline.PipelineAsync.create(num_stages=2, barrier_storage=barriers, defer_sync=True,
-                                         producer_group=CooperativeGroup(THREADS, 32),
-                                         consumer_group=CooperativeGroup(THREADS, 48), **more)
+    return pipeline.PipelineAsync.create(
+        num_stages=2,
+        barrier_storage=barriers,
+        defer_sync=True,
+        producer_group=CooperativeGroup(THREADS, 32),
+        consumer_group=CooperativeGroup(THREADS, 48),
+        **more,
+    )
 
 
 def by_tma(barriers):
-    return pipeline.PipelineTmaAsync.create(num_stages=2, barrier_storage=barriers, tx_count=128,
-                                            producer_group=CooperativeGroup(THREADS),
-                                            consumer_group=CooperativeGroup(THREADS, 4))
+    return pipeline.PipelineTmaAsync.create(
+        num_stages=2,
+        barrier_storage=barriers,
+        tx_count=128,
+        producer_group=CooperativeGroup(THREADS),
+        consumer_group=CooperativeGroup(THREADS, 4),
+    )
 
 
 def of_async(barriers):
@@ -87,9 +96,13 @@ def of_async(barriers):
 
 
 def of_cp_async(barriers):
-    pipe = pipeline.PipelineCpAsync.create(num_stages=2, barrier_storage=barriers, defer_sync=True,
-                                           producer_group=CooperativeGroup(THREADS, 32),
-                                           consumer_group=CooperativeGroup(THREADS, 48))
+    pipe = pipeline.PipelineCpAsync.create(
+        num_stages=2,
+        barrier_storage=barriers,
+        defer_sync=True,
+        producer_group=CooperativeGroup(THREADS, 32),
+        consumer_group=CooperativeGroup(THREADS, 48),
+    )
     state = pipeline.make_pipeline_state(PipelineUserType.Producer, 2)
     pipe.producer_acquire(state)
     pipe.producer_commit(state)
@@ -115,6 +128,7 @@ def of_stores(stages):
         pipe.producer_commit()
         pipe.producer_acquire()
         pipe.producer_tail()
+
     return body
 
 
@@ -132,29 +146,44 @@ def of_starting(cluster):
     def body(barriers):
         pipeline.pipeline_init_arrive(cluster_shape_mn=cluster, is_relaxed=True)
         pipeline.pipeline_init_wait(cluster_shape_mn=cluster)
+
     return body
 
 
 SPELLED = [
     ("async", of_async, f"{INIT} {WAIT} {ARRIVE} {WAIT} {WAIT} {WAIT}"),
-    ("async with sync", lambda b: asynchronous(b) and pipeline.pipeline_init_arrive() or pipeline.pipeline_init_wait(),
-     f"{INIT} {SEEN}"),
+    (
+        "async with sync",
+        lambda b: asynchronous(b) and pipeline.pipeline_init_arrive() or pipeline.pipeline_init_wait(),
+        f"{INIT} {SEEN}",
+    ),
     ("cp.async", of_cp_async, f"{INIT} {WAIT} cp.async.mbarrier.arrive.noinc"),
     ("tma", of_tma, f"{INIT} {SEEN} {WAIT} elect.sync {EXPECT} {TRY} {WAIT} {ARRIVE}"),
     ("tma tail", of_tma_tail, f"{INIT} {SEEN} {WAIT} {WAIT}"),
-    ("stores", of_stores(2),
-     "cp.async.bulk.commit_group cp.async.bulk.wait_group.read:1 cp.async.bulk.wait_group.read:0"),
-    ("one store", of_stores(1),
-     "cp.async.bulk.commit_group cp.async.bulk.wait_group.read:0 cp.async.bulk.wait_group.read:0"),
+    (
+        "stores",
+        of_stores(2),
+        "cp.async.bulk.commit_group cp.async.bulk.wait_group.read:1 cp.async.bulk.wait_group.read:0",
+    ),
+    (
+        "one store",
+        of_stores(1),
+        "cp.async.bulk.commit_group cp.async.bulk.wait_group.read:0 cp.async.bulk.wait_group.read:0",
+    ),
     ("named", of_named, "bar.arrive barrier.arrive bar.sync bar.sync bar.sync bar.sync"),
-    ("no cluster", of_starting(None), SEEN), ("a cluster of one", of_starting((1, 1)), SEEN),
+    ("no cluster", of_starting(None), SEEN),
+    ("a cluster of one", of_starting((1, 1)), SEEN),
     ("a cluster", of_starting((2, 1)), "fence.mbarrier_init barrier.cluster.arrive.relaxed barrier.cluster.wait"),
-    ("the cluster meets", lambda b: pipeline.agent_sync(Agent.ThreadBlockCluster),
-     "barrier.cluster.arrive barrier.cluster.wait"),
+    (
+        "the cluster meets",
+        lambda b: pipeline.agent_sync(Agent.ThreadBlockCluster),
+        "barrier.cluster.arrive barrier.cluster.wait",
+    ),
 ]
 _WORD = re.compile(
     r"mbarrier\.((?:init|arrive|try_wait)\S*?)(?:\.shared\S*)? |(elect\.sync|bar\.\w+|barrier\.\w+(?:\.\w+)*|"
-    r"fence\.mbarrier_init|cp\.async\.[\w.]+?)(?:\.release\.cluster|\.shared\.b64)?[;\s]+(\d+;)?")
+    r"fence\.mbarrier_init|cp\.async\.[\w.]+?)(?:\.release\.cluster|\.shared\.b64)?[;\s]+(\d+;)?"
+)
 
 
 @cute.kernel
@@ -186,8 +215,9 @@ def test_operations_are_the_instructions_of_upstream(name, body, expected):
 def forgets(out: cute.Tensor, given: Constexpr):
     t, _, _ = cute.arch.thread_idx()
     box = memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(32), 16)
-    pipe = pipeline.PipelineAsync.create(num_stages=1, producer_group=CooperativeGroup(THREADS, given.arrivals),
-                                         consumer_group=CooperativeGroup(WARP))
+    pipe = pipeline.PipelineAsync.create(
+        num_stages=1, producer_group=CooperativeGroup(THREADS, given.arrivals), consumer_group=CooperativeGroup(WARP)
+    )
     producer, consumer = pipe.make_participants()
     if t < 32:
         for i in range(2):
@@ -210,13 +240,22 @@ def test_a_pipeline_that_is_used_rightly(run):
     np.testing.assert_array_equal(out, 32 - np.arange(32))
 
 
-@pytest.mark.parametrize("wrong, line, phase", [
-    ({"commits": False}, "handle = producer.acquire_and_advance()",
-     "mbarrier at smem+0x80 to end: 0 of 32 arrivals have come"),
-    ({"releases": False}, "handle = producer.acquire_and_advance()",
-     "mbarrier at smem+0x88 to end: 0 of 32 arrivals have come"),
-    ({"arrivals": 64}, "handle = producer.acquire_and_advance()", "32 of 64 arrivals have come"),
-])
+@pytest.mark.parametrize(
+    "wrong, line, phase",
+    [
+        (
+            {"commits": False},
+            "handle = producer.acquire_and_advance()",
+            "mbarrier at smem+0x80 to end: 0 of 32 arrivals have come",
+        ),
+        (
+            {"releases": False},
+            "handle = producer.acquire_and_advance()",
+            "mbarrier at smem+0x88 to end: 0 of 32 arrivals have come",
+        ),
+        ({"arrivals": 64}, "handle = producer.acquire_and_advance()", "32 of 64 arrivals have come"),
+    ],
+)
 def test_a_forgotten_arrival_is_a_deadlock_that_says_which(run, wrong, line, phase):
     with pytest.raises(Fault) as caught:
         given = SimpleNamespace(**{"commits": True, "releases": True, "arrivals": 32, **wrong})
@@ -226,16 +265,22 @@ def test_a_forgotten_arrival_is_a_deadlock_that_says_which(run, wrong, line, pha
 
 @cute.kernel
 def two_pipelines(out: cute.Tensor):
-    first, second = (pipeline.PipelineAsync.create(num_stages=1, producer_group=CooperativeGroup(THREADS, 32),
-                                                   consumer_group=CooperativeGroup(THREADS, 32)) for _ in range(2))
+    first, second = (
+        pipeline.PipelineAsync.create(
+            num_stages=1, producer_group=CooperativeGroup(THREADS, 32), consumer_group=CooperativeGroup(THREADS, 32)
+        )
+        for _ in range(2)
+    )
     handle = first.make_producer().acquire()
     second.make_producer().commit(handle)
 
 
 REFUSED = [
     (lambda b: CooperativeGroup(THREADS, 0), "a CooperativeGroup has one agent or more, and this has 0"),
-    (lambda b: CooperativeGroup(Agent.ThreadBlock),
-     "a CooperativeGroup of Agent.ThreadBlock is not part of this compiler"),
+    (
+        lambda b: CooperativeGroup(Agent.ThreadBlock),
+        "a CooperativeGroup of Agent.ThreadBlock is not part of this compiler",
+    ),
     (lambda b: asynchronous(3), "barrier_storage points at shared memory for mbarriers, and got Python int"),
     (lambda b: asynchronous(b, producer_mask=Int32(1)), "a pipeline across the blocks of a cluster is not part"),
     (lambda b: pipeline.NamedBarrier(16, 64), "a block has barriers 0 to 15, and this is 16"),

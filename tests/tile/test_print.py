@@ -17,8 +17,13 @@ PROGRAM = Path(__file__).with_name("print_program.py")
 
 
 def output_of(*command: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "ignore", *command, str(PROGRAM)], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *command, str(PROGRAM)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
     assert done.returncode == 0, done.stderr
     return without_addresses(done.stdout)
 
@@ -37,8 +42,9 @@ def test_prints_what_upstream_prints():
 def test_kernels_print_every_memory_and_type(run, capfd):
     @cute.kernel
     def kernel(x: cute.Tensor, n: cutlass.Int32):
-        shared = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout((2, 3), stride=(3, 1)),
-                                                               16)
+        shared = cutlass.utils.SmemAllocator().allocate_tensor(
+            cutlass.Float16, cute.make_layout((2, 3), stride=(3, 1)), 16
+        )
         shared.store(x.load().to(cutlass.Float16))
         cute.print_tensor(shared)
         cute.print_tensor(x.load().to(cutlass.Float8E4M3FN))
@@ -47,7 +53,9 @@ def test_kernels_print_every_memory_and_type(run, capfd):
         cute.print_tensor(x.load() > 2.0)
 
     run(kernel, np.arange(6, dtype=np.float32).reshape(2, 3), cutlass.Int32(2), threads=1)
-    assert without_addresses(capfd.readouterr().out) == """\
+    assert (
+        without_addresses(capfd.readouterr().out)
+        == """\
 tensor(raw_ptr(0x: f16, smem, align<16>) o (2,3):(3,1), data=
        [[ 0.000000,  1.000000,  2.000000, ],
         [ 3.000000,  4.000000,  5.000000, ]])
@@ -65,6 +73,7 @@ tensor(raw_ptr(0x: i8, rmem, align<32>) o (2,3):(1,2), data=
        [[ 0,  0,  0, ],
         [ 1,  1,  1, ]])
 """
+    )
 
 
 def test_more_values_than_one_vprintf_takes(run, capfd):
@@ -74,13 +83,21 @@ def test_more_values_than_one_vprintf_takes(run, capfd):
 
     run(kernel, np.arange(70, dtype=np.int32), threads=1)
     listed = ", ".join(map(str, range(70)))
-    assert without_addresses(capfd.readouterr().out) == \
-        f"raw_ptr(0x: i32, generic, align<16>) o (70):(1) = \n  ( {listed} ) and 69\n"
+    assert (
+        without_addresses(capfd.readouterr().out)
+        == f"raw_ptr(0x: i32, generic, align<16>) o (70):(1) = \n  ( {listed} ) and 69\n"
+    )
 
 
-@pytest.mark.parametrize("form, message", [
-    ("%d", "%d prints integers, and got Float32"), ("%s", "%s does not print Float32"),
-    ("{} {}", "the format has 2 places for 1 value"), ("no place", "the format has 0 places for 1 value")])
+@pytest.mark.parametrize(
+    "form, message",
+    [
+        ("%d", "%d prints integers, and got Float32"),
+        ("%s", "%s does not print Float32"),
+        ("{} {}", "the format has 2 places for 1 value"),
+        ("no place", "the format has 0 places for 1 value"),
+    ],
+)
 def test_a_format_that_does_not_fit_its_values(form, message):
     @cute.jit
     def host(x: cutlass.Float32):

@@ -22,8 +22,13 @@ DTYPES = {np.int8: cutlass.Int8, np.int32: cutlass.Int32, np.uint32: cutlass.Uin
 
 
 def output_of(*command: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "ignore", *command, str(PROGRAM)], capture_output=True, text=True,
-                          timeout=240, env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *command, str(PROGRAM)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -49,8 +54,13 @@ def layouts(draw):
 
 def indices(shape, strides) -> np.ndarray:
     """The memory index of every element, the first mode fastest."""
-    flat = [(s, d) for s, d in zip(np.hstack([np.array(x).ravel() for x in shape]).tolist(),
-                                   np.hstack([np.array(x).ravel() for x in strides]).tolist())]
+    flat = [
+        (s, d)
+        for s, d in zip(
+            np.hstack([np.array(x).ravel() for x in shape]).tolist(),
+            np.hstack([np.array(x).ravel() for x in strides]).tolist(),
+        )
+    ]
     index = np.zeros(1, np.int64)
     for extent, stride in flat:
         index = (index[None, :] + np.arange(extent)[:, None] * stride).ravel()
@@ -58,8 +68,13 @@ def indices(shape, strides) -> np.ndarray:
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(layout=layouts(), dtype=st.sampled_from(list(DTYPES)), name=st.sampled_from(["add", "sub", "mul", "lt", "eq"]),
-       seed=st.integers(0, 1000), aligned_to=st.sampled_from([1, 16]))
+@given(
+    layout=layouts(),
+    dtype=st.sampled_from(list(DTYPES)),
+    name=st.sampled_from(["add", "sub", "mul", "lt", "eq"]),
+    seed=st.integers(0, 1000),
+    aligned_to=st.sampled_from([1, 16]),
+)
 def test_kernels_compute_what_numpy_does(run, layout, dtype, name, seed, aligned_to):
     shape, strides = layout
     at = indices(*layout_in_order(shape, strides))
@@ -153,6 +168,7 @@ def test_what_lies_together_is_one_access(run, aligned, emulator, order):
 
 def test_no_access_reaches_past_the_end(run):
     """LLVM would read 8 bytes for 6 that are known to be aligned to 8; the emulator finds a read past the array."""
+
     @cute.kernel
     def kernel(a: cute.Tensor, out: cute.Tensor):
         out.store(a.load())
@@ -166,8 +182,9 @@ def test_no_access_reaches_past_the_end(run):
 def test_swizzled_and_strided_tensors(run):
     @cute.kernel
     def kernel(a: cute.Tensor, out: cute.Tensor, n: cutlass.Int32):
-        shared = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout((8, 4)), 128,
-                                                               swizzle=cute.make_swizzle(2, 4, 3))
+        shared = cutlass.utils.SmemAllocator().allocate_tensor(
+            cutlass.Float32, cute.make_layout((8, 4)), 128, swizzle=cute.make_swizzle(2, 4, 3)
+        )
         shared.store(cute.make_tensor(a.iterator, cute.make_layout((8, 4), stride=(1, n))).load())
         out.store(shared.load())
 
@@ -181,8 +198,11 @@ def test_a_run_does_not_cross_what_a_swizzle_moves(run):
 
     @cute.kernel
     def kernel(a: cute.Tensor, out: cute.Tensor):
-        out.store(cute.make_tensor(
-            a.iterator, cute.make_composed_layout(swizzle, 0, cute.make_layout(shape, stride=stride))).load())
+        out.store(
+            cute.make_tensor(
+                a.iterator, cute.make_composed_layout(swizzle, 0, cute.make_layout(shape, stride=stride))
+            ).load()
+        )
 
     a, out = np.arange(32, dtype=np.float32), np.zeros(12, np.float32)
     run(kernel, a, out, threads=1)
@@ -190,30 +210,50 @@ def test_a_run_does_not_cross_what_a_swizzle_moves(run):
 
 
 ERRORS = [
-    (lambda x, t: x + t, "`+` of a TensorSSA and Tensor of Float32 (2,3):(3,1) has no meaning",
-     "load it first: `t.load()`"),
+    (
+        lambda x, t: x + t,
+        "`+` of a TensorSSA and Tensor of Float32 (2,3):(3,1) has no meaning",
+        "load it first: `t.load()`",
+    ),
     (lambda x, t: x & 1, "`&` needs integers, and the elements are Float32", None),
     (lambda x, t: bool(x), "the argument of bool() must be a number, got TensorSSA of Float32 (2,3)", None),
     (lambda x, t: [e for e in x], "a TensorSSA is not iterated", None),
     (lambda x, t: x[6], "the index 6 is outside the 6 elements; the value is (2,3)", "valid are 0 to 5"),
-    (lambda x, t: x + cute.full((2, 4), 0, cutlass.Int32),
-     "the shapes (2,3) and (2,4) cannot be broadcast together: 3 meets 4",
-     "modes are matched from the first, and one of two extents is 1"),
+    (
+        lambda x, t: x + cute.full((2, 4), 0, cutlass.Int32),
+        "the shapes (2,3) and (2,4) cannot be broadcast together: 3 meets 4",
+        "modes are matched from the first, and one of two extents is 1",
+    ),
     (lambda x, t: x.reshape(5), "a value of 6 elements (2,3) has no shape 5", "give a shape of as many elements"),
     (lambda x, t: x.broadcast_to((4, 3)), "a value of shape (2,3) does not repeat to (4,3)", None),
     (lambda x, t: x.reduce("add", 0, 0), "a reduction combines with a cute.ReductionOp, and got 'add'", None),
-    (lambda x, t: x.reduce(cute.ReductionOp.ADD, 0, (None, 1, 1)),
-     "the reduction profile (_,1,1) does not fit the shape (2,3)", None),
+    (
+        lambda x, t: x.reduce(cute.ReductionOp.ADD, 0, (None, 1, 1)),
+        "the reduction profile (_,1,1) does not fit the shape (2,3)",
+        None,
+    ),
     (lambda x, t: t.store(x.to(cutlass.Int32)), "a tensor of Float32 does not store Int32", "x.to(cutlass.Float32)"),
-    (lambda x, t: t.store(cute.full(5, 0, cutlass.Float32)),
-     "a tensor of 6 elements (2,3) stores as many, and the value has 5 5", "`x.broadcast_to(shape)` repeats elements"),
+    (
+        lambda x, t: t.store(cute.full(5, 0, cutlass.Float32)),
+        "a tensor of 6 elements (2,3) stores as many, and the value has 5 5",
+        "`x.broadcast_to(shape)` repeats elements",
+    ),
     (lambda x, t: t.store(1.0), "a tensor stores a TensorSSA, and this is Python float", None),
-    (lambda x, t: cute.where(x, x, x), "where chooses by a TensorSSA of Boolean, and this is of Float32",
-     "compare: `x != 0`"),
-    (lambda x, t: cute.where(x > 0, x, x.to(cutlass.Int32)),
-     "where chooses between values of one type, and got Float32 and Int32", None),
-    (lambda x, t: cute.full((2, -1), 0, cutlass.Int32),
-     "the shape of a TensorSSA is static and positive, and this is (2,-1)", None),
+    (
+        lambda x, t: cute.where(x, x, x),
+        "where chooses by a TensorSSA of Boolean, and this is of Float32",
+        "compare: `x != 0`",
+    ),
+    (
+        lambda x, t: cute.where(x > 0, x, x.to(cutlass.Int32)),
+        "where chooses between values of one type, and got Float32 and Int32",
+        None,
+    ),
+    (
+        lambda x, t: cute.full((2, -1), 0, cutlass.Int32),
+        "the shape of a TensorSSA is static and positive, and this is (2,-1)",
+        None,
+    ),
     (lambda x, t: x.to(int), "`.to()` takes a numeric type, and got the type int", None),
 ]
 
@@ -238,6 +278,7 @@ def _error_of(function, *arguments) -> str:
 
 def test_a_variable_keeps_its_shape():
     """NVIDIA's compiler: CONTAINER_STRUCTURE_CHANGED; it accepts another shape of as many elements, in silence."""
+
     @cute.jit
     def reshaped(a: cute.Tensor, n: cutlass.Int32):
         x = a.load()
@@ -258,13 +299,22 @@ def test_a_variable_keeps_its_shape():
         t[0] = 1
 
     tensor = from_dlpack(np.zeros((2, 3), np.float32))
-    assert _error_of(reshaped, tensor, 2) == """13: CONTAINER_STRUCTURE_CHANGED
+    assert (
+        _error_of(reshaped, tensor, 2)
+        == """13: CONTAINER_STRUCTURE_CHANGED
     x = x.reshape(6)
     ^ `x` is TensorSSA of Float32 (2,3) before this loop and TensorSSA of Float32 6 after it
 fix: give `x` one type on every path"""
-    assert _error_of(converted, tensor, 2).split("\n", 2)[2] == """\
+    )
+    assert (
+        _error_of(converted, tensor, 2).split("\n", 2)[2]
+        == """\
     ^ `x` is TensorSSA of Float16 (2,3) on one path and TensorSSA of Float32 (2,3) on another
 fix: give `x` one type on both paths"""
-    assert _error_of(sliced, tensor, 2).split("\n", 2)[2] == """\
+    )
+    assert (
+        _error_of(sliced, tensor, 2).split("\n", 2)[2]
+        == """\
     ^ `t` is Tensor of Float32 (2,3):(3,1) before this loop and Tensor of Float32 (3):(1) after it
 fix: give `t` one type on every path"""
+    )

@@ -18,8 +18,13 @@ MemRange, Align = cute.struct.MemRange, cute.struct.Align
 
 
 def output_of(*command: str) -> str:
-    run = subprocess.run([sys.executable, *command, str(PROGRAM)], capture_output=True, text=True, timeout=120,
-                         env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
+    run = subprocess.run(
+        [sys.executable, *command, str(PROGRAM)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -57,8 +62,10 @@ class Word:
 
 def test_what_is_known_of_a_struct():
     assert (Shared.__sizeof__(), Shared.size_in_bytes(), Shared.__alignof__()) == (128, 128, 64)
-    assert repr(Shared) == ("struct Shared(tile: MemRange[Float32, 8] at 0, count: Int64 at 32, pair: Pair at 40, "
-                            "flag: Boolean at 48, aligned: Align[MemRange[Float16, 4], 64] at 64; 128 bytes)")
+    assert repr(Shared) == (
+        "struct Shared(tile: MemRange[Float32, 8] at 0, count: Int64 at 32, pair: Pair at 40, "
+        "flag: Boolean at 48, aligned: Align[MemRange[Float16, 4], 64] at 64; 128 bytes)"
+    )
     assert (Shared.__name__, Shared.__doc__) == ("Shared", "What a block shares.")
     halves = MemRange[Float16, 5]
     assert (halves.size, halves.elem_width, halves.size_in_bytes) == (5, 16, 10)
@@ -138,6 +145,7 @@ def test_memory_seen_as_another_type(run):
 @pytest.mark.parametrize("alignment", [64, 1024])
 def test_a_swizzle_permutes_addresses_whatever_the_alignment(run, alignment):
     """Element c of rows of 128 bytes lies at the address whose bits 4 to 6 are xored with bits 7 to 9."""
+
     @cute.struct
     class Tile:
         pad: MemRange[Int8, 3]
@@ -240,39 +248,59 @@ def test_a_dynamic_index_is_taken_with_a_warning(run):
     with pytest.warns(PortabilityWarning) as warned:
         run(kernel, out, threads=8)
     assert list(out) == list(range(8))
-    assert str(warned[0].message) == ("a MemRange is indexed by a dynamic value: NVIDIA's compiler rejects that "
-                                      "(PHASE_DYNAMIC_TO_STATIC_BOOL)")
+    assert str(warned[0].message) == (
+        "a MemRange is indexed by a dynamic value: NVIDIA's compiler rejects that (PHASE_DYNAMIC_TO_STATIC_BOOL)"
+    )
     assert warned[0].filename == __file__
 
 
 def test_annotations_that_are_text_are_read_with_a_warning():
     with pytest.warns(PortabilityWarning) as warned:
+
         @cute.struct
         class Lazy:
             first: "Int8"
             second: "Align[Pair, 16]"
+
     assert (Lazy.offsets, Lazy.size_in_bytes()) == ({"first": 0, "second": 16}, 32)
-    assert str(warned[0].message) == ("annotations of the struct `Lazy` are text (`from __future__ import annotations`)"
-                                      ": NVIDIA's compiler rejects that")
+    assert str(warned[0].message) == (
+        "annotations of the struct `Lazy` are text (`from __future__ import annotations`)"
+        ": NVIDIA's compiler rejects that"
+    )
 
 
 MISTAKES = {
     "class Empty: pass": ("TypeError", "`Empty` is a struct without fields", "x: cutlass.Float32"),
     "class S: x: int": (
-        "TypeError", "field `x` of `S` is int: a field is a number of the DSL, a MemRange, an Align or another struct",
-        "x: cutlass.Int32, or cute.struct.MemRange[cutlass.Float32, 128]"),
-    "class S: x: Align[Int32, 3]": ("TypeError", "an alignment is a power of two in bytes, and this is 3",
-                                    "cute.struct.Align[cutlass.Int32, 16]"),
+        "TypeError",
+        "field `x` of `S` is int: a field is a number of the DSL, a MemRange, an Align or another struct",
+        "x: cutlass.Int32, or cute.struct.MemRange[cutlass.Float32, 128]",
+    ),
+    "class S: x: Align[Int32, 3]": (
+        "TypeError",
+        "an alignment is a power of two in bytes, and this is 3",
+        "cute.struct.Align[cutlass.Int32, 16]",
+    ),
     "class S: x: Align[Align[Int32, 8], 16]": (
-        "TypeError", "Align is for a number, a MemRange, a struct or a union, and this is Align[Int32, 8]",
-        "cute.struct.Align[cutlass.Int32, 16]"),
-    "class S: x: MemRange[int, 4]": ("TypeError", "a MemRange holds elements of a numeric type, and this is int",
-                                     "cute.struct.MemRange[cutlass.Float32, 128]"),
+        "TypeError",
+        "Align is for a number, a MemRange, a struct or a union, and this is Align[Int32, 8]",
+        "cute.struct.Align[cutlass.Int32, 16]",
+    ),
+    "class S: x: MemRange[int, 4]": (
+        "TypeError",
+        "a MemRange holds elements of a numeric type, and this is int",
+        "cute.struct.MemRange[cutlass.Float32, 128]",
+    ),
     "class S: x: MemRange[Int32, -4]": (
-        "TypeError", "the size of a MemRange is a static number of elements, and this is -4",
-        "cute.struct.MemRange[cutlass.Float32, 128]"),
-    "class S: x: MemRange[Int32]": ("TypeError", "takes two things in brackets, and got Int32",
-                                    "cute.struct.MemRange[cutlass.Float32, 128]"),
+        "TypeError",
+        "the size of a MemRange is a static number of elements, and this is -4",
+        "cute.struct.MemRange[cutlass.Float32, 128]",
+    ),
+    "class S: x: MemRange[Int32]": (
+        "TypeError",
+        "takes two things in brackets, and got Int32",
+        "cute.struct.MemRange[cutlass.Float32, 128]",
+    ),
 }
 
 
@@ -285,35 +313,56 @@ def test_a_definition_that_means_nothing_is_refused(definition):
     assert isinstance(raised.value, TypeError) == (error == "TypeError")
 
 
-@pytest.mark.parametrize("statement, message, fix", [
-    ("shared.tile = 5", "cannot assign to `tile` of `Shared`, which is a range: assign its elements",
-     "`s.tile[0] = ...`"),
-    ("shared.pair = 5", "cannot assign to `pair` of `Shared`, which is a struct: assign its fields",
-     "`s.pair.left = ...`"),
-    ("shared.wide = 5", "`wide` is no field of `Shared`", "its fields are tile, count, pair, flag, aligned"),
-    ("shared.wide.load()", "`wide` is no field of `Shared`", "its fields are tile, count, pair, flag, aligned"),
-    ("shared.tile[8]", "the index 8 is outside a MemRange of 8 elements", "0 to 7"),
-    ("shared.tile[-1] = 2", "the index -1 is outside a MemRange of 8 elements", "0 to 7"),
-    ("shared.tile.get_tensor(cute.make_layout((3, 3)))",
-     "the layout (3,3):(1,3) of Float32 reaches over 36 bytes, and MemRange[Float32, 8] has 32",
-     "make the MemRange as long as the layout: cute.cosize(layout)"),
-    ("shared.tile.get_tensor(8, dtype=Int64)",
-     "the layout 8:1 of Int64 reaches over 64 bytes, and MemRange[Float32, 8] has 32",
-     "make the MemRange as long as the layout: cute.cosize(layout)"),
-    ("Shared(shared.tile.data_ptr())",
-     "Shared lies at a pointer to bytes, and got ptr<f32, smem, align<64>>",
-     "`Shared(cute.recast_ptr(p, dtype=cutlass.Int8))`"),
-    ("smem.allocate(MemRange[Float32, 4])",
-     "allocate takes a number of bytes, a struct or a numeric type, and got MemRange[Float32, 4]",
-     "allocate(64), or allocate(cutlass.Float32)"),
-    ("smem.allocate(Int8, 2048)",
-     "a shared memory alignment is a power of two up to 1024 bytes, and this is 2048",
-     "byte_alignment=16, for example"),
-])
+@pytest.mark.parametrize(
+    "statement, message, fix",
+    [
+        (
+            "shared.tile = 5",
+            "cannot assign to `tile` of `Shared`, which is a range: assign its elements",
+            "`s.tile[0] = ...`",
+        ),
+        (
+            "shared.pair = 5",
+            "cannot assign to `pair` of `Shared`, which is a struct: assign its fields",
+            "`s.pair.left = ...`",
+        ),
+        ("shared.wide = 5", "`wide` is no field of `Shared`", "its fields are tile, count, pair, flag, aligned"),
+        ("shared.wide.load()", "`wide` is no field of `Shared`", "its fields are tile, count, pair, flag, aligned"),
+        ("shared.tile[8]", "the index 8 is outside a MemRange of 8 elements", "0 to 7"),
+        ("shared.tile[-1] = 2", "the index -1 is outside a MemRange of 8 elements", "0 to 7"),
+        (
+            "shared.tile.get_tensor(cute.make_layout((3, 3)))",
+            "the layout (3,3):(1,3) of Float32 reaches over 36 bytes, and MemRange[Float32, 8] has 32",
+            "make the MemRange as long as the layout: cute.cosize(layout)",
+        ),
+        (
+            "shared.tile.get_tensor(8, dtype=Int64)",
+            "the layout 8:1 of Int64 reaches over 64 bytes, and MemRange[Float32, 8] has 32",
+            "make the MemRange as long as the layout: cute.cosize(layout)",
+        ),
+        (
+            "Shared(shared.tile.data_ptr())",
+            "Shared lies at a pointer to bytes, and got ptr<f32, smem, align<64>>",
+            "`Shared(cute.recast_ptr(p, dtype=cutlass.Int8))`",
+        ),
+        (
+            "smem.allocate(MemRange[Float32, 4])",
+            "allocate takes a number of bytes, a struct or a numeric type, and got MemRange[Float32, 4]",
+            "allocate(64), or allocate(cutlass.Float32)",
+        ),
+        (
+            "smem.allocate(Int8, 2048)",
+            "a shared memory alignment is a power of two up to 1024 bytes, and this is 2048",
+            "byte_alignment=16, for example",
+        ),
+    ],
+)
 def test_mistakes_with_fields_are_named(refused, tmp_path, statement, message, fix):
     path = tmp_path / "mistake.py"
-    path.write_text(f"@cute.kernel\ndef kernel(a: cute.Tensor):\n    smem = cutlass.utils.SmemAllocator()\n"
-                    f"    shared = smem.allocate(Shared)\n    {statement}\n")
+    path.write_text(
+        f"@cute.kernel\ndef kernel(a: cute.Tensor):\n    smem = cutlass.utils.SmemAllocator()\n"
+        f"    shared = smem.allocate(Shared)\n    {statement}\n"
+    )
     names = dict(globals())
     exec(compile(path.read_text(), str(path), "exec"), names)
     assert refused(names["kernel"], np.zeros(4, np.float32)) == (message, fix)

@@ -29,14 +29,23 @@ def test_elements_by_coordinate_by_index_and_by_slice(run, matrix):
     out = np.zeros((32, 4), np.float32)
     run(kernel, matrix, out)
     index = np.arange(32)
-    wanted = matrix.ravel(order="F")[index]                  # an index counts column-major
+    wanted = matrix.ravel(order="F")[index]  # an index counts column-major
     by_coordinate = matrix[index // 4, index % 4]
     assert (out == np.stack([by_coordinate, wanted, by_coordinate, by_coordinate], axis=1)).all()
 
 
-@pytest.mark.parametrize("dtype, numpy_type", [
-    (cutlass.Int8, np.int8), (cutlass.Uint16, np.uint16), (cutlass.Int32, np.int32), (cutlass.Int64, np.int64),
-    (cutlass.Float16, np.float16), (cutlass.Float32, np.float32), (cutlass.Float64, np.float64)])
+@pytest.mark.parametrize(
+    "dtype, numpy_type",
+    [
+        (cutlass.Int8, np.int8),
+        (cutlass.Uint16, np.uint16),
+        (cutlass.Int32, np.int32),
+        (cutlass.Int64, np.int64),
+        (cutlass.Float16, np.float16),
+        (cutlass.Float32, np.float32),
+        (cutlass.Float64, np.float64),
+    ],
+)
 def test_stores_convert_to_the_element_type(run, dtype, numpy_type):
     @cute.kernel
     def kernel(a: cute.Tensor, out: cute.Tensor):
@@ -159,12 +168,18 @@ def test_indices_out_of_range_are_refused(refused, matrix):
     def index(a: cute.Tensor):
         a[32] = 1.0
 
-    assert refused(kernel, matrix) == ("the index 8 is outside mode 0, whose extent is 8; the tensor is (8,4)",
-                                       "valid are 0 to 7")
-    assert refused(negative, matrix) == ("the index -1 is outside mode 1, whose extent is 4; the tensor is (8,4)",
-                                         "valid are 0 to 3")
-    assert refused(index, matrix) == ("the index 32 is outside the 32 elements; the tensor is (8,4)",
-                                      "valid are 0 to 31")
+    assert refused(kernel, matrix) == (
+        "the index 8 is outside mode 0, whose extent is 8; the tensor is (8,4)",
+        "valid are 0 to 7",
+    )
+    assert refused(negative, matrix) == (
+        "the index -1 is outside mode 1, whose extent is 4; the tensor is (8,4)",
+        "valid are 0 to 3",
+    )
+    assert refused(index, matrix) == (
+        "the index 32 is outside the 32 elements; the tensor is (8,4)",
+        "valid are 0 to 31",
+    )
 
 
 def test_mistakes_are_named(refused, matrix):
@@ -192,19 +207,30 @@ def test_mistakes_are_named(refused, matrix):
     def layouts(a: cute.Tensor):
         cute.zipped_divide(a, (2, 2, 2))
 
-    assert refused(rank, matrix) == ("the coordinate (1,2,3) does not fit the shape (8,4); the tensor is (8,4)",
-                                     "give 2 coordinates, or one index")
-    assert refused(real, matrix) == ("a tensor is indexed by integers and None, and this index is a float",
-                                     "convert it: `Int32(x)`; None (or `:`) keeps a mode whole")
-    assert refused(whole, matrix) == ("assigns a tensor to a part of a tensor",
-                                      "copy it: `cute.autovec_copy(src, dst[...])`")
+    assert refused(rank, matrix) == (
+        "the coordinate (1,2,3) does not fit the shape (8,4); the tensor is (8,4)",
+        "give 2 coordinates, or one index",
+    )
+    assert refused(real, matrix) == (
+        "a tensor is indexed by integers and None, and this index is a float",
+        "convert it: `Int32(x)`; None (or `:`) keeps a mode whole",
+    )
+    assert refused(whole, matrix) == (
+        "assigns a tensor to a part of a tensor",
+        "copy it: `cute.autovec_copy(src, dst[...])`",
+    )
     assert refused(dynamic, matrix, 3) == (
         "register memory has a size known while compiling, and this layout is (?,4):(1,?)",
-        "tile it with a static tiler, and make a fragment of one tile")
-    assert refused(coordinates, matrix) == ("is a tensor of coordinates: it has no memory to read or write",
-                                            "index it for a coordinate, or make a tensor over a pointer")
-    assert refused(layouts, matrix) == ("logical_divide: the tiler has 3 modes, but (8,4):(4,1) has 2",
-                                        "give the tiler at most one mode an extent of the layout")
+        "tile it with a static tiler, and make a fragment of one tile",
+    )
+    assert refused(coordinates, matrix) == (
+        "is a tensor of coordinates: it has no memory to read or write",
+        "index it for a coordinate, or make a tensor over a pointer",
+    )
+    assert refused(layouts, matrix) == (
+        "logical_divide: the tiler has 3 modes, but (8,4):(4,1) has 2",
+        "give the tiler at most one mode an extent of the layout",
+    )
 
 
 def test_a_dynamic_value_is_no_constexpr():
@@ -214,8 +240,10 @@ def test_a_dynamic_value_is_no_constexpr():
 
     with pytest.raises(cutlass.DSLUserCodeError) as error:
         cute.compile(launch_with, kernel, 3)
-    assert (error.value.message, error.value.id) == ("passes a dynamic Int32 for `m`, which is Constexpr",
-                                                     "PHASE_REQUIRES_CONSTANT")
+    assert (error.value.message, error.value.id) == (
+        "passes a dynamic Int32 for `m`, which is Constexpr",
+        "PHASE_REQUIRES_CONSTANT",
+    )
 
 
 @cute.jit

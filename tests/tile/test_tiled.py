@@ -16,8 +16,13 @@ PROGRAM = Path(__file__).with_name("partition_program.py")
 
 
 def output_of(*command: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "ignore", *command, str(PROGRAM)], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *command, str(PROGRAM)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -95,7 +100,11 @@ def test_mistakes_are_named(refused, aligned):
         tiled = cute.make_tiled_copy_tv(atom, cute.make_layout((4, 8)), cute.make_layout((1, 4)))
         tiled.get_slice(0).partition_S(a)
 
-    assert refused(values, aligned(64)) == ("the atom copies 4 values at once, and a thread has 2",
-                                            "give each thread a multiple of 4 values, or the atom fewer bits")
-    assert refused(rank, aligned(64)) == ("partition_S: the tile has 2 modes, and the tensor is (64)",
-                                          "give the tensor as many modes as the tile")
+    assert refused(values, aligned(64)) == (
+        "the atom copies 4 values at once, and a thread has 2",
+        "give each thread a multiple of 4 values, or the atom fewer bits",
+    )
+    assert refused(rank, aligned(64)) == (
+        "partition_S: the tile has 2 modes, and the tensor is (64)",
+        "give the tensor as many modes as the tile",
+    )

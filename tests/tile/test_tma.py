@@ -44,9 +44,16 @@ def load_and_add(load: cute.CopyAtom, source: cute.Tensor, store: cute.CopyAtom,
     smem = memory.SmemAllocator()
     barrier = smem.allocate_array(Int64, 1)
     box = smem.allocate_tensor(Float32, made.layout.outer, 1024, swizzle=made.layout.inner)
-    parts = [cpasync.tma_partition(atom, 0, cute.make_layout(1), cute.group_modes(box, 0, 2),
-                                   cute.group_modes(cute.local_tile(tensor, made.tile, (None, None)), 0, 2))
-             for atom, tensor in ((load, source), (store, target))]
+    parts = [
+        cpasync.tma_partition(
+            atom,
+            0,
+            cute.make_layout(1),
+            cute.group_modes(box, 0, 2),
+            cute.group_modes(cute.local_tile(tensor, made.tile, (None, None)), 0, 2),
+        )
+        for atom, tensor in ((load, source), (store, target))
+    ]
     if tidx == 0:
         arch.mbarrier_init(barrier, 1)
     arch.mbarrier_init_fence()
@@ -69,7 +76,8 @@ def host(source: cute.Tensor, target: cute.Tensor, made: Constexpr):
     load, coords = cpasync.make_tiled_tma_atom(LOAD, source, made.layout, made.tile)
     store, out_coords = cpasync.make_tiled_tma_atom(STORE, target, made.layout, made.tile)
     load_and_add(load, coords, store, out_coords, made).launch(
-        grid=(*cute.ceil_div(source.shape, made.tile), 1), block=(64, 1, 1))
+        grid=(*cute.ceil_div(source.shape, made.tile), 1), block=(64, 1, 1)
+    )
 
 
 class Made:
@@ -77,14 +85,22 @@ class Made:
 
     def __init__(self, tile, bits, major):
         self.tile, self.key = tile, (tile, bits, major)
-        self.layout = cute.make_composed_layout(cute.make_swizzle(bits, 4, 3), 0,
-                                                cute.make_ordered_layout(tile, order=(1, 0) if major else (0, 1)))
+        self.layout = cute.make_composed_layout(
+            cute.make_swizzle(bits, 4, 3), 0, cute.make_ordered_layout(tile, order=(1, 0) if major else (0, 1))
+        )
 
 
-@settings(max_examples=8, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.integers(1, 40), st.integers(1, 12).map(lambda n: 4 * n),
-       st.sampled_from([(8, 16), (16, 32), (5, 8), (3, 64)]), st.integers(0, 3), st.booleans(), st.booleans())
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(
+    st.integers(1, 40),
+    st.integers(1, 12).map(lambda n: 4 * n),
+    st.sampled_from([(8, 16), (16, 32), (5, 8), (3, 64)]),
+    st.integers(0, 3),
+    st.booleans(),
+    st.booleans(),
+)
 def test_every_tile_goes_there_and_back(rows, columns, tile, bits, is_dynamic, transposed):
     """Whatever part of the last tiles lies outside."""
     if 16 << bits < tile[1] * 4 and bits:
@@ -150,11 +166,14 @@ def test_without_a_wait_shared_memory_is_as_it_was():
     assert np.isnan(load(waits=False)).all()
 
 
-@pytest.mark.parametrize("given, text", [
-    ({"n_bytes": 512}, "1 of 1 arrivals have come, and 256 bytes that were expected have not"),
-    ({"n_bytes": 128}, "1 of 1 arrivals have come, and 128 bytes more than were expected"),
-    ({"arrives": False}, "0 of 1 arrivals have come, and 256 bytes more than were expected"),
-])
+@pytest.mark.parametrize(
+    "given, text",
+    [
+        ({"n_bytes": 512}, "1 of 1 arrivals have come, and 256 bytes that were expected have not"),
+        ({"n_bytes": 128}, "1 of 1 arrivals have come, and 128 bytes more than were expected"),
+        ({"arrives": False}, "0 of 1 arrivals have come, and 256 bytes more than were expected"),
+    ],
+)
 def test_a_wrong_count_is_a_deadlock_that_says_which(given, text):
     with pytest.raises(Fault) as caught:
         load(**given)
@@ -168,29 +187,49 @@ def make(tensor: cute.Tensor, call: Constexpr):
 
 
 def tiled(shape, stride=None, tile=None, op=LOAD, **more):
-    return lambda tensor: cpasync.make_tiled_tma_atom(op, tensor, cute.make_layout(shape, stride=stride), tile or shape,
-                                                      **more)
+    return lambda tensor: cpasync.make_tiled_tma_atom(
+        op, tensor, cute.make_layout(shape, stride=stride), tile or shape, **more
+    )
 
 
 GOOD = np.zeros((32, 64), np.float16)
 REFUSED = [
     (GOOD, tiled((8, 16), (1, 8)), "shared memory has mode 0 of the tile contiguous, and in the tensor"),
-    (GOOD, tiled((8, 4), (4, 1)),
-     "a row of the box has 4 elements, 8 bytes, and TMA copies rows of a multiple of 16 bytes"),
-    (np.zeros((32, 60), np.float16), tiled((8, 16), (16, 1)),
-     "has a stride of 120 bytes, and TMA knows multiples of 16"),
-    (GOOD, tiled((8, 16), (16, 1), (16, 16)),
-     "a tile of (16,16) is copied into shared memory of (8,16): the extents differ"),
+    (
+        GOOD,
+        tiled((8, 4), (4, 1)),
+        "a row of the box has 4 elements, 8 bytes, and TMA copies rows of a multiple of 16 bytes",
+    ),
+    (
+        np.zeros((32, 60), np.float16),
+        tiled((8, 16), (16, 1)),
+        "has a stride of 120 bytes, and TMA knows multiples of 16",
+    ),
+    (
+        GOOD,
+        tiled((8, 16), (16, 1), (16, 16)),
+        "a tile of (16,16) is copied into shared memory of (8,16): the extents differ",
+    ),
     (GOOD, tiled((8, 16), (16, 1), op=cute.nvgpu.CopyUniversalOp()), "a TMA atom is made of a bulk tensor operation"),
     (GOOD, tiled((8, 16), (16, 1), num_multicast=2), "TMA to several blocks of a cluster"),
     (GOOD, tiled((8, 16), (16, 1), internal_type=Float32), "Float32 is not as wide as Float16"),
     (np.zeros((2,) * 6, np.float16), tiled((2,) * 6), "it has 1 to 5 modes, none of them nested"),
-    (GOOD, lambda t: cpasync.make_tiled_tma_atom(LOAD, t, cute.make_composed_layout(
-        cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 16), stride=(16, 1))), (8, 16)),
-     "TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is S<3,3,3>"),
+    (
+        GOOD,
+        lambda t: cpasync.make_tiled_tma_atom(
+            LOAD,
+            t,
+            cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 16), stride=(16, 1))),
+            (8, 16),
+        ),
+        "TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is S<3,3,3>",
+    ),
     (GOOD, lambda t: cpasync.prefetch_descriptor(3), "this takes a TMA atom, and got Python int"),
-    (GOOD, lambda t: cpasync.CopyReduceBulkTensorTileS2GOp,
-     "CopyReduceBulkTensorTileS2GOp is not part of this compiler"),
+    (
+        GOOD,
+        lambda t: cpasync.CopyReduceBulkTensorTileS2GOp,
+        "CopyReduceBulkTensorTileS2GOp is not part of this compiler",
+    ),
 ]
 
 
@@ -231,19 +270,33 @@ def elected_copy(load, tiles, box, barrier):
 
 
 WRONG = [
-    (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0]),
-     "needs the mbarrier that tells"),
-    (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1], parts(a, t, s)[0], tma_bar_ptr=b),
-     "a copy by TMA needs as many elements in each mode"),
-    (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[0], parts(a, t, s)[0], tma_bar_ptr=b),
-     "the source of a copy by TMA is a tensor of TMA's coordinates"),
-    (lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0], tma_bar_ptr=b, mcast_mask=1),
-     "copies by TMA with mcast_mask or tma_desc_ptr are not part of this compiler yet"),
+    (
+        lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0]),
+        "needs the mbarrier that tells",
+    ),
+    (
+        lambda a, t, s, b: cute.copy(a, parts(a, t, s)[1], parts(a, t, s)[0], tma_bar_ptr=b),
+        "a copy by TMA needs as many elements in each mode",
+    ),
+    (
+        lambda a, t, s, b: cute.copy(a, parts(a, t, s)[0], parts(a, t, s)[0], tma_bar_ptr=b),
+        "the source of a copy by TMA is a tensor of TMA's coordinates",
+    ),
+    (
+        lambda a, t, s, b: cute.copy(
+            a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0], tma_bar_ptr=b, mcast_mask=1
+        ),
+        "copies by TMA with mcast_mask or tma_desc_ptr are not part of this compiler yet",
+    ),
     (lambda a, t, s, b: elected_copy(a, t, s, b), "elects a lane where one is elected already"),
-    (lambda a, t, s, b: cpasync.tma_partition(a, 0, cute.make_layout(2), cute.group_modes(s, 0, 2), t),
-     "a tile for several blocks of a cluster is not part of this compiler yet"),
-    (lambda a, t, s, b: cute.copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16), s, s, tma_bar_ptr=b),
-     "`tma_bar_ptr` is for copies by TMA, and this is no TMA atom"),
+    (
+        lambda a, t, s, b: cpasync.tma_partition(a, 0, cute.make_layout(2), cute.group_modes(s, 0, 2), t),
+        "a tile for several blocks of a cluster is not part of this compiler yet",
+    ),
+    (
+        lambda a, t, s, b: cute.copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16), s, s, tma_bar_ptr=b),
+        "`tma_bar_ptr` is for copies by TMA, and this is no TMA atom",
+    ),
 ]
 
 

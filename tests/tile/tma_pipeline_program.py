@@ -1,5 +1,6 @@
 """A pipeline that TMA fills and one that TMA empties: a producer warp, four consumer warps, stages in a ring;
 a line a case."""
+
 import cutlass
 import cutlass.cute as cute
 import cutlass.pipeline as pipeline
@@ -13,8 +14,15 @@ TILE = (32, 64)
 
 
 @cute.kernel
-def kernel(load: cute.CopyAtom, source: cute.Tensor, store: cute.CopyAtom, target: cute.Tensor,
-           layout: cute.ComposedLayout, stages: cutlass.Constexpr, tries: cutlass.Constexpr):
+def kernel(
+    load: cute.CopyAtom,
+    source: cute.Tensor,
+    store: cute.CopyAtom,
+    target: cute.Tensor,
+    layout: cute.ComposedLayout,
+    stages: cutlass.Constexpr,
+    tries: cutlass.Constexpr,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
@@ -24,21 +32,37 @@ def kernel(load: cute.CopyAtom, source: cute.Tensor, store: cute.CopyAtom, targe
     box_out = smem.allocate_tensor(cutlass.Float16, layout.outer, 1024, swizzle=layout.inner)
     Thread = pipeline.Agent.Thread
     loads = pipeline.PipelineTmaAsync.create(
-        num_stages=stages, barrier_storage=barriers, tx_count=cute.size(TILE) * 2, defer_sync=True,
-        producer_group=pipeline.CooperativeGroup(Thread), consumer_group=pipeline.CooperativeGroup(Thread, 4))
+        num_stages=stages,
+        barrier_storage=barriers,
+        tx_count=cute.size(TILE) * 2,
+        defer_sync=True,
+        producer_group=pipeline.CooperativeGroup(Thread),
+        consumer_group=pipeline.CooperativeGroup(Thread, 4),
+    )
     stores = pipeline.PipelineTmaStore.create(num_stages=stages, producer_group=pipeline.CooperativeGroup(Thread, 128))
     pipeline.pipeline_init_arrive(cluster_shape_mn=(1, 1), is_relaxed=True)
     pipeline.pipeline_init_wait(cluster_shape_mn=(1, 1))
-    parts = [cpasync.tma_partition(atom, 0, cute.make_layout(1), cute.group_modes(box, 0, 2),
-                                   cute.group_modes(cute.local_tile(tensor, TILE, (None, None)), 0, 2))
-             for atom, tensor, box in ((load, source, box_in), (store, target, box_out))]
+    parts = [
+        cpasync.tma_partition(
+            atom,
+            0,
+            cute.make_layout(1),
+            cute.group_modes(box, 0, 2),
+            cute.group_modes(cute.local_tile(tensor, TILE, (None, None)), 0, 2),
+        )
+        for atom, tensor, box in ((load, source, box_in), (store, target, box_out))
+    ]
     tiles = cute.size(parts[0][1], mode=[2])
     if warp == 4:
         state = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, stages)
         for i in range(tiles):
             loads.producer_acquire(state)
-            cute.copy(load, parts[0][1][(None, bidx, i)], parts[0][0][(None, state.index)],
-                      tma_bar_ptr=loads.producer_get_barrier(state))
+            cute.copy(
+                load,
+                parts[0][1][(None, bidx, i)],
+                parts[0][0][(None, state.index)],
+                tma_bar_ptr=loads.producer_get_barrier(state),
+            )
             loads.producer_commit(state)
             state.advance()
         loads.producer_tail(state)
@@ -68,19 +92,25 @@ def kernel(load: cute.CopyAtom, source: cute.Tensor, store: cute.CopyAtom, targe
 
 @cute.jit
 def host(source: cute.Tensor, target: cute.Tensor, stages: cutlass.Constexpr, tries: cutlass.Constexpr):
-    layout = staged.make_smem_layout(utils.LayoutEnum.from_tensor(source).mma_major_mode(), TILE, cutlass.Float16,
-                                     stages)
+    layout = staged.make_smem_layout(
+        utils.LayoutEnum.from_tensor(source).mma_major_mode(), TILE, cutlass.Float16, stages
+    )
     load, coords = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), source, layout, TILE)
     store, out_coords = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), target, layout, TILE)
     kernel(load, coords, store, out_coords, layout, stages, tries).launch(
-        grid=(cute.ceil_div(source.shape[0], TILE[0]), 1, 1), block=(160, 1, 1))
+        grid=(cute.ceil_div(source.shape[0], TILE[0]), 1, 1), block=(160, 1, 1)
+    )
 
 
 for shape, stages, tries in (((64, 256), 2, False), ((70, 600), 3, True), ((32, 64), 2, True)):
     source = (torch.arange(shape[0] * shape[1]) % 509).to(torch.float16).reshape(shape).to("cuda")
     target = torch.zeros_like(source)
-    arguments = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1)
-                 .mark_compact_shape_dynamic(mode=1, divisibility=8) for t in (source, target)]
+    arguments = [
+        from_dlpack(t, assumed_align=16)
+        .mark_layout_dynamic(leading_dim=1)
+        .mark_compact_shape_dynamic(mode=1, divisibility=8)
+        for t in (source, target)
+    ]
     host(*arguments, stages, tries)
     torch.cuda.synchronize()
     print(shape, stages, tries, bool((target == source * 2).all()), target.cpu()[-1, -8:].tolist())

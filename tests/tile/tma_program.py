@@ -1,4 +1,5 @@
 """Boxes by TMA: the layouts of partitions, and what goes through shared memory, a line a case."""
+
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -8,16 +9,26 @@ from cutlass.cute.runtime import from_dlpack
 # shape of the tensor, tile, and what else: the order of shared memory's modes, stages, a swizzle,
 # the tensor's own order
 CASES = [
-    dict(shape=(120, 72), tile=(32, 16), dynamic=1), dict(shape=(120, 72), tile=(32, 32), swizzle=(2, 4, 3)),
-    dict(shape=(4, 512), tile=(2, 512)), dict(shape=(2, 3, 8, 32), tile=(1, 2, 4, 16)),
-    dict(shape=(64, 96), tile=(32, 16), transposed=True), dict(shape=(3, 40, 64), tile=(16, 32), permuted=(1, 2, 0)),
-    dict(shape=(64, 64), tile=(32, 32), stages=3), dict(shape=(96, 80), tile=(16, 32), dtype="float32"),
+    dict(shape=(120, 72), tile=(32, 16), dynamic=1),
+    dict(shape=(120, 72), tile=(32, 32), swizzle=(2, 4, 3)),
+    dict(shape=(4, 512), tile=(2, 512)),
+    dict(shape=(2, 3, 8, 32), tile=(1, 2, 4, 16)),
+    dict(shape=(64, 96), tile=(32, 16), transposed=True),
+    dict(shape=(3, 40, 64), tile=(16, 32), permuted=(1, 2, 0)),
+    dict(shape=(64, 64), tile=(32, 32), stages=3),
+    dict(shape=(96, 80), tile=(16, 32), dtype="float32"),
 ]
 
 
 @cute.kernel
-def through_smem(load: cute.CopyAtom, source: cute.Tensor, store: cute.CopyAtom, target: cute.Tensor,
-                 raw: cute.Tensor, case: cutlass.Constexpr):
+def through_smem(
+    load: cute.CopyAtom,
+    source: cute.Tensor,
+    store: cute.CopyAtom,
+    target: cute.Tensor,
+    raw: cute.Tensor,
+    case: cutlass.Constexpr,
+):
     tile, modes = case["tile"], len(case["tile"])
     smem = cutlass.utils.SmemAllocator()
     barrier = smem.allocate_array(cutlass.Int64, 1)
@@ -31,8 +42,10 @@ def through_smem(load: cute.CopyAtom, source: cute.Tensor, store: cute.CopyAtom,
     gmem_tile = (*tile, *(1,) * (cute.rank(source) - modes))
     tiles = [cute.local_tile(tensor, gmem_tile, (None,) * cute.rank(tensor)) for tensor in (source, target)]
     grouped = cute.group_modes(box, 0, modes)
-    parts = [cpasync.tma_partition(atom, 0, cute.make_layout(1), grouped, cute.group_modes(t, 0, cute.rank(source)))
-             for atom, t in zip((load, store), tiles)]
+    parts = [
+        cpasync.tma_partition(atom, 0, cute.make_layout(1), grouped, cute.group_modes(t, 0, cute.rank(source)))
+        for atom, t in zip((load, store), tiles)
+    ]
     print(parts[0][0].layout, parts[0][1].layout, parts[0][1])
     with cute.arch.elect_one():
         cute.arch.mbarrier_init(barrier, 1)

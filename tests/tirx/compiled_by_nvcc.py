@@ -50,6 +50,7 @@ class Recorder:
             given = [_copy(argument) for argument in arguments]
             recorder.call(executable, *arguments)
             recorder.launches.append(Ran(recorder.test, executable.entries, given, [_copy(a) for a in arguments]))
+
         Executable.__call__ = called
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -62,7 +63,7 @@ class Recorder:
 def _copy(argument: object) -> object:
     if isinstance(argument, Tensor):
         argument = argument.numpy()
-    if hasattr(argument, "clone"):                      # of torch
+    if hasattr(argument, "clone"):  # of torch
         argument = argument.numpy()
     return argument.copy() if isinstance(argument, np.ndarray) else argument
 

@@ -26,6 +26,7 @@ def run():
         given = [tvm.runtime.tensor(a, device=tvm.cuda(0)) if isinstance(a, np.ndarray) else a for a in arguments]
         executable(*given)
         return [a.numpy() if isinstance(a, tvm.runtime.Tensor) else a for a in given]
+
     return go
 
 
@@ -33,6 +34,7 @@ def run():
 def ptx():
     def text(function):
         return tvm.compile(function, target="cuda").mod.imports[0].inspect_source("ptx")
+
     return text
 
 

@@ -67,7 +67,7 @@ class Mistake:
         try:
             exec(compile(source, NAME, "exec"), {"__name__": "k"})
         except Exception as error:
-            error.said = re.sub("0x[0-9a-f]{6,}", "ADDRESS", str(error))        # while the source is this one
+            error.said = re.sub("0x[0-9a-f]{6,}", "ADDRESS", str(error))  # while the source is this one
             return error
         return None
 
@@ -90,6 +90,7 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[2]))
     from dsl import alias
     from dsl.launch import session
+
     alias.install("emulator")
     session.start("emulator")
     FILE.write_text("\n".join(f"### {one.title}\n{one.program}\n---\n{said(one.error())}\n" for one in read()))

@@ -20,6 +20,7 @@ def test_the_page_if(run):
             A[tx] = A[tx] * T.float32(2.0)
         else:
             A[tx] = A[tx] + T.float32(1.0)
+
     a = np.arange(256, dtype=np.float32)
     np.testing.assert_array_equal(run(main, a)[0], np.where(a < 128, a * 2, a + 1))
 
@@ -30,6 +31,7 @@ def test_the_page_if_then_else(run):
         T.device_entry()
         tx = T.thread_id([256])
         B[tx] = T.if_then_else(A[tx] > T.float32(0), A[tx], T.float32(0))
+
     a = np.random.default_rng(0).standard_normal(256).astype(np.float32)
     np.testing.assert_array_equal(run(main, a, a)[1], np.maximum(a, 0))
 
@@ -45,6 +47,7 @@ def test_the_page_grid_and_while(run):
         while k < 64:
             A[k // 8, k % 8] = A[k // 8, k % 8] + T.float32(1.0)
             k += 1
+
     a = np.random.default_rng(1).standard_normal((8, 8)).astype(np.float32)
     left, right = run(main, a, a)
     np.testing.assert_array_equal(left, a + 1)
@@ -64,6 +67,7 @@ def test_elif_and_or_not_and_chains(run):
             O[tx] = 3
         else:
             pass
+
     want = [1 if t < 8 and t != 3 or t == 40 else 2 if not 10 <= t < 20 else 3 if t % 2 == 0 else 0 for t in range(64)]
     np.testing.assert_array_equal(run(main, np.zeros(64, np.int32), 40)[0], want)
 
@@ -78,6 +82,7 @@ def test_what_is_not_chosen_is_not_loaded(run):
             O[tx] += 100
         if tx >= 8 or A[tx] > 5:
             O[tx] += 1000
+
     a, t = np.arange(8, dtype=np.float32), np.arange(16)
     want = np.where(t < 8, 2.0 * np.minimum(t, 7), 1.0)
     want = want + 100 * ((t < 8) & (t > 3)) + 1000 * ((t >= 8) | (t > 5))
@@ -90,6 +95,7 @@ def test_select_evaluates_both(run):
         T.device_entry()
         tx = T.thread_id([16])
         O[tx] = T.Select(tx > 7, 7, 2.5)
+
     np.testing.assert_array_equal(run(main, np.zeros(16, np.float32))[0], np.where(np.arange(16) > 7, 7, 2.5))
 
 
@@ -104,8 +110,10 @@ def test_a_python_bool_is_decided_while_compiling(run):
                 name = "wide"
             else:
                 scale = T.float32(2)
-            O[tx] = tx * scale                         # bound in the branch that Python took
+            O[tx] = tx * scale  # bound in the branch that Python took
+
         return main
+
     for wide, scale in ((True, 8), (False, 2)):
         np.testing.assert_array_equal(run(kernel(wide), np.zeros(4, np.float32))[0], np.arange(4) * scale)
 
@@ -130,6 +138,7 @@ def test_serial_with_start_step_and_unroll(run):
             O[4, i] = i
         for i in T.unroll(1, 16, step=3):
             O[5, i] = i
+
     want = np.zeros((6, 32), np.int32)
     for row, values in enumerate((range(3, 17, 4), range(8), range(11), range(20, 3, -5), range(4), range(1, 16, 3))):
         for i in values:
@@ -153,6 +162,7 @@ def test_break_and_continue_in_serial(run):
                 idx[0] += 1
                 if j == 1:
                     break
+
     np.testing.assert_array_equal(run(main, np.zeros(9, np.int32))[0], [0, 10, 11, 20, 21, 0, 0, 0, 0])
 
 
@@ -168,6 +178,7 @@ def test_continue_in_unroll_goes_on_with_the_next_copy(run):
                 if j == 6:
                     break
                 A[i, j] = i * 10 + j + 1
+
     want = np.zeros((3, 8), np.int32)
     for i in range(3):
         for j in range(8):
@@ -193,6 +204,7 @@ def test_break_in_grid_leaves_all_its_loops(run, where):
             A[i, j] = 1
         else:
             A[0, 0] = 7
+
     want = np.zeros((8, 8), np.int32)
     for point in ((i, j) for i in range(8) for j in range(1, 8)):
         if point == where:
@@ -225,6 +237,7 @@ def test_else_of_loops(run):
                 break
         else:
             A[2] = 1
+
     for n in (3, 4, 30):
         want = [n >= 10, not 1 <= n <= 5, n >= 4]
         np.testing.assert_array_equal(run(main, np.zeros(3, np.int32), n)[0], np.array(want, np.int32))
@@ -242,6 +255,7 @@ def test_return_0_and_thread_return_leave_the_kernel(run):
         if tx > 20:
             T.thread_return()
         A[tx] = 2
+
     t = np.arange(32)
     np.testing.assert_array_equal(run(main, np.zeros(32, np.int32))[0], np.where(t < 4, 0, np.where(t > 20, 1, 2)))
 
@@ -253,8 +267,10 @@ def test_thread_binding(run):
         for bx in T.thread_binding(4, thread="blockIdx.x"):
             for tx in T.thread_binding(32, thread="threadIdx.x"):
                 A[bx, tx] = bx * 100 + tx
-    np.testing.assert_array_equal(run(main, np.zeros((4, 32), np.int32))[0],
-                                  np.arange(4)[:, None] * 100 + np.arange(32))
+
+    np.testing.assert_array_equal(
+        run(main, np.zeros((4, 32), np.int32))[0], np.arange(4)[:, None] * 100 + np.arange(32)
+    )
 
 
 # --- registers -------------------------------------------------------------------------------------------------------
@@ -279,6 +295,7 @@ def test_a_register_keeps_its_dtype_and_is_no_alias(run):
         for i, j in T.grid(2, 4):
             t += acc[i, j]
         O[tx] = t + half + d * 1000 + c * 100000
+
     a = np.arange(8, dtype=np.float32)
     np.testing.assert_array_equal(run(main, a, a)[1], 8 * a + 28 + 40 + (a + 1) * 1000 + a * 100000)
 
@@ -293,6 +310,7 @@ def test_a_name_bound_in_a_loop_begins_anew_each_trip(run):
             if i > 1:
                 x = x + i
             O[i] = x
-        x = 2.5                                       # another register
+        x = 2.5  # another register
         O[0] = x
+
     np.testing.assert_array_equal(run(main, np.zeros(4, np.float32))[0], [2.5, 1, 3, 4])

@@ -29,6 +29,7 @@ def test_scalars(run):
         if tx > 40:
             T.evaluate(T.thread_return())
         O[tx] += 1000.0
+
     lanes = np.arange(64)
     np.testing.assert_array_equal(run(main, np.zeros(64, np.float32))[0], 48 + 3 * lanes + 1000 * (lanes <= 40))
 
@@ -42,6 +43,7 @@ def test_a_buffer_of_one_element_is_assigned_by_its_name(run):
         s = T.float32(3)
         s[0] += tx
         O[tx] = s[0]
+
     np.testing.assert_array_equal(run(main, np.zeros(8, np.float32))[0], np.arange(8) + 3)
 
 
@@ -50,7 +52,9 @@ def test_operators_by_name_and_statements_as_calls(run):
     def main(O: T.Buffer((64,), "int32"), P: T.Buffer((64,), "int32")):
         T.device_entry()
         tx = T.thread_id([64])
-        O[tx] = T.Div(tx - 7, 2) * 100 + T.Mod(tx - 7, 3) + T.FloorDiv(tx - 7, 2) * 10000 + T.FloorMod(tx - 7, 3) * 1000000
+        O[tx] = (
+            T.Div(tx - 7, 2) * 100 + T.Mod(tx - 7, 3) + T.FloorDiv(tx - 7, 2) * 10000 + T.FloorMod(tx - 7, 3) * 1000000
+        )
         if T.And(T.GT(tx, 3), T.Or(T.LT(tx, 9), T.Not(T.NE(tx, 20)))):
             T.buffer_store(P, T.IntImm("int32", 7), [tx])
         for i in range(10):
@@ -59,6 +63,7 @@ def test_operators_by_name_and_statements_as_calls(run):
             if i == 5:
                 T.evaluate(T.break_loop())
             P[tx] += 1
+
     x = np.arange(64) - 7
     chosen = [4, 5, 6, 7, 8, 20]
     found, ones = run(main, np.zeros(64, np.int32), np.zeros(64, np.int32))
@@ -68,6 +73,7 @@ def test_operators_by_name_and_statements_as_calls(run):
 
 def test_a_scalar_without_a_value_is_refused():
     with pytest.raises(tvm.error.DiagnosticError, match="`s` is read before anything is stored in it"):
+
         @T.prim_func
         def main(O: T.Buffer((8,), "float32")):
             T.device_entry()
@@ -86,4 +92,5 @@ def test_a_register_is_assigned_before_an_early_return(run):
         if tx > 5:
             return
         O[tx] = x + 1
+
     np.testing.assert_array_equal(run(main, np.zeros(8, np.int32))[0], [1, 3, 5, 7, 9, 11, 0, 0])

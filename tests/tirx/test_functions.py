@@ -24,6 +24,7 @@ def test_symbols_come_from_shapes(run):
         j: T.let = by * 4 + ty
         if i < n and j < m:
             B[j, i] = A[i, j] * s
+
     for shape in ((3, 5), (20, 9), (8, 4)):
         a = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
         np.testing.assert_array_equal(run(main, a, a.T.copy(), 3.0)[1], a.T * np.float32(3))
@@ -38,6 +39,7 @@ def test_strides_of_match_buffer_count(run):
         T.device_entry()
         tx, ty = T.thread_id([4, 4])
         O[ty, tx] = A[ty, tx]
+
     wide = np.arange(40, dtype=np.float32).reshape(4, 10)
     out = np.zeros((4, 4), np.float32)
     tvm.compile(main, target="cuda")(wide[:, :4], out)
@@ -50,8 +52,10 @@ def test_tensors_of_torch_and_numpy_are_arguments():
         T.device_entry()
         tx = T.thread_id([64])
         B[tx] = A[tx] + 1
-    executable = tvm.compile(tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_90a"}),
-                             tir_pipeline="tirx")
+
+    executable = tvm.compile(
+        tvm.IRModule({"main": main}), target=tvm.target.Target({"kind": "cuda", "arch": "sm_90a"}), tir_pipeline="tirx"
+    )
     a, b = torch.arange(64, dtype=torch.int32), np.zeros(64, np.int32)
     executable(a, b)
     executable["main"](b, a)
@@ -64,6 +68,7 @@ def test_wrong_arguments_are_refused():
         T.device_entry()
         tx = T.thread_id([64])
         A[tx] = n
+
     executable = tvm.compile(main, target="cuda")
     with pytest.raises(TypeError, match="expected 2, got 1"):
         executable(np.zeros(64, np.int32))
@@ -85,6 +90,7 @@ def test_jit_specializes(run):
         else:
             k = 3.0 * SCALE
         A[tx] = k
+
     for constants, count, value in (({"N": 256}, 256, 4), ({"N": 64}, 64, 6), ({"N": 64, "SCALE": 5}, 64, 15)):
         made = run(fill.specialize(**constants), np.zeros(256, np.float32))[0]
         np.testing.assert_array_equal(made, np.where(np.arange(256) < count, value, 0))
@@ -122,6 +128,7 @@ def test_inline_and_meta_values(run):
         def twice(x):
             add_into(state.acc, x)
             add_into(state.acc, x)
+
         twice(A[tx])
         n = T.meta_var(4)
         for j in range(n):
@@ -131,6 +138,7 @@ def test_inline_and_meta_values(run):
             state.parts[part][0] = part
         state.turn()
         A[tx] = state.acc[0] + state.parts[2][0] + state.phase * 1000
+
     a = np.arange(32, dtype=np.float32)
     np.testing.assert_array_equal(run(main, a)[0], 1 + 2 * a + 6 + 2 + 1000)
 
@@ -144,6 +152,7 @@ def test_a_function_of_the_host_runs_there():
                 continue
             s += A[i]
         A[0] = s
+
     a = np.arange(16, dtype=np.float32)
     tvm.compile(main, target="llvm")(a, 10)
     assert a[0] == sum(i for i in range(10) if i % 3 != 1)
@@ -155,7 +164,9 @@ def test_structural_equality():
         def main(A: T.Buffer((16,), "float32")):
             for i in range(count):
                 A[i] = value
+
         return main
+
     tvm.ir.assert_structural_equal(make(4, 1.0), make(4, 1.0))
     with pytest.raises(ValueError, match="StructuralEqual"):
         tvm.ir.assert_structural_equal(make(4, 1.0), make(5, 1.0))
@@ -163,6 +174,7 @@ def test_structural_equality():
 
 def test_shape_that_no_tensor_brings():
     with pytest.raises(DSLUserCodeError, match="no tensor's shape"):
+
         @T.prim_func
         def main(A: T.Buffer((16,), "float32")):
             n = T.int32()

@@ -28,6 +28,7 @@ def test_ids(run):
         O[4, tx] = warp
         O[5, tx] = T.int32(T.ptx.elect_sync())
         O[6, tx] = T.int32(T.cuda.elect_sync()) + T.cuda.thread_rank() * 2
+
     t, made = np.arange(256), run(main, np.zeros((7, 256), np.int32))[0]
     np.testing.assert_array_equal(made[:5], np.stack([t // 128, t // 32 % 4, t % 128, t % 32, t // 32]))
     np.testing.assert_array_equal(made[5].reshape(8, 32).sum(1), 1)
@@ -41,8 +42,10 @@ def test_the_first_name_is_x(run):
         bx, by = T.cta_id([2, 2])
         ty, tz = T.thread_id([8, 4])
         O[by * 4 + tz, bx * 8 + ty] = (by * 4 + tz) * 100 + bx * 8 + ty
-    np.testing.assert_array_equal(run(main, np.zeros((8, 16), np.int32))[0],
-                                  np.arange(8)[:, None] * 100 + np.arange(16))
+
+    np.testing.assert_array_equal(
+        run(main, np.zeros((8, 16), np.int32))[0], np.arange(8)[:, None] * 100 + np.arange(16)
+    )
 
 
 def test_blocks_in_clusters(run):
@@ -53,6 +56,7 @@ def test_blocks_in_clusters(run):
         rx, ry = T.cta_id_in_cluster([2, 2])
         tx = T.thread_id([4])
         O[cy * 2 + ry, cx * 2 + rx, tx] = ((cx * 10 + cy) * 10 + rx) * 10 + ry
+
     y, x = np.indices((4, 6))
     want = ((x // 2 * 10 + y // 2) * 10 + x % 2) * 10 + y % 2
     np.testing.assert_array_equal(run(main, np.zeros((4, 6, 4), np.int32), 2)[0], np.repeat(want[:, :, None], 4, 2))
@@ -78,6 +82,7 @@ def test_shared_memory_and_barriers(run):
         T.cuda.thread_fence()
         T.ptx.fence("acq_rel", "gpu")
         O[2, tx] = T.cuda.syncthreads_and(A[tx] >= 0.0) + T.cuda.syncthreads_or(A[tx] > 254.0) * 2
+
     a = np.arange(256, dtype=np.float32)
     made = run(main, a, np.zeros((3, 256), np.float32))[1]
     np.testing.assert_array_equal(made, np.stack([a[::-1], a.reshape(2, 128)[:, ::-1].ravel(), a * 0 + 3]))
@@ -102,6 +107,7 @@ def test_lanes(run):
         B[2, lane] = T.cuda.reduce_min_sync_u32(FULL, lane + 7)
         B[3, lane] = T.uint32(T.ptx.any_sync(FULL, lane > 30))
         T.cuda.warp_sync()
+
     lanes = np.arange(32)
     a = np.random.default_rng(4).standard_normal(32).astype(np.float32)
     _, o, b = run(main, a, np.zeros((8, 32), np.float32), np.zeros((4, 32), np.uint32))
@@ -122,7 +128,8 @@ def test_reductions_over_a_block(run, op, reference):
         tx = T.thread_id([128])
         scratch = T.alloc_shared((4,), "float32")
         O[tx] = T.cuda.cta_reduce(A[tx], op, 4, scratch.ptr_to([0]))
-        O[tx] = T.cuda.cta_reduce(O[tx], "max", 4, scratch.ptr_to([0]))         # its memory can be used again
+        O[tx] = T.cuda.cta_reduce(O[tx], "max", 4, scratch.ptr_to([0]))  # its memory can be used again
+
     a = np.random.default_rng(5).standard_normal(128).astype(np.float32)
     np.testing.assert_allclose(run(main, a, a)[1], np.full(128, reference(a)), rtol=1e-5)
 
@@ -145,6 +152,7 @@ def test_atomics(run):
         if tx == 0:
             T.cuda.atomic_cas(I.ptr_to([2]), 0, sm[0])
             T.cuda.atomic_cas(I.ptr_to([3]), 5, 9)
+
     i, f, o = run(main, np.zeros(4, np.int32), np.zeros(1, np.float32), np.zeros(64, np.int32))
     assert (i.tolist(), f.tolist(), o.tolist()) == ([0, 128, 32, 0], [32.0], [1] * 64)
 
@@ -169,6 +177,7 @@ def test_an_mbarrier_joins_a_producer_and_consumers(run):
             O[k, tx] = tile[tx]
             T.cuda.cta_sync()
             phase = phase ^ 1
+
     a = np.arange(512, dtype=np.float32).reshape(4, 128)
     np.testing.assert_array_equal(run(main, a, a)[1], a[:, ::-1])
 
@@ -179,6 +188,7 @@ def test_printf(run, capfd):
         T.device_entry()
         tx = T.thread_id([2])
         T.cuda.printf("thread %d has %.1f {}\n", tx, A[tx])
+
     run(main, np.array([1.5, 2.5], np.float32))
     assert capfd.readouterr().out == "thread 0 has 1.5 {}\nthread 1 has 2.5 {}\n"
 
@@ -189,6 +199,7 @@ def test_a_failed_assertion_traps(run):
         T.device_entry()
         tx = T.thread_id([32])
         T.cuda.trap_when_assert_failed(A[tx] < 30)
+
     with pytest.raises(Exception, match="trap_when_assert_failed"):
         run(main, np.arange(32, dtype=np.int32))
 
@@ -208,6 +219,7 @@ def test_a_wait_at_an_mbarrier_that_never_ends_is_a_deadlock(run, threads):
             T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
         T.cuda.cta_sync()
         O[tx] = tx
+
     with pytest.raises(Fault) as caught:
         run(main, np.zeros(128, np.int32))
     text = str(caught.value)
@@ -231,11 +243,12 @@ def test_a_wait_at_an_mbarrier_for_another_block_is_none(run):
                     pass
             else:
                 n: T.int32 = 0
-                while n < 100000:                          # both blocks poll for long
+                while n < 100000:  # both blocks poll for long
                     n += 1 - T.cuda.atomic_cas(F.ptr_to([0]), 1, 1)
                 T.cuda.atomic_add(F.ptr_to([0]), 1)
             T.ptx.mbarrier.arrive(bar.ptr_to([0]))
         T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
         O[bx, tx] = tx + 1
+
     made = run(main, np.zeros(1, np.int32), np.zeros((2, 64), np.int32))[1]
     np.testing.assert_array_equal(made, np.tile(np.arange(1, 65), (2, 1)))

@@ -27,12 +27,33 @@ BODY = """\
     T.cuda.atomic_add(O.ptr_to([2]), T.int32(tx))
 """
 # what is written, and the number that it is
-EXTENTS = {"n": N, "[n]": N, "[n + 0]": N, "[n * m]": N * M, "[(n + m - 1) // m]": 3, "[n % m + 1]": 2, "[half]": 3,
-           "[k]": 4, "[half + k]": 7, "[T.ceildiv(n, 4)]": 2, "[T.max(n, m)]": 7, "[T.min(n, 2)]": 2,
-           "[T.if_then_else(n > m, m, n)]": M, "[m if n > 100 else n + 1]": 8, "[T.Select(n < m, 1, 2)]": 2,
-           "[T.if_then_else(n > m, T.if_then_else(m > n, 1, n - 2), 9)]": 5, "[T.shift_left(m, 1)]": 6,
-           "[T.truncdiv(n, m)]": 2, "[rows]": ROWS, "[A.shape[0]]": ROWS, "[A.shape[0] * A.shape[1]]": 24,
-           "[T.ceildiv(A.shape[1], 4)]": 2, "[w]": 2, "[T.int32(w) * 2]": 4, "[T.cast(w, 'int32') + n]": 9}
+EXTENTS = {
+    "n": N,
+    "[n]": N,
+    "[n + 0]": N,
+    "[n * m]": N * M,
+    "[(n + m - 1) // m]": 3,
+    "[n % m + 1]": 2,
+    "[half]": 3,
+    "[k]": 4,
+    "[half + k]": 7,
+    "[T.ceildiv(n, 4)]": 2,
+    "[T.max(n, m)]": 7,
+    "[T.min(n, 2)]": 2,
+    "[T.if_then_else(n > m, m, n)]": M,
+    "[m if n > 100 else n + 1]": 8,
+    "[T.Select(n < m, 1, 2)]": 2,
+    "[T.if_then_else(n > m, T.if_then_else(m > n, 1, n - 2), 9)]": 5,
+    "[T.shift_left(m, 1)]": 6,
+    "[T.truncdiv(n, m)]": 2,
+    "[rows]": ROWS,
+    "[A.shape[0]]": ROWS,
+    "[A.shape[0] * A.shape[1]]": 24,
+    "[T.ceildiv(A.shape[1], 4)]": 2,
+    "[w]": 2,
+    "[T.int32(w) * 2]": 4,
+    "[T.cast(w, 'int32') + n]": 9,
+}
 
 
 def compiled(cta: str, thread: str, name: str = "extents.py") -> object:
@@ -57,30 +78,40 @@ def test_extents_from_the_host(run, place):
 
 
 def test_several_extents(run):
-    source = HEAD + """\
+    source = (
+        HEAD
+        + """\
     bx, by, bz = T.cta_id([n, half, 2])
     tx, ty = T.thread_id([m, rows])
     T.cuda.atomic_add(O.ptr_to([0]), T.int32(1))
     T.cuda.atomic_add(O.ptr_to([1]), bx + 100 * by + 10000 * bz)
     T.cuda.atomic_add(O.ptr_to([2]), tx + 100 * ty)
 """
+    )
     linecache.cache["several.py"] = (len(source), None, source.splitlines(True), "several.py")
     found = {"__name__": "several"}
     exec(compile(source, "several.py", "exec"), found)
     grid = [(x, y, z) for z in range(2) for y in range(N // 2) for x in range(N)]
     block = [(x, y) for y in range(ROWS) for x in range(M)]
     assert counted(run, found["main"]) == [
-        len(grid) * len(block), len(block) * sum(x + 100 * y + 10000 * z for x, y, z in grid),
-        len(grid) * sum(x + 100 * y for x, y in block)]
+        len(grid) * len(block),
+        len(block) * sum(x + 100 * y + 10000 * z for x, y, z in grid),
+        len(grid) * sum(x + 100 * y for x, y in block),
+    ]
 
 
-@pytest.mark.parametrize("extent, caret", [("[O[0]]", "T.cta_id([O[0]])"), ("[A[0, 0] + n]", "T.cta_id([A[0, 0] + n])")])
+@pytest.mark.parametrize(
+    "extent, caret", [("[O[0]]", "T.cta_id([O[0]])"), ("[A[0, 0] + n]", "T.cta_id([A[0, 0] + n])")]
+)
 def test_what_the_kernel_loads_is_no_extent(extent, caret):
     with pytest.raises(tvm.error.DiagnosticError) as caught:
         compiled(extent, "[4]")
-    assert str(caught.value) == f"""\
+    assert (
+        str(caught.value)
+        == f"""\
 extents.py:10:10: LAUNCH_EXTENT
     bx = {caret}
-         {'^' * len(caret)} an extent of the launch must be known before the kernel runs, and this one is computed \
+         {"^" * len(caret)} an extent of the launch must be known before the kernel runs, and this one is computed \
 from what only the kernel has: its ids or the memory that it loads
 fix: compute it from the parameters of the function"""
+    )

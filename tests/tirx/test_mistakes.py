@@ -15,13 +15,21 @@ _SPEC = importlib.util.spec_from_file_location("tirx_mistakes", Path(__file__).w
 mistakes = importlib.util.module_from_spec(_SPEC)
 import sys  # noqa: E402
 
-sys.modules["tirx_mistakes"] = mistakes                  # dataclasses look a class's module up
+sys.modules["tirx_mistakes"] = mistakes  # dataclasses look a class's module up
 _SPEC.loader.exec_module(mistakes)
 EVERY = mistakes.read()
 # what the real package raises, where the mistake has a class of Python's
-CLASSES = {"CALL_ARGUMENTS": TypeError, "DIVISION_BY_ZERO": ZeroDivisionError, "UNKNOWN_NAME": AttributeError,
-           "UNSUPPORTED_NAME": AttributeError, "SPECIALIZE": TypeError, "NO_FUNCTION": AttributeError}
-OURS = re.compile(r"/dsl/|Traceback|INTERNAL|<locals>|cutlass|@cute|Constexpr\b|__dsl|\bInt32\b|\bFloat32\b|, and got\b")
+CLASSES = {
+    "CALL_ARGUMENTS": TypeError,
+    "DIVISION_BY_ZERO": ZeroDivisionError,
+    "UNKNOWN_NAME": AttributeError,
+    "UNSUPPORTED_NAME": AttributeError,
+    "SPECIALIZE": TypeError,
+    "NO_FUNCTION": AttributeError,
+}
+OURS = re.compile(
+    r"/dsl/|Traceback|INTERNAL|<locals>|cutlass|@cute|Constexpr\b|__dsl|\bInt32\b|\bFloat32\b|, and got\b"
+)
 
 
 @pytest.fixture(scope="module")

@@ -48,6 +48,7 @@ def test_divisions(run):
         O[6, tx] = T.ceildiv(A[tx], 5)
         O[7, tx] = T.floordiv(-7, 2) + T.truncdiv(-7, 2) * 10
         O[8, tx] = T.floormod(-7, 2) + T.truncmod(-7, 2) * 10
+
     rng = np.random.default_rng(1)
     a = rng.integers(-100, 100, 32).astype(np.int32)
     b = (rng.integers(1, 9, 32) * rng.choice([-1, 1], 32)).astype(np.int32)
@@ -57,8 +58,9 @@ def test_divisions(run):
 
 def test_casts_extend_by_the_sign_of_their_source(run):
     @T.prim_func
-    def main(A: T.Buffer((1,), "int8"), O: T.Buffer((4,), "uint32"), P: T.Buffer((2,), "int64"),
-             F: T.Buffer((3,), "int32")):
+    def main(
+        A: T.Buffer((1,), "int8"), O: T.Buffer((4,), "uint32"), P: T.Buffer((2,), "int64"), F: T.Buffer((3,), "int32")
+    ):
         T.device_entry()
         tx = T.thread_id([1])
         O[0] = A[0]
@@ -70,8 +72,10 @@ def test_casts_extend_by_the_sign_of_their_source(run):
         F[0] = T.int32(-2.7)
         F[1] = T.int32(T.float32(A[0]) * 1.5)
         F[2] = T.bool(A[0])
-    _, o, p, f = run(main, np.array([-3], np.int8), np.zeros(4, np.uint32), np.zeros(2, np.int64),
-                     np.zeros(3, np.int32))
+
+    _, o, p, f = run(
+        main, np.array([-3], np.int8), np.zeros(4, np.uint32), np.zeros(2, np.int64), np.zeros(3, np.int32)
+    )
     assert o.tolist() == [2**32 - 3, 2**32 - 3, 253, 2**32 - 2]
     assert p.tolist() == [2**32 - 3, -3]
     assert f.tolist() == [-2, -4, 1]
@@ -79,6 +83,7 @@ def test_casts_extend_by_the_sign_of_their_source(run):
 
 def test_a_float_stored_as_an_integer_is_truncated_with_a_warning(run):
     with pytest.warns(DSLWarning, match="STORE_TRUNCATES"):
+
         @T.prim_func
         def main(A: T.Buffer((4,), "float32"), O: T.Buffer((4,), "int32")):
             T.device_entry()
@@ -88,17 +93,38 @@ def test_a_float_stored_as_an_integer_is_truncated_with_a_warning(run):
             n = A[tx] + 1
             if tx == 0:
                 O[tx] = n + 2.7
+
     made = run(main, np.array([1.7, -1.7, 2.5, -0.5], np.float32), np.zeros(4, np.int32))[1]
     assert made.tolist() == [4, -1, 2, 0]
 
 
-FUNCTIONS = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
-             "exp2": np.exp2,
-             "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "floor": np.floor, "ceil": np.ceil,
-             "trunc": np.trunc,
-             "round": np.rint, "nearbyint": np.rint, "abs": np.abs, "fabs": np.abs, "atan": np.arctan, "sinh": np.sinh,
-             "cosh": np.cosh, "asinh": np.arcsinh, "tan": np.tan, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-             "rsqrt": lambda x: 1 / np.sqrt(x), "exp10": lambda x: 10 ** x}
+FUNCTIONS = {
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "exp2": np.exp2,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+    "nearbyint": np.rint,
+    "abs": np.abs,
+    "fabs": np.abs,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "tan": np.tan,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "exp10": lambda x: 10**x,
+}
 
 
 def test_functions_of_floats(run):
@@ -112,16 +138,17 @@ def test_functions_of_floats(run):
             O[k, tx] = getattr(T, names[k])(A[tx])
         O[30, tx] = T.pow(A[tx], 1.5) + T.atan2(A[tx], 2.0) + T.fmod(A[tx], 0.75) + T.copysign(A[tx], -1.0)
         O[31, tx] = T.fma(A[tx], A[tx], 0.5) + T.hypot(A[tx], 3.0) + T.min(A[tx], 1.0) + T.max(A[tx], 1)
+
     a = np.linspace(0.05, 4.0, 32, dtype=np.float32)
     made = run(main, a, np.zeros((32, 32), np.float32))[1]
     wide = a.astype(np.float64)
     for k, name in enumerate(names):
         np.testing.assert_allclose(made[k], FUNCTIONS[name](wide), rtol=3e-6, err_msg=name)
-    want = wide ** 1.5 + np.arctan2(wide, 2) + np.fmod(wide, 0.75) - wide
+    want = wide**1.5 + np.arctan2(wide, 2) + np.fmod(wide, 0.75) - wide
     np.testing.assert_allclose(made[30], want, rtol=3e-6)
-    np.testing.assert_allclose(made[31], wide * wide + 0.5 + np.hypot(wide,
-                                                                      3) + np.minimum(wide, 1) + np.maximum(wide, 1),
-                               rtol=3e-6)
+    np.testing.assert_allclose(
+        made[31], wide * wide + 0.5 + np.hypot(wide, 3) + np.minimum(wide, 1) + np.maximum(wide, 1), rtol=3e-6
+    )
 
 
 def test_bits_and_limits(run):
@@ -143,13 +170,22 @@ def test_bits_and_limits(run):
         L[1] = T.infinity("float32")
         L[2] = T.float32(T.isnan(L[1] - L[1]))
         L[3] = T.float32(T.isinf(L[1]))
+
     a = np.random.default_rng(3).integers(0, 2**32, 32, dtype=np.uint32)
     a[0] = 0
     _, o, limits = run(main, a, np.zeros((10, 32), np.uint32), np.zeros(4, np.float32))
     ffs = [(int(x) & -int(x)).bit_length() for x in a]
-    want = [[bin(x).count("1") for x in a], [32 - int(x).bit_length() for x in a], (a & 0xFF) | (a >> 24),
-            (a << 3) ^ ~a, ffs,
-            (np.arange(32, dtype=np.float32) / 2).view(np.uint32), a & 0x3FFFFFFF, ~a, np.full(32, 65535),
-            np.full(32, 2**31)]
+    want = [
+        [bin(x).count("1") for x in a],
+        [32 - int(x).bit_length() for x in a],
+        (a & 0xFF) | (a >> 24),
+        (a << 3) ^ ~a,
+        ffs,
+        (np.arange(32, dtype=np.float32) / 2).view(np.uint32),
+        a & 0x3FFFFFFF,
+        ~a,
+        np.full(32, 65535),
+        np.full(32, 2**31),
+    ]
     np.testing.assert_array_equal(o, np.array(want, dtype=np.uint32))
     assert limits[0] == np.finfo(np.float32).max and np.isinf(limits[1]) and limits[2:].tolist() == [1, 1]

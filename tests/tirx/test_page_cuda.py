@@ -96,6 +96,7 @@ def test_if_and_if_then_else():
         else:
             A[tx] = A[tx] + T.float32(1.0)
         O[tx] = T.if_then_else(A[tx] > T.float32(0), A[tx], T.float32(0))
+
     assert text_of(branch) == BRANCH
 
 
@@ -118,6 +119,7 @@ def test_grid_unroll_serial_and_while():
         while k < 64:
             A[k] = A[k] + T.float32(1.0)
             k += 1
+
     assert text_of(loops) == LOOPS
 
 
@@ -128,6 +130,7 @@ def test_vectorized_is_one_access():
         tx = T.thread_id([16])
         for i in T.vectorized(4):
             B[tx * 4 + i] = A[tx * 4 + i] * 2.0
+
     assert text_of(vectors) == VECTORS
 
 
@@ -147,6 +150,7 @@ def test_an_elected_lane_and_barriers():
             T.cuda.warpgroup_sync(10)
         if T.ptx.elect_sync():
             A[tx] = s[tx ^ 1]
+
     assert text_of(meetings) == MEETINGS
     session.start("emulator")
     a = np.arange(256, dtype=np.float32)

@@ -18,7 +18,7 @@ from dsl.tirx.unsupported import UnknownName
 
 cuda, ptx = T.cuda, T.ptx
 DOCS = (Path(__file__).parents[2] / "docs" / "tirx.md").read_text()
-NEWER = {"cuda.elect_sync"}                              # of 0.27
+NEWER = {"cuda.elect_sync"}  # of 0.27
 
 
 def names(module: types.ModuleType) -> set[str]:
@@ -26,8 +26,11 @@ def names(module: types.ModuleType) -> set[str]:
     own = {"dsl.tirx.cuda": "dsl.tirx.cuda", "dsl.tirx.ptx": "dsl.tirx.ptx"}.get(module.__name__)
     found = set()
     for name, value in vars(module).items():
-        if name.startswith("_") and not name.startswith(("__shfl",
-                                                         "__activemask")) or isinstance(value, types.ModuleType):
+        if (
+            name.startswith("_")
+            and not name.startswith(("__shfl", "__activemask"))
+            or isinstance(value, types.ModuleType)
+        ):
             continue
         where = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
         if own is None or where == own or name == "clock64":
@@ -38,16 +41,22 @@ def names(module: types.ModuleType) -> set[str]:
 @pytest.fixture(scope="module")
 def theirs():
     """The names of the real package, by namespace."""
-    script = ("import json; from tvm.script import tirx as T;"
-              "print(json.dumps({'T': dir(T), 'cuda': dir(T.cuda), 'ptx': dir(T.ptx)}))")
+    script = (
+        "import json; from tvm.script import tirx as T;"
+        "print(json.dumps({'T': dir(T), 'cuda': dir(T.cuda), 'ptx': dir(T.ptx)}))"
+    )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])
 
 
 def test_every_name_is_upstreams(theirs):
-    known = {*theirs["T"], *(f"cuda.{name}" for name in theirs["cuda"]), *(f"ptx.{name}" for name in theirs["ptx"]),
-             *NEWER}
+    known = {
+        *theirs["T"],
+        *(f"cuda.{name}" for name in theirs["cuda"]),
+        *(f"ptx.{name}" for name in theirs["ptx"]),
+        *NEWER,
+    }
     ours = {*names(T), *(f"cuda.{name}" for name in names(cuda)), *(f"ptx.{name}" for name in names(ptx))}
     assert sorted(ours - known) == []
 
@@ -64,8 +73,13 @@ def test_every_name_of_upstreams_is_here_or_refused_by_name(theirs):
 
 
 def test_a_name_that_upstream_lacks_too_is_probably_mistyped():
-    for spelt, meant in (("T.flaot32", "T.float32"), ("T.cta_sync", "T.cuda.cta_sync"), ("T.cuda.thread_id", "T.thread_id"),
-                         ("T.ptx.elect_snyc", "T.ptx.elect_sync"), ("T.cuda.warp_summ", "T.cuda.warp_sum")):
+    for spelt, meant in (
+        ("T.flaot32", "T.float32"),
+        ("T.cta_sync", "T.cuda.cta_sync"),
+        ("T.cuda.thread_id", "T.thread_id"),
+        ("T.ptx.elect_snyc", "T.ptx.elect_sync"),
+        ("T.cuda.warp_summ", "T.cuda.warp_sum"),
+    ):
         owner, _, name = spelt.rpartition(".")
         with pytest.raises(UnknownName) as refused:
             getattr({"T": T, "T.cuda": cuda, "T.ptx": ptx}[owner], name)
@@ -80,7 +94,12 @@ def test_the_page_lists_every_name(module):
 
 
 def test_what_is_not_there_is_refused_by_name():
-    for spelt, module in (("T.TileLayout", T), ("T.cuda.grid_sync", cuda), ("T.ptx.wgmma", ptx),
-                          ("T.ptx.barrier.cluster", ptx.barrier), ("T.ptx.mbarrier.inval", ptx.mbarrier)):
+    for spelt, module in (
+        ("T.TileLayout", T),
+        ("T.cuda.grid_sync", cuda),
+        ("T.ptx.wgmma", ptx),
+        ("T.ptx.barrier.cluster", ptx.barrier),
+        ("T.ptx.mbarrier.inval", ptx.mbarrier),
+    ):
         with pytest.raises(UnsupportedName, match=rf"{spelt} is not part of this compiler yet"):
             getattr(module, spelt.rpartition(".")[2])

@@ -20,12 +20,13 @@ def main(O: T.Buffer((8,), "int32"), n: T.int32):
 """
 
 # What reads x where some threads have not stored in it, with ELSE left out, and what ELSE is for them to have
-PATHS = {"if tx < n:\n    x = 3\nELSEO[tx] = T.int32(x)": "else:\n    x = 5\n",
-         "for i in range(n):\n    x = i\nELSEO[tx] = T.int32(x)": "else:\n    x = 9\n",
-         "i: T.int32 = 0\nwhile i < n:\n    x = i\n    i += 1\nELSEO[tx] = T.int32(x)": "else:\n    x = 9\n",
-         "for i in range(4):\n    if i >= n:\n        x = i\n    ELSEO[tx] += T.int32(x)": "else:\n        x = 5\n    ",
-         "if tx < n:\n    if tx < 1:\n        x = 1\n    else:\n        x = 2\nELSEO[tx] = T.int32(x)":
-             "else:\n    x = 5\n"}
+PATHS = {
+    "if tx < n:\n    x = 3\nELSEO[tx] = T.int32(x)": "else:\n    x = 5\n",
+    "for i in range(n):\n    x = i\nELSEO[tx] = T.int32(x)": "else:\n    x = 9\n",
+    "i: T.int32 = 0\nwhile i < n:\n    x = i\n    i += 1\nELSEO[tx] = T.int32(x)": "else:\n    x = 9\n",
+    "for i in range(4):\n    if i >= n:\n        x = i\n    ELSEO[tx] += T.int32(x)": "else:\n        x = 5\n    ",
+    "if tx < n:\n    if tx < 1:\n        x = 1\n    else:\n        x = 2\nELSEO[tx] = T.int32(x)": "else:\n    x = 5\n",
+}
 DTYPES = ["int32", "int8", "uint16", "int64", "float16", "bfloat16", "float32", "float64", "bool"]
 
 
@@ -47,7 +48,9 @@ def checked():
 @pytest.mark.parametrize("body", PATHS)
 def test_a_path_without_a_value_is_found(run, checked, body):
     with pytest.raises(Exception) as caught:
-        run(compiled(body.replace("ELSE", "")), np.zeros(8, np.int32), 0 if "range(n)" in body or "while" in body else 2)
+        run(
+            compiled(body.replace("ELSE", "")), np.zeros(8, np.int32), 0 if "range(n)" in body or "while" in body else 2
+        )
     assert str(caught.value).startswith("""\
 unset.py:6:5: UNDEFINED_READ
     x: T.int32
@@ -68,11 +71,23 @@ def test_every_dtype(run, checked):
             run(compiled("if tx < n:\n    x = 1\nO[tx] = T.int32(x)", dtype), np.zeros(8, np.int32), 2)
 
 
-@pytest.mark.parametrize("body, place", [
-    ("O[tx] = x", "7:13"), ("y = x + 1", "7:9"), ("x += 1", "7:5"), ("if tx < 4:\n    O[tx] = x", "8:17"),
-    ("for i in range(4):\n    O[tx] = x", "8:17"), ("for i in range(4):\n    pass\nO[tx] = x", "9:13"),
-    ("if x > 1:\n    O[tx] = 1", "7:8"), ("O[x] = 1", "7:7"), ("y: T.let = x", "7:16"), ("O[tx] = T.max(x, 1)", "7:19"),
-    ("if x:\n    O[tx] = 1", "7:8"), ("O[tx] = 1 if x > 1 else 2", "7:18")])
+@pytest.mark.parametrize(
+    "body, place",
+    [
+        ("O[tx] = x", "7:13"),
+        ("y = x + 1", "7:9"),
+        ("x += 1", "7:5"),
+        ("if tx < 4:\n    O[tx] = x", "8:17"),
+        ("for i in range(4):\n    O[tx] = x", "8:17"),
+        ("for i in range(4):\n    pass\nO[tx] = x", "9:13"),
+        ("if x > 1:\n    O[tx] = 1", "7:8"),
+        ("O[x] = 1", "7:7"),
+        ("y: T.let = x", "7:16"),
+        ("O[tx] = T.max(x, 1)", "7:19"),
+        ("if x:\n    O[tx] = 1", "7:8"),
+        ("O[tx] = 1 if x > 1 else 2", "7:18"),
+    ],
+)
 def test_a_read_before_any_store_is_refused(body, place):
     with pytest.raises(tvm.error.DiagnosticError) as caught:
         compiled(body)

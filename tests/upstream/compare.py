@@ -62,13 +62,14 @@ def _untangled(lines: list[str], printed: list[str], printf: list[str]) -> list[
         for inner in printed:
             head = lines[k].removesuffix(inner)
             if head and inner and head != lines[k] and any(rule_of(head + lines[k + 1], whole) for whole in printf):
-                lines[k:k + 2] = [inner, head + lines[k + 1]]
+                lines[k : k + 2] = [inner, head + lines[k + 1]]
                 break
     return lines
 
 
 def _laid_over(lines: list[str], first: list[str], second: list[str]) -> list[tuple[str | None, str | None]]:
     """(theirs, ours) pairs with the fewest that do not match; a line without a partner is paired with None."""
+
     def steps(i: int, j: int, k: int) -> list[tuple[int, tuple, tuple]]:
         """(price, next state, pair of lines) from i printed, j printf and k of their lines on."""
         found: list[tuple[int, tuple, tuple]] = []
@@ -83,6 +84,7 @@ def _laid_over(lines: list[str], first: list[str], second: list[str]) -> list[tu
         if j < len(second):
             found.append((1, (i, j + 1, k), (None, second[j])))
         return found
+
     start, end = (0, 0, 0), (len(first), len(second), len(lines))
     parents: dict[tuple, tuple | None] = {start: None}
     ring = [start]

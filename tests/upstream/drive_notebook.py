@@ -53,6 +53,7 @@ def cells(notebook: str) -> list[str]:
 
 def _seed() -> None:
     import numpy
+
     numpy.random.seed(0)
     try:
         import torch
@@ -98,7 +99,7 @@ def _execute(source: str, file: str, module: types.ModuleType) -> str:
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
         exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
-    except Exception as error:                                  # whatever a cell raises is this cell's result
+    except Exception as error:  # whatever a cell raises is this cell's result
         if hasattr(error, "repro_outcome"):
             return str(error)
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]

@@ -18,11 +18,11 @@ class Program:
     """One file of the repository. `limit_s`: how long it may take."""
 
     name: str
-    kind: str                            # test, notebook, program
+    kind: str  # test, notebook, program
     path: str
     arguments: tuple[str, ...] = ()
-    expects: str = "saved"               # of a notebook: saved, nvidia or nothing
-    fails_with: str = ""                 # of a program: what its error says
+    expects: str = "saved"  # of a notebook: saved, nvidia or nothing
+    fails_with: str = ""  # of a program: what its error says
     limit_s: int = 300
 
 
@@ -31,8 +31,10 @@ def _tests(folder: str, *names: str) -> list[Program]:
 
 
 def _notebooks(expects: str, *names: str) -> list[Program]:
-    return [Program(f"notebooks/{name}", "notebook", f"{_CUTE}/cute/notebooks/{name}.ipynb", expects=expects)
-            for name in names]
+    return [
+        Program(f"notebooks/{name}", "notebook", f"{_CUTE}/cute/notebooks/{name}.ipynb", expects=expects)
+        for name in names
+    ]
 
 
 def _tutorial(name: str, *arguments: str, folder: str = "", **options) -> Program:
@@ -47,8 +49,9 @@ _TIMED = ("--iterations", "2", "--warmup_iterations", "1")
 
 PROGRAMS: tuple[Program, ...] = (
     *_tests("test/python/CuTeDSL", "test_numeric_construction", "test_struct_in_if", "test_export_c_header_shape_type"),
-    *_tests("test/examples/CuTeDSL", "test_dataclasses", "test_for_control_flow", "test_math",
-            "test_tvm_ffi_env_stream"),
+    *_tests(
+        "test/examples/CuTeDSL", "test_dataclasses", "test_for_control_flow", "test_math", "test_tvm_ffi_env_stream"
+    ),
     *_notebooks("saved", "data_types", "print", "hello_world", "cute_layout_algebra"),
     *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout", "elementwise_add"),
     *_notebooks("nothing", "async_pipeline", "benchmark_autotune", "cuda_graphs"),
@@ -66,9 +69,12 @@ PROGRAMS: tuple[Program, ...] = (
     _tutorial("launch_completion_and_programmatic_events"),
     _tutorial("compile_with_fake_tensor", folder="tvm_ffi/"),
     _tutorial("jit_and_use_in_torch", folder="tvm_ffi/"),
-    _tutorial("error_reporting", folder="tvm_ffi/",
-              fails_with="ValueError: Mismatched a.shape[0] on argument #0 when calling: "
-                         "`add_one(a: Tensor([10], float32), b: Tensor([10], float32))`, expected to be 10"),
+    _tutorial(
+        "error_reporting",
+        folder="tvm_ffi/",
+        fails_with="ValueError: Mismatched a.shape[0] on argument #0 when calling: "
+        "`add_one(a: Tensor([10], float32), b: Tensor([10], float32))`, expected to be 10",
+    ),
     _tutorial("aot_export", folder="tvm_ffi/"),
     _tutorial("ampere_gemm_with_fake_tensor", folder="tvm_ffi/"),
     _tutorial("export_to_c", folder="export/"),
@@ -81,8 +87,19 @@ PROGRAMS: tuple[Program, ...] = (
     _kernel("hopper/kernel/cta_norm", "cta_norm", "--M", "32", "--N", "1024", *_TIMED),
     _kernel("ampere/kernel/dense_gemm", "sgemm", "--mnk", "128,128,32", *_TIMED),
     _kernel("ampere/kernel/dense_gemm", "tensorop_gemm", "--mnkl", "128,128,64,1", *_TIMED),
-    _kernel("ampere/kernel/attention", "flash_attention_v2", "--batch_size", "1", "--seqlen_q", "128",
-            "--seqlen_k", "128", "--num_head", "1", *_TIMED),
+    _kernel(
+        "ampere/kernel/attention",
+        "flash_attention_v2",
+        "--batch_size",
+        "1",
+        "--seqlen_q",
+        "128",
+        "--seqlen_k",
+        "128",
+        "--num_head",
+        "1",
+        *_TIMED,
+    ),
     _kernel("blackwell/kernel/rmsnorm", "rmsnorm", "--M", "16", "--N", "512"),
     Program("ampere/memcpy_simt_universal_copy", "program", f"{_CUTE}/cute_ext/ampere/memcpy_simt_universal_copy.py"),
 )

@@ -23,11 +23,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-NOW = "as 4.8.1 prints"         # another output than was saved, by an older release or of unseeded numbers
+NOW = "as 4.8.1 prints"  # another output than was saved, by an older release or of unseeded numbers
 sys.path.insert(0, str(HERE))
 
-from compare import RULES, compare          # noqa: E402
-from programs import PROGRAMS, Program      # noqa: E402
+from compare import RULES, compare  # noqa: E402
+from programs import PROGRAMS, Program  # noqa: E402
 
 EXAMPLES = """\
 examples:
@@ -47,8 +47,8 @@ class Outcome:
     program: Program
     verdict: str
     seconds: float = 0.0
-    note: str = ""                       # one line
-    detail: str = ""                     # all there is to say
+    note: str = ""  # one line
+    detail: str = ""  # all there is to say
     counts: collections.Counter = field(default_factory=collections.Counter)
 
 
@@ -67,8 +67,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     folder = Path(options.folder).resolve()
     if not (folder / "examples/python/CuTeDSL").is_dir():
-        print(f"run.py: {options.folder} is no clone of NVIDIA/cutlass: it has no examples/python/CuTeDSL",
-              file=sys.stderr)
+        print(
+            f"run.py: {options.folder} is no clone of NVIDIA/cutlass: it has no examples/python/CuTeDSL",
+            file=sys.stderr,
+        )
         return 2
     chosen = [p for p in PROGRAMS if not options.names or any(name in p.name for name in options.names)]
     if unknown := [name for name in options.names if not any(name in p.name for p in PROGRAMS)]:
@@ -83,8 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="run.py", description=__doc__, epilog=EXAMPLES,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="run.py", description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", nargs="?", help="a clone of https://github.com/NVIDIA/cutlass")
     parser.add_argument("names", nargs="*", metavar="NAME", help="run programs with this in their name; default: all")
     parser.add_argument("--list", action="store_true", help="show the programs and end")
@@ -105,8 +108,16 @@ def _run_all(folder: Path, chosen: list[Program], options: argparse.Namespace) -
             print("    " + outcome.detail.replace("\n", "\n    "), flush=True)
     print(summary(outcomes))
     if options.json:
-        rows = [{"name": o.program.name, "verdict": o.verdict, "seconds": round(o.seconds, 2), "note": o.note,
-                 "lines": dict(o.counts)} for o in outcomes]
+        rows = [
+            {
+                "name": o.program.name,
+                "verdict": o.verdict,
+                "seconds": round(o.seconds, 2),
+                "note": o.note,
+                "lines": dict(o.counts),
+            }
+            for o in outcomes
+        ]
         Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
     return int(any(outcome.verdict != "passed" for outcome in outcomes))
 
@@ -141,8 +152,17 @@ def run_program(folder: Path, program: Program, limit_s: float) -> Outcome:
 def _command(arguments: list[str], limit_s: float, folder: Path) -> subprocess.CompletedProcess:
     """Run a command in a process group of its own; nothing of it outlives this call."""
     environment = dict(os.environ, PYTHONPATH=str(ROOT), CUTE_DSL_DISABLE_FILE_CACHING="1")
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder,
-                               stdin=subprocess.DEVNULL, env=environment, start_new_session=True, errors="replace")
+    process = subprocess.Popen(
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,
+        errors="replace",
+    )
     try:
         output, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
@@ -218,7 +238,7 @@ def _notebook(path: Path, program: Program, limit_s: float) -> Outcome:
         found, lines = compare(expected, row["printed"], row["printf"])
         if lines and program.expects == "saved":
             now = _printed_by_nvidia(path, limit_s) if now is None else now
-            found, lines = _as_printed_now(found, lines, row, now[number:number + 1])
+            found, lines = _as_printed_now(found, lines, row, now[number : number + 1])
         counts.update(found)
         if lines:
             diff += [f"cell {number + 1}:", *lines]
@@ -257,8 +277,9 @@ def _printed_by_nvidia(path: Path, limit_s: float) -> list[str]:
         return [row["printed"] + row["printf"] for row in _rows(results) if not row["error"]]
 
 
-def _as_printed_now(found: collections.Counter, lines: list[str], row: dict,
-                    now: list[str]) -> tuple[collections.Counter, list[str]]:
+def _as_printed_now(
+    found: collections.Counter, lines: list[str], row: dict, now: list[str]
+) -> tuple[collections.Counter, list[str]]:
     """A cell that differs from what was saved: lines that NVIDIA's compiler prints so today are no difference."""
     if not now:
         return found, lines
@@ -273,8 +294,11 @@ def _as_printed_now(found: collections.Counter, lines: list[str], row: dict,
 def saved_outputs(notebook: Path) -> list[str]:
     """The text that each code cell of a notebook printed when it was saved."""
     found = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return ["".join("".join(output.get("text", ())) for output in cell["outputs"] if output.get("name") == "stdout")
-            for cell in found if cell["cell_type"] == "code"]
+    return [
+        "".join("".join(output.get("text", ())) for output in cell["outputs"] if output.get("name") == "stdout")
+        for cell in found
+        if cell["cell_type"] == "code"
+    ]
 
 
 if __name__ == "__main__":

@@ -11,24 +11,27 @@ compare = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(compare)
 
 
-@pytest.mark.parametrize("theirs, ours, rule", [
-    ("a = 5", "a = 5", "equal"),
-    ("a = 5", "a = 6", None),
-    ("tensor(raw_ptr(0x000000000a5f1d50: f32, gmem)", "tensor(raw_ptr(0x00007ffc12345678: f32, gmem)", "address"),
-    ("tensor(raw_ptr(0x000000000a5f1d50: f32, gmem)", "tensor(raw_ptr(0x00007ffc12345678: f16, gmem)", None),
-    ("tensor(raw_ptr(0x000000000a5f1d50: f32, gmem)", "tensor(raw_ptr(0x7ffc: f32, gmem)", None),
-    ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(3:3, 2)", "address"),
-    ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(3:3, 4)", None),
-    ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(three, 2)", None),
-    (">>> ?", ">>> Int32 a", "trace-time text"),
-    ("a: ?, b: 2", "a: Int32(a), b: 2", "trace-time text"),
-    ("a: ?, b: 2", "a: Int32(a), b: 3", None),
-    ("layout: (?,2):(1,?)", "layout: (?,2):(1,Int32)", "trace-time text"),
-    ("((2,2),3):((?{div=3},2),?)", "((2,2),3):((?,2),?)", "trace-time text"),
-    ("a(static) = ?", "a(static) = 3.14", "trace-time text"),
-    ("a(static) = ?", "a(static) = an error of some kind", None),
-    ("a(static) = 3.14", "a(static) = ?", None),
-])
+@pytest.mark.parametrize(
+    "theirs, ours, rule",
+    [
+        ("a = 5", "a = 5", "equal"),
+        ("a = 5", "a = 6", None),
+        ("tensor(raw_ptr(0x000000000a5f1d50: f32, gmem)", "tensor(raw_ptr(0x00007ffc12345678: f32, gmem)", "address"),
+        ("tensor(raw_ptr(0x000000000a5f1d50: f32, gmem)", "tensor(raw_ptr(0x00007ffc12345678: f16, gmem)", None),
+        ("tensor(raw_ptr(0x000000000a5f1d50: f32, gmem)", "tensor(raw_ptr(0x7ffc: f32, gmem)", None),
+        ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(3:3, 2)", "address"),
+        ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(3:3, 4)", None),
+        ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(three, 2)", None),
+        (">>> ?", ">>> Int32 a", "trace-time text"),
+        ("a: ?, b: 2", "a: Int32(a), b: 2", "trace-time text"),
+        ("a: ?, b: 2", "a: Int32(a), b: 3", None),
+        ("layout: (?,2):(1,?)", "layout: (?,2):(1,Int32)", "trace-time text"),
+        ("((2,2),3):((?{div=3},2),?)", "((2,2),3):((?,2),?)", "trace-time text"),
+        ("a(static) = ?", "a(static) = 3.14", "trace-time text"),
+        ("a(static) = ?", "a(static) = an error of some kind", None),
+        ("a(static) = 3.14", "a(static) = ?", None),
+    ],
+)
 def test_what_a_rule_lets_through(theirs, ours, rule):
     assert compare.rule_of(theirs, ours) == rule
 

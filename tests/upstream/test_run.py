@@ -21,7 +21,9 @@ def show(a: cutlass.Int32):
 
 show(7)
 """
-KERNEL = HEAD + """\
+KERNEL = (
+    HEAD
+    + """\
 import torch
 from cutlass.cute.runtime import from_dlpack
 
@@ -42,6 +44,7 @@ def test_doubles():
     host(from_dlpack(out))
     assert out.tolist() == [0, 2, 4, 6]
 """
+)
 
 
 def clone(folder: Path, files: dict[str, str]) -> Path:
@@ -58,8 +61,9 @@ def notebook(*cells: tuple[str, str]) -> str:
     made = [{"cell_type": "markdown", "source": ["words"]}]
     for source, output in cells:
         outputs = [{"output_type": "stream", "name": "stdout", "text": output.splitlines(keepends=True)}]
-        made.append({"cell_type": "code", "source": source.splitlines(keepends=True),
-                     "outputs": outputs if output else []})
+        made.append(
+            {"cell_type": "code", "source": source.splitlines(keepends=True), "outputs": outputs if output else []}
+        )
     return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
@@ -75,7 +79,7 @@ def test_a_notebook_that_prints_what_was_saved_passes(tmp_path):
     folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL, "tracing ?\na = 7\n"))})
     done = run(folder, "data_types", "--json", tmp_path / "found.json")
     assert done.returncode == 0, done.stdout + done.stderr
-    row, = json.loads((tmp_path / "found.json").read_text())
+    (row,) = json.loads((tmp_path / "found.json").read_text())
     assert (row["name"], row["verdict"]) == ("notebooks/data_types", "passed")
     assert row["lines"]["different"] == 0 and row["lines"]["equal"] + row["lines"]["trace-time text"] == 2
     assert "1 passed" in done.stdout
@@ -90,16 +94,17 @@ def test_a_notebook_that_prints_something_else_does_not(tmp_path):
 
 
 def test_what_nvidias_compiler_prints_otherwise_today_is_counted_apart(tmp_path, needs):
-    needs("cc", "gcc")                                         # what runs NVIDIA's compiler here is built with it
+    needs("cc", "gcc")  # what runs NVIDIA's compiler here is built with it
     folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL, "tracing ?\na = 8\n"))})
     done = run(folder, "data_types", "--json", tmp_path / "found.json")
-    row, = json.loads((tmp_path / "found.json").read_text())
+    (row,) = json.loads((tmp_path / "found.json").read_text())
     assert (row["verdict"], row["lines"]["as 4.8.1 prints"], row["lines"]["different"]) == ("passed", 1, 0), done.stdout
 
 
 def test_a_cell_that_raises_names_its_place(tmp_path):
-    folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL.replace("(7)", "()"), "a = 7\n"),
-                                             ("print(1)", "1\n"))})
+    folder = clone(
+        tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL.replace("(7)", "()"), "a = 7\n"), ("print(1)", "1\n"))}
+    )
     done = run(folder, "data_types", "--verbose")
     assert done.returncode == 1 and "data_types.ipynb cell 2" in done.stdout and "CALL_MISSING_ARG" in done.stdout
 
@@ -130,8 +135,9 @@ def test_a_program_that_never_ends_is_stopped(tmp_path):
 def test_ctrl_c_kills_the_program_too(tmp_path):
     source = f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
     folder = clone(tmp_path, {PYTEST: source})
-    running = subprocess.Popen([sys.executable, str(RUN), str(folder), "test_math"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, str(RUN), str(folder), "test_math"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     started = time.monotonic()
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
         assert time.monotonic() - started < 60 and running.poll() is None
@@ -143,11 +149,14 @@ def test_ctrl_c_kills_the_program_too(tmp_path):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-@pytest.mark.parametrize("arguments, says", [
-    ((), "name the folder of a clone of https://github.com/NVIDIA/cutlass"),
-    (("/",), "/ is no clone of NVIDIA/cutlass"),
-    (("FOLDER", "no_such_program"), "no program is called 'no_such_program'; --list shows the table"),
-])
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        ((), "name the folder of a clone of https://github.com/NVIDIA/cutlass"),
+        (("/",), "/ is no clone of NVIDIA/cutlass"),
+        (("FOLDER", "no_such_program"), "no program is called 'no_such_program'; --list shows the table"),
+    ],
+)
 def test_wrong_usage(arguments, says, tmp_path):
     done = run(*(clone(tmp_path, {}) if argument == "FOLDER" else argument for argument in arguments))
     assert done.returncode == 2 and says in done.stderr

@@ -25,7 +25,7 @@ def kernel(function=None, **_options) -> KernelFunction:
     return _told(KernelFunction(function, GRAMMAR, Constexpr))
 
 
-_NO_FILE = ("<stdin>", "<string>", "<text at ")             # standard input, python -c, exec; not a cell and no prompt
+_NO_FILE = ("<stdin>", "<string>", "<text at ")  # standard input, python -c, exec; not a cell and no prompt
 
 
 @boundary.guarded
@@ -42,7 +42,7 @@ class _Compile:
     def __init__(self, options: str = ""):
         self._options = options
 
-    __iter__ = None                      # `cute.compile[options]` chooses; nothing is iterated
+    __iter__ = None  # `cute.compile[options]` chooses; nothing is iterated
 
     @boundary.guarded
     def __getitem__(self, chosen) -> _Compile:
@@ -71,17 +71,20 @@ class _Option:
         self.val = val
 
     def text(self) -> str:
-        return "" if self.val is False else self.flag if self.val is True else \
-            f"{self.flag}={shlex.quote(str(self.val))}"
+        return (
+            "" if self.val is False else self.flag if self.val is True else f"{self.flag}={shlex.quote(str(self.val))}"
+        )
 
 
 def _option_text(option: object) -> str:
     if isinstance(option, type) and issubclass(option, _Option):
         option = option()
     if not isinstance(option, _Option):
-        raise DSLUserCodeError(f"cute.compile[...] takes compile options, and got {option!r}",
-                               fix='write `cute.compile[cute.KeepPTX, cute.GPUArch("sm_90a")](f, ...)`',
-                               id="CONFIG_MALFORMED_COMPILE_OPTIONS")
+        raise DSLUserCodeError(
+            f"cute.compile[...] takes compile options, and got {option!r}",
+            fix='write `cute.compile[cute.KeepPTX, cute.GPUArch("sm_90a")](f, ...)`',
+            id="CONFIG_MALFORMED_COMPILE_OPTIONS",
+        )
     return option.text()
 
 
@@ -89,14 +92,18 @@ def _flag(name: str, flag: str) -> type[_Option]:
     return type(name, (_Option,), {"flag": flag, "__module__": __name__, "__doc__": f"`{flag}`"})
 
 
-KeepPTX, KeepCUBIN, KeepSASS = \
-    _flag("KeepPTX", "--keep-ptx"), _flag("KeepCUBIN", "--keep-cubin"), _flag("KeepSASS", "--keep-sass")
+KeepPTX, KeepCUBIN, KeepSASS = (
+    _flag("KeepPTX", "--keep-ptx"),
+    _flag("KeepCUBIN", "--keep-cubin"),
+    _flag("KeepSASS", "--keep-sass"),
+)
 GPUArch, OptLevel = _flag("GPUArch", "--gpu-arch"), _flag("OptLevel", "--opt-level")
-EnableTVMFFI, GenerateLineInfo = \
-    _flag("EnableTVMFFI", "--enable-tvm-ffi"), _flag("GenerateLineInfo", "--generate-line-info")
+EnableTVMFFI, GenerateLineInfo = (
+    _flag("EnableTVMFFI", "--enable-tvm-ffi"),
+    _flag("GenerateLineInfo", "--generate-line-info"),
+)
 EnableAssertions = _flag("EnableAssertions", "--enable-assertions")
-PtxasOptions, NvdisasmOptions = \
-    _flag("PtxasOptions", "--ptxas-options"), _flag("NvdisasmOptions", "--nvdisasm-options")
+PtxasOptions, NvdisasmOptions = _flag("PtxasOptions", "--ptxas-options"), _flag("NvdisasmOptions", "--nvdisasm-options")
 LinkLibraries, RDC = _flag("LinkLibraries", "--link-libraries"), _flag("RDC", "--rdc")
 FrontendNext, DeviceTarget = _flag("FrontendNext", "--frontend-next"), _flag("DeviceTarget", "--device-target")
 RemarkFilter, RemarkOutput = _flag("RemarkFilter", "--remark-filter"), _flag("RemarkOutput", "--remark-output")

@@ -9,16 +9,20 @@ from dsl.gpu import functions as _functions
 from dsl.gpu.functions import RoundingMode
 from dsl.tile.ssa import elementwise as _elementwise
 
-_NAMES = ("abs absf absi acos acosh add asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh div erf erfc exp "
-          "exp2 expm1 floor fma fpowi ipowi isfinite isinf isnan isnormal log log10 log1p log2 max min mul neg pow rcp "
-          "rem round roundeven rsqrt sin sincos sinh sqrt sub tan tanh trunc").split()
+_NAMES = (
+    "abs absf absi acos acosh add asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh div erf erfc exp "
+    "exp2 expm1 floor fma fpowi ipowi isfinite isinf isnan isnormal log log10 log1p log2 max min mul neg pow rcp "
+    "rem round roundeven rsqrt sin sincos sinh sqrt sub tan tanh trunc"
+).split()
 
 
 def _of_vectors(function):
     """`function` that takes vectors among its operands too."""
+
     @functools.wraps(function)
     def mapped(*operands, **options):
         return _elementwise(lambda *elements: function(*elements, **options), *operands)
+
     return mapped
 
 

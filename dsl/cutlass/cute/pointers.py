@@ -9,8 +9,9 @@ from dsl.core.pointer import AddressSpace, Pointer
 from dsl.core.value import type_name
 
 
-def make_ptr(dtype: type[Numeric], value, mem_space: AddressSpace = AddressSpace.generic, *,
-             assumed_align: int | None = None) -> Pointer:
+def make_ptr(
+    dtype: type[Numeric], value, mem_space: AddressSpace = AddressSpace.generic, *, assumed_align: int | None = None
+) -> Pointer:
     """A pointer at the integer address `value`."""
     return pointer.from_address(dtype, value, mem_space, assumed_align or 0)
 
@@ -18,12 +19,18 @@ def make_ptr(dtype: type[Numeric], value, mem_space: AddressSpace = AddressSpace
 def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) -> Pointer:
     """`ptr` as a pointer to `dtype`; the address stays."""
     if swizzle_ is not None:
-        raise DSLUserCodeError("recast_ptr with a swizzle is not part of this compiler yet", id="UNSUPPORTED_NAME",
-                               fix="leave out the swizzle")
+        raise DSLUserCodeError(
+            "recast_ptr with a swizzle is not part of this compiler yet",
+            id="UNSUPPORTED_NAME",
+            fix="leave out the swizzle",
+        )
     if not isinstance(ptr, Pointer):
-        raise DSLUserCodeTypeError(f"recast_ptr takes a pointer, and got {type_name(ptr)}",
-                                   fix="give `tensor.iterator`, or use recast_tensor")
+        raise DSLUserCodeTypeError(
+            f"recast_ptr takes a pointer, and got {type_name(ptr)}", fix="give `tensor.iterator`, or use recast_tensor"
+        )
     if not (dtype is None or isinstance(dtype, type) and issubclass(dtype, Numeric)):
-        raise DSLUserCodeTypeError(f"recast_ptr reads memory as a numeric type, and got {type_name(dtype)}",
-                                   fix="dtype=cutlass.Int32, for example")
+        raise DSLUserCodeTypeError(
+            f"recast_ptr reads memory as a numeric type, and got {type_name(dtype)}",
+            fix="dtype=cutlass.Int32, for example",
+        )
     return ptr.recast(dtype or ptr.dtype)

@@ -3,8 +3,14 @@
 from dsl.core.boundary import guard as _guard
 from dsl.core.pointer import AddressSpace, Pointer
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.launch.arguments import (from_dlpack, make_fake_compact_tensor, make_fake_stream, make_fake_tensor, make_ptr,
-                                  nullptr)
+from dsl.launch.arguments import (
+    from_dlpack,
+    make_fake_compact_tensor,
+    make_fake_stream,
+    make_fake_tensor,
+    make_ptr,
+    nullptr,
+)
 
 _guard(globals())
 __getattr__ = _refuser("cutlass.cute.runtime")

@@ -99,12 +99,18 @@ def warn_of_note(launch) -> None:
     ctx = launch.ctx
     instr = launch.code.sites[ctx.note_site - 1]
     place = launch.program.place_of(instr.loc)
-    one, other = (_thread(launch, *who) for who in ((ctx.note_other_block, ctx.note_other_thread),
-                                                    (ctx.note_block, ctx.note_thread)))
-    text = (f"RACE_SAME_VALUE: in `{launch.entry_name}` {one} and {other} write the same value to "
-            f"{place_of(launch, ctx.note_address, _element_bytes(instr))}, and nothing orders them. "
-            "PTX calls that a race; it does no harm while the values are the same")
-    warnings.warn_explicit(text, SameValueRace, *((place.file, place.line) if place else (launch.entry_name, instr.line)))
+    one, other = (
+        _thread(launch, *who)
+        for who in ((ctx.note_other_block, ctx.note_other_thread), (ctx.note_block, ctx.note_thread))
+    )
+    text = (
+        f"RACE_SAME_VALUE: in `{launch.entry_name}` {one} and {other} write the same value to "
+        f"{place_of(launch, ctx.note_address, _element_bytes(instr))}, and nothing orders them. "
+        "PTX calls that a race; it does no harm while the values are the same"
+    )
+    warnings.warn_explicit(
+        text, SameValueRace, *((place.file, place.line) if place else (launch.entry_name, instr.line))
+    )
 
 
 def _at(place, there, other: Instr) -> str:
@@ -126,8 +132,9 @@ def _race_fix(launch, place, there, same_block: bool, same_thread: bool) -> str:
     else:
         same_line = (place.file, place.line) == (there.file, there.line)
     if not same_block:
-        alone = "let one block write it, or use an atomic" if mine & its & WRITE else \
-            "read it in a kernel launched later"
+        alone = (
+            "let one block write it, or use an atomic" if mine & its & WRITE else "read it in a kernel launched later"
+        )
         return f"{alone}; within a launch only a release and an acquire (a flag, with fences) order blocks"
     if mine & its & WRITE and not (mine | its) & STRONG:
         if same_line:
@@ -135,8 +142,11 @@ def _race_fix(launch, place, there, same_block: bool, same_thread: bool) -> str:
     elif (mine ^ its) & STRONG and mine & its & WRITE:
         return "make both atomic, or put a barrier of the block between them"
     warp = ctx.thread // 32 == ctx.other_thread // 32
-    barrier = "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)" if warp else \
-        "a barrier of the block (bar.sync)"
+    barrier = (
+        "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)"
+        if warp
+        else "a barrier of the block (bar.sync)"
+    )
     if same_line:
         return f"put {barrier} before the next round of {_before(place)}"
     if place is None or there is None:
@@ -166,8 +176,9 @@ def _undefined(launch) -> report.Fault:
     lines.append(f"    read at PTX line {read.line}: {read.text}")
     lines.append(f"    used at PTX line {use.line}: {use.text}")
     inside = 0 <= address - ctx.smem < ctx.smem_bytes
-    wrote = "every thread that shares it must have written its part before" if inside else \
-        "it holds what was there before"
+    wrote = (
+        "every thread that shares it must have written its part before" if inside else "it holds what was there before"
+    )
     lines.append(f"fix: write it first: {wrote}")
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
     return report.Fault("undefined_read", block, thread, read.text, read.line, place, "\n".join(lines))

@@ -19,13 +19,21 @@ _MOST_STEPS = 24
 
 def guesses(functions: list[Function]) -> frozenset[int]:
     """The loads that are guesses, by identity."""
-    every = [(f.name, item) for f in functions for item in f.items
-             if isinstance(item, Instr) and item.opcode == "atom" and "cas" in item.mods]
+    every = [
+        (f.name, item)
+        for f in functions
+        for item in f.items
+        if isinstance(item, Instr) and item.opcode == "atom" and "cas" in item.mods
+    ]
     if not every:
         return frozenset()
     flow = _Flow(functions)
-    return frozenset(id(load) for where, cas in every for place, load in flow.loads_behind(where, cas.operands[2])
-                     if not (place == where and flow.apart(where, load.operands[1], cas.operands[1])))
+    return frozenset(
+        id(load)
+        for where, cas in every
+        for place, load in flow.loads_behind(where, cas.operands[2])
+        if not (place == where and flow.apart(where, load.operands[1], cas.operands[1]))
+    )
 
 
 class _Flow:
@@ -44,7 +52,9 @@ class _Flow:
                         self._call(function.name, item, by_name)
 
     def _call(self, caller: str, item: Instr, functions: dict[str, Function]) -> None:
-        callee = next((functions[each.name] for each in item.operands if getattr(each, "name", None) in functions), None)
+        callee = next(
+            (functions[each.name] for each in item.operands if getattr(each, "name", None) in functions), None
+        )
         given = item.operands[-1]
         if callee is not None and isinstance(given, Vec):
             for formal, actual in zip(callee.params, given.items):

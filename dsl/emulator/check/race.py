@@ -115,9 +115,7 @@ def _seen() -> str:
         bit = f.shl(1, lane)
         f.put(left, f.and_(f.get(left), f.or_(f.not_(bit), f.shl(unseen, lane))))
     f.do(f"ret i32 {f.get(left)}")
-    return f.function(
-        "define internal i32 @unseen(ptr %ctx, i32 %tid, i64 %block, i32 %warp, i32 %label, i32 %mask)"
-    )
+    return f.function("define internal i32 @unseen(ptr %ctx, i32 %tid, i64 %block, i32 %warp, i32 %label, i32 %mask)")
 
 
 def _covers(f: Builder, mine: str, other: str) -> str:

@@ -7,8 +7,23 @@ from dataclasses import dataclass, field
 from .. import context
 from ..builder import Builder
 from ..literals import float_bits
-from ..syntax import (SINK, TYPE_BITS, Addr, FloatImm, Function, Imm, Instr, Module, Not, PtxError, Reg, Special, Sym,
-                      Unsupported, Variable)
+from ..syntax import (
+    SINK,
+    TYPE_BITS,
+    Addr,
+    FloatImm,
+    Function,
+    Imm,
+    Instr,
+    Module,
+    Not,
+    PtxError,
+    Reg,
+    Special,
+    Sym,
+    Unsupported,
+    Variable,
+)
 
 LLVM_FLOAT = {"f16": "half", "f32": "float", "f64": "double"}
 MAX_PARAM_BYTES = 32 * 1024  # of one .param; PTX ISA: 32764 bytes of kernel parameters at most

@@ -34,8 +34,10 @@ def copy_box(body, instr):
         raise body.refuse(instr, f"a tensor of {rank} dimensions has as many coordinates: [map, {{...}}]")
     coordinates = [body.read(item, 32) for item in place.coords.items] + ["0"] * (5 - rank)
     numbers = ", ".join(f"i32 {each}" for each in coordinates)
-    arguments = (f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {word}, i32 "
-                 f"{rank}, {numbers}")
+    arguments = (
+        f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {word}, i32 "
+        f"{rank}, {numbers}"
+    )
     _call(body, instr, "emu_bulk_box", BOX_IN if inwards else BOX_OUT, arguments)
 
 

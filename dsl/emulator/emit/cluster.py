@@ -36,8 +36,9 @@ def map_address(body, instr):
     body.do(f"br i1 {body.cmp('eq', number, 0)}, label %{fine}, label %{bad}, !prof !1")
     body.start(bad, keep=True)
     where = f"i32 {context.ILLEGAL}, i32 {body.site(instr)}, i32 {body.threads['linear']}"
-    body.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {body.resize(number, 32, 64)}, i64 0, i64 "
-            f"{context.BAD_RANK})")
+    body.do(
+        f"call void @emu_fault(ptr %ctx, {where}, i64 {body.resize(number, 32, 64)}, i64 0, i64 {context.BAD_RANK})"
+    )
     body.branch("stop")
     body.start(fine, keep=True)
     bits = 64 if "u64" in instr.mods else 32

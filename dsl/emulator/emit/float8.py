@@ -9,8 +9,13 @@ from __future__ import annotations
 from .float import widen
 
 # fraction bits, exponent bias, the greatest finite code, the place of the sign
-_FORMATS = {"e4m3x2": (3, 7, 0x7E, 7), "e5m2x2": (2, 15, 0x7B, 7), "e2m3x2": (3, 1, 0x1F, 5), "e3m2x2": (2, 3, 0x1F, 5),
-            "e2m1x2": (1, 1, 0x7, 3)}
+_FORMATS = {
+    "e4m3x2": (3, 7, 0x7E, 7),
+    "e5m2x2": (2, 15, 0x7B, 7),
+    "e2m3x2": (3, 1, 0x1F, 5),
+    "e3m2x2": (2, 3, 0x1F, 5),
+    "e2m1x2": (1, 1, 0x7, 3),
+}
 
 
 def is_pair(kind: str) -> bool:
@@ -70,7 +75,7 @@ def _encode(body, number: str, kind: str, relu: bool) -> str:
     total = body.op(f"fadd float {positive}, {unit}")
     small = body.sub(body.op(f"bitcast float {total} to i32"), step)
     code = body.select(body.cmp("ult", size, (128 - bias) << 23), small, normal)
-    code = body.select(body.cmp("ugt", size, 0x47800000), greatest, code)       # past 65536: above any of the two
+    code = body.select(body.cmp("ugt", size, 0x47800000), greatest, code)  # past 65536: above any of the two
     code = body.op(f"call i32 @llvm.umin.i32(i32 {code}, i32 {greatest})")
     sign = body.and_(body.lshr(bits, 31 - sign_bit), 1 << sign_bit)
     if relu:

@@ -17,8 +17,12 @@ def mma(body, instr):
     """mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c."""
     found = next(filter(None, map(_SHAPE.match, instr.mods)))
     types = [m for m in instr.mods if m in BITS]
-    if len(types) != 4 or "row" not in instr.mods or "col" not in instr.mods or \
-            not {"sync", "aligned"} <= {*instr.mods}:
+    if (
+        len(types) != 4
+        or "row" not in instr.mods
+        or "col" not in instr.mods
+        or not {"sync", "aligned"} <= {*instr.mods}
+    ):
         raise body.refuse(instr, "it is not of the form mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype")
     d, a, b, c = types
     shape = tuple(int(each) for each in found.groups())

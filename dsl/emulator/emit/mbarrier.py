@@ -72,8 +72,13 @@ def _arrive(body, instr) -> None:
     state, address, *rest = instr.operands
     amount = body.read(rest[0], 32) if rest else None
     expects = "expect_tx" in instr.mods
-    old = update(body, place(body, instr, address), "1" if expects or amount is None else amount,
-                  amount if expects else "0", False)
+    old = update(
+        body,
+        place(body, instr, address),
+        "1" if expects or amount is None else amount,
+        amount if expects else "0",
+        False,
+    )
     if state != SINK:
         body.write(state, old, 64)
 
@@ -122,8 +127,9 @@ def _wait(body, instr) -> None:
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
-    body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"),
-                 body.cast("zext", ended, "i1", "i64"))
+    body.ordered(
+        context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), body.cast("zext", ended, "i1", "i64")
+    )
     body.write(destination, ended, 1)
 
 

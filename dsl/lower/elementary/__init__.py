@@ -7,10 +7,13 @@ from functools import cache
 from dsl.lower.elementary import error_function, exponential, logarithm, power, trigonometric
 from dsl.lower.elementary.expression import FLOAT, Function, Value
 
-_NAMES = {exponential: ("exp", "exp10", "expm1", "sinh", "cosh", "tanh"),
-          logarithm: ("log", "log2", "log10", "log1p", "asinh", "acosh", "atanh"),
-          trigonometric: ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
-          error_function: ("erf", "erfc"), power: ("pow", "cbrt")}
+_NAMES = {
+    exponential: ("exp", "exp10", "expm1", "sinh", "cosh", "tanh"),
+    logarithm: ("log", "log2", "log10", "log1p", "asinh", "acosh", "atanh"),
+    trigonometric: ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+    error_function: ("erf", "erfc"),
+    power: ("pow", "cbrt"),
+}
 _MAKERS = {f"dsl_{name}f": (name, getattr(module, name)) for module, names in _NAMES.items() for name in names}
 SYMBOLS = frozenset(_MAKERS)
 

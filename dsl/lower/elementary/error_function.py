@@ -6,15 +6,27 @@ from dsl.lower.elementary.exponential import EXP, EXPM1, LOG2_E, power_of_two, r
 from dsl.lower.elementary.expression import Value, fma, polynomial, select, with_sign
 from dsl.lower.elementary.quotient import reciprocal
 
-_SLOPE, _SLOPE_LOW = 1.12837923, -5.86353834e-08                 # 2 / sqrt(pi)
+_SLOPE, _SLOPE_LOW = 1.12837923, -5.86353834e-08  # 2 / sqrt(pi)
 # of (erf(x) / x - 2 / sqrt(pi)) / x**2, in x**2, up to 0.85 and up to 0.65
 _ERF = (-0.000635015778, 0.00505834213, -0.026807921, 0.112828881, -0.376125932)
 _ERF_NEAR = (-0.000714091933, 0.00515876338, -0.026852224, 0.112836607, -0.376126349)
 # of -log(erfc(x)) from 0.85 to 4
 _DECAY = (-0.000203048956, 0.00311213359, -0.0224980395, 0.1044861, 0.636560023, 1.12803912, 0.000109230197)
 # of exp(x**2) * erfc(x) * (1 + 2 * x), in (x - 2) / (x + 1/2)
-_ERFC = (1.56061742e-05, -2.93913172e-06, -0.000243161427, -0.000616639911, -0.000347057678, 0.00172312628,
-         0.00580520788, 0.00636789296, -0.0167447049, -0.086597167, -0.0579773635, 1.27697837)
+_ERFC = (
+    1.56061742e-05,
+    -2.93913172e-06,
+    -0.000243161427,
+    -0.000616639911,
+    -0.000347057678,
+    0.00172312628,
+    0.00580520788,
+    0.00636789296,
+    -0.0167447049,
+    -0.086597167,
+    -0.0579773635,
+    1.27697837,
+)
 
 
 def erf(x: Value) -> Value:
@@ -56,7 +68,7 @@ def erfc(x: Value) -> Value:
     low = low - fma(a, a, -square)
     r, low = r + low, r - (r + low) + low
     tail = fma(r * r, polynomial(r, EXPM1), low)
-    power = r + tail                                 # exp(-a * a) / 2**k - 1
+    power = r + tail  # exp(-a * a) / 2**k - 1
     power_low = (r - power) + tail
     product = ratio * power
     low = fma(ratio, power, -product) + fma(ratio, power_low, fma(ratio_low, power, ratio_low))

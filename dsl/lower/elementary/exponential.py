@@ -8,7 +8,7 @@ from __future__ import annotations
 from dsl.lower.elementary.expression import Value, fma, minimum, polynomial, select, with_sign
 from dsl.lower.elementary.quotient import reciprocal_near
 
-MAGIC = 12582912.0                       # 1.5 * 2**23: adding it leaves a number's integer in the low bits
+MAGIC = 12582912.0  # 1.5 * 2**23: adding it leaves a number's integer in the low bits
 LOG2_E = 1.44269504
 LN2_HIGH, LN2_LOW = 0.693147182464599609375, -1.904654299957e-9
 INFINITY = float("inf")
@@ -44,7 +44,7 @@ def scaled(x: Value, shifted: Value) -> Value:
 
 def reduced(x: Value, k: Value) -> tuple[Value, Value]:
     """x - k * ln 2 as a sum of two."""
-    first = fma(k, -LN2_HIGH, x)                     # exact
+    first = fma(k, -LN2_HIGH, x)  # exact
     high = fma(k, -LN2_LOW, first)
     return high, fma(k, -LN2_LOW, first - high)
 
@@ -61,7 +61,7 @@ def exp(x: Value) -> Value:
 def exp10(x: Value) -> Value:
     """10 ** x."""
     k, shifted = whole(x, 3.32192802)
-    first = fma(k, -0.30103001, x)                   # 24 bits of log10(2); exact
+    first = fma(k, -0.30103001, x)  # 24 bits of log10(2); exact
     r = fma(k, 1.43209888e-8, first)
     low = fma(k, 1.43209888e-8, first - r)
     high = r * 2.30258512
@@ -75,7 +75,7 @@ def expm1(x: Value) -> Value:
     k, shifted = whole(bounded, LOG2_E)
     r, low = reduced(bounded, k)
     rest = fma(r * r, polynomial(r, EXPM1), low)
-    power = power_of_two(shifted, -1)                # of half the result
+    power = power_of_two(shifted, -1)  # of half the result
     start = power - 0.5
     high = fma(power, r, start)
     low = (power - start - 0.5) + fma(power, r, start - high)
@@ -121,7 +121,7 @@ def tanh(x: Value) -> Value:
     power = power_of_two(shifted)
     rest = fma(r * r, polynomial(r, EXP), r)
     start = power + 1.0
-    divisor = fma(power, rest, start)                # exp(2a) + 1
+    divisor = fma(power, rest, start)  # exp(2a) + 1
     near_inverse = reciprocal_near(divisor)
     error = fma(fma(power, rest, start - divisor), -near_inverse, fma(-divisor, near_inverse, 1.0))
     far = fma(-2.0, fma(near_inverse, error, near_inverse), 1.0)

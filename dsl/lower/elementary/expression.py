@@ -157,8 +157,10 @@ def constant_of(value: float | int, type_: str) -> Value:
 
 
 def _typed(operands: tuple, types: tuple[str, ...]) -> tuple[Value, ...]:
-    return tuple(operand if isinstance(operand, Value) else constant_of(operand, type_)
-                 for operand, type_ in zip(operands, types))
+    return tuple(
+        operand if isinstance(operand, Value) else constant_of(operand, type_)
+        for operand, type_ in zip(operands, types)
+    )
 
 
 def _make(operation: str, *operands) -> Value:
@@ -245,25 +247,47 @@ class Function:
         if self.rare is not None:
             test = _emit(self.rare, names, lines, _llvm_line, _llvm_constant)
             calls = ", ".join(f"float {names[operand]}" for operand in self.operands)
-            lines += [f"  br i1 {test}, label %rare, label %common", "rare:",
-                      f"  %far = call float @{self.far.symbol()}({calls})", "  ret float %far", "common:"]
+            lines += [
+                f"  br i1 {test}, label %rare, label %common",
+                "rare:",
+                f"  %far = call float @{self.far.symbol()}({calls})",
+                "  ret float %far",
+                "common:",
+            ]
         result = _emit(self.result, names, lines, _llvm_line, _llvm_constant)
-        text = "\n".join([f"define internal float @{self.symbol()}({heads}) alwaysinline nounwind {{", *lines,
-                          f"  ret float {result}", "}"]) + "\n"
+        text = (
+            "\n".join(
+                [
+                    f"define internal float @{self.symbol()}({heads}) alwaysinline nounwind {{",
+                    *lines,
+                    f"  ret float {result}",
+                    "}",
+                ]
+            )
+            + "\n"
+        )
         return (self.far.llvm_ir() if self.far else "") + text
 
     def cuda(self) -> str:
         """The definition in CUDA C++."""
-        names = {operand: f"x{index}" if len(self.operands) > 1 else "x" for index, operand in
-                 enumerate(self.operands)}
+        names = {operand: f"x{index}" if len(self.operands) > 1 else "x" for index, operand in enumerate(self.operands)}
         lines, heads = [], ", ".join(f"float {name}" for name in names.values())
         if self.rare is not None:
             test = _emit(self.rare, names, lines, _cuda_line, _cuda_constant)
             arguments = ", ".join(names[operand] for operand in self.operands)
             lines.append(f"  if ({test}) {{ return {self.far.symbol()}({arguments}); }}")
         result = _emit(self.result, names, lines, _cuda_line, _cuda_constant)
-        text = "\n".join([f"static __device__ __forceinline__ float {self.symbol()}({heads}) {{", *lines,
-                          f"  return {result};", "}"]) + "\n"
+        text = (
+            "\n".join(
+                [
+                    f"static __device__ __forceinline__ float {self.symbol()}({heads}) {{",
+                    *lines,
+                    f"  return {result};",
+                    "}",
+                ]
+            )
+            + "\n"
+        )
         return (self.far.cuda() if self.far else "") + text
 
 
@@ -293,8 +317,9 @@ def _llvm_line(name: str, value: Value, operands: list[str]) -> str:
 
 
 def _cuda_line(name: str, value: Value, operands: list[str]) -> str:
-    operands = [f"({operand})" if operand.startswith("-") and value.operation == "neg" else operand
-                for operand in operands]
+    operands = [
+        f"({operand})" if operand.startswith("-") and value.operation == "neg" else operand for operand in operands
+    ]
     return f"  const {_C[value.type]} {name} = " + _OPERATIONS[value.operation][2].format(*operands) + ";"
 
 
@@ -310,8 +335,13 @@ def _cuda_constant(value: Value) -> str:
         return repr(value.constant)
     if value.type != FLOAT:
         number = value.constant
-        return (f"{number & 0xFFFFFFFFFFFFFFFF:#x}ull" if value.type == LONG else
-                f"{number & 0xFFFFFFFF:#x}u" if abs(number) > 255 else f"{number & 0xFFFFFFFF}u")
+        return (
+            f"{number & 0xFFFFFFFFFFFFFFFF:#x}ull"
+            if value.type == LONG
+            else f"{number & 0xFFFFFFFF:#x}u"
+            if abs(number) > 255
+            else f"{number & 0xFFFFFFFF}u"
+        )
     number = rounded(value.constant)
     if number != number or number in (float("inf"), -float("inf")):
         return f"__uint_as_float({int.from_bytes(struct.pack('>f', number), 'big'):#x}u)"

@@ -8,7 +8,7 @@ from dsl.lower.elementary.logarithm import parts
 from dsl.lower.elementary.quotient import reciprocal
 
 INFINITY, _NAN = float("inf"), float("nan")
-_SCALE, _SCALE_LOW = 2.88539004, 3.85192607e-08                  # 2 / ln 2
+_SCALE, _SCALE_LOW = 2.88539004, 3.85192607e-08  # 2 / ln 2
 _THIRD, _THIRD_LOW = 0.333333343, -9.93410776e-09
 # of (atanh(s) / s - 1) / s**2 - 1 / 3, over s**2
 _ATANH = (0.119345717, 0.142629653, 0.200001925)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.lower.elementary.expression import Value, fma
 
-_START = 0x7EF311C7              # minus the bits of d, these are about the bits of 1 / d: within an eighth
+_START = 0x7EF311C7  # minus the bits of d, these are about the bits of 1 / d: within an eighth
 
 
 def reciprocal_start(d: Value, halves: int = 0) -> Value:

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from dsl.lower.elementary.exponential import whole
-from dsl.lower.elementary.expression import (FLOAT, INT, Function, Value, constant_of, fma, funnel, minimum, polynomial,
-    select, sqrt, with_sign)
+from dsl.lower.elementary.expression import (
+    FLOAT,
+    INT,
+    Function,
+    Value,
+    constant_of,
+    fma,
+    funnel,
+    minimum,
+    polynomial,
+    select,
+    sqrt,
+    with_sign,
+)
 from dsl.lower.elementary.quotient import reciprocal, reciprocal_near, reciprocal_start, root_rest
 
 # pi / 2 in three parts: 24 bits, 12 bits, 24 bits
@@ -19,14 +31,23 @@ _COS = (2.44323273e-05, -0.00138873095, 0.0416666456, -0.5)
 _TAN = (0.0044418294, -4.61868804e-05, 0.0109455436, 0.0212386101, 0.0540686511, 0.13332583, 0.333333522)
 # of (asin(x) / x - 1) / x**2 up to 1/2, (atan(x) / x - 1) / x**2 up to 1, in x**2
 _ASIN = (0.0422198214, 0.0241481233, 0.0454766601, 0.0749524906, 0.166667536)
-_ATAN = (-0.00181873341, 0.0110290246, -0.0313945226, 0.058178097, -0.084164612, 0.109566577, -0.142650917,
-         0.199986264, -0.333333015)
+_ATAN = (
+    -0.00181873341,
+    0.0110290246,
+    -0.0313945226,
+    0.058178097,
+    -0.084164612,
+    0.109566577,
+    -0.142650917,
+    0.199986264,
+    -0.333333015,
+)
 
 
 def _near(x: Value) -> tuple[Value, Value, Value]:
     """r and its rest, and q, with x = r + q * pi / 2 and |r| <= pi / 4, for |x| <= FAR."""
     k, shifted = whole(x, 0.636619747)
-    first = fma(k, -_PARTS[0], x)                    # exact
+    first = fma(k, -_PARTS[0], x)  # exact
     r = fma(k, -_PARTS[1], first)
     return r, fma(k, -_PARTS[2], fma(k, -_PARTS[1], first - r)), shifted.bits()
 
@@ -34,7 +55,7 @@ def _near(x: Value) -> tuple[Value, Value, Value]:
 def _far(x: Value) -> tuple[Value, Value, Value]:
     """The same of |x| above FAR.  Payne and Hanek: only those bits of 2 / pi that can matter are multiplied."""
     bits = x.bits() & 0x7FFFFFFF
-    start = (bits >> 23) - 120                       # of the window's first bit, whose weight is 2
+    start = (bits >> 23) - 120  # of the window's first bit, whose weight is 2
     index = start >> 5
     steps = [index.equals(step) for step in range(4)]
     words = []
@@ -46,7 +67,7 @@ def _far(x: Value) -> tuple[Value, Value, Value]:
     window = [funnel(high, low, start & 31) for high, low in zip(words, words[1:])]
     factor = ((bits & 0x7FFFFF) | 0x800000).widened()
     top, middle, low = (factor * word.widened() for word in window)
-    product = (top << 32) + middle + (low >> 32)     # of pi / 2, modulo 4, in units of 2**-62
+    product = (top << 32) + middle + (low >> 32)  # of pi / 2, modulo 4, in units of 2**-62
     q = (product + (1 << 61)) >> 62
     return *(product - (q << 62)).times(1.5707963267948966 * 2.0**-62), q.low()
 
@@ -67,7 +88,7 @@ def _chosen(x: Value, q: Value, r: Value, low: Value, turn: int) -> Value:
 def _tangent(q: Value, r: Value, low: Value) -> Value:
     z = r * r
     cube, cube_low = _cube(r, z)
-    low = fma(cube_low, 0.44, fma(low, fma(z, z, z), low))       # z + z * z is about tan(r)**2
+    low = fma(cube_low, 0.44, fma(low, fma(z, z, z), low))  # z + z * z is about tan(r)**2
     rest = fma(cube, polynomial(z, _TAN), low)
     tangent = r + rest
     low = (r - tangent) + rest
@@ -93,8 +114,7 @@ def _split(name: str, x: Value, result) -> Function:
     q = select(sign.equals(0), q, -q)
     far = select(abs(far_x) < float("inf"), result(far_x, q, r, low), far_x - far_x)
     r, low, q = _near(x)
-    return Function(name, (x,), result(x, q, r, low), ~(abs(x) <= FAR),
-                    Function(name + "_far", (far_x,), far))
+    return Function(name, (x,), result(x, q, r, low), ~(abs(x) <= FAR), Function(name + "_far", (far_x,), far))
 
 
 def sin(x: Value) -> Function:

@@ -1,5 +1,12 @@
 """`quadrants.lang.exception`: the error classes."""
 
-from dsl.quadrants.errors import (QuadrantsAssertionError, QuadrantsCompilationError, QuadrantsIndexError,  # noqa: F401
-                                  QuadrantsNameError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError,
-                                  QuadrantsSyntaxError, QuadrantsTypeError)
+from dsl.quadrants.errors import (
+    QuadrantsAssertionError,
+    QuadrantsCompilationError,
+    QuadrantsIndexError,  # noqa: F401
+    QuadrantsNameError,
+    QuadrantsRuntimeError,
+    QuadrantsRuntimeTypeError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+)

@@ -19,10 +19,12 @@ def has_clangpp() -> bool:
 def to_numpy_type(dtype) -> type:
     """The numpy type of an element type."""
     import numpy
+
     return numpy.dtype(dtypes.of(dtype).numpy_name).type
 
 
 def to_pytorch_type(dtype):
     """The torch type of an element type."""
     import torch
+
     return torch.bool if dtypes.of(dtype) is dtypes.u1 else getattr(torch, dtypes.of(dtype).numpy_name)

@@ -5,17 +5,48 @@ from dsl.tirx.choice import select as Select
 from dsl.tirx.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
 from dsl.tirx.function import BufferType as Buffer, OptionalType as Optional
 from dsl.tirx.function import constexpr, handle, inline, jit, meta_class, prim_func
-from dsl.tirx.ids import (cluster_id, cta_id, cta_id_in_cluster, lane_id, launch_thread, thread_id, thread_id_in_wg,
-                          warp_id, warp_id_in_wg, warpgroup_id)
-from dsl.tirx.expressions import *         # noqa: F403
-from dsl.tirx.memory import (alloc_buffer, alloc_local, alloc_scalar, alloc_shared, decl_buffer, local_scalar,
-                             match_buffer, shared_scalar)
-from dsl.tirx.operations import *          # noqa: F403
+from dsl.tirx.ids import (
+    cluster_id,
+    cta_id,
+    cta_id_in_cluster,
+    lane_id,
+    launch_thread,
+    thread_id,
+    thread_id_in_wg,
+    warp_id,
+    warp_id_in_wg,
+    warpgroup_id,
+)
+from dsl.tirx.expressions import *  # noqa: F403
+from dsl.tirx.memory import (
+    alloc_buffer,
+    alloc_local,
+    alloc_scalar,
+    alloc_shared,
+    decl_buffer,
+    local_scalar,
+    match_buffer,
+    shared_scalar,
+)
+from dsl.tirx.operations import *  # noqa: F403
 from dsl.tirx.registers import Meta as meta_var
 from dsl.tirx.unsupported import module_getattr as _refuser
 from dsl.tirx.upstream_names import T as _UPSTREAM
-from dsl.tirx.words import (address_of, break_loop, continue_loop, device_entry, grid, if_then_else, let, parallel, serial, thread_binding,
-                            thread_return, unroll, vectorized)
+from dsl.tirx.words import (
+    address_of,
+    break_loop,
+    continue_loop,
+    device_entry,
+    grid,
+    if_then_else,
+    let,
+    parallel,
+    serial,
+    thread_binding,
+    thread_return,
+    unroll,
+    vectorized,
+)
 
 globals().update(_DTYPES)
 buffer, buffer_decl, macro, smem = Buffer, decl_buffer, inline, alloc_shared
@@ -26,5 +57,5 @@ def cast(value: object, dtype: object) -> object:
     return _cast(value, _find(dtype))
 
 
-Cast = lambda dtype, value: cast(value, dtype)          # noqa: E731
+Cast = lambda dtype, value: cast(value, dtype)  # noqa: E731
 __getattr__ = _refuser("T", globals(), _UPSTREAM)

@@ -16,15 +16,16 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CODES = {"out_of_bounds": 700, "misaligned": 716, "trap": 715, "assert": 710, "deadlock": 702}
 INVALID_VALUE, OUT_OF_MEMORY, INVALID_PTX, NOT_FOUND, LAUNCH_FAILED = 1, 2, 218, 500, 719
-DEFAULT_SMEM_BYTES, SHARED_SIZE, MAX_DYNAMIC = 48 * 1024, 1, 8      # CUfunction_attribute
+DEFAULT_SMEM_BYTES, SHARED_SIZE, MAX_DYNAMIC = 48 * 1024, 1, 8  # CUfunction_attribute
 POISON = 0xCD
 
 
 def build(folder: Path) -> dict[str, str]:
     """Compile libcuda.so.1 into `folder`; the variables to run a process with it."""
     library = folder / "libcuda.so.1"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", str(library), str(HERE / "libcuda.c"), "-ldl"],
-                   check=True)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", str(library), str(HERE / "libcuda.c"), "-ldl"], check=True
+    )
     paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"LD_LIBRARY_PATH": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
 
@@ -47,6 +48,7 @@ class Driver:
 
     def __init__(self):
         from dsl import emulator
+
         self.emulator, self.memory = emulator, emulator.Memory()
         self.modules: list = []
         self.functions: list[Function] = []
@@ -55,7 +57,7 @@ class Driver:
         try:
             self.modules.append(self.emulator.load(ctypes.string_at(ptx).decode()))
         except Exception as error:
-            text = f"ptxas application ptx input, line 1; fatal: {error}".encode()[:max(log_bytes - 1, 0)]
+            text = f"ptxas application ptx input, line 1; fatal: {error}".encode()[: max(log_bytes - 1, 0)]
             if log:
                 ctypes.memmove(log, text + b"\0", len(text) + 1)
             return INVALID_PTX
@@ -78,8 +80,9 @@ class Driver:
                 return INVALID_VALUE
             found.max_dynamic_smem_bytes = value[0]
         elif not is_set:
-            value[0] = {SHARED_SIZE: found.entry.static_smem_bytes,
-                        MAX_DYNAMIC: found.max_dynamic_smem_bytes}.get(attribute, 0)
+            value[0] = {SHARED_SIZE: found.entry.static_smem_bytes, MAX_DYNAMIC: found.max_dynamic_smem_bytes}.get(
+                attribute, 0
+            )
         return 0
 
     def launch(self, function, shape, stream, programmatic, params):
@@ -93,8 +96,16 @@ class Driver:
         if doomed("STAND_IN_CRASH", found.entry.name):
             os._exit(86)
         try:
-            self.emulator.launch(found.program, found.entry.name, tuple(extents[:3]), tuple(extents[3:6]), values,
-                                 self.memory, smem_bytes=smem_bytes, cluster=tuple(extents[6:9]))
+            self.emulator.launch(
+                found.program,
+                found.entry.name,
+                tuple(extents[:3]),
+                tuple(extents[3:6]),
+                values,
+                self.memory,
+                smem_bytes=smem_bytes,
+                cluster=tuple(extents[6:9]),
+            )
         except self.emulator.Fault as fault:
             return CODES.get(fault.kind, LAUNCH_FAILED)
         except ValueError:

@@ -3,7 +3,9 @@
 
 def options(**given):
     """`qd.init` gets these options before the case."""
+
     def mark(function):
         function.options = given
         return function
+
     return mark

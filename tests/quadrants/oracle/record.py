@@ -37,8 +37,11 @@ def cases(only=()):
     found = []
     for file in sorted((HERE / "cases").glob("[a-z]*.py")):
         module = importlib.import_module(f"cases.{file.stem}")
-        found += [(f"{file.stem}.{name}", function) for name, function in vars(module).items()
-                  if name[0] != "_" and callable(function) and getattr(function, "__module__", "") == module.__name__]
+        found += [
+            (f"{file.stem}.{name}", function)
+            for name, function in vars(module).items()
+            if name[0] != "_" and callable(function) and getattr(function, "__module__", "") == module.__name__
+        ]
     found = [row for row in found if not only or row[0] in only or row[0].partition(".")[0] in only]
     return sorted(found, key=lambda row: (repr(getattr(row[1], "options", {})), row[0]))
 
@@ -71,6 +74,7 @@ def sentence(error):
 def run(function, scratch):
     """What one case does."""
     import quadrants as qd
+
     row = {}
     scratch.seek(0)
     scratch.truncate()
@@ -84,7 +88,7 @@ def run(function, scratch):
             if "ORACLE_SHOW" in os.environ:
                 traceback.print_exc(file=sys.stderr)
             bases = [base.__name__ for base in type(error).__mro__[1:-1]]
-            row = {"raises": type(error).__name__, "bases": bases[:bases.index("Exception")], "says": sentence(error)}
+            row = {"raises": type(error).__name__, "bases": bases[: bases.index("Exception")], "says": sentence(error)}
     scratch.seek(0)
     text = scratch.read().decode("utf-8", "replace")
     kept = "".join(line for line in text.splitlines(True) if not re.match(r"\[(Quadrants|[WEITD])\b", line))
@@ -112,6 +116,7 @@ def printed_into(file):
 def in_fork(rows, results):
     """Run cases until one ends this process; a line before and a line after each."""
     import quadrants as qd
+
     with tempfile.TemporaryFile() as scratch, open(results, "a", buffering=1) as out:
         for options, group in itertools.groupby(rows, lambda row: getattr(row[1], "options", {})):
             with printed_into(scratch):
@@ -155,7 +160,7 @@ def table(only=()):
 
 
 def main():
-    with tempfile.TemporaryFile() as scratch, printed_into(scratch):            # quadrants greets who imports it
+    with tempfile.TemporaryFile() as scratch, printed_into(scratch):  # quadrants greets who imports it
         import quadrants as qd
     version = qd.__version__
     version = version if isinstance(version, str) else ".".join(map(str, version))

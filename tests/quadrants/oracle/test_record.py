@@ -20,8 +20,14 @@ DIFFERS = tomllib.loads((HERE / "differs.toml").read_text())
 
 def table(package: str, *command: str) -> dict:
     """What every case does, by one run of record.py, which must find this package."""
-    run = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=900,
-                         cwd=HERE.parents[2], env=dict(os.environ, DSL_CACHE="0"))
+    run = subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        cwd=HERE.parents[2],
+        env=dict(os.environ, DSL_CACHE="0"),
+    )
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
     found = json.loads(run.stdout)
     assert found["package"] == package

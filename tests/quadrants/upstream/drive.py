@@ -58,11 +58,11 @@ def case_of(nodeid: str) -> str:
 def _why(report) -> str:
     if report.passed:
         return ""
-    if isinstance(report.longrepr, tuple):                                  # a skipped case: file, line, reason
+    if isinstance(report.longrepr, tuple):  # a skipped case: file, line, reason
         return str(report.longrepr[2])[:300]
     crash = getattr(report.longrepr, "reprcrash", None)
     lines = (crash.message if crash else str(report.longrepr)).strip().splitlines()
-    lines = [line for line in lines if line.startswith("E ")] or lines            # of a file that cannot be imported
+    lines = [line for line in lines if line.startswith("E ")] or lines  # of a file that cannot be imported
     return " | ".join(line.strip() for line in lines if line.strip())[:600]
 
 
@@ -72,19 +72,34 @@ def main() -> int:
     folder = path.parents[2]
     sys.path.insert(0, str(folder))
     plugins: list = [Recorder(results, int(limit_s), set(without))]
-    arguments = [str(path), "-q", "-p", "no:cacheprovider", "-p", "no:gpu-repro", "--rootdir", str(folder), "-c",
-                 str(folder / "tests/pytest.ini"), "--tb=short", "--color=no"]
+    arguments = [
+        str(path),
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:gpu-repro",
+        "--rootdir",
+        str(folder),
+        "-c",
+        str(folder / "tests/pytest.ini"),
+        "--tb=short",
+        "--color=no",
+    ]
     if whose == "real":
         os.environ["QD_WANTED_ARCHS"] = "cpu"
     else:
         sys.path.insert(0, str(HERE.parents[2]))
         from dsl import alias
+
         alias.install("emulator")
         import quadrants
         import tests
+
         assert Path(quadrants.__file__).is_relative_to(HERE.parents[2] / "dsl"), quadrants.__file__
         sys.path.insert(0, str(HERE))
         import stand_in
+
         sys.modules["tests.test_utils"] = tests.test_utils = stand_in
         plugins.append(stand_in)
         arguments += ["--noconftest", "-p", "no:xdist"]

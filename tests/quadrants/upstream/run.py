@@ -58,8 +58,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="run.py", description=__doc__, epilog=EXAMPLES,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="run.py", description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", help="a clone of https://github.com/Genesis-Embodied-AI/quadrants")
     parser.add_argument("names", nargs="*", metavar="NAME", help="the files test_NAME.py; default: the table")
     parser.add_argument("--real", metavar="FILE", help="read what the real package did from FILE, or write it there")
@@ -83,16 +84,22 @@ def outcomes(whose: str, folder: Path, name: str) -> dict[str, list[str]]:
         results = Path(scratch) / "results.jsonl"
         while True:
             results.write_text("")
-            run = subprocess.run([sys.executable, HERE / "drive.py", whose, file, results, str(LIMIT_S), *found],
-                                 cwd=scratch, capture_output=True, text=True, errors="replace",
-                                 stdin=subprocess.DEVNULL, env=dict(os.environ, DSL_CACHE="0"))
+            run = subprocess.run(
+                [sys.executable, HERE / "drive.py", whose, file, results, str(LIMIT_S), *found],
+                cwd=scratch,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                env=dict(os.environ, DSL_CACHE="0"),
+            )
             rows = [json.loads(line) for line in results.read_text().splitlines()]
             started = None
             for row in rows:
                 if row["outcome"] == "started":
                     started = row["case"]
                     continue
-                if found.get(row["case"], ["passed"])[0] != "failed":       # a case may end well and fail afterwards
+                if found.get(row["case"], ["passed"])[0] != "failed":  # a case may end well and fail afterwards
                     found[row["case"]] = [row["outcome"], row["why"]]
                 started = None
             if started is None:
@@ -123,8 +130,11 @@ def report(real: dict, found, left_out: dict[str, dict[str, str]], options: argp
         failed = [case for case in passed if ours.get(case, ["missing"])[0] != "passed"]
         unlisted = [case for case in failed if not _listed(case, listed)]
         total_real, total_ours = total_real + len(passed), total_ours + len(passed) - len(failed)
-        print(f"{'test_' + name:22}{len(passed):6}{len(passed) - len(failed):6}"
-              f"{100 * (1 - len(failed) / max(1, len(passed))):8.1f}{len(unlisted):6}", flush=True)
+        print(
+            f"{'test_' + name:22}{len(passed):6}{len(passed) - len(failed):6}"
+            f"{100 * (1 - len(failed) / max(1, len(passed))):8.1f}{len(unlisted):6}",
+            flush=True,
+        )
         for case in failed if options.verbose else unlisted:
             outcome, why = ours.get(case) or ours.get("") or ["missing", "our run has no such case"]
             print(f"    {case}: {outcome}: {why if options.verbose else why[:200]}", flush=True)

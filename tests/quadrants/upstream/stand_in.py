@@ -36,8 +36,10 @@ def test(arch=None, exclude=None, require=None, **options):
         function.__qd_test__ = True
         if not runs:
             return pytest.mark.skip(reason="No supported archs")(function)
-        return pytest.mark.parametrize("req_arch,req_options", [(qd.cpu, copy.deepcopy(options))],
-                                       ids=["arch=cpu"])(function)
+        return pytest.mark.parametrize("req_arch,req_options", [(qd.cpu, copy.deepcopy(options))], ids=["arch=cpu"])(
+            function
+        )
+
     return decorate
 
 

@@ -15,7 +15,9 @@ from tests import test_utils
 
 
 """
-PASSES = HEAD + """\
+PASSES = (
+    HEAD
+    + """\
 @pytest.mark.parametrize("n", [3, 5])
 @test_utils.test()
 def test_sum(n):
@@ -41,13 +43,17 @@ def test_on_others():
 def test_plain():
     assert test_utils.allclose(1.0, 1.0 + 1e-9) and not test_utils.allclose(1.0, 1.1)
 """
-FAILS = PASSES + """\
+)
+FAILS = (
+    PASSES
+    + """\
 
 
 @test_utils.test(debug=True)
 def test_that_fails():
     assert "dsl" not in qd.__name__
 """
+)
 CONFTEST = """\
 import pytest
 import quadrants as qd
@@ -69,6 +75,7 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture
 def clone(tmp_path):
     """A folder with a test file, and what the real package has passed."""
+
     def make(text: str, real: dict) -> tuple[Path, ...]:
         (tmp_path / "tests/python").mkdir(parents=True)
         for name in ("tests/__init__.py", "tests/python/__init__.py", "tests/test_utils.py"):
@@ -78,6 +85,7 @@ def clone(tmp_path):
         (tmp_path / "real.json").write_text(json.dumps({"mine": real}))
         (tmp_path / "left_out.toml").write_text("")
         return tmp_path, tmp_path / "real.json", tmp_path / "left_out.toml"
+
     return make
 
 
@@ -86,8 +94,14 @@ def run(folder: Path, real: Path, left_out: Path, *more: object) -> subprocess.C
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=900)
 
 
-REAL = {"test_sum[3]": ["passed", ""], "test_sum[5]": ["passed", ""], "test_on_a_gpu": ["skipped", ""],
-        "test_on_others": ["skipped", ""], "test_plain[none]": ["passed", ""], "test_that_fails": ["passed", ""]}
+REAL = {
+    "test_sum[3]": ["passed", ""],
+    "test_sum[5]": ["passed", ""],
+    "test_on_a_gpu": ["skipped", ""],
+    "test_on_others": ["skipped", ""],
+    "test_plain[none]": ["passed", ""],
+    "test_that_fails": ["passed", ""],
+}
 
 
 def test_what_fails_or_crashes_is_red_and_the_others_run(clone):
@@ -99,7 +113,9 @@ def test_what_fails_or_crashes_is_red_and_the_others_run(clone):
     assert "    test_dies[none]: crash: SIGABRT" in done.stdout and "    test_that_fails: failed: " in done.stdout
     ours = json.loads((folder / "ours.json").read_text())["mine"]
     assert {name: row[0] for name, row in ours.items()} == {name: row[0] for name, row in REAL.items()} | {
-        "test_that_fails": "failed", "test_dies[none]": "crash"}
+        "test_that_fails": "failed",
+        "test_dies[none]": "crash",
+    }
 
 
 def test_what_is_listed_must_fail(clone):
@@ -131,8 +147,10 @@ def test_the_real_package_runs_with_the_folders_own_conftest(clone, needs_module
     assert {name: row[0] for name, row in found.items()} == {name: row[0] for name, row in REAL.items()}
 
 
-@pytest.mark.parametrize("arguments, says", [(("/",), "/ is no clone of Quadrants"),
-                                             (("FOLDER", "no_such"), "has no tests/python/test_no_such.py")])
+@pytest.mark.parametrize(
+    "arguments, says",
+    [(("/",), "/ is no clone of Quadrants"), (("FOLDER", "no_such"), "has no tests/python/test_no_such.py")],
+)
 def test_wrong_usage(arguments, says, clone):
     folder, *_ = clone("", {})
     command = [str(folder) if argument == "FOLDER" else argument for argument in arguments]

@@ -58,9 +58,15 @@ CASES["divisions"] = divisions, (numbers("int32"), numbers("int32", 1, 9, 1), ze
 
 
 @T.prim_func
-def promotions(A: T.Buffer((64,), "int8"), B: T.Buffer((64,), "uint8"), C: T.Buffer((64,), "int32"),
-               D: T.Buffer((64,), "float32"), O: T.Buffer((64,), "float32"), P: T.Buffer((64,), "int64"),
-               Q: T.Buffer((64,), "uint32")):
+def promotions(
+    A: T.Buffer((64,), "int8"),
+    B: T.Buffer((64,), "uint8"),
+    C: T.Buffer((64,), "int32"),
+    D: T.Buffer((64,), "float32"),
+    O: T.Buffer((64,), "float32"),
+    P: T.Buffer((64,), "int64"),
+    Q: T.Buffer((64,), "uint32"),
+):
     T.device_entry()
     bx = T.cta_id([1])
     tx = T.thread_id([64])
@@ -69,13 +75,28 @@ def promotions(A: T.Buffer((64,), "int8"), B: T.Buffer((64,), "uint8"), C: T.Buf
     Q[tx] = T.uint32(A[tx]) + T.uint32(B[tx]) * T.uint32(C[tx])
 
 
-CASES["promotions"] = promotions, (numbers("int8"), numbers("uint8", 0, 255, 1), numbers("int32", seed=2),
-                                   numbers("float32", seed=3), zeros("float32"), zeros("int64"), zeros("uint32"))
+CASES["promotions"] = (
+    promotions,
+    (
+        numbers("int8"),
+        numbers("uint8", 0, 255, 1),
+        numbers("int32", seed=2),
+        numbers("float32", seed=3),
+        zeros("float32"),
+        zeros("int64"),
+        zeros("uint32"),
+    ),
+)
 
 
 @T.prim_func
-def casts(A: T.Buffer((64,), "float32"), O: T.Buffer((64,), "int32"), P: T.Buffer((64,), "int8"),
-          Q: T.Buffer((64,), "uint8"), H: T.Buffer((64,), "float16")):
+def casts(
+    A: T.Buffer((64,), "float32"),
+    O: T.Buffer((64,), "int32"),
+    P: T.Buffer((64,), "int8"),
+    Q: T.Buffer((64,), "uint8"),
+    H: T.Buffer((64,), "float16"),
+):
     T.device_entry()
     bx = T.cta_id([1])
     tx = T.thread_id([64])
@@ -85,8 +106,7 @@ def casts(A: T.Buffer((64,), "float32"), O: T.Buffer((64,), "int32"), P: T.Buffe
     H[tx] = T.float16(A[tx]) * T.float16(0.5)
 
 
-CASES["casts"] = casts, (numbers("float32", -300, 300), zeros("int32"), zeros("int8"), zeros("uint8"),
-                         zeros("float16"))
+CASES["casts"] = casts, (numbers("float32", -300, 300), zeros("int32"), zeros("int8"), zeros("uint8"), zeros("float16"))
 
 
 @T.prim_func

@@ -1,6 +1,6 @@
 """Kernels over every dtype and many constructs leave what apache-tvm's leave (sweep.py recorded it): a sample, or all.
 
-    DSL_SWEEP=all pytest tests/tirx/oracle/test_sweep.py
+DSL_SWEEP=all pytest tests/tirx/oracle/test_sweep.py
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ cases = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(cases)
 RECORDED = np.load(Path(__file__).with_name("sweep.npz"))
 CASTS = [name for name in cases.SOURCES if name.startswith("cast_")]
-CHOSEN = list(cases.SOURCES) if os.environ.get("DSL_SWEEP") == "all" else \
-    [name for name in cases.SOURCES if name not in CASTS] + random.Random(0).sample(CASTS, 16)
-CLOSE = {"functions": 2e-6, "functions_of_two": 2e-6}        # within 2 ulp of CUDA's
+CHOSEN = (
+    list(cases.SOURCES)
+    if os.environ.get("DSL_SWEEP") == "all"
+    else [name for name in cases.SOURCES if name not in CASTS] + random.Random(0).sample(CASTS, 16)
+)
+CLOSE = {"functions": 2e-6, "functions_of_two": 2e-6}  # within 2 ulp of CUDA's
 
 
 @pytest.fixture(scope="module")
 def launched():
     import linecache
+
     alias.install("emulator")
     found = {}
     with warnings.catch_warnings():
@@ -39,8 +43,10 @@ def launched():
             linecache.cache[file] = (len(source), None, source.splitlines(True), file)
             names = {"__name__": "sweep"}
             exec(compile(source, file, "exec"), names)
-            given = [tvm.runtime.tensor(argument, device=tvm.cuda(0)) if not isinstance(argument, int) else argument
-                     for argument in cases.arguments(name)]
+            given = [
+                tvm.runtime.tensor(argument, device=tvm.cuda(0)) if not isinstance(argument, int) else argument
+                for argument in cases.arguments(name)
+            ]
             tvm.compile(names[name], target="cuda")(*given)
             found[name] = given
     alias.uninstall()
@@ -60,6 +66,10 @@ def test_values_are_upstreams(launched):
 
 
 def test_every_kernel_is_recorded():
-    wanted = {f"{name}.{label}" for name, parameters in cases.PARAMETERS.items() for label, *_ in parameters
-              if label in cases.OUTPUTS}
+    wanted = {
+        f"{name}.{label}"
+        for name, parameters in cases.PARAMETERS.items()
+        for label, *_ in parameters
+        if label in cases.OUTPUTS
+    }
     assert wanted == set(RECORDED.files) and len(cases.SOURCES) > 140

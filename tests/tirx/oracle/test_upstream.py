@@ -17,7 +17,7 @@ _SPEC = importlib.util.spec_from_file_location("tirx_upstream", Path(__file__).w
 upstream = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(upstream)
 RECORDED = json.loads(upstream.RECORD.read_text())
-CLOSE = {"functions": 1e-6}             # elementary functions: ours are rounded from double, CUDA's within 2 ulp
+CLOSE = {"functions": 1e-6}  # elementary functions: ours are rounded from double, CUDA's within 2 ulp
 
 
 @pytest.fixture(scope="module")

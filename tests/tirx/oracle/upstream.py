@@ -1,6 +1,6 @@
 """apache-tvm's CUDA of cases.py, compiled by nvcc to PTX, run on the emulator: the arrays after each kernel.
 
-    python tests/tirx/oracle/upstream.py --record       writes recorded.json
+python tests/tirx/oracle/upstream.py --record       writes recorded.json
 """
 
 from __future__ import annotations
@@ -21,16 +21,23 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 RECORD = HERE / "recorded.json"
 # grid and block of each kernel: what its ids say.
-LAUNCHES = {"shared": (1, 128), "lanes": (1, 32), "reduction": (1, 128), "vectors": (1, 16), "ids": ((2, 3, 1), 256),
-            "atomics": (2, 32)}
+LAUNCHES = {
+    "shared": (1, 128),
+    "lanes": (1, 32),
+    "reduction": (1, 128),
+    "vectors": (1, 16),
+    "ids": ((2, 3, 1), 256),
+    "atomics": (2, 32),
+}
 DYNAMIC_SMEM_BYTES = 512
 
 
 def printed(*command: str) -> object:
     """The JSON that cases.py prints under a Python command."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*command, str(HERE / "cases.py")], capture_output=True, text=True, timeout=300, cwd=ROOT,
-                          env=environment)
+    done = subprocess.run(
+        [*command, str(HERE / "cases.py")], capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment
+    )
     marked = [line for line in done.stdout.splitlines() if line.startswith("JSON")]
     if done.returncode or not marked:
         raise RuntimeError(f"{' '.join(command)} cases.py ended with {done.returncode}\n{done.stderr}")
@@ -51,8 +58,12 @@ def compiled(source: str, nvcc: str, arch: str = "sm_90a") -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernels.cu"
         file.write_text(source)
-        subprocess.run([nvcc, "-ptx", f"-arch={arch}", "-o", str(file.with_suffix(".ptx")), str(file)], check=True,
-                       capture_output=True, timeout=300)
+        subprocess.run(
+            [nvcc, "-ptx", f"-arch={arch}", "-o", str(file.with_suffix(".ptx")), str(file)],
+            check=True,
+            capture_output=True,
+            timeout=300,
+        )
         return file.with_suffix(".ptx").read_text()
 
 
@@ -60,6 +71,7 @@ def theirs(source: str, ptx: str) -> dict:
     """The arrays after each of the kernels of `source`, run from `ptx`."""
     sys.path[:0] = [str(ROOT)]
     from dsl import alias, emulator
+
     alias.install("emulator")
     sys.path.insert(0, str(HERE))
     try:
@@ -78,8 +90,15 @@ def theirs(source: str, ptx: str) -> dict:
         order = [re.split(r"[ *]", part)[-1].removesuffix("_ptr") for part in head.split(",")]
         shape = LAUNCHES.get(name, (1, 64))
         grid, block = (extent if isinstance(extent, tuple) else (extent, 1, 1) for extent in shape)
-        emulator.launch(program, f"{name}_kernel", grid, block,
-                        [struct.pack("<Q", places[label].ctypes.data) for label in order], memory, DYNAMIC_SMEM_BYTES)
+        emulator.launch(
+            program,
+            f"{name}_kernel",
+            grid,
+            block,
+            [struct.pack("<Q", places[label].ctypes.data) for label in order],
+            memory,
+            DYNAMIC_SMEM_BYTES,
+        )
         found[name] = [array.tolist() for array in arrays]
     return found
 

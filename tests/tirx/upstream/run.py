@@ -16,9 +16,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-FILES = ["test_control_flow", "test_inline", "test_jit", "codegen/test_cuda_warp_reduce",
-         "codegen/test_cuda_cta_reduce",
-         "codegen/test_codegen_cuda"]
+FILES = [
+    "test_control_flow",
+    "test_inline",
+    "test_jit",
+    "codegen/test_cuda_warp_reduce",
+    "codegen/test_cuda_cta_reduce",
+    "codegen/test_codegen_cuda",
+]
 EXAMPLES = """\
 examples:
   git clone --depth 1 --branch v0.26.0 https://github.com/apache/tvm
@@ -55,11 +60,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="run.py", description=__doc__, epilog=EXAMPLES,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="run.py", description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", help="a clone of https://github.com/apache/tvm")
-    parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="files of tests/python/tirx without .py; default: the table")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="files of tests/python/tirx without .py; default: the table"
+    )
     parser.add_argument("--verbose", action="store_true", help="show what pytest says")
     return parser
 
@@ -67,8 +74,14 @@ def _parser() -> argparse.ArgumentParser:
 def outcomes(file: Path) -> tuple[dict[str, str], str]:
     """What became of each case of a file ("PASSED", "FAILED", "SKIPPED", "ERROR"), and what pytest printed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DSL_CACHE": "0"}
-    done = subprocess.run([sys.executable, "-c", DRIVE, str(file)], capture_output=True, text=True, timeout=600,
-                          cwd=file.parent, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVE, str(file)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        cwd=file.parent,
+        env=environment,
+    )
     cases = re.findall(rf"^(PASSED|FAILED|ERROR) \S*{file.name}(?:::(\S+))?", done.stdout, re.MULTILINE)
     found = {case or "": outcome for outcome, case in cases}
     found |= {place: "SKIPPED" for place in re.findall(r"^SKIPPED \[\d+\] (\S+):", done.stdout, re.MULTILINE)}

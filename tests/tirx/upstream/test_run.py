@@ -34,15 +34,25 @@ def test_a_file_through_the_alias(tmp_path, capsys):
     (folder / "test_cases.py").write_text(CASES)
     found, _ = run.outcomes(folder / "test_cases.py")
     assert {case: outcome for case, outcome in found.items() if outcome != "SKIPPED"} == {
-        "test_good": "PASSED", "test_half[1]": "PASSED", "test_half[2]": "FAILED"}
+        "test_good": "PASSED",
+        "test_half[1]": "PASSED",
+        "test_half[2]": "FAILED",
+    }
     assert run._report("test_cases", found, {}, False, "")
     assert not run._report("test_cases", found, {"test_half": "why"}, False, "")
     assert run._report("test_cases", found, {"test_half": "why", "test_good": "why"}, False, "")
     assert "test_good is listed as left out, and passes" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("case, entry, wanted", [("test_a", "test_a", True), ("test_a[1]", "test_a", True),
-                                                 ("test_ab", "test_a*", True), ("test_b", "test_a*", False)])
+@pytest.mark.parametrize(
+    "case, entry, wanted",
+    [
+        ("test_a", "test_a", True),
+        ("test_a[1]", "test_a", True),
+        ("test_ab", "test_a*", True),
+        ("test_b", "test_a*", False),
+    ],
+)
 def test_what_is_listed(case, entry, wanted):
     assert run.listed(case, {entry: "why"}) is wanted
 

@@ -3,7 +3,13 @@
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyG2SOp, LoadCacheMode
 from dsl.tile.bulk import CopyBulkG2SOp, CopyBulkS2GOp, group_bulk_copy_modes
-from dsl.tile.tma import (CopyBulkTensorTileG2SOp, CopyBulkTensorTileS2GOp, TmaInfo, make_tiled_tma_atom,
-                          prefetch_descriptor, tma_partition)
+from dsl.tile.tma import (
+    CopyBulkTensorTileG2SOp,
+    CopyBulkTensorTileS2GOp,
+    TmaInfo,
+    make_tiled_tma_atom,
+    prefetch_descriptor,
+    tma_partition,
+)
 
 __getattr__ = _refuser("cutlass.cute.nvgpu.cpasync")

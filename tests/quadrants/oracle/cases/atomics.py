@@ -10,6 +10,7 @@ def add_to_a_field_in_parallel():
     def k():
         for i in range(1000):
             x[None] += 1
+
     k()
     return x[None]
 
@@ -21,6 +22,7 @@ def add_floats_in_parallel():
     def k():
         for i in range(512):
             x[None] += 0.5
+
     k()
     return x[None]
 
@@ -32,6 +34,7 @@ def subtract_in_parallel():
     def k():
         for i in range(100):
             x[None] -= i
+
     k()
     return x[None]
 
@@ -46,6 +49,7 @@ def bits_in_parallel():
             x[0] |= 1 << i
             x[1] &= ~(1 << i)
             x[2] ^= 1 << i
+
     k()
     return x.to_numpy()
 
@@ -57,6 +61,7 @@ def histogram():
     def k():
         for i in range(1000):
             x[i % 7] += 1
+
     k()
     return x.to_numpy()
 
@@ -68,6 +73,7 @@ def local_of_the_kernel_in_parallel():
         for i in range(1000):
             s += 1
         return s
+
     return k()
 
 
@@ -80,6 +86,7 @@ def local_minimum_and_maximum():
             qd.atomic_min(low, i * 7 % 31 - 5)
             qd.atomic_max(high, i * 7 % 31 - 5)
         return low * 1000 + high
+
     return k()
 
 
@@ -90,6 +97,7 @@ def add_returns_the_old_value():
     @qd.kernel
     def k():
         old[None] = qd.atomic_add(x[None], 3)
+
     k()
     return [x[None], old[None]]
 
@@ -110,6 +118,7 @@ def every_named_one_returns_the_old_value():
             old[5] = qd.atomic_or(x[5], 3)
             old[6] = qd.atomic_xor(x[6], 10)
             old[7] = qd.atomic_exchange(x[7], 99)
+
     k()
     return [x.to_numpy(), old.to_numpy()]
 
@@ -122,6 +131,7 @@ def mul_in_a_loop():
     def k():
         for i in range(1):
             old[None] = qd.atomic_mul(x[None], 5)
+
     k()
     return [x[None], old[None]]
 
@@ -134,6 +144,7 @@ def mul_in_parallel():
     def k():
         for i in range(10):
             qd.atomic_mul(x[None], 2)
+
     k()
     return x[None]
 
@@ -145,6 +156,7 @@ def mul_outside_a_loop():
     @qd.kernel
     def k():
         qd.atomic_mul(x[None], 5)
+
     k()
     return x[None]
 
@@ -158,6 +170,7 @@ def compare_and_swap():
     def k():
         old[0] = qd.atomic_cas(x[0], 4, 9)
         old[1] = qd.atomic_cas(x[1], 5, 9)
+
     k()
     return [x.to_numpy(), old.to_numpy()]
 
@@ -170,6 +183,7 @@ def min_and_max_of_floats():
         for i in range(20):
             qd.atomic_min(x[0], -i * 0.5)
             qd.atomic_max(x[1], i * 0.25)
+
     k()
     return x.to_numpy()
 
@@ -183,6 +197,7 @@ def min_and_max_of_unsigned():
         for i in range(3):
             qd.atomic_min(x[0], qd.u32(3000000000))
             qd.atomic_max(x[1], qd.u32(3500000000))
+
     k()
     return x.to_numpy()
 
@@ -195,6 +210,7 @@ def add_of_i64_and_f64():
         for i in range(100):
             x[None] += qd.i64(1) << 33
             y[None] += qd.f64(0.125)
+
     k()
     return [x[None], y[None]]
 
@@ -207,6 +223,7 @@ def unique_tickets():
         for i in range(200):
             t = qd.atomic_add(n[None], 1)
             seen[t] += 1
+
     k()
     return [n[None], seen.to_numpy()]
 
@@ -217,6 +234,7 @@ def or_of_a_float():
     @qd.kernel
     def k():
         x[None] |= 1
+
     k()
 
 
@@ -226,6 +244,7 @@ def and_of_a_float_by_name():
     @qd.kernel
     def k():
         qd.atomic_and(x[None], 1)
+
     k()
 
 
@@ -235,6 +254,7 @@ def cas_of_a_float():
     @qd.kernel
     def k():
         qd.atomic_cas(x[None], 0.0, 1.0)
+
     k()
     return x[None]
 
@@ -243,6 +263,7 @@ def target_is_an_expression():
     @qd.kernel
     def k(a: qd.i32):
         qd.atomic_add(a + 1, 2)
+
     k(1)
 
 
@@ -250,6 +271,7 @@ def target_is_a_literal():
     @qd.kernel
     def k():
         qd.atomic_add(1, 2)
+
     k()
 
 
@@ -258,6 +280,7 @@ def target_is_an_argument():
     def k(a: qd.i32) -> qd.i32:
         qd.atomic_add(a, 2)
         return a
+
     return k(1)
 
 
@@ -268,6 +291,7 @@ def add_a_vector():
     def k():
         for i in range(10):
             x[None] += qd.Vector([1, 2, i])
+
     k()
     return x.to_numpy()
 
@@ -279,6 +303,7 @@ def add_to_a_component():
     def k():
         for i in range(10):
             x[i % 2][1] += 1.5
+
     k()
     return x.to_numpy()
 
@@ -290,6 +315,7 @@ def add_to_an_ndarray():
     def k(a: qd.types.ndarray()):
         for i in range(100):
             a[i % 4] += i
+
     k(a)
     return a.to_numpy()
 
@@ -303,6 +329,7 @@ def multiply_assign_in_serial():
         qd.loop_config(serialize=True)
         for i in range(1, 6):
             x[None] *= i
+
     k()
     return x[None]
 
@@ -317,6 +344,7 @@ def local_in_a_parallel_body_is_private():
             for j in range(i):
                 s += j
             x[i] = s
+
     k()
     return x.to_numpy()
 
@@ -328,6 +356,7 @@ def result_used_in_an_expression():
     def k() -> qd.i32:
         a = qd.atomic_add(x[None], 4) + x[None] * 10
         return a
+
     return k()
 
 
@@ -337,6 +366,7 @@ def local_add_returns_the_old_value():
         a = 3
         b = qd.atomic_add(a, 4)
         return a * 10 + b
+
     return k()
 
 
@@ -347,5 +377,6 @@ def result_of_a_float_target_takes_its_type():
     @qd.kernel
     def k():
         old[None] = qd.atomic_add(x[None], 2)
+
     k()
     return [x[None], old[None]]

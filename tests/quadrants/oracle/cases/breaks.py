@@ -9,6 +9,7 @@ def break_in_a_parallel_loop():
         for i in range(10):
             if i == 3:
                 break
+
     k()
 
 
@@ -19,6 +20,7 @@ def break_in_a_parallel_loop_under_static_if():
             for i in range(10):
                 if i == 3:
                     break
+
     k()
 
 
@@ -29,6 +31,7 @@ def break_in_a_parallel_loop_of_an_unrolled_one():
             for i in range(10):
                 if i == 3:
                     break
+
     k()
 
 
@@ -42,6 +45,7 @@ def break_in_a_parallel_loop_of_a_func():
     @qd.kernel
     def k():
         f()
+
     k()
 
 
@@ -55,6 +59,7 @@ def break_in_a_serial_loop():
                 break
             r += 1
         return r
+
     return k()
 
 
@@ -68,6 +73,7 @@ def break_under_an_if_is_serial():
                     break
                 r += 1
         return r
+
     return k()
 
 
@@ -81,6 +87,7 @@ def break_of_the_inner_loop():
                 if j == i:
                     break
                 x[i] += 1
+
     k()
     return x.to_numpy()
 
@@ -94,6 +101,7 @@ def continue_in_a_parallel_loop():
             if i % 2 == 0:
                 continue
             x[i] = i
+
     k()
     return x.to_numpy()
 
@@ -108,6 +116,7 @@ def continue_of_the_inner_loop():
                 if j == i:
                     continue
                 x[i] += j
+
     k()
     return x.to_numpy()
 
@@ -124,6 +133,7 @@ def continue_after_nested_if():
                 else:
                     x[i] = 1
             x[i] += 2
+
     k()
     return x.to_numpy()
 
@@ -134,6 +144,7 @@ def break_then_loop_variable_is_unknown():
         for i in range(3):
             pass
         return i
+
     return k()
 
 
@@ -143,6 +154,7 @@ def loop_variable_hides_a_name():
         i = 3
         for i in range(3):
             pass
+
     k()
 
 
@@ -155,6 +167,7 @@ def loop_variable_used_twice_in_sequence():
         for i in range(4):
             r += i
         return r
+
     return k()
 
 
@@ -164,6 +177,7 @@ def loop_variable_of_the_outer_loop_again():
         for i in range(3):
             for i in range(3):
                 pass
+
     k()
 
 
@@ -172,6 +186,7 @@ def loop_variable_is_assigned():
     def k():
         for i in range(3):
             i = 5
+
     k()
 
 
@@ -182,6 +197,7 @@ def for_else():
             pass
         else:
             pass
+
     k()
 
 
@@ -190,6 +206,7 @@ def loop_over_a_list():
     def k():
         for i in [1, 2, 3]:
             pass
+
     k()
 
 
@@ -198,6 +215,7 @@ def loop_over_a_number():
     def k():
         for i in 5:
             pass
+
     k()
 
 
@@ -206,6 +224,7 @@ def loop_over_strings():
     def k():
         for i in "abc":
             pass
+
     k()
 
 
@@ -215,6 +234,7 @@ def loop_config_unknown_option():
         qd.loop_config(no_such_option=1)
         for i in range(3):
             pass
+
     k()
 
 
@@ -226,6 +246,7 @@ def loop_config_block_dim():
         qd.loop_config(block_dim=64)
         for i in range(300):
             x[i] = i
+
     k()
     return [x[0], x[64], x[299]]
 
@@ -238,6 +259,7 @@ def loop_config_parallelize():
         qd.loop_config(parallelize=2)
         for i in range(30):
             x[i] = i
+
     k()
     return x[29]
 
@@ -250,6 +272,7 @@ def loop_config_name():
         qd.loop_config(name="fill")
         for i in range(3):
             x[i] = 7
+
     k()
     return x.to_numpy()
 
@@ -264,6 +287,7 @@ def underscore_targets():
         for _ in range(5):
             for _ in range(2):
                 x[None] += 1
+
     k()
     return x[None]
 
@@ -279,6 +303,7 @@ def big_grid():
         for i in range(100000):
             s += x[i]
         return s
+
     return k()
 
 
@@ -290,6 +315,7 @@ def zero_iterations_at_top_level():
         for i in range(n):
             x[0] = 1
         x[1] = 1
+
     k(0)
     return x.to_numpy()
 
@@ -310,5 +336,6 @@ def func_with_loop_in_a_parallel_loop():
     def k():
         for i in range(5):
             x[i] = total(i)
+
     k()
     return x.to_numpy()

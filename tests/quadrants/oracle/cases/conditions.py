@@ -16,6 +16,7 @@ def if_elif_else():
         else:
             r = 1
         return r
+
     return [k(-4), k(0), k(9)]
 
 
@@ -26,6 +27,7 @@ def if_on_an_integer():
         if n:
             r = 1
         return r
+
     return [k(0), k(2), k(-1), k(256)]
 
 
@@ -36,6 +38,7 @@ def if_on_i64_beyond_32_bits():
         if n:
             r = 1
         return r
+
     return [k(0), k(1 << 40)]
 
 
@@ -46,6 +49,7 @@ def if_on_a_float():
         if n:
             r = 1
         return r
+
     return k(0.5)
 
 
@@ -57,6 +61,7 @@ def if_on_a_vector():
         if v:
             r = 1
         return r
+
     return k()
 
 
@@ -68,6 +73,7 @@ def variable_of_both_branches_is_unknown_afterwards():
         else:
             a = 2
         return a
+
     return k(1)
 
 
@@ -78,6 +84,7 @@ def assigned_before_and_in_a_branch():
         if n:
             a = 2
         return a
+
     return [k(1), k(0)]
 
 
@@ -85,6 +92,7 @@ def ternary():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return 10 if n > 2 else 20
+
     return [k(1), k(3)]
 
 
@@ -92,6 +100,7 @@ def ternary_promotes():
     @qd.kernel
     def k(n: qd.i32) -> qd.f32:
         return 1 if n else 2.5
+
     return [k(1), k(0)]
 
 
@@ -101,6 +110,7 @@ def ternary_guards_a_load():
     @qd.kernel
     def k(i: qd.i32) -> qd.i32:
         return x[i] if i < 4 else -1
+
     return [k(0), k(100000000)]
 
 
@@ -115,6 +125,7 @@ def ternary_evaluates_both_calls():
     @qd.kernel
     def k(c: qd.i32) -> qd.i32:
         return f() if c else f()
+
     return [k(1), n[None]]
 
 
@@ -122,6 +133,7 @@ def select_scalar():
     @qd.kernel
     def k(c: qd.i32) -> qd.f32:
         return qd.select(c, 1.5, 2)
+
     return [k(1), k(0), k(2)]
 
 
@@ -130,6 +142,7 @@ def select_vector():
     def k() -> qd.i32:
         v = qd.select(qd.Vector([1, 0]), qd.Vector([3, 4]), qd.Vector([5, 6]))
         return v[0] * 10 + v[1]
+
     return k()
 
 
@@ -137,6 +150,7 @@ def comparisons():
     @qd.kernel
     def k(a: qd.i32, b: qd.i32) -> qd.i32:
         return (a < b) * 1 + (a <= b) * 10 + (a > b) * 100 + (a >= b) * 1000 + (a == b) * 10000 + (a != b) * 100000
+
     return [k(1, 2), k(2, 2), k(3, 2)]
 
 
@@ -144,6 +158,7 @@ def comparison_of_unsigned_and_signed():
     @qd.kernel
     def k(a: qd.u32, b: qd.i32) -> qd.i32:
         return (a < b) * 1 + (a > b) * 10
+
     return [k(1, -1), k(1, 2)]
 
 
@@ -151,6 +166,7 @@ def comparison_of_int_and_float():
     @qd.kernel
     def k(a: qd.i32, b: qd.f32) -> qd.i32:
         return (a < b) * 1 + (a == b) * 10
+
     return [k(1, 1.5), k(16777217, 16777216.0)]
 
 
@@ -158,6 +174,7 @@ def comparison_with_nan():
     @qd.kernel
     def k(a: qd.f32) -> qd.i32:
         return (a == a) * 1 + (a != a) * 10 + (a < 1.0) * 100 + (a >= 1.0) * 1000
+
     return k(float("nan"))
 
 
@@ -170,6 +187,7 @@ def chained_comparison():
         if 1 < a <= 5 != 3:
             r += 10
         return r
+
     return [k(1), k(3), k(5), k(6)]
 
 
@@ -187,6 +205,7 @@ def chain_evaluates_the_middle_once():
         if 1 < f() < 5:
             r = 1
         return r
+
     return [k(), n[None]]
 
 
@@ -194,6 +213,7 @@ def and_or_give_operands():
     @qd.kernel
     def k(a: qd.i32, b: qd.i32) -> qd.i32:
         return (a and b) * 100 + (a or b)
+
     return [k(5, 7), k(0, 7), k(5, 0), k(0, 0)]
 
 
@@ -206,6 +226,7 @@ def and_of_three():
         if a or b or c:
             r += 10
         return r
+
     return [k(1, 1, 1), k(1, 0, 1), k(0, 0, 0)]
 
 
@@ -218,6 +239,7 @@ def and_guards_a_load():
         if i < 4 and x[i] == 0:
             r = 1
         return r
+
     return [k(0), k(100000000)]
 
 
@@ -235,6 +257,7 @@ def or_calls_the_func_on_the_right():
         if a or f():
             r = 1
         return r
+
     return [k(1), n[None]]
 
 
@@ -242,6 +265,7 @@ def not_of_things():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return (not a) * 1 + (not (a > 2)) * 10
+
     return [k(0), k(1), k(3)]
 
 
@@ -249,6 +273,7 @@ def and_of_floats():
     @qd.kernel
     def k(a: qd.f32, b: qd.f32) -> qd.f32:
         return a and b
+
     return k(1.5, 2.5)
 
 
@@ -258,6 +283,7 @@ def bool_locals():
         t = a > 1
         u = a > 2
         return (t and u) * 1 + (t or u) * 10 + (t & u) * 100 + (t | u) * 1000 + (t ^ u) * 10000
+
     return [k(1), k(2), k(3)]
 
 
@@ -265,6 +291,7 @@ def bool_return():
     @qd.kernel
     def k(a: qd.i32) -> qd.u1:
         return a > 1
+
     return [k(1), k(2)]
 
 
@@ -272,6 +299,7 @@ def bool_plus_bool():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return (a > 0) + (a > 0)
+
     return k(1)
 
 
@@ -281,6 +309,7 @@ def true_and_false_literals():
         a = True
         b = False
         return a * 10 + b
+
     return k()
 
 
@@ -293,6 +322,7 @@ def is_none_in_static():
         if qd.static(a is not None):
             r += 2
         return r
+
     return [k(None), k(1)]
 
 
@@ -303,6 +333,7 @@ def is_at_run_time():
         if a is True:
             r = 1
         return r
+
     return k(1)
 
 
@@ -311,6 +342,7 @@ def comparison_of_vectors():
     def k() -> qd.i32:
         v = qd.Vector([1, 5]) < qd.Vector([2, 4])
         return v[0] * 10 + v[1]
+
     return k()
 
 
@@ -327,6 +359,7 @@ def nested_ifs_in_parallel():
                     x[i] = 9
             else:
                 x[i] = 1
+
     k()
     return x.to_numpy()
 
@@ -340,4 +373,5 @@ def numpy_bool_captured():
         if qd.static(flag):
             r = 1
         return r
+
     return k()

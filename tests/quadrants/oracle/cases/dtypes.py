@@ -20,6 +20,7 @@ def _pairs(types, operation, a, b):
         for i, t in qd.static(enumerate(types)):
             for j, u in qd.static(enumerate(types)):
                 out[i, j] = qd.cast(pick(qd.cast(a, t), qd.cast(b, u)), qd.f64)
+
     k(a, b)
     return out.to_numpy()
 
@@ -147,6 +148,7 @@ def casts_of_a_float():
     def k(a: qd.f32):
         for i, t in qd.static(enumerate((qd.i8, qd.i16, qd.i32, qd.i64, qd.u8, qd.u16, qd.u32, qd.f64))):
             out[i] = qd.cast(a, t)
+
     k(100.7)
     return out.to_numpy()
 
@@ -158,6 +160,7 @@ def casts_of_a_negative_float_to_signed():
     def k(a: qd.f64):
         for i, t in qd.static(enumerate((qd.i8, qd.i16, qd.i32, qd.i64))):
             out[i] = qd.cast(a, t)
+
     k(-100.7)
     return out.to_numpy()
 
@@ -169,6 +172,7 @@ def casts_of_an_integer_narrow():
     def k(a: qd.i64):
         for i, t in qd.static(enumerate((qd.i8, qd.i16, qd.i32, qd.i64, qd.u8, qd.u16, qd.u32, qd.u1))):
             out[i] = qd.cast(a, t)
+
     k((1 << 40) + 65535 * 65536 + 40000)
     return out.to_numpy()
 
@@ -177,6 +181,7 @@ def cast_by_calling_a_type():
     @qd.kernel
     def k(a: qd.f32) -> qd.f64:
         return qd.i32(a) + qd.f64(0.5) + qd.i64(2)
+
     return k(3.9)
 
 
@@ -184,6 +189,7 @@ def cast_by_python_types():
     @qd.kernel
     def k(a: qd.f32) -> qd.f32:
         return int(a) + float(1) / 2
+
     return k(3.9)
 
 
@@ -195,6 +201,7 @@ def bit_cast_float_and_back():
     @qd.kernel
     def b(a: qd.i32) -> qd.f32:
         return qd.bit_cast(a, qd.f32)
+
     return [k(1.5), b(0x40490FDB)]
 
 
@@ -202,6 +209,7 @@ def bit_cast_of_other_width():
     @qd.kernel
     def k(a: qd.f32) -> qd.i64:
         return qd.bit_cast(a, qd.i64)
+
     return k(1.5)
 
 
@@ -209,6 +217,7 @@ def float_literal_is_f32():
     @qd.kernel
     def k(a: qd.f64) -> qd.f64:
         return a + 0.1
+
     return k(0.0)
 
 
@@ -217,6 +226,7 @@ def float_literal_is_f64_by_default_fp():
     @qd.kernel
     def k(a: qd.f64) -> qd.f64:
         return a + 0.1
+
     return k(0.0)
 
 
@@ -226,6 +236,7 @@ def integer_literal_is_i64_by_default_ip():
     def k() -> qd.i64:
         a = 5000000000
         return a + 1
+
     return k()
 
 
@@ -234,6 +245,7 @@ def integer_literal_too_large():
     def k() -> qd.i64:
         a = 5000000000
         return a
+
     return k()
 
 
@@ -241,6 +253,7 @@ def integer_literal_too_large_cast():
     @qd.kernel
     def k() -> qd.i64:
         return qd.i64(5000000000)
+
     return k()
 
 
@@ -248,6 +261,7 @@ def literal_of_u32():
     @qd.kernel
     def k() -> qd.u32:
         return qd.u32(4294967295)
+
     return k()
 
 
@@ -259,6 +273,7 @@ def literal_largest_and_smallest():
     @qd.kernel
     def b() -> qd.i32:
         return -2147483648
+
     return [k(), b()]
 
 
@@ -266,6 +281,7 @@ def literal_hex_and_octal():
     @qd.kernel
     def k() -> qd.i32:
         return 0x1F + 0o17 + 0b101
+
     return k()
 
 
@@ -273,6 +289,7 @@ def wraparound_of_i32():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return a + 1
+
     return k(2147483647)
 
 
@@ -282,6 +299,7 @@ def first_assignment_fixes_the_type():
         a = 1
         a = 2.9
         return a
+
     return k()
 
 
@@ -291,6 +309,7 @@ def augmented_assignment_truncates():
         a = 1
         a += 2.9
         return a
+
     return k()
 
 
@@ -300,6 +319,7 @@ def float_local_takes_integers():
         a = 1.0
         a = 7 // 2
         return a
+
     return k()
 
 
@@ -311,6 +331,7 @@ def integer_field_takes_floats():
         x[0] = 2.9
         x[1] = -2.9
         x[2] = True
+
     k()
     return x.to_numpy()
 
@@ -323,6 +344,7 @@ def integer_field_plus_equals_a_float():
         x[None] = 5
         x[None] += 0.7
         x[None] += 1.7
+
     k()
     return x[None]
 
@@ -334,6 +356,7 @@ def narrow_field_wraps():
     def k(a: qd.i32):
         x[0] = a
         x[1] = a + 300
+
     k(255)
     return x.to_numpy()
 
@@ -345,6 +368,7 @@ def annotated_assignment_casts():
         b: qd.f64 = 3
         b += 0.5
         return a + b
+
     return k()
 
 
@@ -353,6 +377,7 @@ def annotated_assignment_of_a_known_name():
     def k():
         a = 1
         a: qd.f32 = 2
+
     k()
 
 
@@ -360,6 +385,7 @@ def type_arguments_int_and_float():
     @qd.kernel
     def k(a: int, b: float) -> float:
         return a + b
+
     return k(3, 0.5)
 
 
@@ -367,6 +393,7 @@ def f16_rounds():
     @qd.kernel
     def k(a: qd.f32) -> qd.f32:
         return qd.cast(qd.cast(a, qd.f16), qd.f32)
+
     return [k(2049.0), k(0.1), k(70000.0)]
 
 
@@ -374,6 +401,7 @@ def f32_rounds_at_every_operation():
     @qd.kernel
     def k(a: qd.f32, b: qd.f32) -> qd.f32:
         return a * b + a
+
     return [k(0.1, 0.3), k(1e20, 1e20)]
 
 
@@ -381,6 +409,7 @@ def i64_plus_f32():
     @qd.kernel
     def k(a: qd.i64, b: qd.f32) -> qd.f64:
         return a + b
+
     return k(16777217, 0.0)
 
 
@@ -388,6 +417,7 @@ def negation_of_unsigned():
     @qd.kernel
     def k(a: qd.u32) -> qd.i64:
         return qd.i64(-a)
+
     return k(1)
 
 
@@ -398,6 +428,7 @@ def invert():
     def k(a: qd.i32):
         for i, t in qd.static(enumerate(INTEGERS)):
             out[i] = ~qd.cast(a, t)
+
     k(5)
     return out.to_numpy()
 
@@ -406,6 +437,7 @@ def invert_of_a_float():
     @qd.kernel
     def k(a: qd.f32) -> qd.f32:
         return ~a
+
     return k(1.0)
 
 
@@ -413,6 +445,7 @@ def bits_of_a_float():
     @qd.kernel
     def k(a: qd.f32) -> qd.f32:
         return a & 1
+
     return k(1.0)
 
 
@@ -422,6 +455,7 @@ def captured_numpy_scalars():
     @qd.kernel
     def k() -> qd.f32:
         return a + b
+
     return k()
 
 
@@ -431,6 +465,7 @@ def captured_large_integer():
     @qd.kernel
     def k() -> qd.i64:
         return a
+
     return k()
 
 
@@ -442,6 +477,7 @@ def u1_field():
         x[0] = True
         x[1] = 5
         x[2] = 0
+
     k()
     return [x[0], x[1], x[2], x.to_numpy()]
 
@@ -450,6 +486,7 @@ def min_and_max_of_many():
     @qd.kernel
     def k(a: qd.i32, b: qd.f32, c: qd.i32) -> qd.f32:
         return qd.max(a, b, c) * 10 + min(a, b, c)
+
     return k(1, 2.5, 2)
 
 
@@ -463,6 +500,7 @@ def infinity_and_nan_literals():
     @qd.kernel
     def b() -> qd.f32:
         return nan
+
     return [k(), b()]
 
 
@@ -470,6 +508,7 @@ def math_constants():
     @qd.kernel
     def k() -> qd.f32:
         return qd.math.pi + qd.math.e
+
     return k()
 
 
@@ -477,6 +516,7 @@ def integer_true_division_is_float():
     @qd.kernel
     def k(a: qd.i32) -> qd.f32:
         return a / 2
+
     return [k(7), k(-7)]
 
 

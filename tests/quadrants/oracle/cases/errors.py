@@ -9,6 +9,7 @@ def no_such_name():
     @qd.kernel
     def k() -> qd.i32:
         return nothing_of_this_name  # noqa: F821
+
     return k()
 
 
@@ -18,6 +19,7 @@ def used_before_assignment():
         a = b  # noqa: F821
         b = 1
         return a
+
     return k()
 
 
@@ -27,6 +29,7 @@ def name_of_a_branch():
         if n:
             a = 1
         return a
+
     return k(1)
 
 
@@ -36,6 +39,7 @@ def name_of_a_loop_body():
         for i in range(2):
             a = i
         return a
+
     return k()
 
 
@@ -44,6 +48,7 @@ def augmented_assignment_of_an_unknown_name():
     def k() -> qd.i32:
         a += 1  # noqa: F821
         return a
+
     return k()
 
 
@@ -54,6 +59,7 @@ def try_statement():
             a = 1
         except ValueError:
             pass
+
     k()
 
 
@@ -61,6 +67,7 @@ def raise_statement():
     @qd.kernel
     def k():
         raise ValueError("x")
+
     k()
 
 
@@ -69,6 +76,7 @@ def with_statement():
     def k():
         with open("x") as f:
             pass
+
     k()
 
 
@@ -76,6 +84,7 @@ def import_statement():
     @qd.kernel
     def k():
         import math  # noqa: F401
+
     k()
 
 
@@ -84,6 +93,7 @@ def del_statement():
     def k():
         a = 1
         del a
+
     k()
 
 
@@ -92,6 +102,7 @@ def global_statement():
     def k():
         global total
         total = 1
+
     k()
 
 
@@ -100,6 +111,7 @@ def lambda_expression():
     def k() -> qd.i32:
         f = lambda a: a  # noqa: E731
         return f(1)
+
     return k()
 
 
@@ -107,6 +119,7 @@ def yield_expression():
     @qd.kernel
     def k():
         yield 1
+
     k()
 
 
@@ -114,6 +127,7 @@ def set_literal():
     @qd.kernel
     def k():
         a = {1, 2}
+
     k()
 
 
@@ -122,6 +136,7 @@ def class_statement():
     def k():
         class A:
             pass
+
     k()
 
 
@@ -129,6 +144,7 @@ def generator_expression():
     @qd.kernel
     def k():
         a = (i for i in range(3))
+
     k()
 
 
@@ -138,6 +154,7 @@ def match_statement():
         match n:
             case 1:
                 pass
+
     k(1)
 
 
@@ -145,6 +162,7 @@ def starred_assignment():
     @qd.kernel
     def k():
         a, *b = 1, 2, 3
+
     k()
 
 
@@ -152,6 +170,7 @@ def unpacking_of_wrong_length():
     @qd.kernel
     def k():
         a, b = 1, 2, 3
+
     k()
 
 
@@ -160,6 +179,7 @@ def assignment_to_a_call():
     def k():
         a = 1
         a.x = 2
+
     k()
 
 
@@ -169,6 +189,7 @@ def assignment_to_a_field():
     @qd.kernel
     def k():
         x = 3
+
     k()
     return x.to_numpy()
 
@@ -179,6 +200,7 @@ def assignment_of_a_list_element():
         a = [1, 2]
         a[0] = 5
         return a[0]
+
     return k()
 
 
@@ -187,6 +209,7 @@ def call_of_no_function():
     def k():
         a = 1
         a()
+
     k()
 
 
@@ -194,6 +217,7 @@ def attribute_that_is_not():
     @qd.kernel
     def k():
         qd.no_such_function(1)
+
     k()
 
 
@@ -201,6 +225,7 @@ def attribute_of_a_number():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return a.real
+
     return k(1)
 
 
@@ -209,6 +234,7 @@ def string_in_a_kernel():
     def k() -> qd.i32:
         a = "text"
         return 1
+
     return k()
 
 
@@ -216,6 +242,7 @@ def string_plus_number():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return n + "text"
+
     return k(1)
 
 
@@ -225,6 +252,7 @@ def none_plus_number():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return n + nothing
+
     return k(1)
 
 
@@ -232,6 +260,7 @@ def subscript_of_a_number():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return n[0]
+
     return k(1)
 
 
@@ -239,6 +268,7 @@ def matrix_multiplication_of_numbers():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return n @ n
+
     return k(1)
 
 
@@ -250,6 +280,7 @@ def kernel_in_a_kernel():
     @qd.kernel
     def k():
         inner()
+
     k()
 
 
@@ -260,6 +291,7 @@ def python_function_in_a_kernel():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return plus(n, 2)
+
     return k(1)
 
 
@@ -269,6 +301,7 @@ def slice_of_a_field():
     @qd.kernel
     def k():
         x[0:2] = 1
+
     k()
 
 
@@ -278,6 +311,7 @@ def multiple_targets():
         a = b = 3
         b += 1
         return a * 10 + b
+
     return k()
 
 
@@ -287,6 +321,7 @@ def tuple_assignment_swaps():
         a, b = 1, 2
         a, b = b, a
         return a * 10 + b
+
     return k()
 
 
@@ -297,6 +332,7 @@ def walrus():
         if (m := n + 1) > 2:
             r = m
         return r
+
     return [k(1), k(5)]
 
 
@@ -306,6 +342,7 @@ def pass_and_docstring():
         """What it does."""
         pass
         return 1
+
     return k()
 
 
@@ -314,24 +351,35 @@ def ellipsis_statement():
     def k() -> qd.i32:
         ...
         return 1
+
     return k()
 
 
-@options(random_seed=2)                                  # in a group of its own: it ends what qd.init made
+@options(random_seed=2)  # in a group of its own: it ends what qd.init made
 def unknown_init_option():
     qd.init(arch=qd.cpu, no_such_option=1)
 
 
 def error_classes():
-    return [[base.__name__ for base in getattr(qd, name).__mro__] for name in (
-        "QuadrantsCompilationError", "QuadrantsSyntaxError", "QuadrantsNameError", "QuadrantsTypeError",
-        "QuadrantsRuntimeError", "QuadrantsAssertionError", "QuadrantsRuntimeTypeError")]
+    return [
+        [base.__name__ for base in getattr(qd, name).__mro__]
+        for name in (
+            "QuadrantsCompilationError",
+            "QuadrantsSyntaxError",
+            "QuadrantsNameError",
+            "QuadrantsTypeError",
+            "QuadrantsRuntimeError",
+            "QuadrantsAssertionError",
+            "QuadrantsRuntimeTypeError",
+        )
+    ]
 
 
 def caught_by_its_python_class():
     @qd.kernel
     def k() -> qd.i32:
         return nothing_of_this_name  # noqa: F821
+
     try:
         k()
     except NameError:
@@ -346,6 +394,7 @@ def after_an_error_other_kernels_run():
     @qd.kernel
     def good() -> qd.i32:
         return 3
+
     try:
         bad()
     except qd.QuadrantsCompilationError:
@@ -357,6 +406,7 @@ def the_same_error_twice():
     @qd.kernel
     def bad():
         no_such_name_either()  # noqa: F821
+
     found = []
     for _ in range(2):
         try:

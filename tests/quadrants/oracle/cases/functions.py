@@ -14,6 +14,7 @@ def func_by_value():
         x = 3
         y = f(x)
         return x * 10 + y
+
     return k()
 
 
@@ -27,6 +28,7 @@ def func_by_template_reference():
         x = 3
         f(x)
         return x
+
     return k()
 
 
@@ -38,6 +40,7 @@ def func_defaults_and_keywords():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return f(n) * 1000 + f(n, c=1)
+
     return k(1)
 
 
@@ -49,6 +52,7 @@ def func_annotated_argument_casts():
     @qd.kernel
     def k() -> qd.f32:
         return f(3.9)
+
     return k()
 
 
@@ -61,6 +65,7 @@ def func_returns_a_tuple():
     def k(n: qd.i32) -> qd.f32:
         x, y = f(n)
         return x + y
+
     return k(2)
 
 
@@ -74,6 +79,7 @@ def func_returns_nothing():
     @qd.kernel
     def k():
         f(4)
+
     k()
     return x[None]
 
@@ -88,6 +94,7 @@ def func_return_in_a_run_time_if():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return f(n)
+
     return k(1)
 
 
@@ -101,6 +108,7 @@ def func_return_in_a_loop():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return f(n)
+
     return k(1)
 
 
@@ -114,6 +122,7 @@ def func_return_under_static_if():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return f(n, True) * 10 + f(n, False)
+
     return k(1)
 
 
@@ -128,6 +137,7 @@ def func_static_recursion():
     @qd.kernel
     def k(x: qd.i32) -> qd.i32:
         return power(x, 5)
+
     return k(3)
 
 
@@ -135,6 +145,7 @@ def func_from_python():
     @qd.func
     def f(a):
         return a
+
     return f(1)
 
 
@@ -146,6 +157,7 @@ def func_wrong_number_of_arguments():
     @qd.kernel
     def k() -> qd.i32:
         return f(1)
+
     return k()
 
 
@@ -157,6 +169,7 @@ def func_unknown_keyword():
     @qd.kernel
     def k() -> qd.i32:
         return f(1, z=2)
+
     return k()
 
 
@@ -170,6 +183,7 @@ def func_twice_with_its_own_locals():
     @qd.kernel
     def k() -> qd.i32:
         return f(1) * 100 + f(f(2))
+
     return k()
 
 
@@ -182,6 +196,7 @@ def func_of_vectors():
     def k() -> qd.f32:
         r = reflect(qd.Vector([1.0, -1.0]), qd.Vector([0.0, 1.0]))
         return r[0] * 10 + r[1]
+
     return k()
 
 
@@ -193,6 +208,7 @@ def func_calls_a_kernel():
     @qd.kernel
     def k():
         inner()
+
     k()
 
 
@@ -206,6 +222,7 @@ def real_func_returns_early_and_recurses():
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         return fib(n)
+
     return [k(1), k(10)]
 
 
@@ -214,5 +231,7 @@ def nested_function_in_a_kernel():
     def k() -> qd.i32:
         def f(a):
             return a
+
         return f(1)
+
     return k()

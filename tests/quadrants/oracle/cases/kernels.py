@@ -7,6 +7,7 @@ def return_is_cast():
     @qd.kernel
     def k(a: qd.f32) -> qd.i32:
         return a
+
     return [k(2.9), k(-2.9)]
 
 
@@ -14,6 +15,7 @@ def return_without_annotation():
     @qd.kernel
     def k():
         return 1
+
     return k()
 
 
@@ -21,6 +23,7 @@ def annotation_without_return():
     @qd.kernel
     def k() -> qd.i32:
         a = 1
+
     return k()
 
 
@@ -28,6 +31,7 @@ def return_nothing():
     @qd.kernel
     def k():
         return
+
     return k()
 
 
@@ -36,6 +40,7 @@ def return_twice():
     def k() -> qd.i32:
         return 1
         return 2
+
     return k()
 
 
@@ -45,6 +50,7 @@ def return_in_a_run_time_if():
         if n:
             return 1
         return 2
+
     return k(1)
 
 
@@ -54,6 +60,7 @@ def return_in_a_parallel_loop():
         for i in range(3):
             return i
         return 2
+
     return k()
 
 
@@ -64,6 +71,7 @@ def return_under_static_if():
             return 1
         else:
             return 2
+
     return [k(True), k(False)]
 
 
@@ -71,6 +79,7 @@ def return_a_tuple():
     @qd.kernel
     def k(a: qd.i32) -> (qd.i32, qd.f32):
         return a + 1, a * 0.5
+
     return k(3)
 
 
@@ -94,6 +103,7 @@ def return_every_type():
     @qd.kernel
     def e() -> qd.f64:
         return qd.f64(1) / 3
+
     return [a(), b(300), c(-1), d(0.1), e()]
 
 
@@ -101,6 +111,7 @@ def return_bool_annotation():
     @qd.kernel
     def k(a: qd.i32) -> bool:
         return a > 2
+
     return [k(1), k(3)]
 
 
@@ -108,6 +119,7 @@ def too_few_values_returned():
     @qd.kernel
     def k() -> (qd.i32, qd.i32):
         return 1
+
     return k()
 
 
@@ -116,6 +128,7 @@ def template_numbers_specialise():
     def k(n: qd.template()) -> qd.i32:
         qd.static_print("compiled for", n)
         return n + 1
+
     return [k(1), k(2), k(1), k(2)]
 
 
@@ -123,6 +136,7 @@ def template_one_and_true():
     @qd.kernel
     def k(n: qd.template()) -> qd.f32:
         return n / 2
+
     return [k(1), k(True), k(1.0)]
 
 
@@ -134,6 +148,7 @@ def template_annotation_spellings():
     @qd.kernel
     def b(n: qd.Template) -> qd.i32:
         return n
+
     return [a(3), b(4)]
 
 
@@ -146,6 +161,7 @@ def template_string_and_tuple():
         else:
             r = t[1]
         return r
+
     return [k("a", (3, 4)), k("b", (3, 4))]
 
 
@@ -155,6 +171,7 @@ def template_dtype():
     @qd.kernel
     def k(t: qd.template()):
         x[None] = qd.cast(2.75, t)
+
     k(qd.i32)
     first = x[None]
     k(qd.f32)
@@ -173,6 +190,7 @@ def template_function():
     @qd.kernel
     def k(f: qd.template(), n: qd.i32) -> qd.i32:
         return f(n)
+
     return [k(inc, 5), k(dec, 5)]
 
 
@@ -180,6 +198,7 @@ def template_list():
     @qd.kernel
     def k(n: qd.template()) -> qd.i32:
         return n[0]
+
     return k([1, 2])
 
 
@@ -189,6 +208,7 @@ def template_numpy_array():
     @qd.kernel
     def k(n: qd.template()) -> qd.i32:
         return n[0]
+
     return k(np.zeros(3, np.int32))
 
 
@@ -196,6 +216,7 @@ def template_ndarray():
     @qd.kernel
     def k(n: qd.template()) -> qd.i32:
         return n[0]
+
     return k(qd.ndarray(qd.i32, shape=3))
 
 
@@ -203,6 +224,7 @@ def parameter_without_annotation():
     @qd.kernel
     def k(a) -> qd.i32:
         return a
+
     return k(1)
 
 
@@ -210,6 +232,7 @@ def parameter_with_default():
     @qd.kernel
     def k(a: qd.i32 = 3) -> qd.i32:
         return a
+
     return k()
 
 
@@ -217,6 +240,7 @@ def star_args():
     @qd.kernel
     def k(*a: qd.i32) -> qd.i32:
         return 1
+
     return k(1)
 
 
@@ -224,6 +248,7 @@ def annotation_of_no_type():
     @qd.kernel
     def k(a: "no type") -> qd.i32:  # noqa: F722
         return a
+
     return k(1)
 
 
@@ -263,6 +288,7 @@ def data_oriented_static_member():
             else:
                 r = 2
             return r
+
     return [Model(True).run(), Model(False).run(), Model(True).run()]
 
 
@@ -293,6 +319,7 @@ def data_oriented_static_method():
         @qd.kernel
         def run(self, a: qd.i32) -> qd.i32:
             return self.twice(a)
+
     return Maths().run(4)
 
 
@@ -301,6 +328,7 @@ def kernel_method_without_data_oriented():
         @qd.kernel
         def run(self) -> qd.i32:
             return 1
+
     return Plain().run()
 
 
@@ -323,6 +351,7 @@ def data_oriented_inheritance():
         @qd.func
         def more(self):
             return 20
+
     return [Base().run(), Child().run()]
 
 
@@ -330,6 +359,7 @@ def float_literal_returned_as_integer():
     @qd.kernel
     def k() -> qd.i32:
         return 2.5
+
     return k()
 
 
@@ -337,4 +367,5 @@ def integer_literal_returned_as_float():
     @qd.kernel
     def k() -> qd.f32:
         return 2
+
     return k()

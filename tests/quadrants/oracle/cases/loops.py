@@ -10,6 +10,7 @@ def range_one_argument():
     def k():
         for i in range(6):
             x[i] = i + 1
+
     k()
     return x.to_numpy()
 
@@ -21,6 +22,7 @@ def range_two_arguments():
     def k():
         for i in range(2, 5):
             x[i] = i
+
     k()
     return x.to_numpy()
 
@@ -32,6 +34,7 @@ def range_three_arguments():
     def k():
         for i in range(0, 6, 2):
             x[i] = i
+
     k()
     return x.to_numpy()
 
@@ -43,6 +46,7 @@ def range_empty_and_negative():
         for i in range(lo, hi):
             r += i * 10 + 1
         return r
+
     return [k(3, 3), k(5, 2), k(-3, 1)]
 
 
@@ -51,6 +55,7 @@ def range_of_no_argument():
     def k():
         for i in range():
             pass
+
     k()
 
 
@@ -61,6 +66,7 @@ def range_bound_is_float():
         for i in range(n):
             r += 1
         return r
+
     return k(3.7)
 
 
@@ -71,6 +77,7 @@ def range_bound_is_i64():
         for i in range(n):
             r += 1
         return r
+
     return k(3)
 
 
@@ -84,6 +91,7 @@ def range_bound_is_read_once():
                 n = 10
                 r += 1
         return r
+
     return k()
 
 
@@ -95,6 +103,7 @@ def bound_in_a_field():
     def k():
         for i in range(n[None]):
             x[i] = 1
+
     k()
     return x.to_numpy()
 
@@ -107,6 +116,7 @@ def nested_loops():
         for i in range(3):
             for j in range(4):
                 x[i, j] = i * 10 + j
+
     k()
     return x.to_numpy()
 
@@ -119,6 +129,7 @@ def triangular_bounds():
         for i in range(5):
             for j in range(i):
                 x[i] += j
+
     k()
     return x.to_numpy()
 
@@ -130,6 +141,7 @@ def sum_into_a_local_of_the_kernel():
         for i in range(1000):
             s += i
         return s
+
     return k()
 
 
@@ -144,6 +156,7 @@ def tasks_are_ordered():
             y[i] = x[63 - i]
         for i in range(64):
             x[i] = y[i] * 2
+
     k()
     return [x[0], x[10], x[63]]
 
@@ -159,6 +172,7 @@ def serial_statements_between_tasks():
         t[None] = x[7]
         for i in range(8):
             x[i] += t[None]
+
     k()
     return x.to_numpy()
 
@@ -175,6 +189,7 @@ def local_crosses_tasks():
         for i in range(4):
             x[i] += a
         return a
+
     return [k(5), x.to_numpy()]
 
 
@@ -186,6 +201,7 @@ def serial_by_loop_config():
         qd.loop_config(serialize=True)
         for i in range(1, 10):
             x[i] = x[i - 1] + i
+
     k()
     return x.to_numpy()
 
@@ -198,5 +214,6 @@ def serial_under_an_if():
         if c:
             for i in range(1, 10):
                 x[i] = x[i - 1] + i
+
     k(1)
     return x.to_numpy()

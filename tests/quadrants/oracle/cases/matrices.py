@@ -10,6 +10,7 @@ def vector_made_and_indexed():
     def k() -> qd.i32:
         v = qd.Vector([1, 2, 3])
         return v[0] * 100 + v[1] * 10 + v[2]
+
     return k()
 
 
@@ -19,6 +20,7 @@ def vector_of_run_time_values():
         v = qd.Vector([a, a + 1])
         v[0] = 9
         return v[0] * 10 + v[1]
+
     return k(3)
 
 
@@ -27,6 +29,7 @@ def vector_mixed_types():
     def k() -> qd.f32:
         v = qd.Vector([1, 2.5])
         return v[0] / 2 + v[1]
+
     return k()
 
 
@@ -35,6 +38,7 @@ def vector_with_dtype():
     def k() -> qd.f32:
         v = qd.Vector([1, 2], qd.f32)
         return v[0] / 2 + v[1]
+
     return k()
 
 
@@ -43,6 +47,7 @@ def vector_run_time_index():
     def k(i: qd.i32) -> qd.i32:
         v = qd.Vector([4, 5, 6])
         return v[i]
+
     return [k(0), k(2)]
 
 
@@ -52,6 +57,7 @@ def vector_run_time_index_store():
         v = qd.Vector([4, 5, 6])
         v[i] = 0
         return v[0] * 100 + v[1] * 10 + v[2]
+
     return [k(0), k(2)]
 
 
@@ -64,6 +70,7 @@ def elementwise_arithmetic():
         d = a // b
         e = a % b
         return c[0] * 10000 + c[1] * 1000 + d[0] * 100 + d[1] * 10 + e[0] + e[1]
+
     return k(7)
 
 
@@ -72,6 +79,7 @@ def scalar_on_the_left():
     def k() -> qd.f32:
         v = 1.0 / qd.Vector([2.0, 4.0])
         return v[0] + v[1]
+
     return k()
 
 
@@ -79,6 +87,7 @@ def shapes_that_differ():
     @qd.kernel
     def k():
         a = qd.Vector([1, 2]) + qd.Vector([1, 2, 3])
+
     k()
 
 
@@ -98,6 +107,7 @@ def dot_cross_norm():
         x[5] = qd.Vector([3.0, 4.0]).norm_sqr()
         x[6] = qd.Vector([3.0, 4.0]).normalized()[0]
         x[7] = qd.math.length(qd.Vector([3.0, 4.0]))
+
     k()
     return x.to_numpy()
 
@@ -107,6 +117,7 @@ def sum_min_max_any_all():
     def k() -> qd.i32:
         v = qd.Vector([3, 1, 2])
         return v.sum() * 10000 + v.min() * 1000 + v.max() * 100 + (v > 2).any() * 10 + (v > 0).all()
+
     return k()
 
 
@@ -120,6 +131,7 @@ def matrix_product():
         c = a @ b
         for i, j in qd.static(qd.ndrange(2, 2)):
             x[i, j] = c[i, j]
+
     k()
     return x.to_numpy()
 
@@ -130,6 +142,7 @@ def matrix_times_vector():
         a = qd.Matrix([[1, 2], [3, 4]])
         v = a @ qd.Vector([5, 6])
         return v[0] * 100 + v[1]
+
     return k()
 
 
@@ -138,6 +151,7 @@ def product_of_wrong_shapes():
     def k():
         a = qd.Matrix([[1, 2, 3], [3, 4, 5]])
         b = a @ a
+
     k()
 
 
@@ -151,6 +165,7 @@ def transpose_trace_determinant_inverse():
         x[1] = a.trace()
         x[2] = a.determinant()
         x[3] = a.inverse()[0, 0]
+
     k()
     return x.to_numpy()
 
@@ -164,6 +179,7 @@ def identity_zero_one_unit():
         d = qd.Vector.unit(3, 1, qd.i32)
         e = qd.Vector.zero(qd.i32, 2)
         return (a + b + c).sum() * 100 + d[1] * 10 + e[0]
+
     return k()
 
 
@@ -174,6 +190,7 @@ def diag_and_rows():
         b = qd.Matrix.rows([qd.Vector([1, 2]), qd.Vector([3, 4])])
         c = qd.Matrix.cols([qd.Vector([1, 2]), qd.Vector([3, 4])])
         return a[0, 0] * 1000 + a[0, 1] * 100 + b[0, 1] * 10 + c[0, 1]
+
     return k()
 
 
@@ -182,6 +199,7 @@ def outer_product():
     def k() -> qd.i32:
         m = qd.Vector([1, 2]).outer_product(qd.Vector([3, 4, 5]))
         return m[0, 0] * 1000 + m[1, 2] * 10 + m.m
+
     return k()
 
 
@@ -191,6 +209,7 @@ def cast_of_a_vector():
         v = qd.cast(qd.Vector([1.9, -2.9]), qd.i32)
         w = qd.Vector([1.9, 2.9]).cast(int)
         return v[0] * 1000 + v[1] * 100 + w[0] * 10 + w[1]
+
     return k()
 
 
@@ -201,6 +220,7 @@ def swizzles():
         w = v.zx
         v.xy = v.yx
         return w[0] * 1000 + w[1] * 100 + v.x * 10 + v.y
+
     return k()
 
 
@@ -211,6 +231,7 @@ def components_by_name():
         v.w = 9
         v.r = 5
         return v.x * 1000 + v.y * 100 + v.z * 10 + v.w
+
     return k()
 
 
@@ -223,6 +244,7 @@ def vector_field_access():
             x[i] = qd.Vector([1.0, 2.0, 3.0]) * i
             x[i].x = 7
             x[i][2] += 0.5
+
     k()
     return x.to_numpy()
 
@@ -242,6 +264,7 @@ def matrix_field():
         for i in x:
             x[i] = qd.Matrix([[1, 2], [3, 4]]) + i
             x[i][0, 1] = 0
+
     k()
     return x.to_numpy()
 
@@ -264,6 +287,7 @@ def vector_assignment_copies():
         b = a
         b[0] = 9
         return a[0] * 10 + b[0]
+
     return k()
 
 
@@ -274,6 +298,7 @@ def vector_augmented_assignment():
         a += qd.Vector([3, 4])
         a *= 2
         return a[0] * 100 + a[1]
+
     return k()
 
 
@@ -283,6 +308,7 @@ def vector_filled_from_a_scalar():
     @qd.kernel
     def k():
         x[None] = 3
+
     k()
     return x.to_numpy()
 
@@ -295,6 +321,7 @@ def loop_over_components():
         for i in qd.static(range(v.n)):
             r = r * 10 + v[i]
         return r
+
     return k()
 
 
@@ -303,6 +330,7 @@ def vector_from_a_comprehension():
     def k(n: qd.i32) -> qd.i32:
         v = qd.Vector([n * i for i in range(4)])
         return v.sum()
+
     return k(3)
 
 
@@ -311,6 +339,7 @@ def index_outside_a_vector():
     def k() -> qd.i32:
         v = qd.Vector([1, 2])
         return v[5]
+
     return k()
 
 
@@ -319,6 +348,7 @@ def too_many_indices_of_a_vector():
     def k() -> qd.i32:
         v = qd.Vector([1, 2])
         return v[0, 1]
+
     return k()
 
 
@@ -330,6 +360,7 @@ def vector_type_by_name():
         b = vec3(1, 2, 3)
         c = vec3(2)
         return (a + b + c).sum()
+
     return k(qd.Vector([1.0, 1.0, 1.0]))
 
 
@@ -340,6 +371,7 @@ def math_vectors():
         b = qd.math.vec3(a, 3)
         c = qd.math.ivec2(1.9, 2)
         return b.sum() + c.x
+
     return k()
 
 
@@ -347,6 +379,7 @@ def vector_return():
     @qd.kernel
     def k() -> qd.types.vector(3, qd.i32):
         return qd.Vector([1, 2, 3])
+
     v = k()
     return [v[0], v[2], v.to_numpy()]
 
@@ -355,6 +388,7 @@ def matrix_return():
     @qd.kernel
     def k() -> qd.types.matrix(2, 2, qd.f32):
         return qd.Matrix([[1, 2], [3, 4]])
+
     return k().to_numpy()
 
 
@@ -362,6 +396,7 @@ def vector_of_another_length_returned():
     @qd.kernel
     def k() -> qd.types.vector(3, qd.i32):
         return qd.Vector([1, 2])
+
     return k().to_numpy()
 
 
@@ -369,6 +404,7 @@ def vector_argument():
     @qd.kernel
     def k(v: qd.types.vector(2, qd.i32)) -> qd.i32:
         return v[0] * 10 + v[1]
+
     return [k(qd.Vector([1, 2])), k([3, 4]), k(np.array([5, 6], np.int32))]
 
 
@@ -378,6 +414,7 @@ def min_max_of_vectors():
         a = qd.max(qd.Vector([1, 5]), qd.Vector([2, 4]))
         b = qd.min(qd.Vector([1, 5]), 3)
         return a[0] * 1000 + a[1] * 100 + b[0] * 10 + b[1]
+
     return k()
 
 
@@ -388,6 +425,7 @@ def functions_of_vectors():
         b = abs(qd.Vector([-1, 2]))
         c = qd.floor(qd.Vector([1.5, -1.5]))
         return a[0] * 1000 + a[1] * 100 + b[0] * 10 + c[0] + c[1]
+
     return k()
 
 
@@ -396,6 +434,7 @@ def unpacking_a_vector():
     def k() -> qd.i32:
         a, b = qd.Vector([3, 4])
         return a * 10 + b
+
     return k()
 
 
@@ -405,6 +444,7 @@ def slices_of_a_vector():
         v = qd.Vector([1, 2, 3, 4])
         w = v[1:3]
         return w[0] * 10 + w[1]
+
     return k()
 
 
@@ -414,6 +454,7 @@ def negation_and_comparison():
         v = -qd.Vector([1, -2])
         e = v == qd.Vector([-1, 2])
         return v[0] * 100 + v[1] * 10 + e.all()
+
     return k()
 
 
@@ -423,4 +464,5 @@ def captured_matrix():
     @qd.kernel
     def k() -> qd.i32:
         return (m @ m)[1, 1] + m[0, 1]
+
     return k()

@@ -12,6 +12,7 @@ def ndrange_two_axes():
     def k():
         for i, j in qd.ndrange(3, 4):
             x[i, j] = i * 10 + j
+
     k()
     return x.to_numpy()
 
@@ -23,6 +24,7 @@ def ndrange_with_bounds():
     def k():
         for i, j in qd.ndrange((1, 3), (2, 5)):
             x[i, j] = i * 10 + j
+
     k()
     return x.to_numpy()
 
@@ -34,6 +36,7 @@ def ndrange_negative_bounds():
     def k():
         for i, j in qd.ndrange((-2, 2), 3):
             x[i + 2, j] = i * 10 + j
+
     k()
     return x.to_numpy()
 
@@ -47,6 +50,7 @@ def ndrange_empty():
             x[None] += 1
         for i, j in qd.ndrange(0, 4):
             x[None] += 1
+
     k()
     return x[None]
 
@@ -58,6 +62,7 @@ def ndrange_one_axis():
     def k():
         for i in qd.ndrange(5):
             x[i] = i
+
     k()
     return x.to_numpy()
 
@@ -69,6 +74,7 @@ def ndrange_one_axis_bounds():
     def k():
         for i in qd.ndrange((2, 4)):
             x[i] = i
+
     k()
     return x.to_numpy()
 
@@ -80,6 +86,7 @@ def ndrange_three_axes():
     def k():
         for i, j, m in qd.ndrange(2, 3, 4):
             x[i, j, m] = i * 100 + j * 10 + m
+
     k()
     return x.to_numpy()
 
@@ -91,6 +98,7 @@ def ndrange_of_run_time_values():
     def k(n: qd.i32, m: qd.i32):
         for i, j in qd.ndrange(n, (1, m)):
             x[i, j] = 1
+
     k(2, 3)
     return x.to_numpy()
 
@@ -102,6 +110,7 @@ def ndrange_of_field_shape():
     def k():
         for i, j in qd.ndrange(*x.shape):
             x[i, j] = i + j
+
     k()
     return x.to_numpy()
 
@@ -111,6 +120,7 @@ def ndrange_too_few_targets():
     def k():
         for i in qd.ndrange(2, 3):
             pass
+
     k()
 
 
@@ -119,6 +129,7 @@ def ndrange_too_many_targets():
     def k():
         for i, j, m in qd.ndrange(2, 3):
             pass
+
     k()
 
 
@@ -127,6 +138,7 @@ def ndrange_of_floats():
     def k():
         for i, j in qd.ndrange(2.5, 3):
             pass
+
     k()
 
 
@@ -135,6 +147,7 @@ def ndrange_of_a_triple():
     def k():
         for i in qd.ndrange((1, 2, 3)):
             pass
+
     k()
 
 
@@ -147,6 +160,7 @@ def ndrange_order_when_serial():
         for i, j in qd.ndrange(2, 3):
             x[n[None]] = i * 10 + j
             n[None] += 1
+
     k()
     return x.to_numpy()
 
@@ -160,6 +174,7 @@ def ndrange_axes_order_when_serial():
         for i, j in qd.ndrange(2, 3, axes=(1, 0)):
             x[n[None]] = i * 10 + j
             n[None] += 1
+
     k()
     return x.to_numpy()
 
@@ -169,6 +184,7 @@ def ndrange_axes_wrong():
     def k():
         for i, j in qd.ndrange(2, 3, axes=(0, 0)):
             pass
+
     k()
 
 
@@ -180,6 +196,7 @@ def ndrange_nested_serial():
             for i, j in qd.ndrange(2, 2):
                 r = r * 100 + i * 10 + j
         return r
+
     return k()
 
 
@@ -193,6 +210,7 @@ def ndrange_break_in_serial():
                     break
                 r += 1
         return r
+
     return k()
 
 
@@ -205,6 +223,7 @@ def ndrange_continue():
             if i == j:
                 continue
             x[i, j] = 1
+
     k()
     return x.to_numpy()
 
@@ -221,6 +240,7 @@ def ndrange_kept_in_a_name():
         r = qd.ndrange(2, 2)
         for i, j in r:
             x[i, j] = 5
+
     k()
     return x.to_numpy()
 
@@ -232,6 +252,7 @@ def grouped_ndrange():
     def k():
         for p in qd.grouped(qd.ndrange(2, 3)):
             x[p] = p[0] * 10 + p[1]
+
     k()
     return x.to_numpy()
 
@@ -243,6 +264,7 @@ def grouped_field():
     def k():
         for p in qd.grouped(x):
             x[p] = p[0] * 10 + p[1]
+
     k()
     return x.to_numpy()
 
@@ -258,6 +280,7 @@ def grouped_field_neighbour():
         for p in qd.grouped(y):
             if p[0] > 0:
                 y[p] = x[p - qd.Vector([1, 0])] + p.x + p.y
+
     k()
     return y.to_numpy()
 
@@ -269,6 +292,7 @@ def grouped_sum_of_parts():
         for p in qd.grouped(qd.ndrange((1, 3), (2, 4))):
             r += p.sum()
         return r
+
     return k()
 
 
@@ -279,6 +303,7 @@ def grouped_static_ndrange():
         for p in qd.static(qd.grouped(qd.ndrange(2, 2))):
             r = r * 100 + p[0] * 10 + p[1]
         return r
+
     return k()
 
 
@@ -287,6 +312,7 @@ def grouped_range():
     def k():
         for p in qd.grouped(range(3)):
             pass
+
     k()
 
 
@@ -297,6 +323,7 @@ def struct_for_one_axis():
     def k():
         for i in x:
             x[i] = i * 2
+
     k()
     return x.to_numpy()
 
@@ -308,6 +335,7 @@ def struct_for_two_axes():
     def k():
         for i, j in x:
             x[i, j] = i * 10 + j
+
     k()
     return x.to_numpy()
 
@@ -319,6 +347,7 @@ def struct_for_wrong_number_of_targets():
     def k():
         for i in x:
             pass
+
     k()
 
 
@@ -329,6 +358,7 @@ def struct_for_template():
     def k(f: qd.template()):
         for i in f:
             f[i] = i + 1
+
     k(x)
     k(y)
     return [x.to_numpy(), y.to_numpy()]
@@ -341,6 +371,7 @@ def struct_for_ndarray():
     def k(a: qd.types.ndarray()):
         for i, j in a:
             a[i, j] = i * 10 + j
+
     k(a)
     return a.to_numpy()
 
@@ -352,6 +383,7 @@ def struct_for_numpy_grouped():
     def k(a: qd.types.ndarray()):
         for p in qd.grouped(a):
             a[p] = p[0] * 10 + p[1]
+
     k(a)
     return a
 
@@ -363,6 +395,7 @@ def struct_for_vector_field():
     def k():
         for i in x:
             x[i] = qd.Vector([i, i * 2])
+
     k()
     return x.to_numpy()
 
@@ -375,6 +408,7 @@ def struct_for_with_break():
         for i in x:
             if i == 2:
                 break
+
     k()
 
 
@@ -385,6 +419,7 @@ def struct_for_zero_dimensions():
     def k():
         for p in qd.grouped(x):
             x[p] = 3
+
     k()
     return x[None]
 
@@ -397,6 +432,7 @@ def struct_for_inside_an_if():
         if c:
             for i in x:
                 x[i] = i + 1
+
     k(1)
     return x.to_numpy()
 
@@ -409,5 +445,6 @@ def struct_for_in_a_loop():
         for t in range(2):
             for i in x:
                 x[i] += 1
+
     k()
     return x.to_numpy()

@@ -12,6 +12,7 @@ def if_takes_one_branch():
         else:
             r = 20
         return r
+
     return [k(1), k(2), k(1)]
 
 
@@ -22,6 +23,7 @@ def if_dead_branch_is_not_looked_at():
         if qd.static(False):
             r = no_such_name + 1  # noqa: F821
         return r
+
     return k()
 
 
@@ -35,6 +37,7 @@ def if_dead_branch_may_hold_unsupported_syntax():
             except ValueError:
                 r = 3
         return r
+
     return k()
 
 
@@ -49,6 +52,7 @@ def elif_chain():
         else:
             r = 7
         return r
+
     return [k(0), k(1), k(2)]
 
 
@@ -61,6 +65,7 @@ def if_string_and_none():
         if qd.static(flag is None):
             r += 2
         return r
+
     return [k("fast", None), k("slow", 3), k("fast", 1)]
 
 
@@ -73,6 +78,7 @@ def not_static_is_decided():
         if not qd.static(flag):
             r = 2
         return r
+
     return k()
 
 
@@ -85,6 +91,7 @@ def not_static_dead_branch_is_looked_at():
         if not qd.static(flag):
             r = no_such_name  # noqa: F821
         return r
+
     return k()
 
 
@@ -95,6 +102,7 @@ def and_of_two_statics_dead_branch():
         if qd.static(False) and qd.static(True):
             r = no_such_name  # noqa: F821
         return r
+
     return k()
 
 
@@ -105,6 +113,7 @@ def static_of_run_time_argument():
         if qd.static(n == 1):
             r = 1
         return r
+
     return k(1)
 
 
@@ -116,6 +125,7 @@ def static_of_local():
         if qd.static(a):
             r = 1
         return r
+
     return k()
 
 
@@ -126,6 +136,7 @@ def static_range_of_run_time_value():
         for i in qd.static(range(n)):
             r += i
         return r
+
     return k(3)
 
 
@@ -136,6 +147,7 @@ def static_of_dict():
     def k() -> qd.i32:
         t = qd.static(table)
         return t["a"]
+
     return k()
 
 
@@ -144,6 +156,7 @@ def static_of_str():
     def k() -> qd.i32:
         s = qd.static("x")
         return 1
+
     return k()
 
 
@@ -153,6 +166,7 @@ def static_of_dict_element():
     @qd.kernel
     def k() -> qd.i32:
         return qd.static(table["a"])
+
     return k()
 
 
@@ -163,6 +177,7 @@ def for_range_unrolls():
     def k():
         for i in qd.static(range(4)):
             x[i] = i * i
+
     k()
     return x.to_numpy()
 
@@ -174,6 +189,7 @@ def for_range_with_step():
         for i in qd.static(range(1, 10, 3)):
             r = r * 10 + i
         return r
+
     return k()
 
 
@@ -184,6 +200,7 @@ def for_range_backwards():
         for i in qd.static(range(3, 0, -1)):
             r = r * 10 + i
         return r
+
     return k()
 
 
@@ -196,6 +213,7 @@ def for_list_of_values():
         for v in qd.static(values):
             r += v
         return r
+
     return k()
 
 
@@ -206,6 +224,7 @@ def for_tuple():
         for v in qd.static((4, 5, 6)):
             r = r * 10 + v
         return r
+
     return k()
 
 
@@ -216,6 +235,7 @@ def for_enumerate():
         for i, v in qd.static(enumerate([7, 8, 9])):
             r += (i + 1) * v
         return r
+
     return k()
 
 
@@ -226,6 +246,7 @@ def for_zip():
         for a, b in qd.static(zip([1, 2, 3], [4, 5, 6])):
             r += a * b
         return r
+
     return k()
 
 
@@ -238,6 +259,7 @@ def for_map_and_filter():
         for a in qd.static(map(abs, [-3, 4])):
             r = r * 10 + a
         return r
+
     return k()
 
 
@@ -248,6 +270,7 @@ def for_ndrange():
         for i, j in qd.static(qd.ndrange(2, (1, 3))):
             r = r * 100 + i * 10 + j
         return r
+
     return k()
 
 
@@ -259,6 +282,7 @@ def for_nested():
             for j in qd.static(range(i)):
                 r = r * 100 + i * 10 + j
         return r
+
     return k()
 
 
@@ -269,6 +293,7 @@ def for_fields():
     def k():
         for i, f in qd.static(enumerate([a, b])):
             f[None] = i + 1.5
+
     k()
     return [a[None], b[None]]
 
@@ -288,6 +313,7 @@ def for_functions():
         for f in qd.static((twice, square)):
             r = r * 100 + f(n)
         return r
+
     return k(5)
 
 
@@ -304,6 +330,7 @@ def for_getattr():
         for name in qd.static(("x", "y")):
             r = r * 10 + getattr(pair, name)
         return r
+
     return k()
 
 
@@ -313,6 +340,7 @@ def for_target_is_unknown_afterwards():
         for i in qd.static(range(3)):
             pass
         return i
+
     return k()
 
 
@@ -324,6 +352,7 @@ def for_target_cannot_be_assigned():
             i = 5
             r += i
         return r
+
     return k()
 
 
@@ -336,6 +365,7 @@ def for_break_under_static_if():
                 break
             r += 1
         return r
+
     return k()
 
 
@@ -348,6 +378,7 @@ def for_continue_under_static_if():
                 continue
             r += i
         return r
+
     return k()
 
 
@@ -360,6 +391,7 @@ def for_break_under_run_time_if():
                 break
             r += 1
         return r
+
     return k(2)
 
 
@@ -372,4 +404,5 @@ def for_continue_under_run_time_if():
                 continue
             r += 1
         return r
+
     return k(2)

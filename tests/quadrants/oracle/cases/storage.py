@@ -54,6 +54,7 @@ def field_fill_in_a_kernel():
     @qd.kernel
     def k():
         x.fill(4)
+
     k()
     return x.to_numpy()
 
@@ -83,6 +84,7 @@ def placed_under_root():
         for i in x:
             x[i] = i
             y[i] = i * 0.5
+
     k()
     return [x.shape, x.to_numpy(), y.to_numpy()]
 
@@ -95,6 +97,7 @@ def placed_in_two_levels():
     def k():
         for i, j in x:
             x[i, j] = i * 10 + j
+
     k()
     return [x.shape, x.to_numpy()]
 
@@ -113,13 +116,14 @@ def placed_at_root():
     return x[None]
 
 
-@options(random_seed=1)                                  # in a group of its own: no later field can be made
+@options(random_seed=1)  # in a group of its own: no later field can be made
 def field_never_placed():
     x = qd.field(qd.i32)
 
     @qd.kernel
     def k():
         x[None] = 1
+
     k()
 
 
@@ -129,6 +133,7 @@ def wrong_number_of_indices():
     @qd.kernel
     def k():
         x[0] = 1
+
     k()
 
 
@@ -143,6 +148,7 @@ def float_index():
     @qd.kernel
     def k(a: qd.f32):
         x[a] = 1
+
     k(1.0)
 
 
@@ -152,6 +158,7 @@ def shape_in_a_kernel():
     @qd.kernel
     def k() -> qd.i32:
         return x.shape[0] * 10 + x.shape[1]
+
     return k()
 
 
@@ -162,6 +169,7 @@ def vector_index():
     def k():
         p = qd.Vector([1, 2])
         x[p] = 6
+
     k()
     return x.to_numpy()
 
@@ -173,6 +181,7 @@ def numpy_argument_in_place():
     def k(a: qd.types.ndarray()):
         for i in range(4):
             a[i] *= 2
+
     k(a)
     return a
 
@@ -184,6 +193,7 @@ def numpy_argument_two_dimensions():
     def k(a: qd.types.ndarray()):
         for i, j in qd.ndrange(a.shape[0], a.shape[1]):
             a[i, j] = i * 10 + j
+
     k(a)
     return a
 
@@ -195,6 +205,7 @@ def numpy_argument_of_every_type():
     def k(a: qd.types.ndarray()):
         for i in range(3):
             a[i] = a[i] + i
+
     for t in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64):
         a = np.ones(3, t)
         k(a)
@@ -208,6 +219,7 @@ def numpy_argument_transposed():
     @qd.kernel
     def k(a: qd.types.ndarray()) -> qd.i32:
         return a[2, 1] * 10 + a.shape[0]
+
     return k(a.T)
 
 
@@ -217,6 +229,7 @@ def numpy_argument_strided():
     @qd.kernel
     def k(a: qd.types.ndarray()) -> qd.i32:
         return a[1]
+
     return k(a[::2])
 
 
@@ -224,6 +237,7 @@ def ndarray_annotation_with_type():
     @qd.kernel
     def k(a: qd.types.ndarray(dtype=qd.i32, ndim=1)) -> qd.i32:
         return a[0]
+
     return [k(np.array([4, 5], np.int32)), k(np.array([7], np.int32))]
 
 
@@ -231,6 +245,7 @@ def ndarray_annotation_wrong_type():
     @qd.kernel
     def k(a: qd.types.ndarray(dtype=qd.i32, ndim=1)) -> qd.i32:
         return a[0]
+
     return k(np.array([4.0, 5.0], np.float32))
 
 
@@ -238,6 +253,7 @@ def ndarray_annotation_wrong_dimension():
     @qd.kernel
     def k(a: qd.types.ndarray(dtype=qd.i32, ndim=1)) -> qd.i32:
         return a[0]
+
     return k(np.zeros((2, 2), np.int32))
 
 
@@ -245,6 +261,7 @@ def ndarray_wrong_number_of_indices():
     @qd.kernel
     def k(a: qd.types.ndarray()):
         a[0] = 1
+
     k(np.zeros((2, 2), np.int32))
 
 
@@ -266,6 +283,7 @@ def ndarray_from_numpy():
         for i in range(3):
             s += a[i]
         return s
+
     return k(a)
 
 
@@ -277,30 +295,35 @@ def ndarray_of_vectors():
         for i in range(3):
             a[i] = qd.Vector([i, i * i])
             a[i][0] += 1
+
     k(a)
     return a.to_numpy()
 
 
 def torch_argument_in_place():
     import torch
+
     a = torch.arange(4, dtype=torch.float32)
 
     @qd.kernel
     def k(a: qd.types.ndarray()):
         for i in range(4):
             a[i] += i
+
     k(a)
     return a.numpy()
 
 
 def torch_and_numpy_together():
     import torch
+
     a, b = torch.arange(3, dtype=torch.int32), np.zeros(3, np.int32)
 
     @qd.kernel
     def k(a: qd.types.ndarray(), b: qd.types.ndarray()):
         for i in range(3):
             b[i] = a[i] * 2
+
     k(a, b)
     return b
 
@@ -315,6 +338,7 @@ def integer_for_a_float_argument():
     @qd.kernel
     def k(a: qd.f32) -> qd.f32:
         return a / 2
+
     return k(3)
 
 
@@ -322,6 +346,7 @@ def float_for_an_integer_argument():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return a
+
     return k(3.5)
 
 
@@ -329,6 +354,7 @@ def numpy_scalar_arguments():
     @qd.kernel
     def k(a: qd.i32, b: qd.f32) -> qd.f32:
         return a + b
+
     return k(np.int32(3), np.float32(0.5))
 
 
@@ -336,6 +362,7 @@ def i32_argument_out_of_range():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return a
+
     return k((1 << 32) + 5)
 
 
@@ -343,6 +370,7 @@ def negative_for_an_unsigned_argument():
     @qd.kernel
     def k(a: qd.u32) -> qd.u32:
         return a
+
     return k(-1)
 
 
@@ -350,6 +378,7 @@ def bool_argument():
     @qd.kernel
     def k(a: qd.i32, b: qd.u1) -> qd.i32:
         return a * 10 + b
+
     return k(True, True)
 
 
@@ -357,6 +386,7 @@ def i64_and_f64_arguments():
     @qd.kernel
     def k(a: qd.i64, b: qd.f64) -> qd.f64:
         return a + b
+
     return k(1 << 40, 0.1)
 
 
@@ -364,6 +394,7 @@ def list_for_an_integer_argument():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return a
+
     return k([1])
 
 
@@ -371,6 +402,7 @@ def keyword_arguments():
     @qd.kernel
     def k(a: qd.i32, b: qd.i32) -> qd.i32:
         return a * 10 + b
+
     return [k(1, b=2), k(b=1, a=2)]
 
 
@@ -378,6 +410,7 @@ def missing_argument():
     @qd.kernel
     def k(a: qd.i32, b: qd.i32) -> qd.i32:
         return a
+
     return k(1)
 
 
@@ -385,6 +418,7 @@ def too_many_arguments():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return a
+
     return k(1, 2)
 
 
@@ -392,6 +426,7 @@ def unknown_keyword():
     @qd.kernel
     def k(a: qd.i32) -> qd.i32:
         return a
+
     return k(1, c=2)
 
 
@@ -400,6 +435,7 @@ def argument_cannot_be_assigned():
     def k(a: qd.i32) -> qd.i32:
         a = 3
         return a
+
     return k(1)
 
 
@@ -408,6 +444,7 @@ def argument_cannot_be_augmented():
     def k(a: qd.i32) -> qd.i32:
         a += 3
         return a
+
     return k(1)
 
 
@@ -418,6 +455,7 @@ def index_out_of_bounds_in_debug():
     @qd.kernel
     def k(i: qd.i32):
         x[i] = 1
+
     k(3)
 
 
@@ -428,6 +466,7 @@ def negative_index_in_debug():
     @qd.kernel
     def k(i: qd.i32):
         x[i] = 1
+
     k(-1)
 
 
@@ -436,6 +475,7 @@ def assert_in_debug():
     @qd.kernel
     def k(i: qd.i32):
         assert i < 3, "i is too large"
+
     k(2)
     k(3)
 
@@ -445,4 +485,5 @@ def assert_that_holds():
     def k(i: qd.i32) -> qd.i32:
         assert i < 3, "i is too large"
         return i
+
     return k(2)

@@ -10,6 +10,7 @@ def counts():
         while r * r < n:
             r += 1
         return r
+
     return [k(0), k(10), k(100)]
 
 
@@ -22,6 +23,7 @@ def condition_is_an_integer():
             r += n2
             break
         return r
+
     return [k(0), k(4), k(-2)]
 
 
@@ -34,6 +36,7 @@ def condition_is_a_float():
             a = 0.0
             r += 1
         return r
+
     return k()
 
 
@@ -46,6 +49,7 @@ def true_with_break():
             if r > 10:
                 break
         return r
+
     return k()
 
 
@@ -58,6 +62,7 @@ def one_with_break():
             if r == 5:
                 break
         return r
+
     return k()
 
 
@@ -72,6 +77,7 @@ def continue_skips():
                 continue
             r += i
         return r
+
     return k()
 
 
@@ -89,6 +95,7 @@ def nested_with_break_of_inner():
                 r += 1
             i += 1
         return r
+
     return k()
 
 
@@ -104,6 +111,7 @@ def in_a_parallel_loop():
                 n = n // 2
                 steps += 1
             x[i] = steps
+
     k()
     return x.to_numpy()
 
@@ -118,6 +126,7 @@ def for_in_while():
                 r += 1
             n -= 1
         return r
+
     return k()
 
 
@@ -128,6 +137,7 @@ def while_else():
             pass
         else:
             pass
+
     k()
 
 
@@ -139,6 +149,7 @@ def variable_of_the_body_is_unknown_afterwards():
             last = i
             i += 1
         return last
+
     return k()
 
 
@@ -151,6 +162,7 @@ def condition_with_and_or():
             i += 1
             r += i
         return r
+
     return [k(3, 5), k(0, 9), k(6, 4)]
 
 
@@ -166,9 +178,8 @@ def collatz():
                 m = m * 3 + 1
             steps += 1
         return steps
+
     return [k(1), k(7), k(27)]
-
-
 
 
 def condition_is_a_field():
@@ -182,6 +193,7 @@ def condition_is_a_field():
             n[None] -= 1
             r += 10
         return r
+
     return k()
 
 
@@ -195,4 +207,5 @@ def in_unrolled_loop():
                 i -= 1
                 r += 1
         return r
+
     return k()

@@ -3,6 +3,11 @@
 from dsl.core.unsupported import refuser
 from dsl.tirx.unsupported import LISTED
 
-NAMES = ("query_cancel_first_ctaid_x", "query_cancel_first_ctaid_y", "query_cancel_first_ctaid_z",
-         "query_cancel_is_canceled", "try_cancel")
+NAMES = (
+    "query_cancel_first_ctaid_x",
+    "query_cancel_first_ctaid_y",
+    "query_cancel_first_ctaid_z",
+    "query_cancel_is_canceled",
+    "try_cancel",
+)
 __getattr__ = refuser("tvm.backend.cuda.lang.clc", LISTED, dict.fromkeys(NAMES, LISTED))
