@@ -24,8 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.remove(str(Path(__file__).parent))  # where harness.py is another benchmark
-from harness import store  # noqa: E402
-from harness.index import open_index  # noqa: E402
+from harness import store
+from harness.index import open_index
 
 REPRO = """\
 # /// script

@@ -362,7 +362,7 @@ def _authors_frames(frames: list[traceback.FrameSummary]) -> Iterator[traceback.
 
     inside = False
     for frame in frames:
-        inside = is_our_file(frame.filename) or inside and not is_authors(frame.filename)
+        inside = is_our_file(frame.filename) or (inside and not is_authors(frame.filename))
         if not inside:
             yield frame
 

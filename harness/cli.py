@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import commands as record_commands
-from harness import findings
+from harness import commands as record_commands, findings
 from harness.repro import Case, Repro, ReproError, Value, label, read, short
 from harness.session import NoDevice, Session, UsageError, as_data
 from harness.terminal import say

@@ -150,7 +150,8 @@ def _run(group: str, a: Record, b: Record) -> dict[str, str]:
         return {"command": command, "tells": tells}
     if group == "repro":
         name = Path(a.claim).name
-        show = f'git show "$(git log -1 --format=%h --before={a.date[:19]}Z -- {shlex.quote(a.claim)})":{shlex.quote("./" + a.claim)}'
+        commit = f"$(git log -1 --format=%h --before={a.date[:19]}Z -- {shlex.quote(a.claim)})"
+        show = f'git show "{commit}":{shlex.quote("./" + a.claim)}'
         run = b.rerun.replace(shlex.quote(b.claim), f"/tmp/{shlex.quote(name)}", 1)
         return {"command": f"{show} > /tmp/{shlex.quote(name)} && {run}", "tells": tells}
     if group == "compiler":

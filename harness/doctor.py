@@ -104,8 +104,8 @@ def _wrong(host: Host, found: reply.Found, facts: dict[str, Any] | None, why: st
     wrong, settings = [], host.settings
     if not found.uv and not settings.python and found.broken:
         wrong.append(
-            f"the uv there does not run\nfix: `repro doctor {host.name} --fix --bootstrap` removes one that was brought, "
-            "and brings this machine's; one of the host's own is mended or removed there"
+            f"the uv there does not run\nfix: `repro doctor {host.name} --fix --bootstrap` removes one that was brought"
+            ", and brings this machine's; one of the host's own is mended or removed there"
         )
     elif not found.uv and not settings.python and not settings.bootstrap:
         wrong.append(

@@ -1,7 +1,7 @@
 """What is wrong with the machine and not with the program: such an error says nothing of a claim. Beside the repro.
 
-An error that the repro raises itself, by a `raise` in its own file, is the program's, whatever its class: a claim may be
-about one. Standard library only.
+An error that the repro raises itself, by a `raise` in its own file, is the program's, whatever its class: a claim may
+be about one. Standard library only.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ LIMIT_BYTES = 512 << 20  # of a golden, or of a file beside it
 _NPY_HEADER_BYTES = 1 << 14
 _SIDECAR = r"[0-9a-f]{1,64}\.npy"
 IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
-IDENTITY |= {finding: () for finding in findings.MEANINGS}
+IDENTITY |= dict.fromkeys(findings.MEANINGS, ())
 
 
 class CorruptGolden(Exception):

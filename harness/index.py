@@ -10,7 +10,8 @@
 no suffix a or f; "any" for programs without kernels), compiler (as it was asked for: "embedded", "nvidia",
 "nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale, regressed, contradicted,
 predicted, flaky, failing, unknown), last_validated (date of the newest pass on hardware, or None), last, last_good,
-first_bad, other_code (ids of records or None; the last: a newer one with other PTX), passes, fails, ticks ("ppfp": the newest verdicts, oldest first).
+first_bad, other_code (ids of records or None; the last: a newer one with other PTX), passes, fails, ticks
+("ppfp": the newest verdicts, oldest first).
 `combine(cells)` gives the state of a group of cells: of a claim over its cases and hosts.
 
 `Record`: the columns of a cell, and id, date, verdict (pass | fail | contradicted | infra | skip), verdict_reason,
@@ -38,8 +39,19 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
-from harness.cells import CELL, Cell, NoRecord, Record, as_table, column, combine, facts, line_is_hardware, provenance
-from harness.cells import row as row_of
+from harness.cells import (
+    CELL,
+    Cell,
+    NoRecord,
+    Record,
+    as_table,
+    column,
+    combine,
+    facts,
+    line_is_hardware,
+    provenance,
+    row as row_of,
+)
 from harness.states import STALE, Event, Now, Summary, newer_code, state, summarise
 
 __all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]

@@ -1,4 +1,4 @@
-"""What a line of the record must be to be read: records come with checkouts, and are not trusted. schema.py has the checks."""
+"""What a line of the record must be to be read: records come with checkouts and are not trusted. Checks: schema.py."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def plain(line: dict[str, Any], length: int) -> bool:
         and (case is None or _is_case(case))
         and _IS_TEXT(map(type, map(device.get, _DEVICE)))
         and (arch is None or _is_arch(arch))
-        and (seed is None or type(seed) is int and seed.bit_length() < 64)
+        and (seed is None or (type(seed) is int and seed.bit_length() < 64))
         and get("differences") in _NONE and get("histogram") in _NONE and get("allowed") is None
         and len(names) <= 1000 and names.isascii() and names.isprintable()  # then no two are shown alike
         and _are_plain(*map(dict.values, tables))

@@ -33,7 +33,7 @@ SHOWN_HISTORY = 40  # stretches of equal runs, the newest
 def render(report: Report) -> str:
     """The file's text. 300 claims x 12 columns: see benchmarks/report.py."""
     style, drawing, script = _ours("page.css"), _ours("page_cell.js"), _ours("page.js")
-    claims = {number: claim for number, claim in enumerate(report.claims)}
+    claims = dict(enumerate(report.claims))
     fragments = {
         (cell.claim, cell.column): fragment(claims[cell.claim], report.columns[cell.column]) for cell in report.cells
     }

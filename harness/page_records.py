@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import differ, query, states
-from harness.index import Cell as Indexed
-from harness.index import Index, Record
+from harness.index import Cell as Indexed, Index, Record
 from harness.page_model import ATTENTION, Cell, Claim, Code, Column, Output, Past, Report, Run
 from harness.repro import ReproError, read
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness import agent, own_uv, package, reply, supervisor
 from harness.settings import Settings
-from harness.terminal import printable
 from harness.supervisor import BadFrame, pack_frame, read_frame
+from harness.terminal import printable
 from harness.transport import RESULT_LIMIT_BYTES, SLACK_S, WARM_S, Job, LinkDown
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ class Remote:
     def doctor(self, fix: bool, prune_s: float | None = None) -> reply.Found:
         """What is on the host; with `fix`, what runs left there is removed; environments unused for `prune_s` are too.
 
-        With `fix` a uv of ours that does not run is removed and, where `bootstrap` is set, brought anew. Raises LinkDown.
+        With `fix` a uv of ours that does not run is removed and, with `bootstrap`, brought anew. Raises LinkDown.
         """
         call = {"kind": "doctor", "fix": fix, "prune_s": prune_s}
 

@@ -263,7 +263,7 @@ class Replay:
     def check_arch(self, ptx: bytes) -> None:
         target = re.search(rb"^\.target\s+sm_(\d+)(a?)", ptx, re.MULTILINE)
         mine = 10 * self.gpu.capability[0] + self.gpu.capability[1]
-        if target and (int(target[1]) > mine or target[2] and int(target[1]) != mine):
+        if target and (int(target[1]) > mine or (target[2] and int(target[1]) != mine)):
             raise TooOld(f"the PTX is for sm_{target[1].decode()}{target[2].decode()}, and this GPU is sm_{mine}")
 
     def launch(self, line: dict[str, Any]) -> dict[str, Any]:
@@ -400,7 +400,7 @@ class Children:
         running, timed_out = None, False
         try:
             with open(reader, "rb", buffering=0) as pipe:
-                for line in lines(pipe, lambda: self.timeout_s if running is not None else START_S):
+                for line in lines(pipe, lambda: self.timeout_s if running is not None else START_S):  # noqa: B023
                     word, _, rest = line.partition(" ")
                     if word == "device":
                         self.device = json.loads(rest)

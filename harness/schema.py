@@ -164,7 +164,7 @@ def fields(cls: type) -> Check:
 
 
 def must(check: Check, default: Any = dataclasses.MISSING, key: str | None = None) -> Any:
-    """A field of a dataclass: its check, what it is where it is absent, its name in JSON where that is no identifier."""
+    """A field of a dataclass: its check, what it is where it is absent, its name in JSON if no identifier."""
     metadata = {"check": check} | ({"key": key} if key else {})
     if callable(default):
         return dataclasses.field(default_factory=default, metadata=metadata)

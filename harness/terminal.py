@@ -1,4 +1,4 @@
-"""Text from elsewhere (a host, a repro, a record, a file's name) as it is shown to a person: the only way to a terminal.
+"""Text from elsewhere (a host, a repro, a record, a file's name) as a person sees it: the only way to a terminal.
 
 What a terminal obeys or what a reader cannot see is spelt out, as Python's `repr` spells it: control characters,
 escape sequences, directions of writing, characters without width. Standard library only.

@@ -163,7 +163,7 @@ def _state(array) -> dict:
 
 def _refusal(error: BaseException | None) -> dict:
     """What NVIDIA's compiler says of a program, a diagnostic or another exception of its own; or what was raised."""
-    from dsl.launch import nvidia_errors, nvidia_hook, session
+    from dsl.launch import nvidia_errors, session
 
     seen = error
     while seen is not None:  # `pytest.warns` fails before what it was left by
@@ -230,7 +230,7 @@ def take_nvidias_names() -> None:
 def _start_nvidia():
     """Begin the one session of this process, which is returned: what a test starts and stops is it."""
     from dsl import alias
-    from dsl.launch import nvidia_errors, nvidia_hook, session
+    from dsl.launch import nvidia_hook, session
 
     running = nvidia_hook.start("emulator")
     session.start = alias.install = lambda *_, **__: running

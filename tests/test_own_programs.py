@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
-import own_programs  # noqa: E402
+import own_programs
 
 PART = ["tests/cutlass/test_nested.py", "tests/tile/test_tensor.py"]
 

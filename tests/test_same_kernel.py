@@ -26,7 +26,7 @@ def load(surface: str):
 
 tirx, quadrants = load("tirx"), load("quadrants")
 # Both put this folder on the path.
-from same_kernel import FLOATS, N, PROGRAMS, arrays, body, run_cute  # noqa: E402
+from same_kernel import FLOATS, PROGRAMS, N, arrays, body, run_cute  # noqa: E402
 
 NUMBER_OF_THE_THREAD = [
     ["mov.u32 %r#0, %ctaid.x;", "mov.u32 %r#1, %tid.x;", "shl.b32 %r#2, %r#0, 7;", "or.b32 %r#3, %r#2, %r#1;"],

@@ -13,8 +13,7 @@ import dsl.quadrants as qd
 import dsl.tirx as tvm
 from dsl.cutlass import Int32, cute
 from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.launch import compile as compilation
-from dsl.launch import limits, session
+from dsl.launch import compile as compilation, limits, session
 from dsl.launch.limits import DivergentCollective
 from dsl.lower import uniformity
 from dsl.tirx.script import tirx as T

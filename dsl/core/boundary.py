@@ -21,7 +21,6 @@ from dsl.core.value import type_name
 from dsl.layout import LayoutError
 from dsl.span import Span, is_our_file, is_part, of_code
 
-
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _LAYOUT = os.path.join(_PACKAGE, "layout", "")
 # What does what Python or torch would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`, `tensor[i]`.
@@ -182,7 +181,7 @@ def _authors(traceback: types.TracebackType | None) -> Iterator[types.TracebackT
     waiting, inside = None, False
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        inside = is_our_file(code.co_filename) or inside and not is_authors(code.co_filename)
+        inside = is_our_file(code.co_filename) or (inside and not is_authors(code.co_filename))
         if not inside:
             if waiting is not None and not (is_part(code) and _enclosing(code) == waiting.tb_frame.f_code.co_qualname):
                 yield waiting

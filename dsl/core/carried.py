@@ -26,8 +26,8 @@ from dsl.core.join import (
     paired,
     poison,
 )
-from dsl.core.value import type_name
 from dsl.core.unbound import UNUSED, Name, Partial, Unbound, missing_of
+from dsl.core.value import type_name
 from dsl.span import here
 
 
@@ -318,7 +318,7 @@ class Late:
     ) -> object:
         value = part.build(values, built)
         has_none = isinstance(after, Unbound) and type(after) is not Partial
-        if old is not None and not isinstance(old, Maybe) or has_none:
+        if (old is not None and not isinstance(old, Maybe)) or has_none:
             return value
         full = not isinstance(after, Unbound)
         bare = value.value if isinstance(value, Partial) else value

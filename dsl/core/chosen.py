@@ -22,7 +22,7 @@ def is_choosable(values: Sequence[object]) -> bool:
     classes = {class_of(value) for value in values}
     return (
         len(classes) == 1
-        and all(isinstance(value, OneOf) or kind_of(value) == "object" and has_slots(value) for value in values)
+        and all(isinstance(value, OneOf) or (kind_of(value) == "object" and has_slots(value)) for value in values)
         and not hasattr(*classes, "__extract_mlir_values__")
     )
 
@@ -41,7 +41,7 @@ def one_of(tests: list, objects: list, chosen: Callable, choice: Callable) -> On
     return made
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _class(cls: type) -> type:
     own = [name for name in _FOREIGN for base in cls.__mro__[:-1] if name in vars(base)]
     if own:

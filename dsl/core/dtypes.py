@@ -13,7 +13,6 @@ from dsl.core import conversion, mlir, rules
 from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.formats import FORMATS, Format, round_to
 
-
 _INSTEAD = {
     "a bool": "decide in an `if` statement of a @cute.jit or @cute.kernel function",
     "an int": "use it as it is (`cutlass.Int32(x)` converts)",
@@ -305,7 +304,7 @@ class Integer(Numeric):
                     f"{value} is no integer, and {cls} holds integers", fix="test it first, or use a float type"
                 )
             value = int(value)
-            if cls.width < 32 or cls.width == 32 and cls.signed:  # by way of 32 bits
+            if cls.width < 32 or (cls.width == 32 and cls.signed):  # by way of 32 bits
                 return cls.wrapped(value if -(1 << 31) <= value < 1 << 31 else -(1 << 31))
             if -(1 << 63) <= value < 1 << 63:
                 return cls.wrapped(value)

@@ -12,7 +12,6 @@ from dsl.core import arith, mlir
 from dsl.core.dtypes import Float64
 from dsl.core.mlir import Value
 
-
 SINGLE = frozenset(
     """acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp10 expm1 log log10 log1p log2
     pow sin sinh tan tanh""".split()

@@ -11,7 +11,6 @@ from dsl.core.state import this_thread, when_accepted
 from dsl.layout import LayoutError
 from dsl.span import Span
 
-
 _REPRESENTATIONS = (
     (re.compile(r"<class '(?:[\w.]+\.)?(\w+)'>"), r"the type \1"),
     (
@@ -127,7 +126,7 @@ _joined: dict[tuple[type, type], type] = {}
 
 
 def of_family(error: DSLUserCodeError, family: type[DSLUserCodeError]) -> type[DSLUserCodeError]:
-    """The class that `error` has in a surface's `family`: the family's and, where it names what is wrong, its own too."""
+    """The class of `error` in a surface's `family`: the family's and, where it names what is wrong, its own too."""
     own = type(error)
     if own in _GENERAL or issubclass(own, family):
         return family

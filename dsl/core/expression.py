@@ -205,7 +205,7 @@ def filters(test: object) -> bool:
 def compared(name: str, a: object, b: object) -> object:
     """`a == b`, `a < b` ...: of tuples and lists with dynamic elements as Python does it, element by element; a tuple
     may equal a list then, as in NVIDIA's compiler."""
-    if not isinstance(a, (tuple, list)) or not _has_dynamic(a) and not _has_dynamic(b):
+    if not isinstance(a, (tuple, list)) or (not _has_dynamic(a) and not _has_dynamic(b)):
         return _OPERATORS[name](a, b)
     if not {type(a).__eq__, type(b).__eq__} <= {tuple.__eq__, list.__eq__}:
         return _OPERATORS[name](a, b)
@@ -222,13 +222,13 @@ def compared(name: str, a: object, b: object) -> object:
             return False if name == "Eq" else compared(name, left, right)
         rest = compared(name, a[position + 1 :], b[position + 1 :])
         if name == "Eq":
-            return and_(equal, lambda: rest)
+            return and_(equal, lambda: rest)  # noqa: B023 - asked at once
         return select(equal, Boolean(rest), Boolean(compared(name, left, right)))
     return _OPERATORS[name](len(a), len(b))
 
 
 def _has_dynamic(value: object) -> bool:
-    return is_dynamic(value) or isinstance(value, (tuple, list)) and any(map(_has_dynamic, value))
+    return is_dynamic(value) or (isinstance(value, (tuple, list)) and any(map(_has_dynamic, value)))
 
 
 _COMPARISONS = {

@@ -19,7 +19,6 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn_not_
 from dsl.core.truth import truth
 from dsl.core.value import operate
 
-
 NUMBERED = "dsl_numbered_text"  # a device function that lower.device_functions has the body of
 
 

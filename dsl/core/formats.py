@@ -80,7 +80,7 @@ class Format:
         if not value > 0 or math.isinf(value):
             return 0 if value == 0 else self.nan_code
         fraction, exponent = math.frexp(value)
-        exponent += self.bias - 1 + (fraction > 0.75 or fraction == 0.75 and (exponent - 1 + self.bias) % 2 == 1)
+        exponent += self.bias - 1 + (fraction > 0.75 or (fraction == 0.75 and (exponent - 1 + self.bias) % 2 == 1))
         return min(max(exponent, 0), self.greatest_code)
 
     def decode(self, code: int) -> float:

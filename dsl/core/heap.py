@@ -70,7 +70,7 @@ def _kind(cls: type) -> str:
     return "object" if is_authors_class(cls) or hasattr(cls, "__extract_mlir_values__") else ""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def is_authors_class(cls: type) -> bool:
     """Whether the author wrote `cls`: not Python's library, an installed package or this one."""
     if cls.__flags__ & (1 << 8):  # immutable: no class statement made it
@@ -103,7 +103,7 @@ def has_slots(value: object) -> bool:
     return kind_of(value) in ("list", "dict", "object", "set") and not is_frozen(value)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _member_names(cls: type) -> tuple[str, ...]:
     """The attributes that `__slots__` of `cls` and its bases hold."""
     return tuple(
@@ -269,7 +269,7 @@ class Heap:
             if kind == "":
                 continue
             kind = kind_of(value)
-            if not kind or id(value) in self._seen or kind == "function" and _is_foreign(value):
+            if not kind or id(value) in self._seen or (kind == "function" and _is_foreign(value)):
                 continue
             self._seen.add(id(value))
             self._kept.append(value)
@@ -346,7 +346,7 @@ class Heap:
 def _is_foreign(function: types.FunctionType) -> bool:
     """Whether a function is of a library; what this package wraps round an author's function is passed through."""
     file = function.__code__.co_filename
-    return not (is_authors(file) or is_our_file(file) and function.__closure__)
+    return not (is_authors(file) or (is_our_file(file) and function.__closure__))
 
 
 def _closure_of(function: types.FunctionType) -> Iterator[tuple[str, object]]:

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dsl.core import rewrite
 from dsl.core.by_value import ByValue
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.source import is_authors, refuses_rewriting
 from dsl.core.rewrite_expression import Grammar
+from dsl.core.source import is_authors, refuses_rewriting
 
 _PLAIN = (types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, types.WrapperDescriptorType)
 _SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -46,7 +46,7 @@ class Helpers:
             return function if made is function.func else functools.partial(made, *function.args, **function.keywords)
         if isinstance(function, type):
             return self._constructor(function)
-        call = getattr(kind, "__call__", None)
+        call = getattr(kind, "__call__", None)  # noqa: B004 - the method itself
         if type(call) is types.FunctionType and (made := self._function(call)) is not call:
             return types.MethodType(made, function)
         return function

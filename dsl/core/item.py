@@ -7,8 +7,8 @@ A list, dict or object that is chosen stays what it is: it is read and written w
 from __future__ import annotations
 
 from dsl.core import arith, tree
-from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic
 from dsl.core.chosen import Chosen, is_choosable, one_of
+from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.failure import require
 from dsl.core.value import operate, select, type_name
@@ -161,7 +161,7 @@ class _Table(_Choice, dict):
             row[key] = _choice(test, value, row[key])
 
     def get(self, key: object, default: object = None) -> object:
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401 - this is `get`
 
     def setdefault(self, key: object, default: object = None) -> object:
         return self[key] if key in self else self._refuse()
@@ -284,7 +284,7 @@ def _choice(test: Numeric, if_true: object, if_false: object) -> object:
 
 def _can_change(node: tree.Node) -> bool:
     """Whether a value holds a list, a dict or a dataclass, of which a choice would be a copy."""
-    if node.kind == "dataclass" and not node.key[0].__dataclass_params__.frozen or node.kind in ("list", "dict"):
+    if (node.kind == "dataclass" and not node.key[0].__dataclass_params__.frozen) or node.kind in ("list", "dict"):
         return True
     return node.kind in ("tuple", "dataclass") and any(map(_can_change, node.children))
 

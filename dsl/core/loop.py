@@ -207,7 +207,7 @@ def unrolled_while(
                 state = body(*start) if goes_on else start
             elif goes_on or any(new is not old for new, old in zip(start, state)):
                 trip_on = body if goes_on else lambda *unchanged: unchanged
-                state = guard(flags, lambda *_: trip_on(*start), state, names, called=stops)
+                state = guard(flags, lambda *_: trip_on(*start), state, names, called=stops)  # noqa: B023 - traced at once
             start = tuple(map(trip.of, state))
         if not goes_on:
             return state

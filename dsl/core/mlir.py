@@ -20,7 +20,6 @@ from dsl import span
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
 from dsl.core.state import this_thread
 
-
 PACKAGES = ("mlir", "torch_mlir")
 
 

@@ -28,7 +28,7 @@ _WORDS = {
 def said(error: BaseException) -> DSLUserCodeError | None:
     """The error in the author's words, or None where no value of this package has a part in it."""
     code = innermost(error)
-    if code is None or is_our_file(code.co_filename) and not code.co_filename.endswith(("expression.py", "item.py")):
+    if code is None or (is_our_file(code.co_filename) and not code.co_filename.endswith(("expression.py", "item.py"))):
         return None
     text = str(error)
     for pattern, tell in _ROWS:
@@ -135,7 +135,8 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
         ),
     ),
     (
-        r"'(?P<kind>\w+)' object is not subscriptable|'(?P<more>\w+)' object does not support item (assignment|deletion)",
+        r"'(?P<kind>\w+)' object is not subscriptable"
+        r"|'(?P<more>\w+)' object does not support item (assignment|deletion)",
         lambda found: (f"{_word(found['kind'] or found['more'])} has no elements", "index a tensor, a tuple or a list"),
     ),
     (r"unsupported operand type\(s\) for (?P<sign>[^:]+): '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'", _operands),
@@ -154,7 +155,8 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
         ),
     ),
     (
-        r"(?P<kind>list|tuple|string|range object|bytes) ind(?:ices|ex) must be integers(?: or slices)?, not '?(?P<other>\w+)'?",
+        r"(?P<kind>list|tuple|string|range object|bytes) ind(?:ices|ex) must be integers(?: or slices)?, "
+        r"not '?(?P<other>\w+)'?",
         lambda found: (
             f"the index of a {found['kind'].removesuffix(' object')} must be an integer, got {_word(found['other'])}",
             "give an integer",

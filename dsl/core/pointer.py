@@ -9,7 +9,6 @@ from dsl.core import arith, mlir
 from dsl.core.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 
-
 _FAR = 1 << 30  # elements
 _NAMES = {
     "Int4": "i4",
@@ -188,14 +187,14 @@ class Pointer:
         return self
 
     def load(self, *, alignment: int | None = None) -> Numeric:
-        """The element this points at; `alignment` is what the author knows of the address, in bytes."""
+        """The element this points at; `alignment`, in bytes, is what the author promises."""
         value = mlir.load(self.address, self.dtype.storage_type(), self._access_bytes(alignment))
         if self.dtype is Boolean:
             value = arith.compare("ne", value, mlir.constant(0, mlir.i8), False)
         return self.dtype(value)
 
     def store(self, value, *, alignment: int | None = None) -> None:
-        """Write `value`, converted to the element type; `alignment` is what the author knows of the address, in bytes."""
+        """Write `value`, converted to the element type; `alignment`, in bytes, is what the author promises."""
         value = self.dtype(value).ir()
         if self.dtype is Boolean:
             value = mlir.result("arith.extui", mlir.i8, value)

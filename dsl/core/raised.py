@@ -54,7 +54,7 @@ def names_at(error: BaseException) -> tuple[dict[str, object], dict[str, object]
     last = frames[-1]
     top = last.f_code.co_qualname.partition(".")[0]
     local: dict[str, object] = {}
-    functions = {name for name in last.f_code.co_qualname.split(".")}
+    functions = set(last.f_code.co_qualname.split("."))
     for frame in frames:
         if frame.f_code.co_filename != last.f_code.co_filename or frame.f_code.co_qualname.partition(".")[0] != top:
             local.clear()

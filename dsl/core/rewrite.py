@@ -18,8 +18,8 @@ import types
 from dsl.core import nonlocals
 from dsl.core.depth import deep
 from dsl.core.errors import DSLWarning, tell, warn_not_portable
-from dsl.core.flow import Analysis, Flow
 from dsl.core.exits import Exits, Guard, put_at, tests_inside
+from dsl.core.flow import Analysis, Flow
 from dsl.core.rewrite_expression import Expressions, Grammar
 from dsl.core.source import Resolver, arguments_named, compile_definition, copy_of, find_definition
 
@@ -74,7 +74,7 @@ _Known = dict[int, tuple[ast.stmt, dict[str, ast.AST]]]  # by id; the statement 
 class _Assigned(ast.NodeVisitor):
     """Names that statements assign, each with its last place; not inside functions.
 
-    `known`, where given, keeps those of each statement with blocks, for nested statements that all ask of the innermost.
+    `known`, where given, keeps those of each statement with blocks, as nested statements all ask for the innermost.
     """
 
     def __init__(self, known: _Known | None = None):

@@ -308,15 +308,13 @@ def is_hook(function: ast.expr) -> bool:
 
 def _is_authors_function(value: object) -> bool:
     code = getattr(getattr(value, "function", value), "__code__", None)
-    return isinstance(value, type) or isinstance(code, types.CodeType) and not is_ours(code)
+    return isinstance(value, type) or (isinstance(code, types.CodeType) and not is_ours(code))
 
 
 def _stays(callee: object) -> bool:
     """Whether a call of `callee` needs no look at run time: builtins and this package's own functions."""
     return (
         isinstance(callee, types.BuiltinFunctionType)
-        or getattr(callee, "__module__", None) == "builtins"
-        and isinstance(callee, type)
-        or isinstance(callee, types.FunctionType)
-        and is_ours(callee.__code__)
+        or (getattr(callee, "__module__", None) == "builtins" and isinstance(callee, type))
+        or (isinstance(callee, types.FunctionType) and is_ours(callee.__code__))
     )

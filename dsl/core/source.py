@@ -2,8 +2,8 @@
 and a rewritten `def` compiled again."""
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import builtins
 import functools
@@ -131,10 +131,8 @@ def assignment_to(slot: object, statement: Span) -> Span | None:
     for node in ast.walk(max(heads, key=lambda node: node.lineno, default=ast.Module([], []))):
         stores = isinstance(getattr(node, "ctx", None), ast.Store)
         if stores and (
-            isinstance(node, ast.Attribute)
-            and node.attr == slot
-            or isinstance(node, ast.Subscript)
-            and not isinstance(slot, str)
+            (isinstance(node, ast.Attribute) and node.attr == slot)
+            or (isinstance(node, ast.Subscript) and not isinstance(slot, str))
         ):
             found = Span(statement.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
     return found

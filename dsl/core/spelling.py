@@ -57,7 +57,7 @@ def swapped(name: str, known: Iterable[str]) -> str | None:
     """The one of `known` that `name` is for sure a misspelling of: letters in another order, or one letter of a long
     name."""
     near = nearest(name, known)
-    if near is None or sorted(near) != sorted(name) and (len(name) < 5 or _distance(name, near, 1) is None):
+    if near is None or (sorted(near) != sorted(name) and (len(name) < 5 or _distance(name, near, 1) is None)):
         return None
     return near
 

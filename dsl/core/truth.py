@@ -1,4 +1,4 @@
-"""The truth of what an author tests and that is no number: Python's, except of what Python finds true whatever it holds.
+"""The truth of a tested value that is no number: Python's, except of what Python finds true whatever it holds.
 
 A tensor, a function that was meant to be called and a tuple of dynamic numbers are always true for Python, which is
 never what the test asks. NVIDIA's compiler refuses everything but numbers in an `if` of a jit function.

@@ -22,7 +22,6 @@ from dsl.core.errors import (
 )
 from dsl.core.unbound import Unbound
 
-
 _FOLD = {
     "add": operator.add,
     "sub": operator.sub,
@@ -76,7 +75,7 @@ def _operation_type(name: str, a: object, b: object) -> type[Numeric]:
     dtype = promote(type(numeric(a)), type(numeric(b)))
     if name == "truediv" and dtype.is_integer:
         return Float32
-    if dtype is Boolean and (name in ("min", "max") or name in _ARITHMETIC and bool in (type(a), type(b))):
+    if dtype is Boolean and (name in ("min", "max") or (name in _ARITHMETIC and bool in (type(a), type(b)))):
         return Int32
     return dtype
 
@@ -171,12 +170,9 @@ def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
     """The static result, or None where it has to be left to run time."""
     if rules.current() is not rules.CUTE:
         if (
-            name in ("truediv", "floordiv", "mod")
-            and b == 0
-            or name in ("lshift", "rshift")
-            and not 0 <= b < dtype.width
-            or name == "pow"
-            and (b < 0 if dtype.is_integer else a < 0 and b != int(b))
+            (name in ("truediv", "floordiv", "mod") and b == 0)
+            or (name in ("lshift", "rshift") and not 0 <= b < dtype.width)
+            or (name == "pow" and (b < 0 if dtype.is_integer else a < 0 and b != int(b)))
         ):
             return None
     try:
@@ -306,7 +302,7 @@ for _name in arith.COMPARE:
 def _unary(name: str, fold, emit):
     def method(self: Numeric):
         dtype = type(self)
-        if name in ("neg", "pos") and dtype is Boolean or name == "invert" and dtype.is_float:
+        if (name in ("neg", "pos") and dtype is Boolean) or (name == "invert" and dtype.is_float):
             raise DSLUserCodeTypeError(
                 f"a {dtype} has no unary `{ {'neg': '-', 'pos': '+', 'invert': '~'}[name] }`",
                 fix="convert it first, for example `Int32(x)`",

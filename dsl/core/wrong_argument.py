@@ -175,7 +175,7 @@ def _fits(value: object, kind: object) -> bool | None:
     if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
         return None
     if kind in (int, float, bool):
-        return isinstance(value, (int, float, Numeric)) or hasattr(value, "__index__") and not isinstance(value, type)
+        return isinstance(value, (int, float, Numeric)) or (hasattr(value, "__index__") and not isinstance(value, type))
     if kind is Numeric:
         return numeric(value) is not None
     try:
@@ -216,9 +216,7 @@ def _is_odd(value: object) -> bool:
         or isinstance(value, _NEVER)
         or type(value) is object
         or isinstance(value, (str, dict))
-        or isinstance(value, type)
-        and not isinstance(value, NumericMeta)
-        or hasattr(value, "function")
-        and callable(value)
+        or (isinstance(value, type) and not isinstance(value, NumericMeta))
+        or (hasattr(value, "function") and callable(value))
         or type(value).__module__.partition(".")[0] in ("numpy", "torch")
     )

@@ -74,7 +74,7 @@ def range_constexpr(*bounds):
                 f"a bound of range_constexpr is an integer, and this is {type_name(bound)}",
                 fix="write range_constexpr(stop), (start, stop) or (start, stop, step)",
             ) from None
-    if not 1 <= len(bounds) <= 3 or len(bounds) == 3 and found[2] == 0:
+    if not 1 <= len(bounds) <= 3 or (len(bounds) == 3 and found[2] == 0):
         raise DSLUserCodeTypeError(
             "range_constexpr takes one to three bounds, of which the third, the step, is not 0",
             fix="write range_constexpr(stop), (start, stop) or (start, stop, step)",

@@ -31,4 +31,32 @@ from dsl.tile.sync import (
     wait_unaligned,
 )
 
+__all__ = [
+    "Agent",
+    "CooperativeGroup",
+    "MbarrierArray",
+    "NamedBarrier",
+    "PipelineAsync",
+    "PipelineConsumer",
+    "PipelineCpAsync",
+    "PipelineOp",
+    "PipelineOrder",
+    "PipelineProducer",
+    "PipelineState",
+    "PipelineTmaAsync",
+    "PipelineTmaStore",
+    "PipelineUserType",
+    "TmaStoreFence",
+    "agent_sync",
+    "alloc_reserved_mbarrier",
+    "arrive",
+    "arrive_and_wait",
+    "arrive_unaligned",
+    "make_pipeline_state",
+    "pipeline_init_arrive",
+    "pipeline_init_wait",
+    "sync",
+    "wait_unaligned",
+]
+
 __getattr__ = _refuser("cutlass.pipeline")

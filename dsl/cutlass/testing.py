@@ -4,4 +4,6 @@ from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.launch.timing import JitArguments, benchmark, get_workspace_count
 from dsl.launch.tuning import CantImplementError, tune
 
+__all__ = ["CantImplementError", "JitArguments", "benchmark", "get_workspace_count", "tune"]
+
 __getattr__ = _refuser("cutlass.testing")

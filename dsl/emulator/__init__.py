@@ -10,11 +10,23 @@ from __future__ import annotations
 from .check.explain import SameValueRace
 from .launch import launch, resident_blocks
 from .memory import Memory
-from .objects import BadObject
-from .objects import key as object_key
+from .objects import BadObject, key as object_key
 from .program import Entry, Param, Program, load
 from .report import Fault
 from .syntax import PtxError, Unsupported
 
-__all__ = ["BadObject", "Entry", "Fault", "Memory", "Param", "Program", "PtxError", "SameValueRace", "Unsupported", "launch", "load",
-           "object_key", "resident_blocks"]  # fmt: skip
+__all__ = [
+    "BadObject",
+    "Entry",
+    "Fault",
+    "Memory",
+    "Param",
+    "Program",
+    "PtxError",
+    "SameValueRace",
+    "Unsupported",
+    "launch",
+    "load",
+    "object_key",
+    "resident_blocks",
+]

@@ -9,8 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .emit import barrier, bulk, call, cluster, control, convert, cp_async, integer, matrix, mbarrier, memory, warp
-from .emit import float as floating
+from .emit import (
+    barrier,
+    bulk,
+    call,
+    cluster,
+    control,
+    convert,
+    cp_async,
+    float as floating,
+    integer,
+    matrix,
+    mbarrier,
+    memory,
+    warp,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,8 @@ def launch(
     `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
     that it chooses, the same each time, and give way to one another before they touch shared or global memory.
     Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
-    what is looked for besides: "race", "undefined". `announce(sentence)` is called once, from another thread, of a launch that
-    takes longer than LONG_S.
+    what is looked for besides: "race", "undefined". `announce(sentence)` is called once, from another
+    thread, of a launch that takes longer than LONG_S.
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
@@ -419,7 +419,7 @@ class _Launch:
             ctx.status, ctx.site, ctx.thread = context.OUT_OF_BOUNDS, site, thread
             ctx.address, ctx.access_bytes = bad.address, bad.nbytes
             return -1
-        except BaseException as error:  # noqa: BLE001 - kept for the launching thread
+        except BaseException as error:
             slot.failure = error
             slot.ctx.status = context.CALLBACK
             return -1

@@ -110,7 +110,7 @@ def transfer(f, instr) -> Linear | None:
     if rule is None or not isinstance(instr.operands[0], Reg) or any(isinstance(o, Vec) for o in instr.operands):
         return None
     kind = type_of(instr)
-    if kind not in TYPE_BITS or kind in FLOATS and instr.opcode not in ("mov", "selp") or kind.endswith("x2"):
+    if kind not in TYPE_BITS or (kind in FLOATS and instr.opcode not in ("mov", "selp")) or kind.endswith("x2"):
         return None
     return rule(f, instr, kind)
 

@@ -10,7 +10,7 @@ from .syntax import FloatImm, Imm
 def integer(token: str) -> int:
     """Decimal, 0x, 0b or octal digits. Raises ValueError."""
     lower = token.lower()
-    if lower.startswith("0x") or lower.startswith("0b"):
+    if lower.startswith(("0x", "0b")):
         return int(lower, 0)
     return int(lower, 8) if len(lower) > 1 and lower[0] == "0" and lower.isdigit() else int(lower)
 

@@ -56,7 +56,7 @@ def finish(lanes, position: int, last) -> None:
             lanes.do(f"store i8 {flag}, ptr {cell}")
     bails = bool(lanes.bails or lanes.spans or lanes.conditions)
     moves = lanes.effects or any(plan.classes[name] != FLAT for name, _ in outs)
-    slow = bails or plan.degrades and moves
+    slow = bails or (plan.degrades and moves)
     with lanes.into(lanes.head, "head"):
         if lanes.conditions:
             flag = lanes.conditions[0]

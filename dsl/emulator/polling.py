@@ -54,7 +54,7 @@ def polls(function: Function) -> dict[str, Poll]:
 def _is_made_for_it(item: Instr) -> bool:
     if item.opcode == "mbarrier":
         return "test_wait" in item.mods or "try_wait" in item.mods
-    return item.opcode == "nanosleep" or item.opcode in ("ld", "atom") and not _MADE_FOR_IT.isdisjoint(item.mods)
+    return item.opcode == "nanosleep" or (item.opcode in ("ld", "atom") and not _MADE_FOR_IT.isdisjoint(item.mods))
 
 
 def _changes_memory(item: Instr) -> bool:
@@ -69,7 +69,7 @@ def _changes_memory(item: Instr) -> bool:
 
 def _reads_shared(item: Instr) -> bool:
     roots = {each.split("::")[0] for each in item.mods}
-    return item.opcode == "atom" or item.opcode in ("ld", "ldu") and _PRIVATE.isdisjoint(roots)
+    return item.opcode == "atom" or (item.opcode in ("ld", "ldu") and _PRIVATE.isdisjoint(roots))
 
 
 def _decided_by_memory(function: Function, start: int, end: int, items: list[Instr]) -> Instr | None:
@@ -123,7 +123,7 @@ def _exits(function: Function, start: int, end: int, items: list[Instr]) -> Iter
     for item in items:  # a branch without a guard that leaves makes every branch one that may
         target = getattr(item.operands[0], "name", None) if item.operands else None
         leaves |= item.guard is None and (
-            item.opcode in ("ret", "exit") or item.opcode == "bra" and target not in inside
+            item.opcode in ("ret", "exit") or (item.opcode == "bra" and target not in inside)
         )
     for item in items:
         if item.guard is None or item.opcode not in ("bra", "ret", "exit"):

@@ -118,7 +118,7 @@ def _shift_left(f, instr, kind, bits):
 
 def _shift_right(f, instr, kind, bits):
     by, mask = instr.operands[2], f.of(instr.operands[1], bits)
-    if not isinstance(by, Imm) or kind in SIGNED and mask >> (bits - 1):
+    if not isinstance(by, Imm) or (kind in SIGNED and mask >> (bits - 1)):
         return -1
     return mask >> min(by.value & 0xFFFFFFFF, bits)
 

@@ -330,7 +330,7 @@ def exits(function: Function, instr: Instr) -> bool:
         if isinstance(item, Label) and item.name == instr.operands[0].name:
             break
     rest = next((item for item in items if not isinstance(item, Label)), None)
-    return rest is None or rest.opcode in LEAVES and rest.guard is None
+    return rest is None or (rest.opcode in LEAVES and rest.guard is None)
 
 
 def _live(function: Function, plan: Plan) -> None:

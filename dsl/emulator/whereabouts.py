@@ -18,7 +18,8 @@ def text(launch) -> str:
     if not stopped:
         return ""
     place = next(filter(None, (_place_of(launch, slot.ctx.stopped_site) for slot in stopped)), None)
-    said = f"`{launch.entry_name}` was stopped: {launch.blocks} block{'s' * (launch.blocks > 1)} of {launch.threads} threads"
+    blocks = f"{launch.blocks} block{'s' * (launch.blocks > 1)}"
+    said = f"`{launch.entry_name}` was stopped: {blocks} of {launch.threads} threads"
     lines = (
         [f"{short(place.file)}:{place.line}:{place.column}: STOPPED", *place.underlined(said).split("\n")]
         if place

@@ -195,7 +195,7 @@ def spell(value: object, leaves: list) -> str:
         return " o ".join(spell(part, leaves) for part in (value.inner, value.offset, value.outer))
     if isinstance(value, ScaledBasis):
         return spell(value.value, leaves) + "".join(f"@{mode}" for mode in reversed(value.mode))
-    if isinstance(value, Swizzle) or isinstance(value, str):
+    if isinstance(value, (Swizzle, str)):
         return str(value).replace("%", "%%")
     if type(value) is int:
         return str(value)
@@ -207,7 +207,7 @@ def spell(value: object, leaves: list) -> str:
 
 def _spell_number(number: Numeric, leaves: list) -> str:
     if not is_dynamic(number):
-        return ("%f" % number.value if number.is_float else str(int(number.value))).replace("%", "%%")
+        return (f"{number.value:f}" if number.is_float else str(int(number.value))).replace("%", "%%")
     if type(number).width == 128:
         high = mlir.result("arith.shrui", mlir.i128, number.ir(), mlir.constant(64, mlir.i128))
         leaves += [Uint64(mlir.result("arith.trunci", mlir.i64, half)) for half in (high, number.ir())]

@@ -43,7 +43,7 @@ def _operands(name: str, *operands: object, floats: bool = True) -> list[Numeric
             f"All operands to {name} must have the same numeric type, got {got}",
             fix=f"convert them, for example `x.to(cutlass.{types[0]})`",
         )
-    if is_bits(types[0]) or types[0] is TFloat32 or floats and not types[0].is_float:
+    if is_bits(types[0]) or types[0] is TFloat32 or (floats and not types[0].is_float):
         raise DSLUserCodeTypeError(
             f"{name} is only supported for floating-point types, and this is {types[0]}",
             fix="convert it: `x.to(cutlass.Float32)`",
@@ -226,7 +226,7 @@ def fpowi(base, exponent, fastmath=False):
 
 def _rounded(name: str, operands: list[Numeric], rounding: RoundingMode | None, ftz: bool) -> Numeric | None:
     """The instruction with an explicit mode or .ftz, or None where the plain operation will do."""
-    if (rounding is None or rounding is RoundingMode.NEAREST_EVEN) and not ftz or not trace.in_kernel():
+    if ((rounding is None or rounding is RoundingMode.NEAREST_EVEN) and not ftz) or not trace.in_kernel():
         return None
     mode = (rounding or RoundingMode.NEAREST_EVEN).value
     kind = type(operands[0])

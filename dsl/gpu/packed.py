@@ -25,7 +25,7 @@ def _halves(instruction: str, dtype: type[Numeric], operands: tuple, predicate: 
     constraints = "=r" + ",r" * len(registers)
     text, extra = f"{instruction} $0, {places};", ()
     if predicate is not None and not (
-        predicate is True or numeric(predicate) is not None and not is_dynamic(predicate) and numeric(predicate).value
+        predicate is True or (numeric(predicate) is not None and not is_dynamic(predicate) and numeric(predicate).value)
     ):
         text, constraints, extra = f"@${len(registers) + 1} {text}", constraints + ",b", (Boolean(predicate),)
     packed = inline.ptx(text, Int32, constraints, *registers, *extra)

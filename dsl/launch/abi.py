@@ -121,7 +121,7 @@ class TensorType:
         binding.storages.append((*view.storage, binding.name))
         binding.owners.append(view)
         slots = [view.address]
-        for part, leaves, actual in (("shape", self.shape, view.shape), ("strides", self.stride, view.strides)):
+        for leaves, actual in ((self.shape, view.shape), (self.stride, view.strides)):
             slots += [number for leaf, number in zip(leaves, actual) if isinstance(leaf, SymInt)]
         return slots
 

@@ -347,7 +347,7 @@ def nullptr(
 def is_tensor(value: object) -> bool:
     """Whether `value` is a tensor: of another library, from_dlpack's, or a fake one (a numpy scalar is a number)."""
     ours = isinstance(value, (RuntimeTensor, FakeTensor))
-    return ours or dlpack.is_tensor(value) and getattr(value, "shape", ()) != ()
+    return ours or (dlpack.is_tensor(value) and getattr(value, "shape", ()) != ())
 
 
 def is_typed(argument: object) -> bool:

@@ -49,7 +49,7 @@ def make(names: Sequence[str], types: Sequence[object], device: object | None, e
     """
     storages = device is not None and getattr(device, "wants_storages", True)
     on_gpu = getattr(device, "kind", "") == "cuda"
-    if not all(isinstance(type_, _KINDS) or exact and isinstance(type_, Static) for type_ in types):
+    if not all(isinstance(type_, _KINDS) or (exact and isinstance(type_, Static)) for type_ in types):
         return None
     source, parameters = _Source(), []
     leaves = [leaf for type_ in types if isinstance(type_, TensorType) for leaf in type_.shape + type_.stride]

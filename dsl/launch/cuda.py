@@ -231,7 +231,7 @@ class Cuda:
                 "target: --gpu-arch".format(*needs, *needs_cuda, *has, *last)
             )
         mine = int(re.sub(r"\D", "", self.arch))
-        if target and (int(target[1]) > mine or target[2] == "a" and int(target[1]) != mine):
+        if target and (int(target[1]) > mine or (target[2] == "a" and int(target[1]) != mine)):
             only = "alone" if target[2] == "a" else "and later"
             found.append(
                 f"the PTX is for sm_{target[1]}{target[2]} {only}, and this GPU is sm_{mine}\n"

@@ -95,7 +95,7 @@ def view_at(address: int, owner: object) -> View:
 def _view(managed: _DLTensor, tensor: object, owner: object) -> View:
     dtype = CODES.get((managed.code, managed.bits))
     pairs = (managed.code, managed.bits, managed.lanes) == _FLOAT4_PAIR
-    if dtype is None or managed.lanes != 1 and not pairs:
+    if dtype is None or (managed.lanes != 1 and not pairs):
         kind = f"{_KINDS.get(managed.code, managed.code)}{managed.bits}" + f"x{managed.lanes}" * (managed.lanes != 1)
         raise DSLUserCodeTypeError(
             f"a tensor of {kind} has no element type here",

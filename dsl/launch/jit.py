@@ -560,7 +560,7 @@ class CompiledFunction:
 @boundary.guarded
 def compile_function(function: object, *args, options: compile.Options | None = None, **keywords) -> CompiledFunction:
     """Compile a jit function (or an object whose `__call__` is one) for the types of `args`."""
-    call = getattr(type(function), "__call__", None)
+    call = getattr(type(function), "__call__", None)  # noqa: B004 - the method itself
     if isinstance(call, JitFunction):
         function, args = call, (function, *args)
     if isinstance(function, _Bound):

@@ -1,6 +1,6 @@
 """The keywords of a launch that say more than how many threads: which bound the registers of a kernel, which are hints.
 
-Hints, accepted and without effect here: `preferred_smem_carveout`, `smem_merge_branch_allocs`, `hint_smem_base_uniform`.
+Hints, accepted, without effect here: `preferred_smem_carveout`, `smem_merge_branch_allocs`, `hint_smem_base_uniform`.
 Events and other blocks of clusters to fall back on are refused.  CUDA: __launch_bounds__; PTX ISA: .maxntid,
 .minnctapersm.
 """

@@ -29,8 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dsl.launch import device as devices
-from dsl.launch import nvidia_errors, nvidia_tensors, session, torch_cuda
+from dsl.launch import device as devices, nvidia_errors, nvidia_tensors, session, torch_cuda
 from dsl.launch.device import DeviceError
 from dsl.launch.nvidia_launch import LaunchConfig, launch_of
 

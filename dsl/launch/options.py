@@ -55,7 +55,7 @@ def parse(text: str) -> dict[str, object]:
         flag, equals, value = word.partition("=")
         if flag in _VALUES:
             value = value if equals else next(words, None)
-            if value is None or flag != "--ptxas-options" and value.startswith("--"):
+            if value is None or (flag != "--ptxas-options" and value.startswith("--")):
                 raise _malformed(f"{flag} lacks its value")
             if flag in _REFUSED:
                 if value:

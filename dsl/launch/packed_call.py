@@ -60,13 +60,13 @@ def native_types(types: Sequence[object]) -> bool:
     with_tensor = any(isinstance(type_, TensorType) for type_ in types)
     return all(
         isinstance(type_, (PointerType, Static))
-        or isinstance(type_, StreamType)
-        and (with_tensor or not type_.from_environment)
-        or isinstance(type_, TensorType)
-        and type_.dtype in _CODES
-        or isinstance(type_, ScalarType)
-        and (type_.dtype.is_integer or type_.dtype in (Boolean, Float32, Float64))
-        and type_.dtype.format is not None
+        or (isinstance(type_, StreamType) and (with_tensor or not type_.from_environment))
+        or (isinstance(type_, TensorType) and type_.dtype in _CODES)
+        or (
+            isinstance(type_, ScalarType)
+            and (type_.dtype.is_integer or type_.dtype in (Boolean, Float32, Float64))
+            and type_.dtype.format is not None
+        )
         for type_ in types
     )
 

@@ -77,7 +77,7 @@ class ObjectType:
         value = adapted(value)
         if type(value) is not type(self.like):
             raise binding.mismatch(TypeError, "", type(self.like).__name__, type(value).__name__)
-        letters, types, numbers = _values_of(value)
+        _, types, numbers = _values_of(value)
         if types != self.types:
             raise binding.mismatch(ValueError, "", f"made of ({', '.join(self.types)})", f"({', '.join(types)})")
         return numbers
@@ -92,10 +92,8 @@ def adapted(value: object) -> object:
 def typed(value: object) -> ObjectType | None:
     """The type of an object with a protocol, or None for one without."""
     value = adapted(value)
-    own = (
-        hasattr(value, "__get_mlir_types__")
-        and hasattr(value, "__c_pointers__")
-        or hasattr(value, "__extract_mlir_values__")
+    own = (hasattr(value, "__get_mlir_types__") and hasattr(value, "__c_pointers__")) or hasattr(
+        value, "__extract_mlir_values__"
     )
     if not own or isinstance(value, type) or not hasattr(value, "__new_from_mlir_values__"):
         return None

@@ -25,8 +25,8 @@ from dsl.span import is_our_file
 _PURE = {
     getattr(builtins, name)
     for name in (
-        "abs all any bool complex dict divmod enumerate float frozenset int isinstance issubclass len list map max min pow "
-        "range repr reversed round set slice sorted str sum tuple type zip"
+        "abs all any bool complex dict divmod enumerate float frozenset int isinstance issubclass len list map max min "
+        "pow range repr reversed round set slice sorted str sum tuple type zip"
     ).split()
 }
 _PURE |= {value for value in vars(builtins).values() if isinstance(value, type) and issubclass(value, BaseException)}
@@ -103,7 +103,7 @@ class Reads:
         elif isinstance(value, types.BuiltinFunctionType):
             if value not in _PURE:
                 raise Unseen(value)
-        elif not (type(value) is Layout or isinstance(value, Numeric) and not is_dynamic(value)):
+        elif not (type(value) is Layout or (isinstance(value, Numeric) and not is_dynamic(value))):
             raise Unseen(value)
 
     def _of_file(self, function: types.FunctionType) -> None:

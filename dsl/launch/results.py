@@ -156,7 +156,7 @@ def _slot_of(function: str, leaf: object) -> tuple[_Slot, object]:
         )
     stored = (
         dtype
-        if dtype in (Boolean, Float64) or dtype.is_integer and dtype.format
+        if dtype in (Boolean, Float64) or (dtype.is_integer and dtype.format)
         else Float32
         if dtype.is_float
         else Int32

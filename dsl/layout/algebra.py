@@ -17,8 +17,8 @@ from dsl.layout.int_tuple import (
     ScaledBasis,
     basis_get,
     basis_value,
-    floor_div,
     flatten_to_tuple,
+    floor_div,
     is_constant,
     is_static,
     mul,
@@ -108,7 +108,7 @@ def filter_zeros(layout: Any, *, target_profile: IntTuple | None = None) -> Any:
     return Layout(transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, layout.shape, zeros), layout.stride)
 
 
-def filter(layout: Any) -> Any:  # noqa: A001 (CuTe's name)
+def filter(layout: Any) -> Any:
     """The layout without strides 0 and extents 1, coalesced; 1:0 if nothing is left."""
     return coalesce(filter_zeros(layout))
 
@@ -344,14 +344,13 @@ def recast_layout(new_bits: int, old_bits: int, layout: Any) -> Any:
 
 def _recast_inner(layout: ComposedLayout, wider: int, narrower: int) -> Any:
     inner, moved = layout.inner, narrower.bit_length() - wider.bit_length()
-    fits = isinstance(layout.offset, int) and layout.offset % wider == 0 or wider == 1
+    fits = (isinstance(layout.offset, int) and layout.offset % wider == 0) or wider == 1
     if (
         not fits
         or not hasattr(inner, "with_base")
         or wider & wider - 1
         or narrower & narrower - 1
-        or inner.bits
-        and inner.base + moved < 0
+        or (inner.bits and inner.base + moved < 0)
     ):
         raise LayoutError(
             f"recast_layout: {layout} has no form in elements {wider}/{narrower} as large",

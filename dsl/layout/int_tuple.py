@@ -196,7 +196,7 @@ class ScaledBasis:
     __repr__ = __str__
 
 
-def E(mode: Mode) -> Any:  # noqa: N802 (CuTe's name)
+def E(mode: Mode) -> Any:
     """The unit basis element of a mode path; of the empty path, 1."""
     path = (mode,) if isinstance(mode, int) else tuple(mode)
     return ScaledBasis(1, path) if path else 1

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from dsl.layout import coord as coords
-from dsl.layout import int_tuple
+from dsl.layout import coord as coords, int_tuple
 from dsl.layout.coord import dice_tuple, slice_tuple
 from dsl.layout.int_tuple import (
     Coord,
@@ -71,7 +70,7 @@ class Layout:
     def __len__(self) -> int:
         return len(wrap(self.shape))
 
-    def __iter__(self):  # noqa: ANN204
+    def __iter__(self):
         return (self[i] for i in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
@@ -180,7 +179,7 @@ class ComposedLayout:
     def __len__(self) -> int:
         return len(self.outer)
 
-    def __iter__(self):  # noqa: ANN204
+    def __iter__(self):
         return (self[mode] for mode in range(len(self)))
 
     def __eq__(self, other: object) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dsl.layout import int_tuple
 from dsl.layout.algebra import Tiler, by_mode, coalesce, complement, composition, right_inverse
-from dsl.layout.int_tuple import IntTuple, LayoutError, mul, mode_products, text, wrap
+from dsl.layout.int_tuple import IntTuple, LayoutError, mode_products, mul, text, wrap
 from dsl.layout.layout import ComposedLayout, Layout, append, cosize, get, make_layout, rank, size
 from dsl.layout.making import make_ordered_layout
 

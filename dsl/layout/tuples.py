@@ -84,7 +84,7 @@ def repeat(x: Any, n: int) -> Any:
     return repeat_as_tuple(x, n) if n != 1 else x
 
 
-def front(input: Any) -> Any:  # noqa: A002 (CuTe's name)
+def front(input: Any) -> Any:
     """The first element at the deepest level of a tuple, layout or tensor."""
     if isinstance(input, tuple) and not input:
         raise LayoutError("front: () has no first element", "give a tuple with one")

@@ -6,11 +6,11 @@ from dsl.lower import cuda_text_names
 from dsl.lower.cuda_text_calls import Calls
 from dsl.lower.cuda_text_choices import as_expressions
 from dsl.lower.cuda_text_copies import in_order
-from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Loop, is_pure, reads_all, walk
 from dsl.lower.cuda_text_locals import Inlining, Sharing, without_dead
 from dsl.lower.cuda_text_loops import counted, while_as_for
 from dsl.lower.cuda_text_memory import BYTES, Memory, element_of
 from dsl.lower.cuda_text_names import Namer
+from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Loop, is_pure, reads_all, walk
 from dsl.lower.cuda_text_values import RELATION, Expressions, Unsupported, c_type
 from dsl.lower.traced import Op, Value
 

@@ -6,7 +6,7 @@ import re
 
 from dsl.lower import cuda_text_matrices, elementary
 from dsl.lower.cuda_text_statements import constant_of
-from dsl.lower.cuda_text_values import ATOM, UNARY, Expressions, TYPES, Unsupported, c_type
+from dsl.lower.cuda_text_values import ATOM, TYPES, UNARY, Expressions, Unsupported, c_type
 from dsl.lower.traced import Op, Value
 
 _INDEX = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid": "gridDim"}
@@ -417,7 +417,7 @@ class Calls:
         type_, kind = op.operands[-1].type, op.attributes.get("bin_op", 0)
         word = "CAS" if op.name == "llvm.cmpxchg" else _ATOMICS.get(kind)
         c = {"i32": "int", "i64": "unsigned long long", "f32": "float", "f64": "double"}.get(type_)
-        if word is None or c is None or word == "CAS" and type_[0] != "i" or word == "Sub" and type_ == "i64":
+        if word is None or c is None or (word == "CAS" and type_[0] != "i") or (word == "Sub" and type_ == "i64"):
             raise Unsupported(f"{op.name} {word or kind} of {type_}", op.place)
         if kind in (9, 10) and type_ == "i32":
             c = "unsigned"

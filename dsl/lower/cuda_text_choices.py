@@ -3,8 +3,8 @@ which evaluates one side too."""
 
 from __future__ import annotations
 
-from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Loop, is_pure, reads_all, walk
 from dsl.lower.cuda_text_locals import TRANSPARENT
+from dsl.lower.cuda_text_statements import Branch, Compute, Copies, Loop, is_pure, reads_all, walk
 
 _WORDS = ("the conditional expression", "the choice", "the condition of the loop")
 

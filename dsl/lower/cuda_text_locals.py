@@ -199,7 +199,7 @@ class Inlining:
             return
         at, loops = self.places[value]
         moves = len(uses) == 1 and not value.type.startswith("vector<") and self._may_move(op, at, loops, *uses[0])
-        if moves or uses and self._is_cheap(op):
+        if moves or (uses and self._is_cheap(op)):
             for use in uses:
                 self._use(op.operands, use)
             return
@@ -208,12 +208,8 @@ class Inlining:
 
     def _is_cheap(self, op: Op) -> bool:
         """What costs nothing to write again: a conversion or negation of something that has a name, a logical not."""
-        return (
-            op.name == "arith.xori"
-            and op.result.type == "i1"
-            or op.name == "arith.trunci"
-            and op.result.type == "i1"
-            and op.operands[0].op is None
+        return (op.name == "arith.xori" and op.result.type == "i1") or (
+            op.name == "arith.trunci" and op.result.type == "i1" and op.operands[0].op is None
         )
 
     def _may_move(self, op: Op, at: int, loops: tuple, to: int, around: tuple, kind: str) -> bool:

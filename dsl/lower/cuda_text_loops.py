@@ -218,7 +218,7 @@ def _number(value: int, type_: str) -> Value:
 
 
 def _is_same(a: Value, b: Value) -> bool:
-    return a is b or constant_of(a) is not None and constant_of(a) == constant_of(b) and a.type == b.type
+    return a is b or (constant_of(a) is not None and constant_of(a) == constant_of(b) and a.type == b.type)
 
 
 def _stop(trips: Value, start: Value, step: int) -> Value | None:
@@ -271,6 +271,6 @@ def _difference(value: Value) -> tuple[Value | None, Value | None]:
 
 def _is_number(wide: Value, narrow: Value) -> bool:
     """Whether a value of 64 bits is `narrow`."""
-    if constant_of(wide) is not None and constant_of(wide) == constant_of(narrow) or wide is narrow:
+    if (constant_of(wide) is not None and constant_of(wide) == constant_of(narrow)) or wide is narrow:
         return True
     return wide.op is not None and wide.op.name == "arith.extsi" and wide.op.operands[0] is narrow

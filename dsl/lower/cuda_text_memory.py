@@ -230,7 +230,7 @@ class Memory:
 
     def load(self, op: Op, write: Expressions) -> tuple[str, int]:
         places = self.place(op.operands[0], op.result.type, op.attributes.get("alignment", 1), write)
-        if len(places) == 1 and not (vector_type(op.result.type) or ("", 0))[0] == 1:
+        if len(places) == 1 and (vector_type(op.result.type) or ("", 0))[0] != 1:
             return places[0], UNARY if places[0].startswith("*") else ATOM
         return write.made_vector(vector_type(op.result.type)[1], places), ATOM
 

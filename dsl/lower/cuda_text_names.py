@@ -90,9 +90,7 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
                 found[node.value.lineno, node.value.col_offset + 1] = targets
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
-        elif isinstance(node, ast.AnnAssign):  # `a: T.f32[4]` declares an array
-            found[node.lineno, node.col_offset + 1] = _names(node.target)
-        elif isinstance(node, ast.AugAssign):
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):  # `a: T.f32[4]` declares an array
             found[node.lineno, node.col_offset + 1] = _names(node.target)
         elif isinstance(node, ast.NamedExpr):
             found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)

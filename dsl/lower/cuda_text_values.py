@@ -11,8 +11,8 @@ import math
 import struct
 from collections.abc import Callable
 
-from dsl.lower.cuda_text_statements import constant_of
 from dsl.lower.cuda_text_ranges import Ranges
+from dsl.lower.cuda_text_statements import constant_of
 from dsl.lower.traced import Op, Value
 from dsl.span import Span
 
@@ -207,9 +207,7 @@ class Expressions:
         if found is None or "[" in body or '"' in body:
             raise Unsupported("a constant vector of different numbers", op.place)
         count, element = found
-        if body in ("true", "false"):
-            item = body
-        elif element.startswith("i"):
+        if body in ("true", "false") or element.startswith("i"):
             item = body
         elif body.startswith("0x"):
             raise Unsupported("a constant vector of special floats", op.place)

@@ -107,6 +107,6 @@ def is_plain(mlir_text: str, on_host: bool = False) -> bool:
     text = _KNOWN.sub("", mlir_text if on_host else mlir_text.replace("!llvm.ptr<1>", ""))
     for line in text.split("\n"):
         used = _WORD.findall(line)
-        if not words.issuperset(used) or "i1" in used and not _ARITHMETIC.isdisjoint(used):
+        if not words.issuperset(used) or ("i1" in used and not _ARITHMETIC.isdisjoint(used)):
             return False
     return True

@@ -64,7 +64,7 @@ def assemble(ptx: str, arch: str = "sm_90a", options: Sequence[str] = ()) -> byt
 
 
 def disassemble(cubin: bytes, options: Sequence[str] | None = None) -> str:
-    """SASS text of every kernel in `cubin`, with `options` of the author's in place of ours. Raises ToolMissing or ToolRejected."""
+    """SASS text of every kernel in `cubin`; the author's `options` replace ours. Raises ToolMissing, ToolRejected."""
     with tempfile.TemporaryDirectory(prefix="dsl-nvdisasm-") as folder:
         Path(folder, "kernel.cubin").write_bytes(cubin)
         given = ("-c", "-ndf") if options is None else options  # no data flow analysis: faster

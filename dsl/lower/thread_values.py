@@ -205,15 +205,9 @@ class ThreadValues:
             )
         linear = {"arith.addi", "arith.subi"}
         if (
-            name in linear
-            and (a is UNIFORM or isinstance(a, Shifted))
-            and (isinstance(b, list) or b is UNIFORM)
-            or name in linear
-            and isinstance(a, list)
-            and b is UNIFORM
-            or name == "arith.addi"
-            and isinstance(b, Shifted)
-            and (isinstance(a, list) or a is UNIFORM)
+            (name in linear and (a is UNIFORM or isinstance(a, Shifted)) and (isinstance(b, list) or b is UNIFORM))
+            or (name in linear and isinstance(a, list) and b is UNIFORM)
+            or (name == "arith.addi" and isinstance(b, Shifted) and (isinstance(a, list) or a is UNIFORM))
         ):
             if a is UNIFORM and b is UNIFORM:
                 return UNIFORM
@@ -255,7 +249,7 @@ class ThreadValues:
             if op.name == "arith.extui" and width > 1:
                 part = [_unsigned(x, width) for x in part]
             return [_signed(x, made) for x in part]
-        return part if part is UNIFORM or isinstance(part, Shifted) and op.name != "arith.trunci" else None
+        return part if part is UNIFORM or (isinstance(part, Shifted) and op.name != "arith.trunci") else None
 
 
 @dataclass(frozen=True)

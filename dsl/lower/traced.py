@@ -202,6 +202,6 @@ def _attributes(operation) -> dict:
 
 
 def _of(attribute) -> object:
-    if isinstance(attribute, mlir.ir.DenseI32ArrayAttr) or isinstance(attribute, mlir.ir.DenseI64ArrayAttr):
+    if isinstance(attribute, (mlir.ir.DenseI32ArrayAttr, mlir.ir.DenseI64ArrayAttr)):
         return tuple(attribute)
     return str(attribute)

@@ -194,7 +194,7 @@ class ScalarKind:
     def read(self, value: object, slots: list, storages: list) -> None:
         kind = type(value)
         if self.is_float:
-            if kind is float and self.dtype is types.f64 or kind is float and -3e38 < value < 3e38:
+            if (kind is float and self.dtype is types.f64) or (kind is float and -3e38 < value < 3e38):
                 slots.append(value)
                 return
             number = _item(value)

@@ -24,7 +24,7 @@ def update(name: str, place: Lvalue, value: object) -> Numeric:
     given, value = value, types.number(value_of(value))
     if value is None:
         raise QuadrantsTypeError.at(f"atomic_{name} takes a number, got {described(given)}", "give a number")
-    if core.is_float and name in ("and", "or", "xor") or name in ("and", "or", "xor") and value.is_float:
+    if (core.is_float and name in ("and", "or", "xor")) or (name in ("and", "or", "xor") and value.is_float):
         raise QuadrantsTypeError.at(
             f"unsupported operand type(s) for 'atomic_{name}': "
             f"'{types.of_core(core)}' and '{types.of_core(type(value))}'",

@@ -117,7 +117,7 @@ def _number(source: _Source, value: str, kind: ScalarKind) -> bool:
     elif not kind.is_float:
         source.refuse_if(f"type({value}) is not int or not {kind.low} <= {value} <= {kind.high}")
     elif kind.dtype in (types.f32, types.f64):
-        limit = " or not -3e38 < {0} < 3e38".format(value) if kind.dtype is types.f32 else ""
+        limit = f" or not -3e38 < {value} < 3e38" if kind.dtype is types.f32 else ""
         source.refuse_if(f"type({value}) is not float{limit}")
     else:
         return False

@@ -23,7 +23,7 @@ from dsl.quadrants.field import Field
 from dsl.quadrants.lvalue import Lvalue
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayType, Ndarray
-from dsl.quadrants.task import active, Program, program
+from dsl.quadrants.task import Program, active, program
 from dsl.span import here
 
 _PLAIN = (Numeric, Lvalue, Matrix, str, type, python_types.ModuleType, python_types.FunctionType)
@@ -99,7 +99,7 @@ class Same:
 
 
 class Frozen:
-    """No slot: a number or field that the code was compiled with, as upstream. A call that brings another one is told so.
+    """No slot: a number or field that the code was compiled with, as upstream. A call that brings another is told so.
 
     A number that has changed once is looked at no longer: it `is_settled`. `has_changed` is for who looks by `value`.
     """

@@ -9,7 +9,7 @@ from typing import NoReturn
 from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.pointer import Pointer
 from dsl.core.value import operate
-from dsl.quadrants import bounds, runtime, dtypes as types
+from dsl.quadrants import bounds, dtypes as types, runtime
 from dsl.quadrants.errors import (
     InvalidType,
     OutOfRange,
@@ -207,7 +207,7 @@ class Dense(Indexed):
     def base(self) -> Pointer:
         """Its address, the same at every call."""
         if self.shape is None:
-            self.memory
+            self.memory  # noqa: B018 - the first read places it
         return program().pointer(self, self.element_type.core, self.address)
 
     # --- elements in Python ---
@@ -227,7 +227,7 @@ class Dense(Indexed):
 
     def __getitem__(self, key: object) -> object:
         if self.shape is None:
-            self.memory
+            self.memory  # noqa: B018 - the first read places it
         if active():
             return self.element(key)
         at, size_bytes = self._offset_bytes(key), self.element_type.bytes
@@ -238,7 +238,7 @@ class Dense(Indexed):
 
     def __setitem__(self, key: object, value: object) -> None:
         if self.shape is None:
-            self.memory
+            self.memory  # noqa: B018 - the first read places it
         if not self.element_shape:
             values = [value]
         else:
@@ -312,7 +312,7 @@ class Dense(Indexed):
     def _placed(self) -> None:
         """Raise QuadrantsRuntimeError where it has no memory."""
         if self.shape is None or self.unusable is not None:
-            self.memory
+            self.memory  # noqa: B018 - the first read places it
 
     def to_torch(self, device=None, keep_dims: bool = False, *, copy: bool = True):
         """A copy as a torch tensor, shaped as `to_numpy` shapes it."""

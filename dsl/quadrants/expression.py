@@ -17,8 +17,8 @@ from dsl.core.dtypes import Boolean, Numeric
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.join import Scratch, poison
 from dsl.core.source import is_authors
-from dsl.core.value import operate, select
-from dsl.quadrants import hooks, dtypes as types, ops
+from dsl.core.value import select
+from dsl.quadrants import dtypes as types, hooks, ops
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
@@ -102,7 +102,7 @@ def ifexp(test: object, then: Callable, orelse: Callable) -> object:
     flag = hooks.truth(test)
     arms = [_traced(lambda arm=arm: _arm(arm())) for arm in (then, orelse)]
     values = [value for _, value, _ in arms]
-    from dsl.quadrants.iterate import StaticIterable, Domain
+    from dsl.quadrants.iterate import Domain, StaticIterable
 
     if all(isinstance(value, (Domain, StaticIterable)) for value in values):
         return values[0] if flag.value is True or flag.value == 1 else values[1]

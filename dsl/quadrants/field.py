@@ -7,7 +7,7 @@ import numbers
 from dsl.quadrants import runtime
 from dsl.quadrants.dense import Dense
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError, WrongValue
-from dsl.quadrants.signature import checked, element_shape_of, MOST_AXES, order_of, shape_of
+from dsl.quadrants.signature import MOST_AXES, checked, element_shape_of, order_of, shape_of
 
 
 class Field(Dense):
@@ -111,7 +111,7 @@ class Axes(tuple):
     """Axes by number: qd.i is (0,), qd.ij (0, 1)."""
 
 
-i, j, k, l = (Axes((axis,)) for axis in range(4))
+i, j, k, l = (Axes((axis,)) for axis in range(4))  # noqa: E741 - upstream's names
 ij, ik, il, jk, jl, kl = (Axes(pair) for pair in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)))
 ijk, ijl, ikl, jkl, ijkl = (Axes(found) for found in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3), (0, 1, 2, 3)))
 

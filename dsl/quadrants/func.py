@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from dsl.core.rewrite import assigned_in
 from dsl.core.source import find_definition
-from dsl.quadrants import annotations, hooks, task, dtypes as types
+from dsl.quadrants import annotations, dtypes as types, hooks, task
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.dense import Indexed
 from dsl.quadrants.errors import CalledFromPython, QuadrantsSyntaxError, QuadrantsTypeError
@@ -48,7 +48,7 @@ class Func(Function):
 
     def _argument(self, name: str, value: object) -> object:
         annotation = self.annotations.get(name)
-        if annotations.is_template(annotation) or name == "self" and self.is_method:
+        if annotations.is_template(annotation) or (name == "self" and self.is_method):
             return value
         if annotations.is_array(annotation):
             if isinstance(value, Indexed):

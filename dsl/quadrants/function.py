@@ -1,8 +1,8 @@
 """A decorated function of the author: its signature, its annotations as objects, its rewritten code."""
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import functools
 import inspect
@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dsl.core import rewrite
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.source import find_definition
-from dsl.quadrants import dtypes as types, wording
+from dsl.quadrants import wording
 from dsl.quadrants.errors import QuadrantsSyntaxError
 from dsl.span import Span, here
-
 
 _ANNOTATIONS = (
     "annotate it with an element type (qd.i32, float...), qd.types.ndarray(), qd.types.vector(n, dtype) or qd.Template"

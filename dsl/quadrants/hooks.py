@@ -14,14 +14,14 @@ from dsl.core.errors import tell
 from dsl.core.unbound import UNUSED
 from dsl.core.value import operate
 from dsl.gpu import index
-from dsl.quadrants import captured, errors, dtypes as types
+from dsl.quadrants import captured, dtypes as types, errors
 from dsl.quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsIndexError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from dsl.quadrants.iterate import Domain, domain_of, StaticIterable
+from dsl.quadrants.iterate import Domain, StaticIterable, domain_of
 from dsl.quadrants.lvalue import Lvalue, Variable, value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.task import LoopConfig, Program, blocks_for, program

@@ -17,15 +17,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dsl.core import mlir, rules, trace, tree
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import compile, session
-from dsl.quadrants import annotations, binder, captured, errors, hooks, philox, runtime, task, dtypes as types
+from dsl.quadrants import annotations, binder, captured, dtypes as types, errors, hooks, philox, runtime, task
 from dsl.quadrants.annotations import MatrixAnnotation
-from dsl.quadrants.function import argument_place, Function
 from dsl.quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsRuntimeError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+from dsl.quadrants.function import Function, argument_place
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayView

@@ -80,7 +80,7 @@ class Element(Lvalue):
         self.core, self._pointer = pointer.dtype, pointer
 
     def pointer(self) -> Pointer:
-        program().task  # a host cannot read it
+        program().task  # noqa: B018 - a host cannot read it
         return self._pointer
 
 

@@ -15,9 +15,6 @@ from dsl.quadrants.annotations import matrix as _matrix, vector as _vector
 from dsl.quadrants.errors import CalledFromPython, QuadrantsTypeError
 from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
-from dsl.quadrants.task import active
-from dsl.quadrants.wording import described
-from dsl.quadrants.refused import refuser
 from dsl.quadrants.ops import (
     _mapped,
     acos,
@@ -30,7 +27,7 @@ from dsl.quadrants.ops import (
     floor,
     log,
     max,
-    min,  # noqa: F401
+    min,
     pow,
     round,
     select,
@@ -39,6 +36,87 @@ from dsl.quadrants.ops import (
     tan,
     tanh,
 )
+from dsl.quadrants.refused import refuser
+from dsl.quadrants.task import active
+from dsl.quadrants.wording import described
+
+__all__ = [
+    "acos",
+    "asin",
+    "atan2",
+    "cast",
+    "cconj",
+    "cdiv",
+    "ceil",
+    "cexp",
+    "cinv",
+    "clamp",
+    "clog",
+    "clz",
+    "cmul",
+    "cos",
+    "cpow",
+    "cross",
+    "csqrt",
+    "degrees",
+    "determinant",
+    "distance",
+    "dot",
+    "e",
+    "exp",
+    "eye",
+    "ffs",
+    "floor",
+    "fns",
+    "fract",
+    "inf",
+    "inverse",
+    "isinf",
+    "isnan",
+    "ivec2",
+    "ivec3",
+    "ivec4",
+    "length",
+    "log",
+    "log2",
+    "mat2",
+    "mat3",
+    "mat4",
+    "max",
+    "min",
+    "mix",
+    "mod",
+    "nan",
+    "normalize",
+    "pi",
+    "popcnt",
+    "pow",
+    "radians",
+    "reflect",
+    "refract",
+    "rot_by_axis",
+    "rot_yaw_pitch_roll",
+    "rotation2d",
+    "rotation3d",
+    "round",
+    "scale",
+    "select",
+    "sign",
+    "sin",
+    "smoothstep",
+    "sqrt",
+    "step",
+    "tan",
+    "tanh",
+    "translate",
+    "uvec2",
+    "uvec3",
+    "uvec4",
+    "vdir",
+    "vec2",
+    "vec3",
+    "vec4",
+]
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 vec2, vec3, vec4 = (_vector(n, float) for n in (2, 3, 4))

@@ -207,7 +207,7 @@ class Matrix:
         return self.like([function(value_of(entry)) for entry in self.entries])
 
     def __matmul__(self, other):
-        if not isinstance(other, Matrix) or self.ndim == 1 and other.ndim == 1 and self.n != other.n:
+        if not isinstance(other, Matrix) or (self.ndim == 1 and other.ndim == 1 and self.n != other.n):
             raise QuadrantsTypeError.at(
                 f"`@` takes two matrices whose inner extents agree, got {_described(self)} and {_described(other)}",
                 "`*` multiplies element by element, `.dot` two vectors",
@@ -235,7 +235,7 @@ class Matrix:
 
     def _same_vector(self, name: str, other: object, sizes: tuple[int, ...] = ()) -> None:
         """Raise for what is no vector of this one's length."""
-        if not isinstance(other, Matrix) or other._shape != self._shape or sizes and self.n not in sizes:
+        if not isinstance(other, Matrix) or other._shape != self._shape or (sizes and self.n not in sizes):
             wanted = " or ".join(map(str, sizes)) + " " if sizes else ""
             raise QuadrantsTypeError.at(
                 f"{name} takes two vectors of one length{wanted and ', ' + wanted.strip()}, got "

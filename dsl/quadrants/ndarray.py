@@ -6,11 +6,11 @@ import math
 
 from dsl.core.dtypes import Int32, Int64
 from dsl.core.pointer import AddressSpace, Pointer
-from dsl.quadrants import runtime, dtypes as types
+from dsl.quadrants import dtypes as types, runtime
 from dsl.quadrants.dense import Dense, Indexed
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError
-from dsl.quadrants.signature import checked, element_shape_of, shape_of
 from dsl.quadrants.matrix import refuse_negative
+from dsl.quadrants.signature import checked, element_shape_of, shape_of
 from dsl.quadrants.task import program
 
 
@@ -71,7 +71,7 @@ class ArrayView(Indexed):
         return self.element_type
 
     def base(self) -> Pointer:
-        program().task
+        program().task  # noqa: B018 - a host cannot read it
         return self.address
 
     def __getitem__(self, key: object) -> object:

@@ -15,7 +15,7 @@ from dsl.gpu import index
 from dsl.quadrants import dtypes as types, ops, runtime
 from dsl.quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
 from dsl.quadrants.lvalue import Element, Storage, Variable
-from dsl.quadrants.task import active, Program, program, Task
+from dsl.quadrants.task import Program, Task, active, program
 
 ROUNDS = 10
 _MULTIPLIERS, _WEYL = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
@@ -100,7 +100,7 @@ def random(dtype=float):
     if not active():
         raise QuadrantsRuntimeError("qd.random works in a kernel or func only", "use Python's random, or numpy.random")
     found = types.of(dtype)
-    if found is None or found.core.is_integer and found.core.width < 32:
+    if found is None or (found.core.is_integer and found.core.width < 32):
         raise QuadrantsTypeError.at(
             f"qd.random gives f16, f32, f64, i32, i64, u32 or u64, not {dtype!r}", "take qd.random(qd.i32), and convert"
         )

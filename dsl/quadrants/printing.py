@@ -39,7 +39,7 @@ def spelled(value: object, leaves: list, spec: str = "") -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(spelled(part, leaves, spec) for part in value) + "]"
     if not isinstance(value, Numeric):
-        if types.number(value) is None or spec and not spec.startswith("%"):
+        if types.number(value) is None or (spec and not spec.startswith("%")):
             return _escaped(format(value, spec.lstrip("%")) if spec and not spec.startswith("%") else str(value))
         value = types.number(value)
     if not is_dynamic(value):

@@ -57,7 +57,7 @@ def _wrong_call(name: str, signature: inspect.Signature, count: int, keywords: d
 
 
 def shape_of(shape: object, what: str) -> tuple[int, ...]:
-    """A shape as a tuple: an extent, or some of them. Raises QuadrantsTypeError, QuadrantsRuntimeError of its extents."""
+    """A shape (an extent or some) as a tuple. Raises QuadrantsTypeError, QuadrantsRuntimeError of its extents."""
     if isinstance(shape, str) or shape is None or isinstance(shape, (dict, set)):
         raise QuadrantsTypeError.at(f"a shape is an integer or a tuple of integers, got {_said(shape)}", _example(what))
     try:

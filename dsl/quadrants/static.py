@@ -47,7 +47,7 @@ def static(x, *more):
     from dsl.quadrants.dense import Indexed
     from dsl.quadrants.func import Func
 
-    if isinstance(x, _ALLOWED) or isinstance(x, (Indexed, Func, Matrix)) or type(x).__module__ == "numpy":
+    if isinstance(x, (*_ALLOWED, Indexed, Func, Matrix)) or type(x).__module__ == "numpy":
         return x
     if active():
         raise QuadrantsCompilationError.at(

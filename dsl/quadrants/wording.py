@@ -1,4 +1,4 @@
-"""What Python itself raises while a kernel is traced, in the author's words and with a fix; values and names in words."""
+"""What Python itself raises while a kernel is traced, in the author's words, with a fix; values and names in words."""
 
 from __future__ import annotations
 

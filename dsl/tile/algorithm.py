@@ -10,14 +10,14 @@ source size 0) and leaves the destination alone otherwise (a branch). Its shape:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from dsl import layout as lay
 from dsl.core import spelling
 from dsl.core.control import Range, for_, if_
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.dtypes import Numeric
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.value import select
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import idx2crd
@@ -112,7 +112,7 @@ def _loop(count: Any, at: Callable[[Any], None], unroll: int = -1) -> None:
 
 
 def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None) -> None:
-    """One atom's copy of tensors of one mode, (V) or ((V, rest_v)). See `copy`; `pred` may have any shape of its size."""
+    """One atom's copy of tensors of one mode, (V) or ((V, rest_v)); see `copy`. `pred` has any shape of its size."""
     for side, tensor in (("source", src), ("destination", dst)):
         if isinstance(tensor, Tensor) and isinstance(tensor.shape, tuple) and len(tensor.shape) > 2:
             raise DSLUserCodeError(

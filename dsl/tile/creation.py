@@ -85,7 +85,7 @@ def _common_type(x: Any, y: Any) -> type[Numeric]:
                 f"where chooses between numbers, and got {type_name(operand)}", fix="load a tensor first: `t.load()`"
             )
         wanted = other.dtype if isinstance(other, TensorSSA) else type(number)
-        fits = isinstance(operand, int) and wanted.is_integer or isinstance(operand, float) and wanted.is_float
+        fits = (isinstance(operand, int) and wanted.is_integer) or (isinstance(operand, float) and wanted.is_float)
         types.append(wanted if fits and isinstance(operand, bool) == (wanted is Boolean) else type(number))
     if types[0] is not types[1]:
         raise DSLUserCodeValueError(

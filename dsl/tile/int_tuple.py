@@ -14,7 +14,7 @@ from dsl.tile.index import as_index
 
 def is_integer(a: object) -> bool:
     """Whether `a` is a Python integer or a number of an integer type."""
-    return isinstance(a, int) or isinstance(a, Numeric) and a.is_integer
+    return isinstance(a, int) or (isinstance(a, Numeric) and a.is_integer)
 
 
 def is_int_tuple(a: object) -> bool:

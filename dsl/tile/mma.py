@@ -163,15 +163,15 @@ class MmaAtom(Constant):
         return self.op.thr_id
 
     @property
-    def tv_layout_A(self) -> Layout:  # noqa: N802 (CuTe's name)
+    def tv_layout_A(self) -> Layout:
         return self.op.layouts[0]
 
     @property
-    def tv_layout_B(self) -> Layout:  # noqa: N802 (CuTe's name)
+    def tv_layout_B(self) -> Layout:
         return self.op.layouts[1]
 
     @property
-    def tv_layout_C(self) -> Layout:  # noqa: N802 (CuTe's name)
+    def tv_layout_C(self) -> Layout:
         return self.op.layouts[2]
 
     def get(self, field: Any) -> Any:
@@ -186,15 +186,15 @@ class MmaAtom(Constant):
             fix="leave it out: fields such as ACCUMULATE are of warpgroup atoms",
         )
 
-    def make_fragment_A(self, input: Any) -> Tensor:  # noqa: A002, N802 (CuTe's names)
+    def make_fragment_A(self, input: Any) -> Tensor:
         """Registers for A: of the shape of a partition, ordered like it (values first), or of a shape, column-major."""
         return _fragment(input, self.op.ab_dtype, True, "make_fragment_A")
 
-    def make_fragment_B(self, input: Any) -> Tensor:  # noqa: A002, N802 (CuTe's names)
+    def make_fragment_B(self, input: Any) -> Tensor:
         """Registers for B, as for A."""
         return _fragment(input, self.op.ab_dtype, True, "make_fragment_B")
 
-    def make_fragment_C(self, input: Any) -> Tensor:  # noqa: A002, N802 (CuTe's names)
+    def make_fragment_C(self, input: Any) -> Tensor:
         """Registers for C and D: of the shape of a partition, or of a shape, column-major."""
         return _fragment(input, self.op.acc_dtype, False, "make_fragment_C")
 

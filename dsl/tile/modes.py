@@ -27,7 +27,7 @@ def _on_layout(function: Callable[..., Any]) -> Callable[..., Any]:
 append_ones = _on_layout(lay.append_ones)
 coalesce = _on_layout(lay.coalesce)
 composition = _on_layout(lay.composition)
-filter = _on_layout(lay.filter)  # noqa: A001 (CuTe's name)
+filter = _on_layout(lay.filter)
 filter_zeros = _on_layout(lay.filter_zeros)
 flat_divide = _on_layout(lay.flat_divide)
 flatten = _on_layout(lay.flatten)
@@ -70,7 +70,7 @@ def _projected(x: Any, proj: Any) -> Any:
     return x if proj is None or not isinstance(proj, tuple) else dice_tuple(wrap(x), proj)
 
 
-def local_tile(input: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Any:  # noqa: A002 (CuTe's name)
+def local_tile(input: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Any:
     """The tile at `coord` of the tiling of a tensor: (tile modes..., rest modes where coord is None).
 
     `proj`, for example (1, None, 1), picks the modes of tiler and coord that this tensor has.

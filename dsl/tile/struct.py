@@ -338,7 +338,7 @@ class Range:
 
     def _check_reach(self, layout: Layout | ComposedLayout, dtype: type[Numeric]) -> None:
         strided = layout.outer if isinstance(layout, ComposedLayout) else layout
-        if not lay.is_static(strided) or isinstance(layout, ComposedLayout) and is_dynamic(layout.offset):
+        if not lay.is_static(strided) or (isinstance(layout, ComposedLayout) and is_dynamic(layout.offset)):
             return
         need_bytes = -(-lay.storage_elements(layout) * storage_bits(dtype) // 8)
         if need_bytes > self._range.size_in_bytes:

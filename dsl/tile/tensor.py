@@ -212,7 +212,7 @@ def _as_element(value: Any, dtype: type[Numeric]) -> Numeric:
 def _is_stored_upstream(given: type[Numeric], element: type[Numeric]) -> bool:
     """Whether NVIDIA's compiler stores a `given` in an element (measured: numbers of 8 to 64 bits): a Boolean or a
     number of the same kind, no wider."""
-    if given is element or given is Boolean and element.is_integer:
+    if given is element or (given is Boolean and element.is_integer):
         return True
     return given.is_integer == element.is_integer and Boolean not in (given, element) and given.width <= element.width
 

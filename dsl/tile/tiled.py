@@ -89,11 +89,11 @@ class ThrCopy(OneThread, TiledCopy):
 
     thr_idx: Any
 
-    def partition_S(self, src: Tensor) -> Tensor:  # noqa: N802 (CuTe's name)
+    def partition_S(self, src: Tensor) -> Tensor:
         """This thread's part of the source: ((V, rest_v), rest_m, rest_n, ...)."""
         return self._partition(src, self.layout_src_tv_tiled, "partition_S")
 
-    def partition_D(self, dst: Tensor) -> Tensor:  # noqa: N802 (CuTe's name)
+    def partition_D(self, dst: Tensor) -> Tensor:
         """This thread's part of the destination: ((V, rest_v), rest_m, rest_n, ...)."""
         return self._partition(dst, self.layout_dst_tv_tiled, "partition_D")
 
@@ -174,32 +174,32 @@ def _of_mma(atom: CopyAtom, tiled_mma: TiledMma, name: str, modes: tuple[int, in
     return make_tiled_copy(atom, getattr(tiled_mma, f"tv_layout_{name}_tiled"), tiler)
 
 
-def make_tiled_copy_A(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:  # noqa: N802 (CuTe's name)
+def make_tiled_copy_A(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:
     """A tiled copy whose threads own the elements of A that they own in `tiled_mma`."""
     return _of_mma(atom, tiled_mma, "A", (0, 2))
 
 
-def make_tiled_copy_B(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:  # noqa: N802 (CuTe's name)
+def make_tiled_copy_B(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:
     """A tiled copy whose threads own the elements of B that they own in `tiled_mma`."""
     return _of_mma(atom, tiled_mma, "B", (1, 2))
 
 
-def make_tiled_copy_C(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:  # noqa: N802 (CuTe's name)
+def make_tiled_copy_C(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:
     """A tiled copy whose threads own the elements of C that they own in `tiled_mma`."""
     return _of_mma(atom, tiled_mma, "C", (0, 1))
 
 
-def make_tiled_copy_S(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:  # noqa: N802 (CuTe's name)
+def make_tiled_copy_S(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:
     """A tiled copy with the threads and values that the source of `tiled_copy` has."""
     return make_tiled_copy(atom, tiled_copy.layout_src_tv_tiled, tiled_copy.tiler_mn)
 
 
-def make_tiled_copy_D(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:  # noqa: N802 (CuTe's name)
+def make_tiled_copy_D(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:
     """A tiled copy with the threads and values that the destination of `tiled_copy` has."""
     return make_tiled_copy(atom, tiled_copy.layout_dst_tv_tiled, tiled_copy.tiler_mn)
 
 
-def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMma) -> TiledCopy:  # noqa: N802 (CuTe's name)
+def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMma) -> TiledCopy:
     """The least tiled copy of C: of each thread's elements in `mma` only as many as one call of the atom moves."""
     whole, count = mma.tv_layout_C_tiled, lay.size(atom.layout_src_tv, 1)
     if count > lay.size(whole, 1):

@@ -48,17 +48,17 @@ class TiledMma(MmaAtom):
         return self.shape_mnk[mode_idx] * lay.size(self.thr_layout_vmnk, mode_idx + 1)
 
     @property
-    def tv_layout_A_tiled(self) -> Layout:  # noqa: N802 (CuTe's name)
+    def tv_layout_A_tiled(self) -> Layout:
         """(thread, (V, rest)) -> index in the tile (M, K)."""
         return self._tiled("A")
 
     @property
-    def tv_layout_B_tiled(self) -> Layout:  # noqa: N802 (CuTe's name)
+    def tv_layout_B_tiled(self) -> Layout:
         """(thread, (V, rest)) -> index in the tile (N, K)."""
         return self._tiled("B")
 
     @property
-    def tv_layout_C_tiled(self) -> Layout:  # noqa: N802 (CuTe's name)
+    def tv_layout_C_tiled(self) -> Layout:
         """(thread, (V, rest)) -> index in the tile (M, N)."""
         return self._tiled("C")
 
@@ -88,15 +88,15 @@ class TiledMma(MmaAtom):
         others = tuple(rest[i] for i in range(2, lay.rank(rest)))
         return make_layout((thread, make_layout((by_thread[0][1], make_layout((rest[0][1], rest[1][1], *others))))))
 
-    def partition_shape_A(self, shape_mk: Any) -> tuple:  # noqa: N802 (CuTe's name)
+    def partition_shape_A(self, shape_mk: Any) -> tuple:
         """The shape (V, rest_m, rest_k) of a thread's part of A (M, K)."""
         return self._shape(shape_mk, "A")
 
-    def partition_shape_B(self, shape_nk: Any) -> tuple:  # noqa: N802 (CuTe's name)
+    def partition_shape_B(self, shape_nk: Any) -> tuple:
         """The shape (V, rest_n, rest_k) of a thread's part of B (N, K)."""
         return self._shape(shape_nk, "B")
 
-    def partition_shape_C(self, shape_mn: Any) -> tuple:  # noqa: N802 (CuTe's name)
+    def partition_shape_C(self, shape_mn: Any) -> tuple:
         """The shape (V, rest_m, rest_n) of a thread's part of C (M, N)."""
         return self._shape(shape_mn, "C")
 
@@ -137,15 +137,15 @@ class ThrMma(OneThread, TiledMma):
 
     thr_idx: Any
 
-    def partition_A(self, input_mk: Tensor) -> Tensor:  # noqa: N802 (CuTe's name)
+    def partition_A(self, input_mk: Tensor) -> Tensor:
         """This thread's part of A (M, K, ...): (V, rest_m, rest_k, ...)."""
         return self._partition(input_mk, "A")
 
-    def partition_B(self, input_nk: Tensor) -> Tensor:  # noqa: N802 (CuTe's name)
+    def partition_B(self, input_nk: Tensor) -> Tensor:
         """This thread's part of B (N, K, ...): (V, rest_n, rest_k, ...)."""
         return self._partition(input_nk, "B")
 
-    def partition_C(self, input_mn: Tensor) -> Tensor:  # noqa: N802 (CuTe's name)
+    def partition_C(self, input_mn: Tensor) -> Tensor:
         """This thread's part of C (M, N, ...): (V, rest_m, rest_n, ...)."""
         return self._partition(input_mn, "C")
 

@@ -1,7 +1,6 @@
 """The TIRx surface under TVM's names; `import tvm` finds it through dsl.alias. It only translates."""
 
-from dsl.tirx import error, ir, runtime, target, testing, tirx
-from dsl.tirx import script
+from dsl.tirx import error, ir, runtime, script, target, testing, tirx
 from dsl.tirx.build import Executable, IRModule, build, compile
 from dsl.tirx.runtime import cpu, cuda, device
 from dsl.tirx.unsupported import module_getattr

@@ -168,7 +168,7 @@ class Buffer:
             return Int32(number) if number.width < 32 else number
         known = int(number.value)
         size = None if is_dynamic(extent) else int(extent)
-        if known < 0 or size is not None and known + count > size:
+        if known < 0 or (size is not None and known + count > size):
             raise DSLUserCodeError(
                 f"index {known if count == 1 else f'{known} to {known + count - 1}'} is outside "
                 f"`{self.name}`, which has {size if size is not None else 'a run-time number of'} "

@@ -41,7 +41,7 @@ def _tried(*thunks: Callable) -> tuple[list[object], bool]:
 
 def if_then_else(test: object, then: Callable, orelse: Callable) -> object:
     """`then()` where `test`, else `orelse()`, in their common dtype; only the one that is chosen is evaluated."""
-    if isinstance(test, (bool, int)) or isinstance(test, Numeric) and not is_dynamic(test):
+    if isinstance(test, (bool, int)) or (isinstance(test, Numeric) and not is_dynamic(test)):
         return then() if test else orelse()
     if not isinstance(test, Numeric):
         raise DSLUserCodeTypeError(

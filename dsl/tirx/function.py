@@ -11,10 +11,14 @@ from dsl.core import rewrite, rules, trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.value import type_name
 from dsl.tirx import grammar
-from dsl.tirx.parameters import at_parameter as _at_parameter, bad_annotation as _bad_annotation
-from dsl.tirx.parameters import check_parameters as _check_parameters, parameter_place
 from dsl.tirx.dtypes import DType, find
 from dsl.tirx.memory import match_buffer
+from dsl.tirx.parameters import (
+    at_parameter as _at_parameter,
+    bad_annotation as _bad_annotation,
+    check_parameters as _check_parameters,
+    parameter_place,
+)
 from dsl.tirx.python_errors import of_the_author
 from dsl.tirx.rules import TIRX
 from dsl.tirx.signature import Handle, Signature, describing
@@ -208,7 +212,7 @@ class JitFunction:
 
     @staticmethod
     def _is_constexpr(text: str, annotation: object) -> bool:
-        return annotation is constexpr or isinstance(annotation, str) and text.replace(" ", "").endswith("constexpr")
+        return annotation is constexpr or (isinstance(annotation, str) and text.replace(" ", "").endswith("constexpr"))
 
     @staticmethod
     def _is_optional(annotation: object) -> bool:

@@ -23,7 +23,6 @@ from dsl.tirx.buffer import Buffer
 from dsl.tirx.lanes import Ramp, refuse
 from dsl.tirx.registers import Filling
 
-
 LOOP_VARIABLE = "the loop variable"
 
 

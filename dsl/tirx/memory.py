@@ -296,7 +296,7 @@ def name(buffer: Buffer, text: str) -> None:
     """Call a buffer as the author does, in errors and in readable CUDA."""
     if buffer.array is not None and buffer.name == "the buffer" and trace.in_kernel():
         _call(buffer.array, text)
-    if buffer.name == "the buffer" or buffer.handle is not None and not buffer.handle.buffer_name:
+    if buffer.name == "the buffer" or (buffer.handle is not None and not buffer.handle.buffer_name):
         buffer.name = text
     if buffer.handle is not None:
         buffer.handle.buffer_name = buffer.handle.buffer_name or text

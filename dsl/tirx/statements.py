@@ -196,7 +196,7 @@ class Statements(Rewriter):
         name = node.target.id
         annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
         fixed = self.resolve(annotation, self.locals) is words.let
-        if fixed and self._kind(name) is not None or self._kind(name) in (FIXED, LOOP):
+        if (fixed and self._kind(name) is not None) or self._kind(name) in (FIXED, LOOP):
             self._error(node.target, f"`{name}` is defined already", "use another name", "SCOPE_REASSIGNED")
         self.scopes[-1][name] = FIXED if fixed else REGISTER
         values = [] if node.value is None else [node.value]
@@ -286,7 +286,7 @@ class Statements(Rewriter):
     # --- leaving ---
 
     def _prepare_Return(self, node: ast.Return):
-        allowed = node.value is None or isinstance(node.value, ast.Constant) and node.value.value in (None, 0)
+        allowed = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, 0))
         if not allowed:
             self._error(
                 node, "a T function returns nothing", "store the value; `return 0` leaves early", "RETURN_VALUE"

@@ -12,10 +12,9 @@ import json
 import operator
 import warnings
 
-import numpy as np
-
 import cutlass
 import cutlass.cute as cute
+import numpy as np
 from cutlass.cute.runtime import from_dlpack
 
 warnings.simplefilter("ignore")
@@ -105,7 +104,7 @@ def tabulate(i, x, found):
             for right, b in values.items():
                 if left in LITERALS and right in LITERALS:
                     row.append("-")
-                elif name in BITWISE and (is_float(left) or is_float(right)) or name == "pow" and left in LITERALS:
+                elif (name in BITWISE and (is_float(left) or is_float(right))) or (name == "pow" and left in LITERALS):
                     row.append("!")  # refused, if not at once then by a later stage
                 elif type_of(operator.add, a, b) in STORAGE:
                     row.append("!")

@@ -6,8 +6,7 @@ import pytest
 
 from dsl.core.dtypes import Boolean, Float32, Int32, Int64
 from dsl.core.pointer import Pointer
-from dsl.cutlass.grammar import const_expr, range_constexpr
-from dsl.cutlass.grammar import range as cutlass_range
+from dsl.cutlass.grammar import const_expr, range as cutlass_range, range_constexpr
 
 
 def test_dynamic_if_carries_what_it_assigns(check):

@@ -128,7 +128,7 @@ class Writer:
             ]
         if kind < 0.7 and self.random.random() < 0.3:
             lines += [f"{pad}    {k} = {k} + {self.random.choice('abcd')}"]
-        if self.random.random() < 0.5 or kind < 0.7 and " = " in lines[-1]:
+        if self.random.random() < 0.5 or (kind < 0.7 and " = " in lines[-1]):
             lines = [*before, *lines]
         else:
             after = []

@@ -4,8 +4,7 @@ import itertools
 import warnings
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import dsl.cutlass as cutlass
 from dsl.core.dtypes import Boolean, Float16, Float32, Float64, Int8, Int32, Int64, Uint8, Uint32, Uint64

@@ -5,8 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import dsl.cutlass as cutlass
 from dsl.core.errors import DSLUserCodeRuntimeError, PortabilityWarning

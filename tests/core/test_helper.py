@@ -7,8 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import dsl.cutlass as cutlass
 from dsl.core.errors import DSLUserCodeError, PortabilityWarning
@@ -141,7 +140,7 @@ def partials(a, b):
     return functools.partial(clamp, low=0)(a, high=b) + decorated_plainly(a, b=b)
 
 
-TWICE, THRICE = lambda v: v * 2 if v > 1 else 0, lambda v: v * 3 if v > 1 else 1  # noqa: E731
+TWICE, THRICE = lambda v: v * 2 if v > 1 else 0, lambda v: v * 3 if v > 1 else 1
 
 
 def lambdas(a, b):

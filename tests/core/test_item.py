@@ -6,8 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import dsl.cutlass as cutlass
 from dsl.core.dtypes import Float32, Int8, Int32, Int64, Uint8

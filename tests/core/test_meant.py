@@ -1,6 +1,5 @@
 """Names, attributes and parameters that are not there: what may have been meant, for every name of the surface."""
 
-import difflib
 import enum
 import random
 import re
@@ -86,7 +85,7 @@ def test_a_name_of_another_module_is_said_as_the_author_writes_it():
     }.items():
         space = {"cute": cute, "cutlass": dsl.cutlass, "make_ptr": 3}
         found = spelling.in_modules(wrong, space)
-        assert found == fix or fix is None and found == "cute.make_ptr"
+        assert found == fix or (fix is None and found == "cute.make_ptr")
     assert spelling.in_modules("nothing_at_all", {"cute": cute, "cutlass": dsl.cutlass}) is None
 
 

@@ -19,7 +19,7 @@ from dsl.core import source
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import cute
 
-SQUARE, CUBE = lambda x: x * x, lambda x: x * x * x  # noqa: E731
+SQUARE, CUBE = lambda x: x * x, lambda x: x * x * x
 SAME = [lambda x: x + 1, lambda x: x + 1]
 
 

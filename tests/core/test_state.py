@@ -10,8 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from dsl import quadrants as qd
-from dsl import tirx as tvm
+from dsl import quadrants as qd, tirx as tvm
 from dsl.core import rules, trace
 from dsl.core.state import Stack, in_kernel, this_thread
 from dsl.cutlass import Int32, cute

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dsl.core import dtypes, value
 from dsl.core.dtypes import Boolean, Float16, Float32, Int8, Int32, Int64, Uint8, Uint32
-
 
 TABLE = Path(__file__).with_name("operator_table.json")
 

@@ -71,7 +71,7 @@ def numbers(count):
 
 
 CALLS = 0
-TWICE = lambda v, k=2: v * k if k else v  # noqa: E731
+TWICE = lambda v, k=2: v * k if k else v
 
 
 class Scale:
@@ -199,7 +199,7 @@ def calls(n: cutlass.Int32, *args, k=3, **named):
         return j + count_down(j - 1)
 
     first, *rest = (n, 1, 2)
-    pick = lambda *x, y=2: x[0] + y  # noqa: E731
+    pick = lambda *x, y=2: x[0] + y
     cute.printf("stars %d %d %d %d %d %d", first, rest[0], rest[1], k, named["z"], args[0])
     cute.printf("nested %d %d %d %d", inner(n), inner(n, w=3), count_down(4), pick(n, 3))
     xs, d = [n, n], {"a": n}

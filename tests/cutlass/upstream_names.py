@@ -62,10 +62,8 @@ def is_of_the_package(name: str, value: object) -> bool:
 def spelt(name: str, value: object) -> str:
     """A name, with its parameters where it can be called."""
     inner = inspect.unwrap(value) if callable(value) else value
-    if (
-        not isinstance(inner, (types.FunctionType, types.MethodType, type))
-        or isinstance(inner, type)
-        and issubclass(inner, (BaseException, enum.Enum, int))
+    if not isinstance(inner, (types.FunctionType, types.MethodType, type)) or (
+        isinstance(inner, type) and issubclass(inner, (BaseException, enum.Enum, int))
     ):
         return name
     try:
@@ -125,7 +123,7 @@ def ours() -> set[str]:
 def main() -> None:
     warnings.simplefilter("ignore")
     import cutlass
-    import cutlass.cute  # noqa: F401
+    import cutlass.cute
 
     top = Path(cutlass.__file__).parent
     others = {

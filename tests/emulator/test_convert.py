@@ -199,7 +199,7 @@ def test_slct_picks_by_sign(machine):
 def test_ptxas_accepts_what_is_tested_here(machine, ptxas):
     texts = []
     for name, _, target, source in TO_INTEGER + FROM_INTEGER + NARROWING:
-        size = lambda k: FORMATS[k][0] // 8 if k in FORMATS else max(INTS[k].itemsize, 2)  # noqa: E731
+        size = lambda k: FORMATS[k][0] // 8 if k in FORMATS else max(INTS[k].itemsize, 2)
         if "bf16" in (target, source) and name != "cvt.rn.bf16.f32":
             continue
         if source == "f16" and target == "f16":

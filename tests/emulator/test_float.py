@@ -39,12 +39,12 @@ def encode(value: Fraction, kind: str, mode: str = "rn", negative_zero: bool = F
         exponent += 1
     scaled = size / Fraction(2) ** (exponent - fraction_bits)
     whole, rest = scaled.numerator // scaled.denominator, scaled - scaled.numerator // scaled.denominator
-    up = {"rn": rest > Fraction(1, 2) or rest == Fraction(1, 2) and whole & 1, "rz": False,
+    up = {"rn": rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole & 1), "rz": False,
           "rm": negative and rest > 0, "rp": not negative and rest > 0}[mode]  # fmt: skip
     pattern = whole + bool(up) + (exponent + bias - 1 << fraction_bits)
     largest = ((1 << (bits - 1 - fraction_bits)) - 1 << fraction_bits) - 1
     if pattern > largest:
-        towards_zero = mode == "rz" or mode == "rm" and not negative or mode == "rp" and negative
+        towards_zero = mode == "rz" or (mode == "rm" and not negative) or (mode == "rp" and negative)
         pattern = largest if towards_zero else largest + 1
     return pattern | (sign_bit if negative else 0)
 
@@ -105,7 +105,7 @@ def exact(operation: str, values: list, patterns_: list[int], kind: str, mode: s
         if infinite:
             return None if len(set(infinite)) > 1 else infinity | (infinite[0] < 0) << (bits - 1)
         total = values[0] + values[1]
-        both = signs[0] and signs[1] or (mode == "rm" and signs[0] != signs[1])
+        both = (signs[0] and signs[1]) or (mode == "rm" and signs[0] != signs[1])
         exact_zero_of_unlike = total == 0 and (values[0] != 0 or values[1] != 0)
         return encode(total, kind, mode, mode == "rm" if exact_zero_of_unlike else both)
     sign = signs[0] ^ signs[1]
@@ -198,10 +198,10 @@ def test_sat_clamps_to_zero_and_one_and_makes_nan_zero(machine):
 def exact_min(a: int, b: int, kind: str, operation: str, nan_wins: bool):
     x, y = decode(a, kind), decode(b, kind)
     if is_nan(x) or is_nan(y):
-        if nan_wins or is_nan(x) and is_nan(y):
+        if nan_wins or (is_nan(x) and is_nan(y)):
             return None
         return b if is_nan(x) else a
-    key = lambda p: (decode(p, kind), -(p >> FORMATS[kind][0] - 1))  # noqa: E731 - -0 before +0
+    key = lambda p: (decode(p, kind), -(p >> FORMATS[kind][0] - 1))
     return (min if operation == "min" else max)(a, b, key=key)
 
 

@@ -6,7 +6,6 @@ computed here from exponent and fraction.
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 import torch

@@ -5,8 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dsl import emulator
 
@@ -278,7 +277,7 @@ def test_a_note_names_both_threads_and_the_place():
 def test_both_accesses_are_told_with_their_lines(tmp_path):
     source = tmp_path / "k.py"
     source.write_text("\n" * 6 + "    s[t] = t\n\n    out[t] = s[n - 1 - t]\n")
-    body = f"""
+    body = """
   .loc 1 7 5
   st.shared.u32 [%mine], %t;
   .loc 1 9 14

@@ -7,13 +7,11 @@ import math
 import warnings
 from pathlib import Path
 
-import numpy as np
-
 import cutlass
 import cutlass.cute as cute
-from cutlass.cute.runtime import from_dlpack
-
+import numpy as np
 import reference
+from cutlass.cute.runtime import from_dlpack
 from programs import SLOTS, THREADS
 
 warnings.simplefilter("ignore")

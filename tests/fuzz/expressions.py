@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-
 from reference import FLOATS, INTEGERS, TYPES, table
 
 LITERALS = {"int": ["1", "2", "3", "0", "5", "-1", "7", "100", "-13"], "float": ["0.5", "2.5", "-1.25", "3.0"]}

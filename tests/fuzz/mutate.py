@@ -109,6 +109,7 @@ def execute(file: str, text: str) -> None:
     """Like `python -m dsl FILE`."""
     import linecache
     import types
+
     from dsl.core.source import keep_executed_texts
 
     run_text = exec
@@ -133,6 +134,7 @@ _PLACED = re.compile(r"^(mutant\.py|<text at .*>):(\d+):(\d+): (\w+)\n.*\^+ ?\S.
 def judged(error: BaseException) -> Outcome:
     """What kind of end this is, and its text. Kinds that begin with `!` are failures."""
     import traceback as tracebacks
+
     from dsl.__main__ import _failure
 
     try:
@@ -186,8 +188,9 @@ def prepare() -> None:
 
     run.prepare()
     os.environ["DSL_CACHE"] = "1"
-    import random as _random  # noqa: F401
     import pickle  # noqa: F401
+    import random as _random  # noqa: F401
+
     from dsl.core import boundary
 
     original = boundary._fault
@@ -249,7 +252,7 @@ def _hear(pid: int, read: int, folder: str, limit_s: float) -> Outcome:
     errors = Path(folder, "stderr")
     words = errors.read_bytes()[-3000:].decode(errors="replace") if errors.exists() else ""
     if not said:
-        return (f"!hang", words) if stopped else (f"!died {code}", words)
+        return ("!hang", words) if stopped else (f"!died {code}", words)
     kind, text = json.loads(said)
     if stopped:
         return (f"endless {kind}" if "KeyboardInterrupt" in kind else f"!slow {kind}"), text

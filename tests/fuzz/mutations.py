@@ -70,8 +70,7 @@ def _places(tree: ast.AST, kinds: type | tuple) -> Iterator[tuple[ast.AST, str, 
             if (
                 isinstance(parent, (ast.arg, ast.alias))
                 or name in ("decorator_list", "returns", "targets", "target")
-                or name == "func"
-                and not isinstance(value, ast.Attribute)
+                or (name == "func" and not isinstance(value, ast.Attribute))
             ):
                 continue
             for position, child in enumerate(value) if isinstance(value, list) else ((None, value),):
@@ -274,10 +273,8 @@ def phase(tree, chance) -> bool:
     calls = [
         place
         for place in _places(tree, ast.Call)
-        if isinstance(_get(place).func, ast.Attribute)
-        and _get(place).func.attr in ("const_expr", "range_constexpr")
-        or isinstance(_get(place).func, ast.Name)
-        and _get(place).func.id == "range"
+        if (isinstance(_get(place).func, ast.Attribute) and _get(place).func.attr in ("const_expr", "range_constexpr"))
+        or (isinstance(_get(place).func, ast.Name) and _get(place).func.id == "range")
     ]
     if calls and chance.random() < 0.6:
         place = chance.choice(calls)

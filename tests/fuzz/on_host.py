@@ -5,10 +5,9 @@ import json
 import sys
 import warnings
 
-import numpy as np
-
 import cutlass
 import cutlass.cute as cute
+import numpy as np
 from cutlass.cute.runtime import from_dlpack
 
 THREADS, SLOTS, UNTOUCHED = 4, 32, -987654321

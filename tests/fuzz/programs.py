@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import strategies as st
-
 from expressions import BITS, SUMS, Expressions, Helper, Value, Variable
+from hypothesis import strategies as st
 from reference import FLOATS, INTEGERS
 
 THREADS = 4

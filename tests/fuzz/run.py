@@ -272,7 +272,7 @@ def shrunk(number: int, count: int, text: str, failure: Failure, portable: bool)
     def see(candidate: str) -> None:
         nonlocal smallest, found
         found = found or candidate == text
-        if not found or time.monotonic() > deadline and candidate != smallest:
+        if not found or (time.monotonic() > deadline and candidate != smallest):
             return
         again = failure if candidate in (text, smallest) else alone(candidate)
         if again is not None and again[0] == failure[0]:

@@ -142,6 +142,7 @@ METHODS = {
 def targets() -> list[tuple[str, object, bool]]:
     """(how it is called, the function or class, whether in plain Python) of everything that can be called."""
     import cutlass
+
     from dsl.cutlass import upstream
 
     found, seen, todo = [], set(), [("cutlass", cutlass)]
@@ -201,6 +202,7 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
     """(call, what is wrong with what it says, that text) of those calls that say it badly."""
     import cutlass
     import numpy as np
+
     from dsl.core import boundary
 
     body = "".join(

@@ -240,7 +240,7 @@ def test_it_is_skipped_by_name_and_no_verdict(write, tmp_path, capsys, pytester,
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text("")
     found = importlib.metadata.version
-    version = lambda name: "4.8.1" if name == "nvidia-cutlass-dsl" else found(name)  # noqa: E731
+    version = lambda name: "4.8.1" if name == "nvidia-cutlass-dsl" else found(name)
     monkeypatch.setattr(importlib.metadata, "version", version)
     repro = other_language(write)
     why = "written in Quadrants: NVIDIA's compiler does not take it"

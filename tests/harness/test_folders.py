@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness import history, judge, store
-from harness.hosts import resolve
-from harness.hosts import under as under_compiler
+from harness.hosts import resolve, under as under_compiler
 from harness.repro import read
 
 ROOT = Path(__file__).parents[2]

@@ -5,13 +5,11 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as npst
 
 from harness import golden
-from harness.golden import CorruptGolden, Pending, make, path_of, write_atomically
-from harness.golden import write as write_golden
+from harness.golden import CorruptGolden, Pending, make, path_of, write as write_golden, write_atomically
 from harness.result import DTYPES, RAW, Array, Outcome
 
 RUN = "def run():\n    return {}"

@@ -6,8 +6,7 @@ import os
 import sqlite3
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from harness import index, store
 from harness.index import NoRecord, combine, open_index

@@ -7,7 +7,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-
 STAND_IN = Path(__file__).parents[1] / "launch" / "stand_in" / "stand_in_driver.py"
 
 REPRO = '''

@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from harness import page, page_diff, page_model, states
 from harness.page_model import Cell, Claim, Code, Column, Output, Past, Report, Run

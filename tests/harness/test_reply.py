@@ -10,7 +10,7 @@ import pytest
 from harness import golden, history, remote, result, store
 
 sys.path.insert(0, str(Path(__file__).parent))
-import mutants  # noqa: E402
+import mutants
 
 sys.path.pop(0)
 

@@ -4,8 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from harness import states
 from harness.states import Event, Now, combined, state, summarise, worst

@@ -4,7 +4,6 @@ import os
 import re
 import tempfile
 
-import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import Float32

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from dsl.core import dtypes, mlir
-from dsl.core.errors import DSLWarning
 from dsl.core.dtypes import BFloat16, Boolean, Float32, Int32, Int64, Uint8
-from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLWarning
 from dsl.core.pointer import AddressSpace
 from dsl.launch import abi, arguments, dlpack, session
 from dsl.launch.arguments import (

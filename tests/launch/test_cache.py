@@ -10,9 +10,7 @@ import warnings
 import pytest
 
 from dsl.core.errors import DSLWarning
-from dsl.launch import cache
-from dsl.launch import compile as compilation
-from dsl.launch import session
+from dsl.launch import cache, compile as compilation, session
 
 PROGRAM = """\
 import sys

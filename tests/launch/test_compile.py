@@ -9,9 +9,7 @@ import torch
 
 from dsl import alias
 from dsl.core.errors import DSLUserCodeError
-from dsl.launch import compile as compilation
-from dsl.launch import device as devices
-from dsl.launch import session
+from dsl.launch import compile as compilation, device as devices, session
 from dsl.launch.compile import Options
 from dsl.launch.device import Launch
 
@@ -155,8 +153,7 @@ def test_host_only_function_needs_no_device(monkeypatch, capfd):
         raise AssertionError("asked for a device")
 
     monkeypatch.setattr(devices, "choose", no_device)
-    from dsl.cutlass import cute
-    from dsl.cutlass import Int32
+    from dsl.cutlass import Int32, cute
 
     @cute.jit
     def hello(n: Int32):

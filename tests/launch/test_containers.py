@@ -37,7 +37,7 @@ class Outer:
     scale: Float32
     unroll: Constexpr[int] = 2
     label: str = "none"
-    extra: Optional[tuple] = None
+    extra: Optional[tuple] = None  # noqa: UP045 - the older spelling
     seen: list = field(default_factory=list, init=False)
 
 

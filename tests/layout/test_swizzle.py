@@ -1,8 +1,7 @@
 """Swizzles permute indices, and composed layouts slice and offset like functions."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dsl import layout as lay
 from dsl.layout import LayoutError, Swizzle, make_layout

@@ -14,8 +14,8 @@ from dsl.launch import session
 from dsl.lower import elementary
 
 sys.path.append(str(Path(__file__).parent))
-import elementary_coefficients  # noqa: E402
-import elementary_sweep  # noqa: E402
+import elementary_coefficients
+import elementary_sweep
 
 STEP = 65537  # a prime: every part of the floats is met; `elementary_sweep.py` takes all of them
 

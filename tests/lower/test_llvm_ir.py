@@ -5,8 +5,7 @@ import struct
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dsl.core import mlir
 from dsl.lower import llvm_ir

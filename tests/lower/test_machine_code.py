@@ -2,9 +2,9 @@
 
 import ctypes
 import os
-import subprocess
 import random
 import re
+import subprocess
 import warnings
 
 import pytest

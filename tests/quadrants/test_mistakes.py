@@ -111,7 +111,7 @@ def early(c: int) -> int:
 
 @qd.kernel
 def imports():
-    import os
+    pass
 
 
 @qd.kernel

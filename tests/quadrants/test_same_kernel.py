@@ -14,7 +14,7 @@ import dsl.quadrants as qd
 from dsl.launch import session
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from same_kernel import FLOATS, N, PROGRAMS, arrays, body, run_cute  # noqa: E402
+from same_kernel import FLOATS, PROGRAMS, N, arrays, body, run_cute
 
 FAST = True
 

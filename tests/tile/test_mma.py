@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dsl.cutlass as cutlass
-from dsl.cutlass import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, Float64, TFloat32, Uint8, Uint16, cute
+from dsl.cutlass import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, Float64, TFloat32, Uint8, cute
 from dsl.cutlass.cute.nvgpu import CopyUniversalOp, MmaUniversalOp, warp
 
 PROGRAM = Path(__file__).with_name("mma_program.py")

@@ -8,12 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import Constexpr, Int32, Int64, const_expr, cute, memory, pipeline
-from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.cutlass.pipeline import Agent, CooperativeGroup, PipelineUserType
 from dsl.emulator import Fault
 
@@ -154,7 +152,7 @@ SPELLED = [
     ("async", of_async, f"{INIT} {WAIT} {ARRIVE} {WAIT} {WAIT} {WAIT}"),
     (
         "async with sync",
-        lambda b: asynchronous(b) and pipeline.pipeline_init_arrive() or pipeline.pipeline_init_wait(),
+        lambda b: (asynchronous(b) and pipeline.pipeline_init_arrive()) or pipeline.pipeline_init_wait(),
         f"{INIT} {SEEN}",
     ),
     ("cp.async", of_cp_async, f"{INIT} {WAIT} cp.async.mbarrier.arrive.noinc"),

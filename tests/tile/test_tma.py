@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import Constexpr, Float16, Float32, Int64, const_expr, cute, memory, range_constexpr

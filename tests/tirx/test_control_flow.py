@@ -59,7 +59,7 @@ def test_elif_and_or_not_and_chains(run):
     def main(O: T.Buffer((64,), "int32"), n: T.int32):
         T.device_entry()
         tx = T.thread_id([64])
-        if tx < 8 and tx != 3 or tx == n:
+        if (tx < 8 and tx != 3) or tx == n:
             O[tx] = 1
         elif not (10 <= tx < 20):
             O[tx] = 2
@@ -68,7 +68,9 @@ def test_elif_and_or_not_and_chains(run):
         else:
             pass
 
-    want = [1 if t < 8 and t != 3 or t == 40 else 2 if not 10 <= t < 20 else 3 if t % 2 == 0 else 0 for t in range(64)]
+    want = [
+        1 if (t < 8 and t != 3) or t == 40 else 2 if not 10 <= t < 20 else 3 if t % 2 == 0 else 0 for t in range(64)
+    ]
     np.testing.assert_array_equal(run(main, np.zeros(64, np.int32), 40)[0], want)
 
 

@@ -15,7 +15,7 @@ from dsl.launch import session
 from dsl.tirx.script import tirx as T
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from same_kernel import BLOCK, FLOATS, N, PROGRAMS, arrays, body, run_cute  # noqa: E402
+from same_kernel import BLOCK, FLOATS, PROGRAMS, N, arrays, body, run_cute
 
 FAST = True
 

@@ -26,10 +26,8 @@ def names(module: types.ModuleType) -> set[str]:
     own = {"dsl.tirx.cuda": "dsl.tirx.cuda", "dsl.tirx.ptx": "dsl.tirx.ptx"}.get(module.__name__)
     found = set()
     for name, value in vars(module).items():
-        if (
-            name.startswith("_")
-            and not name.startswith(("__shfl", "__activemask"))
-            or isinstance(value, types.ModuleType)
+        if (name.startswith("_") and not name.startswith(("__shfl", "__activemask"))) or isinstance(
+            value, types.ModuleType
         ):
             continue
         where = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")

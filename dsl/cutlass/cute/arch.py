@@ -3,47 +3,6 @@
 from dsl.core.value import maximum as _maximum
 from dsl.cutlass.cute import scalars as _scalars
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.gpu.copy import (
-    cp_async_bulk_commit_group,
-    cp_async_bulk_wait_group,
-    cp_async_commit_group,
-    cp_async_wait_group,
-)
-from dsl.gpu.index import (
-    block_dim,
-    block_idx,
-    block_idx_in_cluster,
-    block_in_cluster_dim,
-    block_in_cluster_idx,
-    cluster_dim,
-    cluster_idx,
-    cluster_size,
-    dynamic_smem_size,
-    grid_dim,
-    lane_idx,
-    thread_idx,
-    total_smem_size,
-    warp_idx,
-)
-from dsl.gpu.index import dynamic_smem_size as get_dyn_smem_size
-from dsl.gpu.launch_control import (
-    griddepcontrol_launch_dependents,
-    griddepcontrol_wait,
-    setmaxregister_decrease,
-    setmaxregister_increase,
-)
-from dsl.gpu.launch_control import setmaxregister_decrease as warpgroup_reg_dealloc
-from dsl.gpu.launch_control import setmaxregister_increase as warpgroup_reg_alloc
-from dsl.gpu.mbarrier import arrive as mbarrier_arrive
-from dsl.gpu.mbarrier import arrive_expect_tx as mbarrier_arrive_and_expect_tx
-from dsl.gpu.mbarrier import conditional_try_wait as mbarrier_conditional_try_wait
-from dsl.gpu.mbarrier import cp_async_arrive_noinc as cp_async_mbarrier_arrive_noinc
-from dsl.gpu.mbarrier import expect_tx as mbarrier_expect_tx
-from dsl.gpu.mbarrier import init as mbarrier_init
-from dsl.gpu.mbarrier import init_fence as mbarrier_init_fence
-from dsl.gpu.mbarrier import poll as mbarrier_try_wait
-from dsl.gpu.mbarrier import test_wait as mbarrier_test_wait
-from dsl.gpu.mbarrier import wait as mbarrier_wait
 from dsl.gpu.bits import (
     add_sat_int,
     bfe,
@@ -62,7 +21,50 @@ from dsl.gpu.bits import (
     shf,
     sub_sat_int,
 )
+from dsl.gpu.copy import (
+    cp_async_bulk_commit_group,
+    cp_async_bulk_wait_group,
+    cp_async_commit_group,
+    cp_async_wait_group,
+)
+from dsl.gpu.index import (
+    block_dim,
+    block_idx,
+    block_idx_in_cluster,
+    block_in_cluster_dim,
+    block_in_cluster_idx,
+    cluster_dim,
+    cluster_idx,
+    cluster_size,
+    dynamic_smem_size,
+    dynamic_smem_size as get_dyn_smem_size,
+    grid_dim,
+    lane_idx,
+    thread_idx,
+    total_smem_size,
+    warp_idx,
+)
+from dsl.gpu.launch_control import (
+    griddepcontrol_launch_dependents,
+    griddepcontrol_wait,
+    setmaxregister_decrease,
+    setmaxregister_decrease as warpgroup_reg_dealloc,
+    setmaxregister_increase,
+    setmaxregister_increase as warpgroup_reg_alloc,
+)
 from dsl.gpu.math import cvt_f32_bf16, cvt_f32_tf32, exp, exp2, fma_bf16, fma_f16, fmax, fmin, rcp_approx
+from dsl.gpu.mbarrier import (
+    arrive as mbarrier_arrive,
+    arrive_expect_tx as mbarrier_arrive_and_expect_tx,
+    conditional_try_wait as mbarrier_conditional_try_wait,
+    cp_async_arrive_noinc as cp_async_mbarrier_arrive_noinc,
+    expect_tx as mbarrier_expect_tx,
+    init as mbarrier_init,
+    init_fence as mbarrier_init_fence,
+    poll as mbarrier_try_wait,
+    test_wait as mbarrier_test_wait,
+    wait as mbarrier_wait,
+)
 from dsl.gpu.registers import (
     activemask,
     clock,
@@ -112,10 +114,121 @@ from dsl.gpu.warp import (
     vote_ballot_sync,
     vote_sync_op,
     vote_uni_sync,
+    warp_reduction as _warp_reduction,
     warp_redux_sync,
 )
-from dsl.gpu.warp import warp_reduction as _warp_reduction
 from dsl.tile.memory import get_dyn_smem
+
+__all__ = [
+    "FULL_MASK",
+    "WARP_SIZE",
+    "activemask",
+    "add_sat_int",
+    "barrier",
+    "barrier_arrive",
+    "bfe",
+    "bfi",
+    "bfind",
+    "block_dim",
+    "block_idx",
+    "block_idx_in_cluster",
+    "block_in_cluster_dim",
+    "block_in_cluster_idx",
+    "brev",
+    "clock",
+    "clock64",
+    "cluster_arrive",
+    "cluster_arrive_relaxed",
+    "cluster_dim",
+    "cluster_idx",
+    "cluster_size",
+    "cluster_wait",
+    "clz",
+    "cp_async_bulk_commit_group",
+    "cp_async_bulk_wait_group",
+    "cp_async_commit_group",
+    "cp_async_mbarrier_arrive_noinc",
+    "cp_async_wait_group",
+    "cvt_f32_bf16",
+    "cvt_f32_tf32",
+    "dynamic_smem_size",
+    "elect_one",
+    "exp",
+    "exp2",
+    "fence_acq_rel_cluster",
+    "fence_acq_rel_cta",
+    "fence_acq_rel_gpu",
+    "fence_acq_rel_sys",
+    "fence_proxy",
+    "fence_view_async_shared",
+    "fma_bf16",
+    "fma_f16",
+    "fmax",
+    "fmin",
+    "get_dyn_smem",
+    "get_dyn_smem_size",
+    "globaltimer",
+    "globaltimer_lo",
+    "grid_dim",
+    "griddepcontrol_launch_dependents",
+    "griddepcontrol_wait",
+    "gridid",
+    "lane_idx",
+    "lanemask_eq",
+    "lanemask_ge",
+    "lanemask_gt",
+    "lanemask_le",
+    "lanemask_lt",
+    "log2_of_pow2_int",
+    "lop3",
+    "mad24",
+    "make_warp_uniform",
+    "match_sync",
+    "mbarrier_arrive",
+    "mbarrier_arrive_and_expect_tx",
+    "mbarrier_conditional_try_wait",
+    "mbarrier_expect_tx",
+    "mbarrier_init",
+    "mbarrier_init_fence",
+    "mbarrier_test_wait",
+    "mbarrier_try_wait",
+    "mbarrier_wait",
+    "mul24",
+    "mul_hi",
+    "mul_wide",
+    "nsmid",
+    "nwarpid",
+    "physical_warp_id",
+    "popc",
+    "prmt",
+    "rcp_approx",
+    "setmaxregister_decrease",
+    "setmaxregister_increase",
+    "shf",
+    "shuffle_sync",
+    "shuffle_sync_bfly",
+    "shuffle_sync_down",
+    "shuffle_sync_op",
+    "shuffle_sync_up",
+    "smid",
+    "sub_sat_int",
+    "sync_threads",
+    "sync_warp",
+    "thread_idx",
+    "total_smem_size",
+    "vote_all_sync",
+    "vote_any_sync",
+    "vote_ballot_sync",
+    "vote_sync_op",
+    "vote_uni_sync",
+    "warp_idx",
+    "warp_reduction_max",
+    "warp_reduction_sum",
+    "warp_redux_sync",
+    "warpgroup_reg_alloc",
+    "warpgroup_reg_dealloc",
+    "warpsize",
+]
 
 
 def warp_reduction_sum(val, threads_in_group=32):

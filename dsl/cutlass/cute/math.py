@@ -9,6 +9,8 @@ from dsl.gpu import functions as _functions
 from dsl.gpu.functions import RoundingMode
 from dsl.tile.ssa import elementwise as _elementwise
 
+__all__ = ["RoundingMode"]
+
 _NAMES = (
     "abs absf absi acos acosh add asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh div erf erfc exp "
     "exp2 expm1 floor fma fpowi ipowi isfinite isinf isnan isnormal log log10 log1p log2 max min mul neg pow rcp "

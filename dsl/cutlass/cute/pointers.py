@@ -28,7 +28,7 @@ def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) 
         raise DSLUserCodeTypeError(
             f"recast_ptr takes a pointer, and got {type_name(ptr)}", fix="give `tensor.iterator`, or use recast_tensor"
         )
-    if not (dtype is None or isinstance(dtype, type) and issubclass(dtype, Numeric)):
+    if not (dtype is None or (isinstance(dtype, type) and issubclass(dtype, Numeric))):
         raise DSLUserCodeTypeError(
             f"recast_ptr reads memory as a numeric type, and got {type_name(dtype)}",
             fix="dtype=cutlass.Int32, for example",

@@ -12,5 +12,16 @@ from dsl.launch.arguments import (
     nullptr,
 )
 
+__all__ = [
+    "AddressSpace",
+    "Pointer",
+    "from_dlpack",
+    "make_fake_compact_tensor",
+    "make_fake_stream",
+    "make_fake_tensor",
+    "make_ptr",
+    "nullptr",
+]
+
 _guard(globals())
 __getattr__ = _refuser("cutlass.cute.runtime")

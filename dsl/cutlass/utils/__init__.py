@@ -7,6 +7,16 @@ from dsl.cutlass.utils import tensor_helpers
 from dsl.launch.eight_bits import create_cute_tensor_for_fp8, is_fp8_dtype
 from dsl.tile.memory import SmemAllocator
 
+__all__ = [
+    "SmemAllocator",
+    "create_cute_tensor_for_fp8",
+    "get_smem_capacity_in_bytes",
+    "is_fp8_dtype",
+    "print_latex",
+    "print_latex_tv",
+    "tensor_helpers",
+]
+
 get_smem_capacity_in_bytes = SmemAllocator.capacity_in_bytes
 _refused = _refuser("cutlass.utils")
 

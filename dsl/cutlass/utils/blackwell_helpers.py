@@ -3,4 +3,6 @@
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.staged import make_smem_layout
 
+__all__ = ["make_smem_layout"]
+
 __getattr__ = _refuser("cutlass.utils.blackwell_helpers")

@@ -102,7 +102,7 @@ class _Flow:
         if setter.opcode in ("add", "sub") and isinstance(sources[1], Imm):
             base, offset = self._place(function, sources[0], steps - 1)
             return base, offset + (sources[1].value if setter.opcode == "add" else -sources[1].value)
-        if setter.opcode in _COMPUTES or setter.opcode == "ld" and "param" in setter.mods:
+        if setter.opcode in _COMPUTES or (setter.opcode == "ld" and "param" in setter.mods):
             return (setter.opcode, setter.mods, *(self._place(function, each, steps - 1) for each in sources)), 0
         return ("value", address.name), 0
 

@@ -137,7 +137,7 @@ class Order:
             if slot.block != slot.ctx.block:
                 slot.begin()
             return self._rows[what](slot, thread, a, b) or 0
-        except BaseException as error:  # noqa: BLE001 - kept for the launching thread
+        except BaseException as error:
             self.failed(address, error)
             return 0
 

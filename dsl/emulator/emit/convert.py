@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from .. import rounding
 from ..syntax import FLOATS, SIGNED, TYPE_BITS, Pair, Sym, Vec
-from . import float as floating
-from . import float8
-from . import integer
+from . import float as floating, float8, integer
 from .float import LLVM, SUFFIX, double_to_odd_float, flush, narrow, saturate, widen
 
 _TO_INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}

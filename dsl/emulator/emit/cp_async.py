@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import context
-from . import mbarrier
 from ..syntax import Imm, Not, Reg
+from . import mbarrier
 from .body import kinds_of
 from .memory import checked
 

@@ -8,6 +8,8 @@ from dsl.quadrants import simt
 from dsl.quadrants.lang import exception, impl, misc, util
 from dsl.quadrants.refused import inner
 
+__all__ = ["exception", "impl", "misc", "simt", "util"]
+
 __getattr__ = inner("lang")
 for _name in ("any_array", "expr", "field", "kernel_impl", "matrix", "matrix_ops", "ops", "snode", "stream", "struct"):
     _made = ModuleType(f"{__name__}.{_name}", f"`quadrants.lang.{_name}`: the names of quadrants.")

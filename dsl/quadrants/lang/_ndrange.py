@@ -1,3 +1,5 @@
 """`quadrants.lang._ndrange`: the class behind qd.ndrange, which makes its objects."""
 
-from dsl.quadrants.iterate import ndrange as _Ndrange  # noqa: F401
+from dsl.quadrants.iterate import ndrange as _Ndrange
+
+__all__ = ["_Ndrange"]

@@ -3,10 +3,21 @@
 from dsl.quadrants.errors import (
     QuadrantsAssertionError,
     QuadrantsCompilationError,
-    QuadrantsIndexError,  # noqa: F401
+    QuadrantsIndexError,
     QuadrantsNameError,
     QuadrantsRuntimeError,
     QuadrantsRuntimeTypeError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+
+__all__ = [
+    "QuadrantsAssertionError",
+    "QuadrantsCompilationError",
+    "QuadrantsIndexError",
+    "QuadrantsNameError",
+    "QuadrantsRuntimeError",
+    "QuadrantsRuntimeTypeError",
+    "QuadrantsSyntaxError",
+    "QuadrantsTypeError",
+]

@@ -5,6 +5,16 @@ import importlib.util
 from dsl.quadrants import dtypes
 from dsl.quadrants.dtypes import of as cook_dtype, of as to_quadrants_type
 
+__all__ = [
+    "cook_dtype",
+    "dtypes",
+    "has_clangpp",
+    "has_pytorch",
+    "to_numpy_type",
+    "to_pytorch_type",
+    "to_quadrants_type",
+]
+
 
 def has_pytorch() -> bool:
     """Whether torch can be imported."""

@@ -3,4 +3,6 @@
 from dsl.quadrants.refused import refuser
 from dsl.quadrants.simt import block
 
+__all__ = ["block"]
+
 __getattr__ = refuser("simt", globals())

@@ -1,6 +1,6 @@
 """`qd.types`: element types and the annotations made of them."""
 
-from dsl.quadrants.annotations import NdarrayAnnotation as ndarray, ref, Template, matrix, vector
+from dsl.quadrants.annotations import NdarrayAnnotation as ndarray, Template, matrix, ref, vector
 from dsl.quadrants.dtypes import (
     f16,
     f32,
@@ -32,6 +32,49 @@ from dsl.quadrants.dtypes import (
 )
 from dsl.quadrants.refused import refuser
 from dsl.quadrants.types import annotations, compound_types, enums, ndarray_type, primitive_types, utils
+
+__all__ = [
+    "NDArray",
+    "Template",
+    "annotations",
+    "compound_types",
+    "enums",
+    "f16",
+    "f32",
+    "f64",
+    "float16",
+    "float32",
+    "float64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_integral",
+    "is_real",
+    "is_signed",
+    "matrix",
+    "ndarray",
+    "ndarray_type",
+    "primitive_types",
+    "ref",
+    "template",
+    "u1",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "uint1",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "utils",
+    "vector",
+]
 
 NDArray = ndarray
 template = Template

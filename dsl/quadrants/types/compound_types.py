@@ -3,4 +3,6 @@
 from dsl.quadrants.annotations import matrix, vector
 from dsl.quadrants.refused import refuser
 
+__all__ = ["matrix", "vector"]
+
 __getattr__ = refuser("types.compound_types", globals())

@@ -29,6 +29,42 @@ from dsl.quadrants.dtypes import (
     uint64,
 )
 
+__all__ = [
+    "ALL",
+    "RefType",
+    "all_types",
+    "f16",
+    "f32",
+    "f64",
+    "float16",
+    "float32",
+    "float64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "integer_type_ids",
+    "integer_types",
+    "real_type_ids",
+    "real_types",
+    "ref",
+    "type_ids",
+    "u1",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "uint1",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
 RefType = ref
 real_types = {f16, f32, f64, float}
 integer_types = {i8, i16, i32, i64, u1, u8, u16, u32, u64, int, bool}

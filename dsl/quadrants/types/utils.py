@@ -3,4 +3,6 @@
 from dsl.quadrants.dtypes import is_integral, is_real, is_signed
 from dsl.quadrants.refused import refuser
 
+__all__ = ["is_integral", "is_real", "is_signed"]
+
 __getattr__ = refuser("types.utils", globals())

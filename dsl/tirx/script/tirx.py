@@ -1,10 +1,19 @@
 """`from tvm.script import tirx as T`: TIRx's names."""
 
-from dsl.tirx import cuda, ptx, tile
+from dsl.tirx import cuda, expressions as _expressions, operations as _operations, ptx, tile
 from dsl.tirx.choice import select as Select
 from dsl.tirx.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
-from dsl.tirx.function import BufferType as Buffer, OptionalType as Optional
-from dsl.tirx.function import constexpr, handle, inline, jit, meta_class, prim_func
+from dsl.tirx.expressions import *  # noqa: F403
+from dsl.tirx.function import (
+    BufferType as Buffer,
+    OptionalType as Optional,
+    constexpr,
+    handle,
+    inline,
+    jit,
+    meta_class,
+    prim_func,
+)
 from dsl.tirx.ids import (
     cluster_id,
     cta_id,
@@ -17,7 +26,6 @@ from dsl.tirx.ids import (
     warp_id_in_wg,
     warpgroup_id,
 )
-from dsl.tirx.expressions import *  # noqa: F403
 from dsl.tirx.memory import (
     alloc_buffer,
     alloc_local,
@@ -47,6 +55,60 @@ from dsl.tirx.words import (
     unroll,
     vectorized,
 )
+
+__all__ = [
+    "Buffer",
+    "Cast",
+    "Optional",
+    "Select",
+    "address_of",
+    "alloc_buffer",
+    "alloc_local",
+    "alloc_scalar",
+    "alloc_shared",
+    "break_loop",
+    "buffer",
+    "buffer_decl",
+    "cast",
+    "cluster_id",
+    "constexpr",
+    "continue_loop",
+    "cta_id",
+    "cta_id_in_cluster",
+    "cuda",
+    "decl_buffer",
+    "device_entry",
+    "grid",
+    "handle",
+    "if_then_else",
+    "inline",
+    "jit",
+    "lane_id",
+    "launch_thread",
+    "let",
+    "local_scalar",
+    "macro",
+    "match_buffer",
+    "meta_class",
+    "meta_var",
+    "parallel",
+    "prim_func",
+    "ptx",
+    "serial",
+    "shared_scalar",
+    "smem",
+    "thread_binding",
+    "thread_id",
+    "thread_id_in_wg",
+    "thread_return",
+    "tile",
+    "unroll",
+    "vectorized",
+    "warp_id",
+    "warp_id_in_wg",
+    "warpgroup_id",
+]
+__all__ += [*_DTYPES, *_expressions.__all__, *_operations.__all__]
 
 globals().update(_DTYPES)
 buffer, buffer_decl, macro, smem = Buffer, decl_buffer, inline, alloc_shared

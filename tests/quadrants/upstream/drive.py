@@ -94,6 +94,7 @@ def main() -> int:
 
         alias.install("emulator")
         import quadrants
+
         import tests
 
         assert Path(quadrants.__file__).is_relative_to(HERE.parents[2] / "dsl"), quadrants.__file__

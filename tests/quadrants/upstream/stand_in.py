@@ -9,7 +9,6 @@ import sys
 import types
 
 import pytest
-
 import quadrants as qd
 
 

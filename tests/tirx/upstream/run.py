@@ -93,7 +93,7 @@ def outcomes(file: Path) -> tuple[dict[str, str], str]:
 def listed(case: str, left_out: dict[str, str]) -> bool:
     """Whether a case is left out by its name, without its parameters, or by a group that ends in *."""
     plain = case.partition("[")[0]
-    return any(plain == name or name.endswith("*") and plain.startswith(name[:-1]) for name in left_out)
+    return any(plain == name or (name.endswith("*") and plain.startswith(name[:-1])) for name in left_out)
 
 
 def _report(name: str, found: dict[str, str], left_out: dict[str, str], verbose: bool, text: str) -> bool:

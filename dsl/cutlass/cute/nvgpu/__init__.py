@@ -6,4 +6,6 @@ from dsl.tile.atom import CopyUniversalOp, LoadCacheMode
 from dsl.tile.major import OperandMajorMode
 from dsl.tile.mma import MmaUniversalOp
 
+__all__ = ["CopyUniversalOp", "LoadCacheMode", "MmaUniversalOp", "OperandMajorMode", "cpasync", "warp"]
+
 __getattr__ = _refuser("cutlass.cute.nvgpu")

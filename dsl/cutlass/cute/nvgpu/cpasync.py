@@ -12,4 +12,18 @@ from dsl.tile.tma import (
     tma_partition,
 )
 
+__all__ = [
+    "CopyBulkG2SOp",
+    "CopyBulkS2GOp",
+    "CopyBulkTensorTileG2SOp",
+    "CopyBulkTensorTileS2GOp",
+    "CopyG2SOp",
+    "LoadCacheMode",
+    "TmaInfo",
+    "group_bulk_copy_modes",
+    "make_tiled_tma_atom",
+    "prefetch_descriptor",
+    "tma_partition",
+]
+
 __getattr__ = _refuser("cutlass.cute.nvgpu.cpasync")

@@ -1,9 +1,8 @@
 """// % ** shifts, C-like division, and the functions of mathematics."""
 
 import numpy as np
-from options import options
-
 import quadrants as qd
+from options import options
 
 SIGNS = ((7, 3), (-7, 3), (7, -3), (-7, -3), (6, 3), (-6, 3))
 

@@ -1,7 +1,6 @@
 """if, elif, ternaries, comparisons, chains, and/or/not."""
 
 import numpy as np
-
 import quadrants as qd
 
 

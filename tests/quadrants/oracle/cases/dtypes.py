@@ -1,9 +1,8 @@
 """Types, literals, casts, what an assignment keeps, and which type an operation gives."""
 
 import numpy as np
-from options import options
-
 import quadrants as qd
+from options import options
 
 INTEGERS = (qd.i8, qd.i16, qd.i32, qd.i64, qd.u8, qd.u16, qd.u32, qd.u64)
 FLOATS = (qd.f16, qd.f32, qd.f64)

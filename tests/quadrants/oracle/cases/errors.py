@@ -1,14 +1,13 @@
 """What a kernel refuses: statements, names, scopes, calls, and the classes of the errors."""
 
-from options import options
-
 import quadrants as qd
+from options import options
 
 
 def no_such_name():
     @qd.kernel
     def k() -> qd.i32:
-        return nothing_of_this_name  # noqa: F821
+        return nothing_of_this_name
 
     return k()
 
@@ -16,7 +15,7 @@ def no_such_name():
 def used_before_assignment():
     @qd.kernel
     def k() -> qd.i32:
-        a = b  # noqa: F821
+        a = b
         b = 1
         return a
 
@@ -46,7 +45,7 @@ def name_of_a_loop_body():
 def augmented_assignment_of_an_unknown_name():
     @qd.kernel
     def k() -> qd.i32:
-        a += 1  # noqa: F821
+        a += 1
         return a
 
     return k()
@@ -109,7 +108,7 @@ def global_statement():
 def lambda_expression():
     @qd.kernel
     def k() -> qd.i32:
-        f = lambda a: a  # noqa: E731
+        f = lambda a: a
         return f(1)
 
     return k()
@@ -378,7 +377,7 @@ def error_classes():
 def caught_by_its_python_class():
     @qd.kernel
     def k() -> qd.i32:
-        return nothing_of_this_name  # noqa: F821
+        return nothing_of_this_name
 
     try:
         k()
@@ -389,7 +388,7 @@ def caught_by_its_python_class():
 def after_an_error_other_kernels_run():
     @qd.kernel
     def bad():
-        no_such_name_either()  # noqa: F821
+        no_such_name_either()
 
     @qd.kernel
     def good() -> qd.i32:
@@ -405,7 +404,7 @@ def after_an_error_other_kernels_run():
 def the_same_error_twice():
     @qd.kernel
     def bad():
-        no_such_name_either()  # noqa: F821
+        no_such_name_either()
 
     found = []
     for _ in range(2):

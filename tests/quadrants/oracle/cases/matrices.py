@@ -1,7 +1,6 @@
 """Vectors and matrices: making, indexing, arithmetic, reductions, fields of them."""
 
 import numpy as np
-
 import quadrants as qd
 
 

@@ -1,7 +1,6 @@
 """ndrange, grouped, struct-for over fields and ndarrays."""
 
 import numpy as np
-
 import quadrants as qd
 
 

@@ -21,7 +21,7 @@ def if_dead_branch_is_not_looked_at():
     def k() -> qd.i32:
         r = 1
         if qd.static(False):
-            r = no_such_name + 1  # noqa: F821
+            r = no_such_name + 1
         return r
 
     return k()
@@ -89,7 +89,7 @@ def not_static_dead_branch_is_looked_at():
     def k() -> qd.i32:
         r = 1
         if not qd.static(flag):
-            r = no_such_name  # noqa: F821
+            r = no_such_name
         return r
 
     return k()
@@ -100,7 +100,7 @@ def and_of_two_statics_dead_branch():
     def k() -> qd.i32:
         r = 1
         if qd.static(False) and qd.static(True):
-            r = no_such_name  # noqa: F821
+            r = no_such_name
         return r
 
     return k()

@@ -1,9 +1,8 @@
 """Fields, qd.root, ndarrays, and numpy and torch arguments."""
 
 import numpy as np
-from options import options
-
 import quadrants as qd
+from options import options
 
 
 def scalar_field():

@@ -158,7 +158,7 @@ def condition_with_and_or():
     def k(a: qd.i32, b: qd.i32) -> qd.i32:
         r = 0
         i = 0
-        while i < a and i < b or i == 0:
+        while (i < a and i < b) or i == 0:
             i += 1
             r += i
         return r
