@@ -262,8 +262,6 @@ def run(compiler: str, paths: list[str], out, only: frozenset[str] | None = None
                 "-p",
                 "no:cacheprovider",
                 "-p",
-                "no:xdist",
-                "-p",
                 "no:faulthandler",
                 "--continue-on-collection-errors",
             ],

@@ -132,7 +132,7 @@ def test_a_call_of_a_function_with_variables_where_warnings_are_errors():
     with warnings.catch_warnings(), pytest.raises(DSLUserCodeError) as caught:
         warnings.simplefilter("error", PortabilityWarning)
         cute.compile(cute.jit(program), 3)
-    line = program.__code__.co_firstlineno + 4
+    line = program.__code__.co_firstlineno + 5
     assert caught.value.id == "SCOPE_CLOSURE_CAPTURE" and caught.value.place.line == line
     assert str(caught.value).splitlines()[1:] == [
         "    reads(i)",

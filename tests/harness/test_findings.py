@@ -49,7 +49,7 @@ def test_a_claim_about_outputs_fails_where_its_kernel_races(tmp_path, monkeypatc
     text = (REPROS / "race_shuffle_orders_no_memory.py").read_text().replace('# outcome = "race"\n', "")
     (tmp_path / "repros/one.py").write_text(text)
     assert main(["run", "repros/one.py"]) == 1
-    assert "race:\nrepros/one.py:22:12: RACE" in capsys.readouterr().out
+    assert "race:\nrepros/one.py:23:12: RACE" in capsys.readouterr().out
     assert main(["run", "repros/one.py", "--check", "none"]) == 1
     said = capsys.readouterr().out
     assert "RACE" not in said and "no golden" in said

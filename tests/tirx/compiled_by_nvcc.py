@@ -73,7 +73,7 @@ def record(choice: list[str]) -> list[Ran]:
     recorder = Recorder()
     try:
         with nvcc_runs.compiling_by(nvcc_runs._recording):
-            status = pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *choice], plugins=[recorder])
+            status = pytest.main(["-q", "-p", "no:cacheprovider", *choice], plugins=[recorder])
     finally:
         recorder.stop()
     if status:
