@@ -47,7 +47,7 @@ transport = host.connect()
 transport.open()
 connected = time.perf_counter() - began
 host = hosts.probed(host, transport)
-from harness.repro import read
+from harness.claim.repro_file import read
 from harness import judge
 outcome = judge.run(transport, next(read(__import__("pathlib").Path(sys.argv[1]) / "repros/one.py").cases()), host)
 assert outcome.kind == "outputs", outcome
@@ -68,7 +68,7 @@ def connect(project: Path) -> tuple[list[float], list[float]]:
 
 def cases(project: Path, name: str, fresh: bool, count: int) -> list[float]:
     """Seconds for each of `count` runs of a small repro on a host, after the first."""
-    from harness.repro import read
+    from harness.claim.repro_file import read
     from harness.session import Session
 
     session = Session(project, [name])

@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _checks(text: str) -> str:
     """The names of checks, looked at before anything runs."""
-    from dsl.launch.emulated import checks_of
+    from dsl.launch.devices.emulated import checks_of
 
     try:
         checks_of(text)
@@ -177,8 +177,8 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 124 after --timeout, 130 after Ctrl-C."""
     from dsl import alias
     from dsl.core.errors import DSLUserCodeError, PortabilityWarning
-    from dsl.core.source import keep_executed_texts
-    from dsl.launch.device import DeviceMissing
+    from dsl.core.syntax.function_source import keep_executed_texts
+    from dsl.launch.devices.protocol import DeviceMissing
 
     if options.portable or not sys.warnoptions:  # python -W decides where it is given
         warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
@@ -337,14 +337,14 @@ def _failure(error: BaseException, full: bool) -> str:
     """The author's error: our own text where it has one, else a traceback without our frames; all of them if `full`."""
     if full:
         return "".join(traceback.format_exception(error)).rstrip()
-    from dsl.core import meant
+    from dsl.core.diagnosis import python_errors
     from dsl.core.errors import at_author
     from dsl.layout import LayoutError
 
     if isinstance(error, LayoutError):
         error = at_author(error)
     elif isinstance(error, (AttributeError, TypeError)) and not hasattr(error, "repro_outcome"):
-        error = meant.said(error) or error
+        error = python_errors.said(error) or error
     if hasattr(error, "repro_outcome"):
         return str(error)
     frames = list(_authors_frames(traceback.extract_tb(error.__traceback__)))
@@ -357,7 +357,7 @@ def _failure(error: BaseException, full: bool) -> str:
 
 def _authors_frames(frames: list[traceback.FrameSummary]) -> Iterator[traceback.FrameSummary]:
     """`frames` without the compiler's own, and without those of the libraries it calls."""
-    from dsl.core.source import is_authors
+    from dsl.core.syntax.function_source import is_authors
     from dsl.span import is_our_file
 
     inside = False

@@ -41,7 +41,7 @@ class _Finder:
         except ModuleNotFoundError:
             found = None
         if found is None:
-            from dsl.core.unsupported import unknown_module
+            from dsl.core.diagnosis.unsupported_names import unknown_module
 
             raise unknown_module(fullname)
         return importlib.util.spec_from_loader(
@@ -60,9 +60,9 @@ def install(device: str | None = None, compiler: str = "embedded"):
     imported before, and launch.nvidia_hook.CompilerMissing.
     """
     if compiler == "nvidia":
-        from dsl.launch import nvidia_hook
+        from dsl.launch.nvidia import hook
 
-        return nvidia_hook.start(device)
+        return hook.start(device)
     if compiler != "embedded":
         raise ValueError(f"unknown compiler {compiler!r}; known: {', '.join(COMPILERS)}")
     for name, target in ALIASES.items():
@@ -85,11 +85,11 @@ def warm(compiler: str = "embedded") -> None:
     for part in ("threads", "queues", "rounding"):
         native.runtime(part)
     if compiler == "nvidia":
-        from dsl.launch import nvidia_hook
+        from dsl.launch.nvidia import hook
 
-        nvidia_hook.prepare("emulator")
+        hook.prepare("emulator")
     else:
-        from dsl.core import mlir
+        from dsl.core.ir import mlir
         from dsl.lower import llvm
 
         llvm.all_targets()

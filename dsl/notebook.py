@@ -14,10 +14,10 @@ import warnings
 from typing import Any
 
 from dsl import alias, span
-from dsl.core import source
 from dsl.core.errors import PortabilityWarning
+from dsl.core.syntax import function_source
 from dsl.launch import session
-from dsl.launch.device import DeviceMissing
+from dsl.launch.devices.protocol import DeviceMissing
 
 STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
 _MOST_TEXTS = 4  # %%timeit parses three texts before it compiles one
@@ -31,7 +31,7 @@ def load_ipython_extension(shell: Any) -> None:
         raise _usage(f"{error}; or restart the kernel, and load dsl.notebook before") from None
     if hasattr(shell.compile, "_texts"):  # %reload_ext
         return
-    source.keep_executed_texts()
+    function_source.keep_executed_texts()
     shell.compile.__class__ = _compiler_class(type(shell.compile))
     magic = _Magic()
     shell.events.register("pre_run_cell", magic.cell_begins)
@@ -72,7 +72,7 @@ def _compiler_class(base: type) -> type:
             best = max(reversed(self._texts), key=lambda text: len(wanted & _definitions(ast.parse(text))), default="")
             if not best or not wanted & _definitions(ast.parse(best)):
                 return file
-            return source.keep_text(best, f"<In[{self._number}]>")
+            return function_source.keep_text(best, f"<In[{self._number}]>")
 
     return Compiler
 

@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import commands as record_commands, findings
-from harness.repro import Case, Repro, ReproError, Value, label, read, short
+from harness import commands as record_commands
+from harness.claim import findings
+from harness.claim.repro_file import Case, Repro, ReproError, Value, label, read, short
 from harness.session import NoDevice, Session, UsageError, as_data
 from harness.terminal import say
 
 if TYPE_CHECKING:
-    from harness.hosts import Host
+    from harness.host.hosts import Host
     from harness.judge import Verdict
 
 HOLDS, FAILS, USAGE, NOT_RUN = 0, 1, 2, 3
@@ -203,7 +204,9 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from harness import index, page, page_records, store
+    from harness import store
+    from harness.records import index
+    from harness.reporting import page, page_records
 
     with index.open_index(store.root_of(Path.cwd() / "repros")) as records:
         found, damaged = page_records.collect(records, arguments.names), records.damaged()
@@ -215,12 +218,12 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _capsule(arguments: argparse.Namespace) -> int:
-    from harness import capsule
+    from harness.capsules import capsule_file
 
-    cases = capsule.find(arguments.paths, arguments.keyword)
+    cases = capsule_file.find(arguments.paths, arguments.keyword)
     if not cases:
         raise UsageError("no repro fits")
-    count = capsule.record(cases, arguments.out, arguments.arch, lambda line: say(line))
+    count = capsule_file.record(cases, arguments.out, arguments.arch, lambda line: say(line))
     if not count:
         say("nothing was recorded, and nothing written", file=sys.stderr)
         return FAILS
@@ -238,7 +241,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
-    from harness import history, judge
+    from harness import judge
+    from harness.records import history
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
     compilers, seed, sass = arguments.compiler or (), arguments.seed, arguments.sass
@@ -262,13 +266,13 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
 
 
 def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespace) -> None:
-    from harness import report
+    from harness.reporting import text_report
 
     outcome = verdict.outcome
-    say(report.verdict(case, host, verdict))
+    say(text_report.verdict(case, host, verdict))
     for title, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if text:
-            say(f"--- {title} of the repro\n{report.capped(text).rstrip()}")
+            say(f"--- {title} of the repro\n{text_report.capped(text).rstrip()}")
     if arguments.full_trace and outcome.full_text:
         say(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}")
     if arguments.ptx:
@@ -310,7 +314,8 @@ def _value(repro: Repro, name: str, text: str) -> Value:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from harness import doctor, history
+    from harness.host import doctor
+    from harness.records import history
 
     root = history.root_of(Path.cwd() / "pyproject.toml")
     session = Session(root, [arguments.host], False, _settings(arguments), _note)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
-from harness.repro import short
+from harness.claim.repro_file import short
 from harness.session import UsageError
 from harness.terminal import say
 
@@ -220,9 +220,9 @@ def _accept(arguments: argparse.Namespace) -> int:
 
 
 def _accept_replay(arguments: argparse.Namespace) -> int:
-    from harness import capsule
+    from harness.capsules import capsule_file
 
-    found = capsule.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
+    found = capsule_file.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
     say(", ".join(f"{len(names)} {status}" for status, names in found.items()))
     return HOLDS if found.keys() <= {"validated", "skipped"} else FAILS
 
@@ -262,7 +262,7 @@ def _unused(arguments: argparse.Namespace) -> int:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    from harness import index, query, tables
+    from harness.records import index, query, tables
 
     with index.open_index(_root()) as records:
         found = query.status(records, arguments.names)
@@ -271,7 +271,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _history(arguments: argparse.Namespace) -> int:
-    from harness import index, query, tables
+    from harness.records import index, query, tables
 
     with index.open_index(_root()) as records:
         place = (arguments.host, arguments.compiler, arguments.arch)
@@ -281,7 +281,7 @@ def _history(arguments: argparse.Namespace) -> int:
 
 
 def _diff(arguments: argparse.Namespace) -> int:
-    from harness import differ, index, query, tables
+    from harness.records import differ, index, query, tables
 
     with index.open_index(_root()) as records:
         try:
@@ -298,7 +298,7 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _regressions(arguments: argparse.Namespace) -> int:
-    from harness import index, query, tables
+    from harness.records import index, query, tables
 
     with index.open_index(_root()) as records:
         found = query.regressions(records, arguments.since, arguments.names)
@@ -307,7 +307,7 @@ def _regressions(arguments: argparse.Namespace) -> int:
 
 
 def _matrix(arguments: argparse.Namespace) -> int:
-    from harness import index, query, tables
+    from harness.records import index, query, tables
 
     with index.open_index(_root()) as records:
         found = query.matrix(records, arguments.names)

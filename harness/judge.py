@@ -13,11 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import codegen, compare, findings, golden, history, observed, releases, report, result
-from harness.hosts import Host
-from harness.repro import NVIDIA, Case, Otherwise
-from harness.result import EMBEDDED, Outcome
-from harness.transport import Job, LinkDown, Transport
+from harness.claim import check_lines, findings
+from harness.claim.repro_file import NVIDIA, Case, Otherwise
+from harness.comparison import compare, golden, observed
+from harness.host import releases
+from harness.host.hosts import Host
+from harness.records import history
+from harness.reporting import text_report
+from harness.run import result
+from harness.run.result import EMBEDDED, Outcome
+from harness.run.transport import Job, LinkDown, Transport
 
 REPLAYED_RUNS = 200  # of a case that is recorded, and then replayed, more often
 SHARED_IDENTITY = ("id", "kind")  # what two compilers call alike; the class and the line are each one's own
@@ -104,7 +109,7 @@ def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = F
     verdict = _weigh(case, host, outcome, update)
     arch = golden.arch_of(outcome.device)
     said = golden.answer(case, verdict.pending, arch)
-    where = functools.partial(report.lane_of, outcome=outcome)
+    where = functools.partial(text_report.lane_of, outcome=outcome)
     own = golden.path_of(case, arch).name
     verdict.record = history.record(case, host, outcome, verdict.status, root, said) | {
         "golden": own if "@" in own else None,
@@ -132,7 +137,7 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
     wrong_end = _wrong_end(case, outcome)
     if wrong_end:
         return said(
-            "fail", report.brief(outcome) if outcome.kind != "outputs" else f"not {case.repro.outcome}", wrong_end
+            "fail", text_report.brief(outcome) if outcome.kind != "outputs" else f"not {case.repro.outcome}", wrong_end
         )
     unknown = sorted(set(case.repro.compare) - set(outcome.outputs)) if outcome.kind == "outputs" else []
     if unknown:
@@ -142,7 +147,7 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
         )
     seen = observed.wrong(case, outcome) if outcome.kind == "outputs" and not other.outputs else None
     if seen:
-        verdict = said("fail", seen[0], seen[1] or report.differences(seen[2], outcome))
+        verdict = said("fail", seen[0], seen[1] or text_report.differences(seen[2], outcome))
         verdict.differences = seen[2]
         return verdict
     changed = _other_values(other, outcome)
@@ -154,14 +159,14 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
     rules, masks = dict(case.repro.compare), _masks(case, outcome)
     found = compare.differences(expected, outcome.outputs, rules, "expected()", partial=True, masks=masks)
     if found:
-        verdict = said("fail", "differs from expected()", report.differences(found, outcome))
+        verdict = said("fail", "differs from expected()", text_report.differences(found, outcome))
         verdict.differences = found
         return verdict
-    lines = codegen.failure(case, outcome.kernels, "PTX")
+    lines = check_lines.failure(case, outcome.kernels, "PTX")
     if lines:
         return said("fail", "CHECK-PTX", lines)
     no_sass = outcome.detail.get("no_sass") if case.checks("SASS") else None
-    lines = no_sass["text"] if no_sass else codegen.failure(case, outcome.kernels, "SASS")
+    lines = no_sass["text"] if no_sass else check_lines.failure(case, outcome.kernels, "SASS")
     if lines and not (no_sass and no_sass["missing"] and not in_ci()):
         return said("fail", "CHECK-SASS", lines)
     verdict = _against_golden(case, host, outcome, update)
@@ -245,28 +250,37 @@ def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> V
     accept = golden.make(case, outcome, history.provenance(case, host, outcome), host.is_hardware)
     if known is None:
         if update:
-            return said("pass", pending=accept, notes=[f"accepted {report.short(path)}"], validated=host.is_hardware)
-        return said("fail", "no golden", report.missing_golden(case, path, outcome), proposal=accept)
+            return said(
+                "pass", pending=accept, notes=[f"accepted {text_report.short(path)}"], validated=host.is_hardware
+            )
+        return said("fail", "no golden", text_report.missing_golden(case, path, outcome), proposal=accept)
     differs, found = _differs(case, known, outcome)
     elsewhere = golden.arch_of(known.provenance)
     elsewhere = elsewhere if arch and elsewhere != arch else ""
     if not differs and "@" in path.name:
-        return said("pass", notes=[f"{arch} has an answer of its own: {report.short(path)}"], validated=known.validated)
+        return said(
+            "pass", notes=[f"{arch} has an answer of its own: {text_report.short(path)}"], validated=known.validated
+        )
     if not differs:
         if host.is_hardware and not known.validated:
             if update:
-                return said("pass", pending=accept, notes=[f"validated {report.short(path)}"], validated=True)
+                return said("pass", pending=accept, notes=[f"validated {text_report.short(path)}"], validated=True)
             return said("pass", notes=["hardware agrees with the prediction: --update-goldens makes it validated"])
         return said("pass", validated=known.validated)
     if known.validated and not host.is_hardware and not elsewhere:
-        text = report.contradicted(differs, path, known)
+        text = text_report.contradicted(differs, path, known)
         return said("contradicted", "hardware gave the golden", text, differences=found)
     if update and not (known.validated and not host.is_hardware):
-        return said("pass", pending=accept, notes=[f"accepted {report.short(path)} anew"], validated=host.is_hardware)
-    text = report.differs_from_golden(case, differs, path, known, host.is_hardware, outcome.compiler)
+        return said(
+            "pass", pending=accept, notes=[f"accepted {text_report.short(path)} anew"], validated=host.is_hardware
+        )
+    text = text_report.differs_from_golden(case, differs, path, known, host.is_hardware, outcome.compiler)
     reason = "differs from the golden"
     if elsewhere and outcome.compiler == EMBEDDED:
-        text, reason = f"{text}\n{report.other_arch(case, elsewhere, arch)}", f"differs from the golden of {elsewhere}"
+        text, reason = (
+            f"{text}\n{text_report.other_arch(case, elsewhere, arch)}",
+            f"differs from the golden of {elsewhere}",
+        )
     proposal = accept if outcome.compiler == EMBEDDED else None
     return said("fail", reason, text, proposal=proposal, differences=found)
 
@@ -276,7 +290,7 @@ def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> tuple[str, l
     if known.outcome != outcome.kind:
         return f"the golden holds {known.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip(), []
     identity = golden.identity_of(case, outcome)
-    if outcome.compiler != report.compiler_of(known):
+    if outcome.compiler != text_report.compiler_of(known):
         identity = {key: identity[key] for key in identity if key in SHARED_IDENTITY}
     changed = [key for key in identity if identity[key] != known.identity.get(key)]
     if changed:
@@ -287,4 +301,4 @@ def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> tuple[str, l
     got = {name: array for name, array in outcome.outputs.items() if name not in left_out}
     held = {name: array for name, array in known.outputs.items() if name not in left_out}
     found = compare.differences(held, got, rules, "the golden", masks=_masks(case, outcome))
-    return report.differences(found, outcome), found
+    return text_report.differences(found, outcome), found

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import schema, store
-from harness.repro import Repro, ReproError, read, short
+from harness.claim.repro_file import Repro, ReproError, read, short
 from harness.session import UsageError
 
 SCHEMA = 1
@@ -79,7 +79,7 @@ def propose(root: Path, data: dict[str, Any], record: str) -> None:
 
 def withdraw(root: Path, data: dict[str, Any]) -> None:
     """Forget what waits for a case that passed. Raises OSError."""
-    from harness.golden import arch_of, folder, own_path
+    from harness.comparison.golden import arch_of, folder, own_path
 
     general = folder(Path(data["repro"])) / f"{data['record']['case'] or 'default'}.json"
     for golden in (general, own_path(general, arch_of(data["record"]["device"]))):
@@ -173,7 +173,7 @@ def accept(root: Path, one: Waiting, run: store.Run, for_arch: bool = False) -> 
 
     Raises UsageError where it is stale, or has no arch that differs from the golden's; OSError: then it waits on.
     """
-    from harness import golden
+    from harness.comparison import golden
 
     path, arch = one.golden, golden.arch_of(one.table.get("line", {}).get("device") or {})
     if for_arch and (not one.stale or one.stale == _HARDWARE_WINS):
@@ -207,8 +207,9 @@ def discard(root: Path, one: Waiting) -> None:
 
 def show(one: Waiting) -> str:
     """What would change, lane by lane."""
-    from harness import compare, golden, report
-    from harness.result import Outcome
+    from harness.comparison import compare, golden
+    from harness.reporting import text_report
+    from harness.run.result import Outcome
 
     head = f"{one.name}\n    record {one.table.get('record', '?')}, golden {short(one.golden)}"
     if one.stale:
@@ -216,27 +217,27 @@ def show(one: Waiting) -> str:
     new = golden.parse(one.path, one.table["golden"].encode(), one.sidecars.__getitem__)
     outcome = Outcome(new.outcome, outputs=new.outputs)
     outcome.facts = {"kernels": [{"launches": one.table.get("launches", [])}]}
-    lines = [head, f"    claim: {one.repro.claim}", f"    new:    {report.made_by(new)}"]
+    lines = [head, f"    claim: {one.repro.claim}", f"    new:    {text_report.made_by(new)}"]
     old = golden.read(one.golden)
     if old is None:
-        lines += [f"    {name}: {report.preview(array)}" for name, array in new.outputs.items()]
+        lines += [f"    {name}: {text_report.preview(array)}" for name, array in new.outputs.items()]
         lines += [f"    {key}: {value}" for key, value in new.identity.items()]
         return "\n".join([*lines, "    (there was no golden)"])
-    lines.append(f"    golden: {report.made_by(old)}")
+    lines.append(f"    golden: {text_report.made_by(old)}")
     if (old.outcome, old.identity) != (new.outcome, new.identity):
         was, is_now = ({"outcome": g.outcome, **g.identity} for g in (old, new))
         changed = [key for key in was | is_now if was.get(key) != is_now.get(key)]
         lines += [f"    {key}: {was.get(key)!r} becomes {is_now.get(key)!r}" for key in changed]
     if old.outcome == new.outcome == "outputs":
         found = compare.differences(old.outputs, new.outputs, dict(one.repro.compare), "the golden")
-        lines.append(report.differences(found, outcome) or "    no output differs")
+        lines.append(text_report.differences(found, outcome) or "    no output differs")
     return "\n".join(lines)
 
 
 def unused(root: Path, paths: Iterable[Path]) -> list[Path]:
     """Goldens below these folders (or of these repro files) that belong to no case of a repro. Raises UsageError."""
-    from harness import golden
-    from harness.repro import is_repro
+    from harness.claim.repro_file import is_repro
+    from harness.comparison import golden
 
     repros, broken, folders = [], [], []
     for path in paths:

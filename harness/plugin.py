@@ -16,10 +16,10 @@ import pytest
 from harness.terminal import printable
 
 if TYPE_CHECKING:
-    from harness.hosts import Host
+    from harness.claim.repro_file import Case, Repro
+    from harness.host.hosts import Host
     from harness.judge import Verdict
-    from harness.progress import Live
-    from harness.repro import Case, Repro
+    from harness.run.progress import Live
     from harness.session import Session
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
@@ -67,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="of random numbers, and of the order in which the emulator runs threads (0: as is fastest)",
     )
-    from harness.findings import CHECKS_HELP
+    from harness.claim.findings import CHECKS_HELP
 
     group.addoption("--gpu-check", metavar="NAMES", help=CHECKS_HELP)
     group.addoption(
@@ -154,7 +154,7 @@ def _live(config: pytest.Config) -> Live | None:
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or config.option.verbose < 0 or config.option.capture == "no":
         return None
-    from harness.progress import Live, Through
+    from harness.run.progress import Live, Through
 
     try:
         fd = os.dup(terminal._tw._file.fileno())
@@ -183,7 +183,7 @@ def _holds_repro(path: Path) -> bool:
         return False
     if b"tool.repro" not in data:
         return False
-    from harness.repro import is_repro
+    from harness.claim.repro_file import is_repro
 
     return is_repro(data)
 
@@ -194,7 +194,7 @@ class ReproFile(pytest.File):
     repro: Repro | None = None
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        from harness.repro import read
+        from harness.claim.repro_file import read
 
         session = self.config.stash[_SESSION]
         session.repros[self.path] = None
@@ -207,7 +207,7 @@ class ReproFile(pytest.File):
                 yield ReproItem.from_parent(self, name=name, host=host, case=next(self.repro.cases()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo) -> Any:
-        from harness.repro import ReproError
+        from harness.claim.repro_file import ReproError
 
         if isinstance(excinfo.value, ReproError):
             self.session.stash[_NOT_READ] = self.session.stash.get(_NOT_READ, 0) + 1
@@ -238,7 +238,8 @@ class ReproItem(pytest.Item):
         self.extra_keyword_matches |= {_keyword(part) for part in case.name.split(",") if part}
 
     def runtest(self) -> None:
-        from harness import judge, report, store
+        from harness import judge, store
+        from harness.reporting import text_report as report
 
         option, session = self.config.option, self.config.stash[_SESSION]
         self.host, outcome = session.run(self.case, self.host, option.gpu_timeout, option.fresh)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.repro import EMBEDDED, NVIDIA, Repro, short
+from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro, short
 from harness.store import Run, root_of
 
 if TYPE_CHECKING:
-    from harness.hosts import Host
+    from harness.claim.repro_file import Case
+    from harness.host.hosts import Host
     from harness.judge import Verdict
-    from harness.repro import Case
-    from harness.result import Outcome
-    from harness.transport import Transport
+    from harness.run.result import Outcome
+    from harness.run.transport import Transport
 
 SHOWN_NOTES = 20
 
@@ -70,7 +70,7 @@ class Session:
             self.hosts()
 
     def _refuse_unknown_checks(self) -> None:
-        from harness import findings
+        from harness.claim import findings
 
         try:
             findings.checks(self.checks)
@@ -87,7 +87,7 @@ class Session:
         """NVIDIA's compiler judges nothing anew, and must be here unless every host is elsewhere."""
         import importlib.metadata
 
-        from harness import releases
+        from harness.host import releases
 
         try:
             for compiler in self.compilers:
@@ -112,7 +112,7 @@ class Session:
     def hosts(self) -> list[Host]:
         """Each host under each compiler. Raises UsageError for an unknown host, NoDevice for one without its device."""
         if self._hosts is None:
-            from harness import hosts, settings
+            from harness.host import hosts, settings
 
             options = [
                 text.replace("*", name, 1) if text.startswith("*.") else text
@@ -156,8 +156,10 @@ class Session:
 
     def run(self, case: Case, host: Host, timeout_s: float | None, fresh: bool) -> tuple[Host, Outcome]:
         """Run a case on the host, and say what the host turned out to be."""
-        from harness import hosts, judge, result
-        from harness.transport import LinkDown
+        from harness import judge
+        from harness.host import hosts
+        from harness.run import result
+        from harness.run.transport import LinkDown
 
         transport = self.transport(host)
         try:
@@ -184,7 +186,7 @@ class Session:
 
     def take(self, data: dict[str, Any]) -> None:
         """Append the record of one verdict; its golden waits for the end of the run."""
-        from harness import history
+        from harness.records import history
 
         self.reports.append(data)
         repro = Path(data["repro"])
@@ -217,7 +219,7 @@ class Session:
         paths = [path.resolve() for path in whole]
         if not self.repros or not paths:
             return []
-        from harness import golden
+        from harness.comparison import golden
 
         inside = {p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(path) for path in paths)}
         complete = {p: r for p, r in inside.items() if r and p not in self.narrowed}
@@ -237,7 +239,7 @@ class Session:
             if pending:
                 self.errors.append(f"the run was interrupted: none of {len(pending)} accepted goldens was written")
             return
-        from harness import golden
+        from harness.comparison import golden
 
         for path, text, sidecars in pending:
             raw = {name: base64.b64decode(data) for name, data in sidecars.items()}
@@ -249,7 +251,7 @@ class Session:
 
     def write_table(self, path: Path) -> None:
         """Write what each compiler of this run makes of each claim, as Markdown."""
-        from harness import release_table
+        from harness.reporting import release_table
 
         try:
             release_table.write(path, self.compilers, self.reports)
@@ -260,14 +262,14 @@ class Session:
         """Sections for the end of the run: title, lines, whether it is bad news."""
         if not (self.reports or self.unused or self.errors):
             return []
-        from harness import report
+        from harness.reporting import text_report
 
         found = []
         if self.errors:
-            found.append(("gpu-repro: not written", report.notes(self.errors, SHOWN_NOTES), True))
+            found.append(("gpu-repro: not written", text_report.notes(self.errors, SHOWN_NOTES), True))
         if self.unused:
-            found.append(("gpu-repro: unused goldens", report.unused_goldens(sorted(self.unused)), True))
-        lines = report.notes([note for data in self.reports for note in data["notes"]], SHOWN_NOTES)
+            found.append(("gpu-repro: unused goldens", text_report.unused_goldens(sorted(self.unused)), True))
+        lines = text_report.notes([note for data in self.reports for note in data["notes"]], SHOWN_NOTES)
         predicted = sum(d["record"]["verdict"] == "pass" and not d["validated"] for d in self.reports)
         if predicted:
             claims = "claim" if predicted == 1 else "claims"
@@ -282,7 +284,8 @@ class Session:
 
 def as_data(verdict: Verdict, repro: Path, is_hardware: bool, compiler: str = EMBEDDED) -> dict[str, Any]:
     """A verdict's record and golden as plain data, which xdist can carry to the process that writes."""
-    from harness import history, report
+    from harness.records import history
+    from harness.reporting import text_report
 
     return {
         "record": verdict.record,
@@ -290,7 +293,7 @@ def as_data(verdict: Verdict, repro: Path, is_hardware: bool, compiler: str = EM
         "repro": str(repro),
         "is_hardware": is_hardware,
         "compiler": compiler,
-        "brief": report.brief(verdict.outcome),
+        "brief": text_report.brief(verdict.outcome),
         "validated": verdict.validated,
         "notes": verdict.notes,
         "golden": _files(verdict.pending),

@@ -14,13 +14,18 @@ from harness.judge import in_ci
 
 
 def pytest_configure(config):
-    """Collect the PTX of every program; no program finds what an earlier run compiled."""
+    """Collect the PTX of every program; no program finds what an earlier run compiled.
+
+    A worker that crashes is not replaced: with --dist loadfile its file would run, and crash, for ever.
+    """
+    if getattr(config.option, "numprocesses", None):
+        config.option.maxworkerrestart = "0"
     os.environ["DSL_CACHE"] = "0"
-    import dsl.launch.compile
+    import dsl.launch.call.compiler
 
     collected: dict[str, str] = {}
     config.stash[_PTX] = collected
-    original = dsl.launch.compile.compile_modules
+    original = dsl.launch.call.compiler.compile_modules
 
     def compile_modules(*arguments):
         made = original(*arguments)
@@ -28,7 +33,7 @@ def pytest_configure(config):
             collected.setdefault(made[1], os.environ.get("PYTEST_CURRENT_TEST", "?"))
         return made
 
-    dsl.launch.compile.compile_modules = compile_modules
+    dsl.launch.call.compiler.compile_modules = compile_modules
 
 
 _PTX = pytest.StashKey[dict[str, str]]()
@@ -64,12 +69,12 @@ def ptxas_path() -> str:
 @pytest.fixture(scope="session")
 def installed(needs) -> str:
     """The version of NVIDIA's compiler; the test is skipped, or fails in CI, where it cannot run on the emulator."""
-    from dsl.launch import nvidia_hook
+    from dsl.launch.nvidia import hook
 
     needs("cc", "gcc libc6-dev")
     try:
-        return nvidia_hook.version()
-    except nvidia_hook.CompilerMissing as error:
+        return hook.version()
+    except hook.CompilerMissing as error:
         missing(str(error))
 
 

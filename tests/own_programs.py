@@ -85,10 +85,10 @@ class Observer:
             os.close(read)
             signal.alarm(LIMIT_S)
             if self.compiler == "nvidia":
-                from dsl.launch import nvidia_tensors
+                from dsl.launch.nvidia import tensors
 
                 running = _start_nvidia()
-                self.from_dlpack = nvidia_tensors.taking_arrays(self.from_dlpack, running.device)
+                self.from_dlpack = tensors.taking_arrays(self.from_dlpack, running.device)
             reports = runtestprotocol(item, log=False, nextitem=item)
             failed = next((report for report in reports if not report.passed), None)
             drawn = hasattr(item.obj, "hypothesis")  # arrays of other examples
@@ -125,7 +125,7 @@ class Observer:
 
         runtime.from_dlpack = from_dlpack
         if self.compiler == "embedded":
-            compile = importlib.import_module("dsl.launch.compile")
+            compile = importlib.import_module("dsl.launch.call.compiler")
             run = compile._run
 
             def counted(*arguments):
@@ -163,12 +163,13 @@ def _state(array) -> dict:
 
 def _refusal(error: BaseException | None) -> dict:
     """What NVIDIA's compiler says of a program, a diagnostic or another exception of its own; or what was raised."""
-    from dsl.launch import nvidia_errors, session
+    from dsl.launch import session
+    from dsl.launch.nvidia import errors
 
     seen = error
     while seen is not None:  # `pytest.warns` fails before what it was left by
         cause = session.current().cause(seen)
-        outcome = nvidia_errors.rejection(cause)
+        outcome = errors.rejection(cause)
         if outcome:
             return {"refused": outcome["id"] or outcome["class"], "error": _line(outcome["text"], 0)}
         frames = [frame.filename for frame in traceback.extract_tb(cause.__traceback__)]
@@ -216,11 +217,15 @@ def _stand_in(name: str, theirs: str, more: dict) -> types.ModuleType:
 def take_nvidias_names() -> None:
     """Let what tests import from here be NVIDIA's package; types of numbers too, where a test takes them from core."""
     sys.meta_path.insert(0, _Finder())
-    dtypes = _stand_in("dsl.core.dtypes", "cutlass", vars(importlib.import_module("dsl.core.dtypes")))
+    dtypes = _stand_in("dsl.core.number.dtypes", "cutlass", vars(importlib.import_module("dsl.core.number.dtypes")))
     original = builtins.__import__
 
     def importing(name, globals=None, locals=None, fromlist=(), level=0):
-        if name == "dsl.core.dtypes" and fromlist and str((globals or {}).get("__file__", "")).startswith(str(TESTS)):
+        if (
+            name == "dsl.core.number.dtypes"
+            and fromlist
+            and str((globals or {}).get("__file__", "")).startswith(str(TESTS))
+        ):
             return dtypes
         return original(name, globals, locals, fromlist, level)
 
@@ -230,9 +235,10 @@ def take_nvidias_names() -> None:
 def _start_nvidia():
     """Begin the one session of this process, which is returned: what a test starts and stops is it."""
     from dsl import alias
-    from dsl.launch import nvidia_hook, session
+    from dsl.launch import session
+    from dsl.launch.nvidia import hook
 
-    running = nvidia_hook.start("emulator")
+    running = hook.start("emulator")
     session.start = alias.install = lambda *_, **__: running
     session.stop = alias.uninstall = lambda: None
     return running

@@ -95,7 +95,7 @@ def serve(compiler: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     from dsl import alias
-    from dsl.launch.device import DeviceMissing
+    from dsl.launch.devices.protocol import DeviceMissing
 
     try:
         import torch

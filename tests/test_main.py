@@ -418,7 +418,10 @@ def test_the_compilers_frames_come_on_demand(tmp_path):
         ).stderr,
     ]
     for text in shown:
-        assert re.search(r'File "\S*dsl/core/expression.py", line \d+, in bool_', text) and "Traceback" in text
+        assert (
+            re.search(r'File "\S*dsl/core/control_flow/expressions.py", line \d+, in bool_', text)
+            and "Traceback" in text
+        )
     assert "dsl/" not in dsl("author.py", folder=tmp_path).stderr
     assert (
         dsl("python.py", folder=tmp_path).stderr

@@ -11,11 +11,12 @@ import pytest
 
 import dsl.quadrants as qd
 import dsl.tirx as tvm
+from dsl.analysis import uniformity
 from dsl.cutlass import Int32, cute
 from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.launch import compile as compilation, limits, session
-from dsl.launch.limits import DivergentCollective
-from dsl.lower import uniformity
+from dsl.launch import session
+from dsl.launch.call import compiler as compilation, launch_limits
+from dsl.launch.call.launch_limits import DivergentCollective
 from dsl.tirx.script import tirx as T
 
 
@@ -207,6 +208,6 @@ def test_undecided_are_those_with_an_inner_collective_and_a_block_of_the_launch(
     try:
         made = cute.compile(host, from_dlpack(np.zeros(64, np.int32)), 32)
         assert uniformity.undecided(made.compiled.traced.device_mlir) == {"kernel_guarded_1"}
-        assert isinstance(made.compiled.code.collectives, limits.Collectives)
+        assert isinstance(made.compiled.code.collectives, launch_limits.Collectives)
     finally:
         session.stop()

@@ -6,7 +6,7 @@ import re
 import warnings
 
 from dsl import span
-from dsl.core import rules
+from dsl.core import number_rules
 from dsl.core.state import this_thread, when_accepted
 from dsl.layout import LayoutError
 from dsl.span import Span
@@ -168,7 +168,7 @@ def warn_not_portable(
 
     Raises DSLUserCodeError instead where such warnings are errors (`--portable`).
     """
-    if rules.current() is not rules.CUTE:  # another surface's program: NVIDIA's compiler has no say
+    if number_rules.current() is not number_rules.CUTE:  # another surface's program: NVIDIA's compiler has no say
         return
     place = place or span.here()
     known = f" ({id})" if id else ""

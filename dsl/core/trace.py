@@ -17,18 +17,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from dsl.core import mlir, tree
-from dsl.core.depth import deep, endless
-from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core import pytree
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
-from dsl.core.pointer import Pointer
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.number.pointer import Pointer
 from dsl.core.state import in_kernel, this_thread
-from dsl.core.traced import Allocation, Kernel, Need, Traced
+from dsl.core.syntax.recursion_limit import deep, endless
+from dsl.core.traced_program import Allocation, Kernel, Need, Traced
 from dsl.layout import LayoutError
 from dsl.span import Span, author_frame, here, is_ours, is_part
 
 if TYPE_CHECKING:
-    from dsl.core.invariant import Loop
+    from dsl.core.control_flow.loop_invariants import Loop
 
 SLOT_TYPES = {
     "P": mlir.ptr(1),
@@ -433,7 +434,7 @@ def launch(
     calls the `arguments`.
     """
     state = host()
-    leaves, node = tree.flatten(tuple(arguments), promote=False)
+    leaves, node = pytree.flatten(tuple(arguments), promote=False)
     block = triple(config.block, "block")
     made = _trace_kernel(state, name, function, arguments, leaves, node, config.bounds(block), names)
     emit_launch(state, dataclasses.replace(made, asked_bytes=asked(made.smem_bytes)), config, block, leaves)
@@ -462,7 +463,7 @@ def _trace_kernel(
     function: Callable,
     arguments: Sequence,
     leaves: list,
-    node: tree.Node,
+    node: pytree.Node,
     bounds: dict,
     names: Sequence[str] = (),
 ) -> Kernel:
@@ -484,7 +485,7 @@ def _trace_kernel(
     traced = KernelTrace(unique, state.device, entry=entry)
     with tracing(traced), mlir.inside(entry):
         inner = iter([from_param(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
-        function(*tree.unflatten(node, inner, tuple(arguments)))
+        function(*pytree.unflatten(node, inner, tuple(arguments)))
         mlir.op("llvm.return")
         finish(operation, traced)
     return Kernel(
@@ -501,7 +502,7 @@ def _leaf_names(arguments: Sequence, names: Sequence[str]) -> list[str]:
     """A name for each kernel parameter: its argument's, and a number behind it for what comes with the first."""
     found = []
     for argument, name in zip(arguments, names):
-        count = len(tree.flatten((argument,), promote=False)[0])
+        count = len(pytree.flatten((argument,), promote=False)[0])
         found += [name, *(f"{name}_{number}" for number in range(1, count))] if count else []
     return found
 

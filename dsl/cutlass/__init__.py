@@ -1,6 +1,8 @@
 """The CuTe DSL surface under upstream's names; `import cutlass` finds it through dsl.alias. It only translates."""
 
-from dsl.core.dtypes import (
+from dsl.core.control_flow.expressions import all_, any_, every as and_, max_ as max, min_ as min, not_, some as or_
+from dsl.core.errors import DSLUserCodeError
+from dsl.core.number.dtypes import (
     BFloat16,
     Boolean,
     Float,
@@ -37,16 +39,14 @@ from dsl.core.dtypes import (
     dtype,
     numeric as as_numeric,
 )
-from dsl.core.errors import DSLUserCodeError
-from dsl.core.expression import all_, any_, every as and_, max_ as max, min_ as min, not_, some as or_
-from dsl.core.pointer import AddressSpace, Pointer
-from dsl.core.value import select as select_
+from dsl.core.number.operators import select as select_
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.cutlass import cuda, cute, memory, pipeline, tensor_utils, testing, torch, utils
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
 from dsl.cutlass.grammar import Constexpr, const_expr, dsl_user_op, dynamic_expr, range, range_constexpr, range_dynamic
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.launch.arguments import sym_int, sym_int32, sym_int64
-from dsl.launch.protocol import extract_mlir_values, new_from_mlir_values, register_jit_arg_adapter
+from dsl.launch.argument.author_protocols import extract_mlir_values, new_from_mlir_values, register_jit_arg_adapter
+from dsl.launch.argument.kinds import sym_int, sym_int32, sym_int64
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 from dsl.tile.tensor import Tensor
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import builtins
 
-from dsl.core import expression as core_expression
-from dsl.core.control import Range
-from dsl.core.dtypes import is_dynamic
+from dsl.core.control_flow import expressions as core_expression
+from dsl.core.control_flow.hooks import Hooks
+from dsl.core.control_flow.statements import Range
+from dsl.core.control_flow.undecorated import Helpers
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, tell
-from dsl.core.helper import Helpers
-from dsl.core.hooks import Hooks
-from dsl.core.rewrite import Grammar
-from dsl.core.value import type_name
+from dsl.core.number.dtypes import is_dynamic
+from dsl.core.number.operators import type_name
+from dsl.core.syntax.rewrite import Grammar
 from dsl.gpu.debug import printf
 from dsl.span import author_frame, here, of_frame
 

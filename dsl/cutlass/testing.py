@@ -1,8 +1,8 @@
 """`cutlass.testing`: timing and tuning."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.launch.timing import JitArguments, benchmark, get_workspace_count
-from dsl.launch.tuning import CantImplementError, tune
+from dsl.launch.call.timing import JitArguments, benchmark, get_workspace_count
+from dsl.launch.call.tuning import CantImplementError, tune
 
 __all__ = ["CantImplementError", "JitArguments", "benchmark", "get_workspace_count", "tune"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core import spelling, unsupported
+from dsl.core.diagnosis import spelling, unsupported_names
 from dsl.cutlass import upstream
 
 
 def module_getattr(module: str, **instead: str) -> Callable:
     """A module's `__getattr__` that refuses names by their upstream spelling,
     those of `instead` where they are called."""
-    return unsupported.refuser(
+    return unsupported_names.refuser(
         module, "see docs/cute.md for what is, or run the file with NVIDIA's compiler", instead, upstream.names
     )
 

@@ -7,13 +7,13 @@ emulator.launch(program, "kernel", (1, 1, 1), (32, 1, 1), [pointer_bytes], memor
 
 from __future__ import annotations
 
-from .check.explain import SameValueRace
-from .launch import launch, resident_blocks
-from .memory import Memory
-from .objects import BadObject, key as object_key
-from .program import Entry, Param, Program, load
-from .report import Fault
-from .syntax import PtxError, Unsupported
+from dsl.emulator.diagnosis.fault_report import Fault
+from dsl.emulator.diagnosis.findings import SameValueRace
+from dsl.emulator.execute.launch import launch, resident_blocks
+from dsl.emulator.execute.object_code import BadObject, key as object_key
+from dsl.emulator.execute.program import Entry, Param, Program, load
+from dsl.emulator.ptx.syntax import PtxError, Unsupported
+from dsl.emulator.runtime.memory import Memory
 
 __all__ = [
     "BadObject",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from . import context
+from dsl.emulator import context
 
 
 class Builder:

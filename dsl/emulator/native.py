@@ -10,8 +10,20 @@ import threading
 
 import llvmlite.binding as llvm
 
-from . import barriers, blocks, bulk, heeding, leaving, meetings, queue, rounding, schedule, starting, tensor_map
-from .check import bounds, race, shadow, undefined
+from dsl.emulator.check import bounds, race, shadow, undefined
+from dsl.emulator.runtime import (
+    barriers,
+    blocks,
+    bulk_copies,
+    cp_async_queue,
+    rounding,
+    schedule,
+    stop_flag,
+    tensor_map,
+    thread_exit,
+    thread_start,
+    warp_collectives,
+)
 
 _lock = threading.RLock()  # over a fork too: the child would wait for good for what another thread has begun
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
@@ -34,12 +46,12 @@ declare void @free(ptr)
 LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
 # The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
 _PARTS = {
-    "blocks": ((bounds, blocks, heeding), (), False),
+    "blocks": ((bounds, blocks, stop_flag), (), False),
     "threads": ((schedule,), ("blocks", "meetings"), True),
-    "meetings": ((meetings, barriers, starting), ("blocks",), False),
-    "queues": ((queue,), (), False),
-    "bulk": ((bulk, tensor_map), ("blocks",), False),
-    "leaving": ((leaving,), (), False),
+    "meetings": ((warp_collectives, barriers, thread_start), ("blocks",), False),
+    "queues": ((cp_async_queue,), (), False),
+    "bulk": ((bulk_copies, tensor_map), ("blocks",), False),
+    "leaving": ((thread_exit,), (), False),
     "checks": ((shadow, race, undefined), ("blocks",), True),
 }
 
@@ -151,7 +163,7 @@ def runtime(part: str) -> dict[str, int]:
         files, needs, _ = _PARTS.get(part, ((rounding,), (), False))
         imports = {name: address for each in needs for name, address in runtime(each).items()}
         if part == "blocks":
-            imports |= heeding.python()
+            imports |= stop_flag.python()
         names = [name for each in files for name in each.SIGNATURES]
         tracker = link([runtime_object(part)], names, imports)
         _trackers.append(tracker)

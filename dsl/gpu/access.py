@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import enum
 
-from dsl.core import arith, mlir
-from dsl.core.dtypes import Boolean, Numeric, NumericMeta, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, Pointer
-from dsl.core.value import type_name
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, is_dynamic, numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.gpu.inline import CONSTRAINTS, ptx
 
 _SCOPES = (None, "gpu", "cta", "cluster", "sys")
@@ -59,9 +59,9 @@ def load(
     )
     if dtype is Boolean:
         return Boolean(
-            arith.compare(
+            arithmetic.compare(
                 "ne",
-                arith.binary("and", value, mlir.constant(255, value.type), False),
+                arithmetic.binary("and", value, mlir.constant(255, value.type), False),
                 mlir.constant(0, value.type),
                 False,
             )

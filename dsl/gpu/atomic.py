@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core import arith, mlir, power
-from dsl.core.dtypes import BFloat16, Boolean, Float16, Float32, Int16, Int32, Int64, Numeric, Uint32, numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
-from dsl.core.pointer import AddressSpace, Pointer, element_bytes
-from dsl.core.value import operate, type_name
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number import integer_power
+from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Int16, Int32, Int64, Numeric, Uint32, numeric
+from dsl.core.number.operators import operate, type_name
+from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
 from dsl.gpu.inline import CONSTRAINTS, ptx
 
 # AtomicBinOp of MLIR's llvm dialect: (signed integers, unsigned, floats)
@@ -179,7 +180,7 @@ def by_compare_and_swap(pointer: Pointer, change: Callable[[Numeric], Numeric]) 
             held = mlir.result("arith.shrui", bits, held, shift)
         small = held if kind == bits else mlir.result("arith.trunci", kind, held)
         if dtype.width == 1:
-            return dtype(arith.compare("ne", small, arith.constant(0, small.type), False))
+            return dtype(arithmetic.compare("ne", small, arithmetic.constant(0, small.type), False))
         return dtype(small if small.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, small))
 
     def with_value(held: mlir.Value, new: Numeric) -> mlir.Value:
@@ -191,15 +192,15 @@ def by_compare_and_swap(pointer: Pointer, change: Callable[[Numeric], Numeric]) 
             return raw
         wide = mlir.result("arith.shli", bits, mlir.result("arith.extui", bits, raw), shift)
         mask = mlir.result("arith.shli", bits, mlir.constant((1 << dtype.storage_width) - 1, bits), shift)
-        keep = arith.binary("xor", mask, mlir.constant(-1, bits), False)
-        return arith.binary("or", arith.binary("and", held, keep, False), wide, False)
+        keep = arithmetic.binary("xor", mask, mlir.constant(-1, bits), False)
+        return arithmetic.binary("or", arithmetic.binary("and", held, keep, False), wide, False)
 
     def step(held: mlir.Value, _go: mlir.Value) -> tuple[mlir.Value, mlir.Value]:
         seen, done = _swapped(word, held, with_value(held, change(value_in(held))), bits.width // 8)
-        return seen, arith.binary("xor", done, mlir.constant(1, mlir.i1), False)
+        return seen, arithmetic.binary("xor", done, mlir.constant(1, mlir.i1), False)
 
     first = mlir.load(word, bits, bits.width // 8)
-    return value_in(power.loop([first, mlir.constant(1, mlir.i1)], lambda _held, go: go, step)[0])
+    return value_in(integer_power.loop([first, mlir.constant(1, mlir.i1)], lambda _held, go: go, step)[0])
 
 
 def _word_of(pointer: Pointer) -> tuple[mlir.Value, mlir.Value | None]:

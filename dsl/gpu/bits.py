@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dsl.core import mlir
-from dsl.core.dtypes import Int32, Int64, Numeric, Uint32, Uint64, numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, Uint64, numeric
+from dsl.core.number.operators import type_name
 from dsl.gpu import inline
 
 _WIDE = (Int32, Uint32, Int64, Uint64)

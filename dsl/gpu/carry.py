@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core.dtypes import Int32, Int64, Numeric, Uint32, Uint64, numeric
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.value import type_name
+from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, Uint64, numeric
+from dsl.core.number.operators import type_name
 from dsl.gpu import inline
 
 _TYPES = {Int32: ("32", "s", "r"), Uint32: ("32", "u", "r"), Int64: ("64", "s", "l"), Uint64: ("64", "u", "l")}

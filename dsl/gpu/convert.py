@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core import arith, conversion, mlir
-from dsl.core.dtypes import BFloat16, Float4E2M1FN, Float16, Float32, Int4, Int8, Numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number import conversion
+from dsl.core.number.dtypes import BFloat16, Float4E2M1FN, Float16, Float32, Int4, Int8, Numeric
 
 
 def _elements(vector: mlir.Value) -> list[mlir.Value]:
@@ -96,8 +97,8 @@ def cvt_i4_bf16_intrinsic(vec_i4: mlir.Value, length: int, *, with_shuffle: bool
 def sext_unpacked_i4_i8_intrinsic(vec_unpacked_i4: mlir.Value, length: int) -> mlir.Value:
     """`length` Int4, each in the low bits of an Int8 whose other bits are 0, with their sign."""
     _check(vec_unpacked_i4, Int8, length, "sext_unpacked_i4_i8_intrinsic")
-    eight = arith.constant(8, vec_unpacked_i4.type)
-    return arith.binary("sub", arith.binary("xor", vec_unpacked_i4, eight, False), eight, False)
+    eight = arithmetic.constant(8, vec_unpacked_i4.type)
+    return arithmetic.binary("sub", arithmetic.binary("xor", vec_unpacked_i4, eight, False), eight, False)
 
 
 def sext_unpacked_i4x4_to_i8x4(src_vec4: mlir.Value) -> mlir.Value:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dsl.core.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import AddressSpace, Pointer
-from dsl.core.value import type_name
+from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.gpu.inline import intrinsic
 
 

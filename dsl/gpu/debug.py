@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 from types import NoneType
 
-from dsl.core import conversion, mlir, text, trace
-from dsl.core.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, numeric
+from dsl.core import trace
+from dsl.core.control_flow.trace_output import Formatted
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn, warn_not_portable
-from dsl.core.formats import FORMATS
-from dsl.core.output import Formatted
-from dsl.core.pointer import Pointer, element_name
-from dsl.core.value import type_name
+from dsl.core.ir import constant_text, mlir
+from dsl.core.number import conversion
+from dsl.core.number.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, numeric
+from dsl.core.number.float_formats import FORMATS
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import Pointer, element_name
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 
 MOST_VALUES = 32  # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
@@ -249,14 +251,19 @@ def emit(form: str, leaves: list) -> None:
     values = [_vararg(leaf) for leaf in leaves]
     if trace.in_kernel():
         module = trace.kernel().module
-        address = text.generic_address(module, form)
+        address = constant_text.generic_address(module, form)
         module.declare("vprintf", "llvm.func @vprintf(!llvm.ptr, !llvm.ptr) -> i32")
         mlir.call("vprintf", mlir.i32, address, _buffer(values))
         return
     module = trace.host().module
     module.declare("dprintf", "llvm.func @dprintf(i32, !llvm.ptr, ...) -> i32")
     mlir.call_variadic(
-        "dprintf", mlir.i32, [mlir.i32, mlir.ptr()], mlir.constant(1, mlir.i32), text.address(module, form, 0), *values
+        "dprintf",
+        mlir.i32,
+        [mlir.i32, mlir.ptr()],
+        mlir.constant(1, mlir.i32),
+        constant_text.address(module, form, 0),
+        *values,
     )
 
 
@@ -275,8 +282,8 @@ def _parts(form: str, leaves: list) -> Iterator[tuple[str, list]]:
 def text_address(words: str) -> mlir.Value:
     """The address of a text for %s."""
     if trace.in_kernel():
-        return text.generic_address(trace.kernel().module, words)
-    return text.address(trace.host().module, words, 0)
+        return constant_text.generic_address(trace.kernel().module, words)
+    return constant_text.address(trace.host().module, words, 0)
 
 
 def _buffer(values: list[mlir.Value]) -> mlir.Value:

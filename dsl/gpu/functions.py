@@ -10,10 +10,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 
-from dsl.core import arith, elementary, mlir, power, trace, value
-from dsl.core.conversion import is_bits
-from dsl.core.dtypes import Boolean, Float32, Float64, Numeric, TFloat32, numeric
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number import elementary_functions, integer_power, operators
+from dsl.core.number.conversion import is_bits
+from dsl.core.number.dtypes import Boolean, Float32, Float64, Numeric, TFloat32, numeric
 from dsl.gpu import inline
 
 _LOG2_E, _LN_2, _LOG10_2 = 1.4426950408889634, 0.6931471805599453, 0.3010299956639812
@@ -33,7 +35,7 @@ def _operands(name: str, *operands: object, floats: bool = True) -> list[Numeric
     numbers = [numeric(operand) for operand in operands]
     if any(number is None for number in numbers):
         raise DSLUserCodeTypeError(
-            f"{name} takes numbers, and got {', '.join(map(value.type_name, operands))}",
+            f"{name} takes numbers, and got {', '.join(map(operators.type_name, operands))}",
             fix="give numbers, or a TensorSSA: `x[i]`, or `x.load()` of a tensor in registers",
         )
     types = [type(number) for number in numbers]
@@ -87,7 +89,7 @@ def _unary(name: str, x: Numeric) -> Numeric:
 
 
 def _accurate(name: str, *operands: Numeric) -> Numeric:
-    return type(operands[0])(elementary.call(name, *(operand.ir() for operand in operands)))
+    return type(operands[0])(elementary_functions.call(name, *(operand.ir() for operand in operands)))
 
 
 def _elementary(name: str, symbol: str = "") -> Callable:
@@ -212,7 +214,7 @@ def ipowi(base, exponent):
     kind = type(base)
     if kind.is_float:
         return fpowi(base, exponent)
-    return kind(power.integer(base.ir(), kind(exponent).ir(), kind.signed))
+    return kind(integer_power.integer(base.ir(), kind(exponent).ir(), kind.signed))
 
 
 def fpowi(base, exponent, fastmath=False):
@@ -301,7 +303,7 @@ def rem(x, y, fastmath=False):
     y = kind(y)
     if kind.is_float:
         return _accurate("fmod", x, y)
-    return kind(arith.divide_truncating(x.ir(), y.ir(), kind.signed)[1])
+    return kind(arithmetic.divide_truncating(x.ir(), y.ir(), kind.signed)[1])
 
 
 def rcp(x, fastmath=False, approx=False, rounding=None, ftz=False):
@@ -404,12 +406,12 @@ def _extreme(name: str, x, y, ftz: bool, propagate_nan: bool) -> Numeric:
     x, y = _operands(name, x, y, floats=False)
     kind = type(x)
     if kind.is_integer:
-        return value.operate(name, x, y)
+        return operators.operate(name, x, y)
     if ftz and kind is Float32 and trace.in_kernel():
         return _instruction(f"f{name}.ftz{'.nan' * propagate_nan}.f", x, y)
     a, b = x.ir(), y.ir()
-    kept = arith.select(arith.compare("ge" if name == "max" else "le", b, a, True), b, a)
-    return kind(arith.select(mlir.result("arith.cmpf", mlir.i1, a, a, predicate=mlir.int_attr(14)), b, kept))
+    kept = arithmetic.select(arithmetic.compare("ge" if name == "max" else "le", b, a, True), b, a)
+    return kind(arithmetic.select(mlir.result("arith.cmpf", mlir.i1, a, a, predicate=mlir.int_attr(14)), b, kept))
 
 
 def max(x, y, propagate_nan=False, ftz=False):

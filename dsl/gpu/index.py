@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.core.dtypes import Int32
+from dsl.core.number.dtypes import Int32
 from dsl.gpu.inline import ptx, register
 
 

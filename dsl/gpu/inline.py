@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dsl.core import mlir, trace
-from dsl.core.dtypes import Boolean, Int32, Numeric, NumericMeta, is_dynamic, numeric
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Int32, Numeric, NumericMeta, is_dynamic, numeric
 
 
 def intrinsic(name: str, result: type[Numeric] | None, *operands) -> Numeric | None:

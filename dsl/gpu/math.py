@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.core.dtypes import BFloat16, Float16, Float32, Int32, Numeric
+from dsl.core.number.dtypes import BFloat16, Float16, Float32, Int32, Numeric
 from dsl.gpu import inline
 from dsl.gpu.inline import intrinsic
 

@@ -6,12 +6,12 @@ was made for, and as many bytes came as were expected.
 
 from __future__ import annotations
 
-from dsl.core import mlir
-from dsl.core.branch import if_
-from dsl.core.dtypes import Boolean, Int32, numeric
+from dsl.core.control_flow.branch import if_
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, Pointer
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Int32, numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.gpu.inline import ptx
 
 _AGAIN_NS = 10_000_000  # how long the hardware may suspend a waiting thread

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dsl.core import mlir, trace
-from dsl.core.pointer import Pointer
+from dsl.core import trace
+from dsl.core.ir import mlir
+from dsl.core.number.pointer import Pointer
 
 ACCUMULATOR = {"f16": mlir.vector(mlir.f16, 2), "f32": mlir.f32, "s32": mlir.i32, "f64": mlir.f64}
 OPERAND = {"f16": mlir.vector(mlir.f16, 2), "f64": mlir.f64}  # all others: i32

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core import mlir, trace
-from dsl.core.dtypes import BFloat16, Boolean, Float16, Float32, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.number.operators import type_name
 from dsl.gpu import inline
 
 _LOG2_E = 1.4426950408889634

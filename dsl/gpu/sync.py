@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dsl.core import mlir
-from dsl.core.dtypes import Boolean, Int32
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Int32
 from dsl.gpu.inline import intrinsic, ptx
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dsl.core import mlir
-from dsl.core.dtypes import Int32, Int64
-from dsl.core.pointer import Pointer
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Int32, Int64
+from dsl.core.number.pointer import Pointer
 from dsl.gpu import mbarrier
 from dsl.gpu.inline import ptx
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core import mlir
-from dsl.core.dtypes import BFloat16, Boolean, Float16, Float32, Float64, Int32, Int64, Numeric, Uint32, numeric
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Float64, Int32, Int64, Numeric, Uint32, numeric
+from dsl.core.number.operators import type_name
 from dsl.gpu.inline import intrinsic, ptx
 
 FULL_MASK = 0xFFFFFFFF

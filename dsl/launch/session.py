@@ -38,7 +38,7 @@ class KernelRecord:
     @property
     def cuda(self) -> str:
         """The module as CUDA C++ to read. Raises DSLUserCodeError for what has no spelling there yet."""
-        from dsl.launch.readable import cuda_source
+        from dsl.launch.call.readable_text import cuda_source
 
         return cuda_source(self.mlir)
 
@@ -179,7 +179,7 @@ def start(device: str | None = None) -> Session:
 
     On the emulator torch's cuda device is mapped to host memory until `stop`.
     """
-    from dsl.launch import device as devices
+    from dsl.launch.devices import protocol as devices
 
     stop()
     return begin(Session(devices.choose(device)))

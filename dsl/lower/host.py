@@ -7,7 +7,7 @@ import functools
 import re
 
 from dsl.lower import llvm
-from dsl.lower.builtins import load_wide_integers, with_builtins
+from dsl.lower.cpu_builtins import load_wide_integers, with_builtins
 from dsl.lower.passes import LoweringError
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dsl.core import mlir
+from dsl.core.ir import mlir
 from dsl.lower.passes import LoweringError
 
 

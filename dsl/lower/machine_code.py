@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dsl.core import mlir
+from dsl.core.ir import mlir
 from dsl.lower import host, llvm, nvptx, signals
 from dsl.lower.after_launch import return_after_failed_launch
 from dsl.lower.guard import LoweringCrash, guarded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dsl.core import mlir
+from dsl.core.ir import mlir
 
 _CONVERSIONS = (
     "convert-scf-to-cf",

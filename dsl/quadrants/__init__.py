@@ -1,6 +1,6 @@
 """The Quadrants surface under upstream's names: `import quadrants as qd` finds it through dsl.alias. It translates."""
 
-from dsl.quadrants import experimental, extension, math, refused, simt, types
+from dsl.quadrants import experimental, extension, math, refused_names, simt, types
 from dsl.quadrants.annotations import Template, ref
 from dsl.quadrants.atomic import (
     atomic_add,
@@ -76,7 +76,6 @@ from dsl.quadrants.field import (
     root,
 )
 from dsl.quadrants.fields_builder import FieldsBuilder
-from dsl.quadrants.func import func, real_func
 from dsl.quadrants.hints import (
     assume_in_range,
     block_local,
@@ -86,6 +85,7 @@ from dsl.quadrants.hints import (
     pure,
     pyfunc,
 )
+from dsl.quadrants.inlined_function import func, real_func
 from dsl.quadrants.iterate import grouped, ndrange
 from dsl.quadrants.kernel import data_oriented, kernel
 from dsl.quadrants.log import CRITICAL, DEBUG, ERROR, INFO, TRACE, WARN, is_logging_effective, set_logging_level
@@ -282,10 +282,10 @@ __all__ = [
 template = Template
 VectorNdarray = MatrixNdarray
 __version__ = (1, 3, 3)
-refused.add_modules()
+refused_names.add_modules()
 from dsl.quadrants import lang  # noqa: E402 (its modules are those that add_modules makes, under other names)
 
-_missing = refused.refuser("", globals())
+_missing = refused_names.refuser("", globals())
 
 
 def __getattr__(name: str):

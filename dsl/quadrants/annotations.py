@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 
-from dsl.core.dtypes import Numeric
-from dsl.launch import dlpack
-from dsl.launch.abi import ScalarType
+from dsl.core.number.dtypes import Numeric
+from dsl.launch.argument import dlpack
+from dsl.launch.argument.abi import ScalarType
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.dense import Dense
 from dsl.quadrants.errors import (

@@ -5,12 +5,12 @@ All return the old value.  PTX ISA: atom.  Source: Quadrants user guide, Atomics
 
 from __future__ import annotations
 
-from dsl.core.dtypes import Numeric
-from dsl.core.value import operate, select
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import operate, select
 from dsl.gpu import atomic
 from dsl.quadrants import dtypes as types
+from dsl.quadrants.assignable import Lvalue, value_of
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import Lvalue, value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
 from dsl.quadrants.task import program
 from dsl.quadrants.wording import an, described

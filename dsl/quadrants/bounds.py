@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dsl.core.dtypes import Boolean, Int64, Numeric, Uint64, is_dynamic
-from dsl.core.failure import require
-from dsl.core.value import operate
+from dsl.core.control_flow.assertions import require
+from dsl.core.number.dtypes import Boolean, Int64, Numeric, Uint64, is_dynamic
+from dsl.core.number.operators import operate
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.task import active, program
 

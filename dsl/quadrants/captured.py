@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dsl.core import trace
-from dsl.core.dtypes import Numeric
 from dsl.core.errors import tell
-from dsl.launch.abi import ScalarType
+from dsl.core.number.dtypes import Numeric
+from dsl.launch.argument.abi import ScalarType
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.annotations import TemplateKind
+from dsl.quadrants.assignable import Lvalue
 from dsl.quadrants.field import Field
-from dsl.quadrants.lvalue import Lvalue
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayType, Ndarray
 from dsl.quadrants.task import Program, active, program

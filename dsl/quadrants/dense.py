@@ -6,10 +6,11 @@ import math
 import operator
 from typing import NoReturn
 
-from dsl.core.dtypes import Int32, Int64, Numeric, is_dynamic
-from dsl.core.pointer import Pointer
-from dsl.core.value import operate
+from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic
+from dsl.core.number.operators import operate
+from dsl.core.number.pointer import Pointer
 from dsl.quadrants import bounds, dtypes as types, runtime
+from dsl.quadrants.assignable import Element, value_of
 from dsl.quadrants.errors import (
     InvalidType,
     OutOfRange,
@@ -20,7 +21,6 @@ from dsl.quadrants.errors import (
     WrongValue,
 )
 from dsl.quadrants.iterate import Domain
-from dsl.quadrants.lvalue import Element, value_of
 from dsl.quadrants.matrix import Matrix, in_memory
 from dsl.quadrants.task import active, program
 

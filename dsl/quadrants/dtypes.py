@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numbers
 
-from dsl.core import dtypes, mlir
-from dsl.core.dtypes import Boolean, Numeric
-from dsl.core.formats import round_to
-from dsl.core.rules import Rules, wider
+from dsl.core.ir import mlir
+from dsl.core.number import dtypes
+from dsl.core.number.dtypes import Boolean, Numeric
+from dsl.core.number.float_formats import round_to
+from dsl.core.number_rules import Rules, wider
 from dsl.quadrants.errors import QuadrantsTypeError
 
 

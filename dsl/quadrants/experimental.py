@@ -1,7 +1,7 @@
 """`qd.experimental`."""
 
-from dsl.quadrants.func import real_func
-from dsl.quadrants.refused import refuser
+from dsl.quadrants.inlined_function import real_func
+from dsl.quadrants.refused_names import refuser
 
 __all__ = ["real_func"]
 

@@ -12,15 +12,15 @@ import types as python_types
 import warnings
 from collections.abc import Callable
 
-from dsl.core import mlir
-from dsl.core.dtypes import Boolean, Numeric
+from dsl.core.control_flow.merge import Scratch, poison
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.join import Scratch, poison
-from dsl.core.source import is_authors
-from dsl.core.value import select
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Numeric
+from dsl.core.number.operators import select
+from dsl.core.syntax.function_source import is_authors
 from dsl.quadrants import dtypes as types, hooks, ops
+from dsl.quadrants.assignable import value_of
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
 from dsl.quadrants.task import program
 from dsl.quadrants.wording import described

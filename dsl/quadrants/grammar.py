@@ -15,8 +15,8 @@ import types as python_types
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dsl.core.exits import VALUE, guarded
-from dsl.core.rewrite import Grammar, Rewriter, assigned_in
+from dsl.core.syntax.early_exits import VALUE, guarded
+from dsl.core.syntax.rewrite import Grammar, Rewriter, assigned_in
 
 # What no kernel has: what authors call it, and what to write.
 _IN_FIELD = "keep it in a field: `x = qd.field(qd.i32, shape=())`, then `x[None]`"

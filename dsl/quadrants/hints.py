@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from dsl.core import output
+from dsl.core.control_flow import trace_output
 from dsl.quadrants import runtime
-from dsl.quadrants.func import Func
+from dsl.quadrants.inlined_function import Func
 from dsl.quadrants.task import active
 
 
@@ -54,4 +54,4 @@ def pyfunc(function: Callable) -> PyFunc:
 def dump_compile_config() -> None:
     """Print the options of qd.init in force."""
     for name, value in dataclasses.asdict(runtime.check()).items():
-        output.write(f"{name}: {value}\n")
+        trace_output.write(f"{name}: {value}\n")

@@ -8,13 +8,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from dsl.core import control
-from dsl.core.dtypes import Boolean, Int32, Numeric, is_dynamic
+from dsl.core.control_flow import statements
 from dsl.core.errors import tell
+from dsl.core.number.dtypes import Boolean, Int32, Numeric, is_dynamic
+from dsl.core.number.operators import operate
 from dsl.core.unbound import UNUSED
-from dsl.core.value import operate
 from dsl.gpu import index
 from dsl.quadrants import captured, dtypes as types, errors
+from dsl.quadrants.assignable import Lvalue, Variable, value_of
 from dsl.quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsIndexError,
@@ -22,14 +23,13 @@ from dsl.quadrants.errors import (
     QuadrantsTypeError,
 )
 from dsl.quadrants.iterate import Domain, StaticIterable, domain_of
-from dsl.quadrants.lvalue import Lvalue, Variable, value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.task import LoopConfig, Program, blocks_for, program
 from dsl.quadrants.wording import an, described
 from dsl.span import here
 
-bound, guard, surely = control.bound, control.guard, control.surely
-unless, use, returned = control.unless, control.use, control.returned
+bound, guard, surely = statements.bound, statements.guard, statements.surely
+unless, use, returned = statements.unless, statements.use, statements.returned
 
 
 def refuse(message: str, fix: str, kind: str):
@@ -279,12 +279,12 @@ def truth(value: object) -> object:
 
 def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
     with program().nested("if"):
-        return control.if_(test, then, orelse, state, names)
+        return statements.if_(test, then, orelse, state, names)
 
 
 def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
     with program().nested("while"):
-        return control.while_(test, body, state, names)
+        return statements.while_(test, body, state, names)
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
@@ -365,7 +365,7 @@ def _serial(
         return body(domain.at(k), *inner)
 
     with current.nested("for"):
-        return control.for_(control.Range(count), trip, state, names, UNUSED, stop)[:-1]
+        return statements.for_(statements.Range(count), trip, state, names, UNUSED, stop)[:-1]
 
 
 def _parallel(current: Program, domain: Domain, body: Callable, config: LoopConfig) -> None:
@@ -378,7 +378,7 @@ def _parallel(current: Program, domain: Domain, body: Callable, config: LoopConf
         first = index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
         if on_host:
             task.grid = current.on_host(lambda: blocks_for(count, threads))
-            control.if_(operate("lt", first, Int32(count)), lambda: (body(domain.at(first)), ())[1], tuple, (), ())
+            statements.if_(operate("lt", first, Int32(count)), lambda: (body(domain.at(first)), ())[1], tuple, (), ())
         else:
             task.grid = current.most_blocks
             _stride(first, count.load(), index.block_dim()[0] * index.grid_dim()[0], lambda k: body(domain.at(k)))
@@ -388,7 +388,7 @@ def _parallel(current: Program, domain: Domain, body: Callable, config: LoopConf
 
 def _stride(first: Int32, count: Int32, step: Int32, body: Callable) -> None:
     """The iterations first, first + step... below `count`; counted unsigned, as first + step may pass 2**31."""
-    from dsl.core.dtypes import Uint32
+    from dsl.core.number.dtypes import Uint32
 
     limit = Uint32(operate("max", count, Int32(0)))
 
@@ -396,7 +396,7 @@ def _stride(first: Int32, count: Int32, step: Int32, body: Callable) -> None:
         body(Int32(k))
         return (k + Uint32(step),)
 
-    control.while_(lambda k: operate("lt", k, limit), trip, (Uint32(first),), (("the trip", *_place()),))
+    statements.while_(lambda k: operate("lt", k, limit), trip, (Uint32(first),), (("the trip", *_place()),))
 
 
 def _place() -> tuple:

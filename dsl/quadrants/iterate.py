@@ -6,11 +6,11 @@ import itertools
 import warnings
 from collections.abc import Iterator
 
-from dsl.core.dtypes import Int32, Numeric, is_dynamic
-from dsl.core.value import operate
+from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
+from dsl.core.number.operators import operate
 from dsl.quadrants import dtypes as types
+from dsl.quadrants.assignable import Variable, value_of
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import Variable, value_of
 from dsl.span import here
 
 
@@ -142,9 +142,9 @@ class Domain:
 
 def _quotient(a: Numeric, b: Numeric) -> Numeric:
     """Of numbers that are not negative."""
-    from dsl.core import arith
+    from dsl.core.ir import arithmetic
 
-    return Int32(arith.divide_truncating(a.ir(), b.ir(), True, None if is_dynamic(b) else b.value)[0])
+    return Int32(arithmetic.divide_truncating(a.ir(), b.ir(), True, None if is_dynamic(b) else b.value)[0])
 
 
 def range_(*bounds) -> Domain:

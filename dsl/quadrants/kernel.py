@@ -14,19 +14,21 @@ import inspect
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
-from dsl.core import mlir, rules, trace, tree
+from dsl.core import number_rules, pytree, trace
 from dsl.core.errors import DSLUserCodeError
-from dsl.launch import compile, session
+from dsl.core.ir import mlir
+from dsl.launch import session
+from dsl.launch.call import compiler
 from dsl.quadrants import annotations, binder, captured, dtypes as types, errors, hooks, philox, runtime, task
 from dsl.quadrants.annotations import MatrixAnnotation
+from dsl.quadrants.assignable import value_of
+from dsl.quadrants.decorated_function import Function, argument_place
 from dsl.quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsRuntimeError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from dsl.quadrants.function import Function, argument_place
-from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayView
 from dsl.quadrants.signature import checked
@@ -38,7 +40,7 @@ from dsl.span import Span
 class Specialised:
     """A kernel compiled for one specialisation."""
 
-    def __init__(self, compiled: compile.Compiled, program: task.Program, kinds: list, arguments: tuple):
+    def __init__(self, compiled: compiler.Compiled, program: task.Program, kinds: list, arguments: tuple):
         self.compiled, self.shape = compiled, program.shape
         self.running, self.generation = session.current(), runtime.Runtime.generation
         self.device = self.running.device if compiled.launches else None
@@ -91,7 +93,9 @@ def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
 
 def _named(name: str, value: object) -> dict[mlir.Value, str]:
     """What the author calls an argument's address, or a number of it; what comes with it has a number behind."""
-    parts = [value.address, *value.shape] if isinstance(value, ArrayView) else tree.flatten((value,), promote=False)[0]
+    parts = (
+        [value.address, *value.shape] if isinstance(value, ArrayView) else pytree.flatten((value,), promote=False)[0]
+    )
     return {part.ir(): name if not k else f"{name}_{k}" for k, part in enumerate(parts)}
 
 
@@ -170,7 +174,7 @@ class Kernel(Function):
             raise QuadrantsRuntimeError(
                 f"`{self.__name__}` was not called yet, and is compiled by a call", "call it first"
             )
-        from dsl.launch.readable import cuda_source  # most programs never ask
+        from dsl.launch.call.readable_text import cuda_source  # most programs never ask
 
         return cuda_source(self._last.compiled.traced.device_mlir)
 
@@ -253,7 +257,7 @@ class Kernel(Function):
             program.debug, program.unrolling_limit = config.debug, config.unrolling_limit
             for name, value in zip(self.signature.parameters, values):
                 program.names.update(_named(name, value))
-            with task.tracing(program), rules.using(types.RULES):
+            with task.tracing(program), number_rules.using(types.RULES):
                 program.open()
                 captured.begin(program, list(self.signature.parameters), self.kinds, arguments)
                 returned = self.rewritten(*values)
@@ -262,7 +266,7 @@ class Kernel(Function):
                 program.finish()
 
         with errors.at_boundary():
-            compiled = compile.compile(trace.trace_host(trace.symbol(self.__name__), body, typed))
+            compiled = compiler.compile(trace.trace_host(trace.symbol(self.__name__), body, typed))
         program = made[0]
         return Specialised(compiled, program, self.kinds, arguments)
 

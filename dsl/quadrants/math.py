@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math as _math
 
-from dsl.core.dtypes import Boolean, Int32, Numeric, Uint32, Uint64
-from dsl.core.value import operate, select as choose
+from dsl.core.number.dtypes import Boolean, Int32, Numeric, Uint32, Uint64
+from dsl.core.number.operators import operate, select as choose
 from dsl.gpu import bits
 from dsl.quadrants import dtypes as _dtypes
 from dsl.quadrants.annotations import matrix as _matrix, vector as _vector
+from dsl.quadrants.assignable import value_of
 from dsl.quadrants.errors import CalledFromPython, QuadrantsTypeError
-from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ops import (
     _mapped,
@@ -36,7 +36,7 @@ from dsl.quadrants.ops import (
     tan,
     tanh,
 )
-from dsl.quadrants.refused import refuser
+from dsl.quadrants.refused_names import refuser
 from dsl.quadrants.task import active
 from dsl.quadrants.wording import described
 

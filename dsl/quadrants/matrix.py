@@ -11,11 +11,11 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 
-from dsl.core.dtypes import Int32, Numeric, is_dynamic
-from dsl.core.value import operate
+from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
+from dsl.core.number.operators import operate
 from dsl.quadrants import bounds, dtypes as types, operators
+from dsl.quadrants.assignable import Element, Lvalue, Storage, Variable, value_of
 from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import Element, Lvalue, Storage, Variable, value_of
 from dsl.quadrants.signature import checked
 from dsl.quadrants.task import active
 

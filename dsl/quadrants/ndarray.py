@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dsl.core.dtypes import Int32, Int64
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.number.dtypes import Int32, Int64
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.quadrants import dtypes as types, runtime
 from dsl.quadrants.dense import Dense, Indexed
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError

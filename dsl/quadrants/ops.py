@@ -6,12 +6,13 @@ import builtins
 import math
 from collections.abc import Callable
 
-from dsl.core import arith, elementary, mlir
-from dsl.core.dtypes import Boolean, Numeric
-from dsl.core.value import operate, select as core_select
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number import elementary_functions
+from dsl.core.number.dtypes import Boolean, Numeric
+from dsl.core.number.operators import operate, select as core_select
 from dsl.quadrants import dtypes as types
+from dsl.quadrants.assignable import value_of
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.lvalue import value_of
 from dsl.quadrants.matrix import Matrix, _entries_like
 
 
@@ -153,7 +154,7 @@ def _intrinsic(name: str):
 
 
 def _elementary(name: str):
-    return lambda value: type(value)(elementary.call(name, value.ir()))
+    return lambda value: type(value)(elementary_functions.call(name, value.ir()))
 
 
 sqrt = _unary("sqrt", math.sqrt, _intrinsic("sqrt"))
@@ -273,7 +274,7 @@ def atan2(x1, x2):
         if not _is_traced(a, b):
             return math.atan2(a, b)
         core = types.promote(type(_float(a, "atan2")), type(_float(b, "atan2")))
-        return core(elementary.call("atan2", core(types.number(a)).ir(), core(types.number(b)).ir()))
+        return core(elementary_functions.call("atan2", core(types.number(a)).ir(), core(types.number(b)).ir()))
 
     return _mapped(one, x1, x2)
 
@@ -287,8 +288,10 @@ def _truncating(name: str, place: int, python: Callable):
             core = types.promote(type(a), type(b))
             a, b = core(a), core(b)
             if core.is_float:
-                return operate("truediv", a, b) if place == 0 else core(elementary.call("fmod", a.ir(), b.ir()))
-            return core(arith.divide_truncating(a.ir(), b.ir(), core.signed)[place])
+                return (
+                    operate("truediv", a, b) if place == 0 else core(elementary_functions.call("fmod", a.ir(), b.ir()))
+                )
+            return core(arithmetic.divide_truncating(a.ir(), b.ir(), core.signed)[place])
 
         return _mapped(one, x1, x2)
 
@@ -306,7 +309,7 @@ def bit_shr(x1, x2):
 
     def one(a, b):
         a, b = _number(a, "bit_shr"), _number(b, "bit_shr")
-        return type(a)(arith.shift("shr", a.ir(), type(a)(b).ir(), False))
+        return type(a)(arithmetic.shift("shr", a.ir(), type(a)(b).ir(), False))
 
     return _mapped(one, x1, x2)
 

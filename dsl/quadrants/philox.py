@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 
 from dsl.core import trace
-from dsl.core.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64
+from dsl.core.number.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64
 from dsl.gpu import index
 from dsl.quadrants import dtypes as types, ops, runtime
+from dsl.quadrants.assignable import Element, Storage, Variable
 from dsl.quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
-from dsl.quadrants.lvalue import Element, Storage, Variable
 from dsl.quadrants.task import Program, Task, active, program
 
 ROUNDS = 10

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core.dtypes import Boolean, Float64, Numeric, is_dynamic
-from dsl.core.failure import require
+from dsl.core.control_flow.assertions import require
+from dsl.core.number.dtypes import Boolean, Float64, Numeric, is_dynamic
 from dsl.gpu import debug
 from dsl.quadrants import dtypes as types
-from dsl.quadrants.lvalue import value_of
+from dsl.quadrants.assignable import value_of
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.task import program
 

@@ -145,10 +145,10 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
     types.Defaults.ip, types.Defaults.fp = config.default_ip, config.default_fp
     running = session.current()
     if chosen in (x64, arm64) and running.device.kind == "cuda":
-        from dsl.launch import device
+        from dsl.launch.devices import protocol
 
-        running.device = device.choose("emulator")
-    from dsl.launch.ready import ready
+        running.device = protocol.choose("emulator")
+    from dsl.launch.devices.warm_up import ready
 
     ready(running.device)
 

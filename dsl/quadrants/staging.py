@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dsl.launch.device import DeviceError
+from dsl.launch.devices.protocol import DeviceError
 
 
 @contextlib.contextmanager

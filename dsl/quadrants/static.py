@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import types as python_types
 
-from dsl.core import output
-from dsl.core.dtypes import Numeric, is_dynamic
+from dsl.core.control_flow import trace_output
+from dsl.core.number.dtypes import Numeric, is_dynamic
 from dsl.quadrants import dtypes as types
+from dsl.quadrants.assignable import Lvalue
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError, WrongValue
 from dsl.quadrants.iterate import Domain
-from dsl.quadrants.lvalue import Lvalue
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.task import LoopConfig, active, program
 
@@ -45,7 +45,7 @@ def static(x, *more):
     if isinstance(x, Numeric):
         return x.value
     from dsl.quadrants.dense import Indexed
-    from dsl.quadrants.func import Func
+    from dsl.quadrants.inlined_function import Func
 
     if isinstance(x, (*_ALLOWED, Indexed, Func, Matrix)) or type(x).__module__ == "numpy":
         return x
@@ -73,7 +73,7 @@ def static_assert(cond, msg: str | None = None) -> None:
 
 def static_print(*arguments, sep: str = " ", end: str = "\n") -> None:
     """Print while compiling, once for each time the kernel is compiled."""
-    output.write(sep.join(str(argument) for argument in arguments) + end)
+    trace_output.write(sep.join(str(argument) for argument in arguments) + end)
 
 
 def loop_config(

@@ -13,13 +13,15 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dsl.core import mlir, naming, trace
-from dsl.core.dtypes import Int8, Int32, Int64, Numeric, is_dynamic
+from dsl.core import trace
+from dsl.core.control_flow import result_names
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Int8, Int32, Int64, Numeric, is_dynamic
+from dsl.core.number.operators import operate, select
+from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.pytree import RawValue
 from dsl.core.state import Stack
-from dsl.core.tree import RawValue
-from dsl.core.value import operate, select
 from dsl.quadrants.errors import QuadrantsRuntimeError
 from dsl.span import here
 
@@ -114,7 +116,9 @@ class Task(trace.KernelTrace):
         with trace.within(self, self.body):
             mlir.op("llvm.return")
             mlir.set_inputs(self.operation, [argument.type for argument in self.entry.arguments])
-            for name, names in naming.of_values(self.program.names.get(leaf.value, "") for leaf in self.params).items():
+            for name, names in result_names.of_values(
+                self.program.names.get(leaf.value, "") for leaf in self.params
+            ).items():
                 self.operation.attributes[name] = names
             self.module.body.append(self.operation)
             trace.finish(self.operation, self)

@@ -9,10 +9,10 @@ import types as python_types
 from collections.abc import Iterable
 
 from dsl import span
-from dsl.core.dtypes import Numeric
+from dsl.core.number.dtypes import Numeric
 from dsl.quadrants import dtypes as types
+from dsl.quadrants.assignable import Lvalue
 from dsl.quadrants.errors import own_words
-from dsl.quadrants.lvalue import Lvalue
 
 _PLAIN = {
     str: "a string",

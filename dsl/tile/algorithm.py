@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import spelling
-from dsl.core.control import Range, for_, if_
-from dsl.core.dtypes import Numeric
+from dsl.core.control_flow.statements import Range, for_, if_
+from dsl.core.diagnosis import spelling
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import select
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import select
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import idx2crd
 from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, is_constant, text, wrap

@@ -6,9 +6,9 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from dsl.core.dtypes import Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import Pointer, element_name
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.pointer import Pointer, element_name
 from dsl.gpu.copy import cp_async
 from dsl.layout import Layout, size
 from dsl.tile.constant import Constant

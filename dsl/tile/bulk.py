@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.dtypes import Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import AddressSpace, Pointer, element_name
-from dsl.core.value import type_name
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, Pointer, element_name
 from dsl.gpu import tma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap

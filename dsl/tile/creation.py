@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import arith, mlir
-from dsl.core.dtypes import Boolean, Numeric, NumericMeta, numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import select, type_name
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, numeric
+from dsl.core.number.operators import select, type_name
 from dsl.tile import broadcast
 from dsl.tile.ssa import TensorSSA, splat, static_shape
 from dsl.tile.tensor import Tensor
@@ -70,7 +70,7 @@ def where(cond: Any, x: Any, y: Any) -> Any:
     x, y = (operand if isinstance(operand, TensorSSA) else full(1, operand, dtype) for operand in (x, y))
     shape = broadcast.joined(broadcast.joined(x.shape, y.shape), cond.shape)
     cond, x, y = (operand.broadcast_to(shape) for operand in (cond, x, y))
-    return x.with_ir(arith.select(cond.ir(), x.ir(), y.ir()))
+    return x.with_ir(arithmetic.select(cond.ir(), x.ir(), y.ir()))
 
 
 def _common_type(x: Any, y: Any) -> type[Numeric]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import mlir
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace
+from dsl.core.ir import mlir
+from dsl.core.number.pointer import AddressSpace
 from dsl.gpu import functions
 from dsl.gpu.mma import ACCUMULATOR, OPERAND, mma
 from dsl.layout.int_tuple import text

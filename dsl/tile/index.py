@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dsl.core.dtypes import Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.number.dtypes import Numeric, is_dynamic
 
 
 def _index_leaf(leaf: Any) -> Any:

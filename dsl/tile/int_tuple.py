@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dsl import layout as layouts
-from dsl.core.dtypes import Int16, Int32, Numeric, numeric
 from dsl.core.errors import DSLUserCodeValueError
+from dsl.core.number.dtypes import Int16, Int32, Numeric, numeric
 from dsl.layout import Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, text
 from dsl.tile.index import as_index

@@ -12,9 +12,9 @@ from itertools import product as cross
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.dtypes import Int32, Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.number.dtypes import Int32, Numeric
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.gpu import mma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import mlir, trace
-from dsl.core.dtypes import Int8, Numeric
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, Pointer, natural_alignment, span_bytes
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Int8, Numeric
+from dsl.core.number.pointer import AddressSpace, Pointer, natural_alignment, span_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.struct import Storage, struct
 from dsl.tile.swizzled import period_bytes, swizzled_layout, swizzled_tensor

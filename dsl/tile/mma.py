@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.dtypes import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, Float64, Numeric, TFloat32
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.number.dtypes import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, Float64, Numeric, TFloat32
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text
 from dsl.tile.constant import Constant

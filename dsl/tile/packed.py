@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dsl.core import arith, conversion, mlir
-from dsl.core.dtypes import Float32, Int32, Int64, Numeric, Uint8
 from dsl.core.errors import DSLUserCodeValueError, warn_not_portable
-from dsl.core.formats import FORMATS
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number import conversion
+from dsl.core.number.dtypes import Float32, Int32, Int64, Numeric, Uint8
+from dsl.core.number.float_formats import FORMATS
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.tile.ssa import TensorSSA, extract, from_elements
 
 _NATIVE = (4,)  # widths of which NVIDIA's compiler reads memory
@@ -36,7 +37,7 @@ def pack(elements: mlir.Value, dtype: type[Numeric]) -> mlir.Value:
     words: list[mlir.Value | None] = [None] * (size_bytes * 8 // bits)
 
     def put(index: int, value: mlir.Value) -> None:
-        words[index] = value if words[index] is None else arith.binary("or", words[index], value, False)
+        words[index] = value if words[index] is None else arithmetic.binary("or", words[index], value, False)
 
     for k, value in enumerate(wide):
         index, shift = divmod(k * dtype.width, bits)
@@ -65,12 +66,12 @@ def _element(words: list[mlir.Value], bits: int, start: int, dtype: type[Numeric
     index, shift = divmod(start, bits)
     value = _shifted("shrui", words[index], shift)
     if shift + dtype.width > bits:
-        value = arith.binary("or", value, _shifted("shli", words[index + 1], bits - shift), False)
+        value = arithmetic.binary("or", value, _shifted("shli", words[index + 1], bits - shift), False)
     if dtype.carrier.width < value.type.width:
         value = mlir.result("arith.trunci", dtype.carrier, value)
     if dtype.width == dtype.carrier.width:
         return value
-    return arith.binary("and", value, mlir.constant((1 << dtype.width) - 1, value.type), False)
+    return arithmetic.binary("and", value, mlir.constant((1 << dtype.width) - 1, value.type), False)
 
 
 def _low_bits(value: mlir.Value, type_: mlir.Type, width: int) -> mlir.Value:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from dsl.core.dtypes import Boolean, Int32
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import Pointer
-from dsl.core.value import operate
+from dsl.core.number.dtypes import Boolean, Int32
+from dsl.core.number.operators import operate
+from dsl.core.number.pointer import Pointer
 from dsl.gpu import index, warp
 from dsl.tile import sync
 from dsl.tile.sync import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.dtypes import Boolean, Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
+from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.layout.int_tuple import text
 from dsl.tile.modes import append_ones, group_modes
 from dsl.tile.tensor import Tensor, element_iterator, static_size

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import arith, mlir
-from dsl.core.dtypes import Boolean, Int32, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.pointer import Pointer
-from dsl.core.value import operate, select, type_name
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number.dtypes import Boolean, Int32, Numeric, is_dynamic
+from dsl.core.number.operators import operate, select, type_name
+from dsl.core.number.pointer import Pointer
 from dsl.gpu import debug
 from dsl.layout.coord import idx2crd
 from dsl.tile import packed
@@ -78,7 +78,7 @@ class _Out:
                 continue
             if chosen is None:
                 chosen = debug.text_address("")
-            chosen = arith.select(condition.ir(), debug.text_address(words), chosen)
+            chosen = arithmetic.select(condition.ir(), debug.text_address(words), chosen)
         self.form, self.leaves = self.form + "%s", [*self.leaves, chosen]
         return self
 

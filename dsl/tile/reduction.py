@@ -6,10 +6,10 @@ import enum
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import mlir
-from dsl.core.dtypes import Boolean, Numeric, numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Numeric, numeric
+from dsl.core.number.operators import type_name
 from dsl.layout.int_tuple import is_weakly_congruent, text
 from dsl.tile.index import as_index
 from dsl.tile.ssa import TensorSSA, shuffle, splat

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import mlir
+from dsl.core.ir import mlir
 from dsl.layout import ComposedLayout
 from dsl.tile.ssa import extract, from_elements
 from dsl.tile.tensor import Tensor, element_iterator

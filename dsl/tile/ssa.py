@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import arith, conversion, mlir, rules
-from dsl.core.dtypes import Boolean, Float32, Numeric, NumericMeta, is_dynamic, numeric, promote
+from dsl.core import number_rules
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import element_name
-from dsl.core.value import type_name
+from dsl.core.ir import arithmetic, mlir
+from dsl.core.number import conversion
+from dsl.core.number.dtypes import Boolean, Float32, Numeric, NumericMeta, is_dynamic, numeric, promote
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import element_name
 from dsl.layout import LayoutError
 from dsl.layout.int_tuple import text
 from dsl.layout.layout import check_coord
@@ -225,14 +227,14 @@ class TensorSSA:
         return reduce(self, op, init_val, reduction_profile)
 
     def __neg__(self) -> TensorSSA:
-        return self.with_ir(self.ir() if self.dtype is Boolean else arith.negate(_arithmetic(self, "-")))
+        return self.with_ir(self.ir() if self.dtype is Boolean else arithmetic.negate(_arithmetic(self, "-")))
 
     def __pos__(self) -> TensorSSA:
         return self
 
     def __abs__(self) -> TensorSSA:
         """Of unsigned elements too the magnitude of the bits read as signed, as NVIDIA's compiler has it."""
-        return self.with_ir(self.ir() if self.dtype is Boolean else arith.absolute(_arithmetic(self, "abs"), True))
+        return self.with_ir(self.ir() if self.dtype is Boolean else arithmetic.absolute(_arithmetic(self, "abs"), True))
 
     def __invert__(self) -> TensorSSA:
         if not self.dtype.is_integer:
@@ -240,7 +242,9 @@ class TensorSSA:
                 f"`~` needs integers, and the elements are {self.dtype}", fix="convert them first"
             )
         return self.with_ir(
-            arith.binary("xor", self.ir(), arith.constant(1 if self.dtype is Boolean else -1, self.ir_type()), True)
+            arithmetic.binary(
+                "xor", self.ir(), arithmetic.constant(1 if self.dtype is Boolean else -1, self.ir_type()), True
+            )
         )
 
 
@@ -252,14 +256,16 @@ def extract(value: mlir.Value, index: int | mlir.Value) -> mlir.Value:
     dynamic = not isinstance(index, int)
     position = mlir.ir.DenseI64ArrayAttr.get([-(1 << 63) if dynamic else index], mlir.context)
     if not dynamic:
-        return mlir.op("vector.extract", [arith.element(value.type)], [value], {"static_position": position}).results[0]
-    return mlir.result("llvm.extractelement", arith.element(value.type), value, index)
+        return mlir.op(
+            "vector.extract", [arithmetic.element(value.type)], [value], {"static_position": position}
+        ).results[0]
+    return mlir.result("llvm.extractelement", arithmetic.element(value.type), value, index)
 
 
 def shuffle(value: mlir.Value, indices: list[int]) -> mlir.Value:
     """The elements of a vector at `indices`."""
     mask = mlir.ir.DenseI64ArrayAttr.get(indices, mlir.context)
-    type_ = mlir.vector(arith.element(value.type), len(indices))
+    type_ = mlir.vector(arithmetic.element(value.type), len(indices))
     return mlir.op("vector.shuffle", [type_], [value, value], {"mask": mask}).results[0]
 
 
@@ -272,7 +278,7 @@ def splat(number: Numeric, count: int) -> mlir.Value:
     type_ = mlir.vector(number.mlir_type, count)
     if is_dynamic(number):
         return mlir.result("vector.broadcast", type_, number.ir())
-    return arith.constant(type(number).constant_of(number.value), type_)
+    return arithmetic.constant(type(number).constant_of(number.value), type_)
 
 
 def in_memory(value: TensorSSA) -> mlir.Value:
@@ -285,7 +291,7 @@ def in_memory(value: TensorSSA) -> mlir.Value:
 def from_memory(stored: mlir.Value, shape: Any, dtype: type[Numeric]) -> TensorSSA:
     """The value that lies in memory as the vector `stored`; a Boolean is true where its byte is not 0."""
     if dtype is Boolean:
-        stored = arith.compare("ne", stored, arith.constant(0, stored.type), False)
+        stored = arithmetic.compare("ne", stored, arithmetic.constant(0, stored.type), False)
     return TensorSSA(stored, shape, dtype)
 
 
@@ -320,13 +326,13 @@ def _converted(value: TensorSSA, dtype: type[Numeric]) -> mlir.Value:
     vector = value.ir()
     if dtype is Boolean:
         return (
-            arith.compare("ne", vector, arith.constant(0.0, vector.type), True)
+            arithmetic.compare("ne", vector, arithmetic.constant(0.0, vector.type), True)
             if source.is_float
             else mlir.result("arith.trunci", mlir.vector(mlir.i1, value.size), vector)
         )
     signed = source.signed and source is not Boolean
-    both = dtype.signed or not dtype.is_integer or rules.current().extends_by_source
-    return arith.convert(vector, dtype.mlir_type, signed and both, dtype.signed)
+    both = dtype.signed or not dtype.is_integer or number_rules.current().extends_by_source
+    return arithmetic.convert(vector, dtype.mlir_type, signed and both, dtype.signed)
 
 
 # --- operators ------------------------------------------------------------------------------------------------------
@@ -352,7 +358,7 @@ def _as_value(operand: Any, dtype: type[Numeric], shape: Any) -> TensorSSA:
 def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
     """Both operands in the type and shape the operation is computed in."""
     sign = _SIGNS.get(name, name)
-    own = rules.current().operation
+    own = number_rules.current().operation
     dtype = (own or promote)(*([name] if own else []), _type_of(a, sign), _type_of(b, sign))
     if name == "truediv" and dtype.is_integer:
         dtype = Float32
@@ -380,8 +386,8 @@ def operate(name: str, a: Any, b: Any) -> TensorSSA:
             fix="convert them first, for example `x.to(cutlass.Int32)`",
         )
     static = numeric(b).value if numeric(b) is not None and not is_dynamic(numeric(b)) else None
-    if name in arith.COMPARE:
-        return TensorSSA(arith.compare(name, left.ir(), right.ir(), dtype.signed), left.shape, Boolean)
+    if name in arithmetic.COMPARE:
+        return TensorSSA(arithmetic.compare(name, left.ir(), right.ir(), dtype.signed), left.shape, Boolean)
     if name == "pow" and dtype is Boolean:  # 0 ** 1 alone is 0
         return left | ~right
     if name == "pow":
@@ -393,20 +399,20 @@ def _emit(name: str, dtype: type[Numeric], x: mlir.Value, y: mlir.Value, static:
     if dtype is Boolean:
         name = _OF_TRUTH.get(name, name)
     if name == "truediv":
-        return arith.binary("div", x, y, True)
+        return arithmetic.binary("div", x, y, True)
     if name == "floordiv":
-        return arith.divide_floor(x, y, dtype.signed, static)
-    if name == "mod" and rules.current().floor_mod:
-        return arith.modulo_floor(x, y, dtype.signed, static)
+        return arithmetic.divide_floor(x, y, dtype.signed, static)
+    if name == "mod" and number_rules.current().floor_mod:
+        return arithmetic.modulo_floor(x, y, dtype.signed, static)
     if name == "mod":
         return (
-            arith.binary("rem", x, y, True)
+            arithmetic.binary("rem", x, y, True)
             if dtype.is_float
-            else arith.divide_truncating(x, y, dtype.signed, static)[1]
+            else arithmetic.divide_truncating(x, y, dtype.signed, static)[1]
         )
     if name in ("lshift", "rshift"):
-        return arith.shift("shl" if name == "lshift" else "shr", x, y, dtype.signed, static)
-    return arith.binary(name, x, y, dtype.signed)
+        return arithmetic.shift("shl" if name == "lshift" else "shr", x, y, dtype.signed, static)
+    return arithmetic.binary(name, x, y, dtype.signed)
 
 
 def _forward(name: str) -> Callable:
@@ -419,7 +425,7 @@ def _reflected(name: str) -> Callable:
 
 for _name in _SIGNS:
     setattr(TensorSSA, f"__{_name}__", _forward(_name))
-    if _name not in arith.COMPARE:
+    if _name not in arithmetic.COMPARE:
         setattr(TensorSSA, f"__r{_name}__", _reflected(_name))
 TensorSSA.__hash__ = None
 

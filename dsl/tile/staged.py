@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.dtypes import Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.value import type_name
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import type_name
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.layout.int_tuple import text
 from dsl.tile.major import OperandMajorMode

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.dtypes import Boolean, Numeric, is_dynamic
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn_not_portable
-from dsl.core.pointer import Pointer
+from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
+from dsl.core.number.pointer import Pointer
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.swizzled import swizzled_tensor
 from dsl.tile.tensor import Tensor, as_layout

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from dsl.core.dtypes import Int32, Numeric
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.pointer import Pointer, element_bytes
+from dsl.core.number.dtypes import Int32, Numeric
+from dsl.core.number.pointer import Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.layout.int_tuple import divisor_of
 from dsl.tile.tensor import Tensor

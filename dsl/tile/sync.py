@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dsl.core import tree
-from dsl.core.branch import if_
-from dsl.core.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core import pytree
+from dsl.core.control_flow.branch import if_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import Pointer
-from dsl.core.value import type_name
+from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import Pointer
 from dsl.gpu import copy, index, mbarrier, sync as gpu_sync, warp
 from dsl.layout import shape_of
 from dsl.layout.int_tuple import flatten_to_tuple, join_dynamic, split_dynamic
@@ -90,12 +90,12 @@ class Carried:
         raise NotImplementedError
 
     def __extract_mlir_values__(self) -> list:
-        return [leaf.ir() for leaf in tree.flatten(self.parts())[0]]
+        return [leaf.ir() for leaf in pytree.flatten(self.parts())[0]]
 
     def __new_from_mlir_values__(self, values: list):
-        leaves, node = tree.flatten(self.parts())
+        leaves, node = pytree.flatten(self.parts())
         made = iter([leaf.with_ir(value) for leaf, value in zip(leaves, values)])
-        return self.with_parts(tree.unflatten(node, made, self.parts()))
+        return self.with_parts(pytree.unflatten(node, made, self.parts()))
 
 
 class PipelineState(Carried):

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dsl import layout as lay
-from dsl.core import mlir, trace
-from dsl.core.dtypes import Boolean, Int64, Numeric, is_dynamic
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_not_portable
-from dsl.core.pointer import AddressSpace, Pointer, element_bytes, element_name, span_bytes
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes, element_name, span_bytes
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, join_dynamic, split_dynamic, text

@@ -15,11 +15,12 @@ from itertools import product as cross
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import mlir, trace
-from dsl.core.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, TFloat32
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import AddressSpace, Pointer, element_name
-from dsl.core.value import select, type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, TFloat32
+from dsl.core.number.operators import select, type_name
+from dsl.core.number.pointer import AddressSpace, Pointer, element_name
 from dsl.gpu import tma
 from dsl.gpu.sync import elect_one
 from dsl.layout import ComposedLayout, E, Layout, Swizzle

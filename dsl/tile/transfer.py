@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core import mlir
-from dsl.core.dtypes import Boolean, Numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, Pointer, span_bytes
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, Pointer, span_bytes
 from dsl.layout import ComposedLayout
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text
 from dsl.tile import packed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dsl.core import mlir
-from dsl.core.pointer import Pointer, span_bytes
+from dsl.core.ir import mlir
+from dsl.core.number.pointer import Pointer, span_bytes
 from dsl.tile import packed
 
 

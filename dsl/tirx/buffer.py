@@ -6,19 +6,19 @@ import math
 from collections.abc import Sequence
 from typing import NoReturn
 
-from dsl.core import mlir
-from dsl.core.dtypes import Int32, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
-from dsl.core.pointer import Pointer
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Int32, is_dynamic, numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import Pointer
 from dsl.span import here
 from dsl.tile.ssa import TensorSSA, from_memory, in_memory
 from dsl.tirx import dtypes, effects
 from dsl.tirx.divisor import is_multiple
 from dsl.tirx.dtypes import DType
-from dsl.tirx.lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
-from dsl.tirx.rules import check_literal, instead_of
+from dsl.tirx.promotion import check_literal, instead_of
 from dsl.tirx.signature import row_major, touched_by_host
+from dsl.tirx.vector_lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
 
 MOST_BYTES = 16  # of one access
 

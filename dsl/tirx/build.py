@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import type_name
-from dsl.launch import compile as code
-from dsl.launch.device import DeviceError
+from dsl.core.number.operators import type_name
+from dsl.launch.call import compiler as code
+from dsl.launch.devices.protocol import DeviceError
 from dsl.tirx.function import JitFunction, PrimFunc
 from dsl.tirx.runtime import Tensor
 from dsl.tirx.target import Target
@@ -202,6 +202,6 @@ class DeviceModule:
         """Their text: "cuda" (readable CUDA C++) or "ptx"."""
         if fmt == "ptx":
             return "\n".join(entry.compiled.ptx for entry in self.entries)
-        from dsl.launch.readable import cuda_source  # most programs never ask
+        from dsl.launch.call.readable_text import cuda_source  # most programs never ask
 
         return "\n".join(cuda_source(entry.function.traced.device_mlir) for entry in self.entries)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from dsl.core import control, mlir
-from dsl.core.attempt import Attempt
-from dsl.core.control import Name
-from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
+from dsl.core.control_flow import statements
+from dsl.core.control_flow.merge import Scratch
+from dsl.core.control_flow.speculation import Attempt
+from dsl.core.control_flow.statements import Name
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.join import Scratch
-from dsl.core.value import operate, select as select_number, type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
+from dsl.core.number.operators import operate, select as select_number, type_name
 from dsl.span import here
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, effects
-from dsl.tirx.rules import promote
+from dsl.tirx.promotion import promote
 
 
 def truth(test: Numeric, word: str) -> Boolean:
@@ -56,7 +57,7 @@ def if_then_else(test: object, then: Callable, orelse: Callable) -> object:
             fix="use an `if` statement",
         )
     name = Name("the choice", *dataclasses.astuple(here()))
-    return control.if_(
+    return statements.if_(
         truth(test, "T.if_then_else"),
         lambda _: (dtypes.cast(then(), dtype),),
         lambda _: (dtypes.cast(orelse(), dtype),),
@@ -122,7 +123,7 @@ def _short(left: Numeric, right: Callable, word: str) -> Boolean:
         return operate(word, flag, _flag(right(), word))
     name = Name(f"the `{word}`", *dataclasses.astuple(here()))
     arms = [lambda _: (_flag(right(), word),), lambda _: (Boolean(word == "or"),)]
-    return control.if_(flag, *(arms if word == "and" else arms[::-1]), (Boolean(False),), (name,))[0]
+    return statements.if_(flag, *(arms if word == "and" else arms[::-1]), (Boolean(False),), (name,))[0]
 
 
 def _flag(value: object, word: str) -> Boolean:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core.dtypes import Boolean, Float32, Int32, Numeric, Uint32, is_dynamic, numeric
+from dsl.core.control_flow.assertions import require
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.failure import require
-from dsl.core.pointer import Pointer
-from dsl.core.value import operate, type_name
+from dsl.core.number.dtypes import Boolean, Float32, Int32, Numeric, Uint32, is_dynamic, numeric
+from dsl.core.number.operators import operate, type_name
+from dsl.core.number.pointer import Pointer
 from dsl.gpu import atomic, bits, debug, functions, registers, sync, warp
 from dsl.gpu.inline import ptx
 from dsl.tirx import dtypes, operations
@@ -221,7 +221,7 @@ def _number(name: str, value: object) -> Numeric:
 
 
 def _store_where(test: Numeric, pointer: Pointer, value: Numeric) -> None:
-    from dsl.core.control import if_
+    from dsl.core.control_flow.statements import if_
 
     if_(test, lambda: pointer.store(value) or (), lambda: (), (), ())
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dsl.core import mlir, naming, trace, tree
-from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
+from dsl.core import pytree, trace
+from dsl.core.control_flow import result_names
+from dsl.core.control_flow.merge import Scratch
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.join import Scratch
-from dsl.launch import limits
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Int32, Numeric, is_dynamic, numeric
+from dsl.launch.call import launch_limits
 from dsl.span import Span, here
 from dsl.tirx import ids, memory, signature
 from dsl.tirx.divisor import op_of
@@ -41,9 +43,9 @@ class DevicePart(trace.KernelTrace):
             mlir.ir.InsertionPoint.at_block_begin(self.entry).insert(op)
         return op.results[0]
 
-    def leaves(self) -> list[tree.RawValue]:
+    def leaves(self) -> list[pytree.RawValue]:
         """The host values that are its parameters, in their order."""
-        return [tree.RawValue(outside) for outside, _ in self.adopted]
+        return [pytree.RawValue(outside) for outside, _ in self.adopted]
 
     def outside(self, extent: object, place: Span) -> object:
         """An extent of the launch, said at `place`, computed in the host function."""
@@ -121,7 +123,7 @@ def run(function: Callable, *arguments: object) -> None:
         memory.declare_static_arrays()
         types = ", ".join(str(argument.type) for argument in entry.arguments)
         names = ",".join(signature.name_of(value) for value, _ in made.adopted)
-        operation.attributes[naming.ATTRIBUTE] = mlir.string_attr(names)
+        operation.attributes[result_names.ATTRIBUTE] = mlir.string_attr(names)
         function_type = mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context)
         operation.attributes["function_type"] = mlir.type_attr(function_type)
         block = launch.block
@@ -157,7 +159,7 @@ def _check_limits(name: str, launch: trace.Launch, extents: ids.Extents) -> None
         if what == "cluster":
             axes["grid"] = launch.grid
         try:
-            limits.check_launch(name, axes["grid"], axes["block"], axes["cluster"])
+            launch_limits.check_launch(name, axes["grid"], axes["block"], axes["cluster"])
         except DSLUserCodeError as error:
             error.place = next((extents.said[each][1] for each in said if each in extents.said), error.place)
             raise

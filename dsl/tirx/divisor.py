@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from dsl.core import mlir
-from dsl.core.dtypes import is_dynamic, numeric
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import is_dynamic, numeric
 
 _MOST = 1 << 20
 _DEPTH = 24

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-from dsl.core import conversion, dtypes
-from dsl.core.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import type_name
+from dsl.core.number import conversion, dtypes
+from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
+from dsl.core.number.operators import type_name
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
-from dsl.tirx.lanes import active as lanes_active, as_vector
-from dsl.tirx.rules import check_literal
+from dsl.tirx.promotion import check_literal
+from dsl.tirx.vector_lanes import active as lanes_active, as_vector
 
 _SCALARS = {
     "bool": Boolean,
@@ -123,7 +123,7 @@ def find(name: object) -> DType:
     if found is None and (match := re.fullmatch(r"(\w+?)x(\d+)", str(name))) and match[1] in _SCALARS:
         found = DTYPES[str(name)] = DType(str(name), _SCALARS[match[1]], int(match[2]))
     if found is None:
-        from dsl.tirx.python_errors import alike
+        from dsl.tirx.expression_errors import alike
 
         meant = alike(name, EXPORTED) if isinstance(name, str) else ""
         spelt = name.__name__ if isinstance(name, type) else repr(name)

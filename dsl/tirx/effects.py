@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from dsl.core.state import Stack
-from dsl.tirx import lanes
+from dsl.tirx import vector_lanes
 
 
 class Watch:
@@ -35,7 +35,7 @@ def noted(function: Callable) -> Callable:
     @functools.wraps(function)
     def counting(*arguments, **options):
         note()
-        lanes.refuse(f"it calls {function.__name__}")
+        vector_lanes.refuse(f"it calls {function.__name__}")
         return function(*arguments, **options)
 
     return counting

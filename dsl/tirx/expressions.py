@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core.dtypes import Numeric
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.core.value import operate, type_name
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import operate, type_name
 from dsl.tirx import choice, dtypes, operations
 from dsl.tirx.buffer import Buffer
 

@@ -7,11 +7,13 @@ import inspect
 import types
 from collections.abc import Callable
 
-from dsl.core import rewrite, rules, trace
+from dsl.core import number_rules, trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.value import type_name
+from dsl.core.number.operators import type_name
+from dsl.core.syntax import rewrite
 from dsl.tirx import grammar
 from dsl.tirx.dtypes import DType, find
+from dsl.tirx.expression_errors import of_the_author
 from dsl.tirx.memory import match_buffer
 from dsl.tirx.parameters import (
     at_parameter as _at_parameter,
@@ -19,8 +21,7 @@ from dsl.tirx.parameters import (
     check_parameters as _check_parameters,
     parameter_place,
 )
-from dsl.tirx.python_errors import of_the_author
-from dsl.tirx.rules import TIRX
+from dsl.tirx.promotion import TIRX
 from dsl.tirx.signature import Handle, Signature, describing
 from dsl.tirx.statements import Statements
 
@@ -103,7 +104,7 @@ class PrimFunc:
         self.function, self.attrs = function, {"global_symbol": function.__name__}
         annotations = _evaluated(function, names)
         self.signature = Signature(function.__name__)
-        with rules.using(TIRX), describing(self.signature), of_the_author():
+        with number_rules.using(TIRX), describing(self.signature), of_the_author():
             self.traced = trace.trace_host(
                 function.__name__, lambda: self._body(annotations, names, absent, optional), []
             )

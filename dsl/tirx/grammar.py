@@ -8,20 +8,20 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 
-from dsl.core import control
-from dsl.core.control import Range, Unbound
-from dsl.core.dtypes import Boolean, Numeric, is_dynamic
+from dsl.core.control_flow import statements
+from dsl.core.control_flow.hooks import Hooks
+from dsl.core.control_flow.statements import Range, Unbound
+from dsl.core.control_flow.undecorated import Helpers
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.helper import Helpers
-from dsl.core.hooks import Hooks
-from dsl.core.rewrite import Grammar
-from dsl.core.value import type_name
+from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
+from dsl.core.number.operators import type_name
+from dsl.core.syntax.rewrite import Grammar
 from dsl.span import Span, here
 from dsl.tile.ssa import TensorSSA
-from dsl.tirx import choice, device_part, loops, registers, words
+from dsl.tirx import choice, device_part, loops, registers, statement_names
 from dsl.tirx.buffer import Buffer
-from dsl.tirx.lanes import Ramp, refuse
 from dsl.tirx.registers import Filling
+from dsl.tirx.vector_lanes import Ramp, refuse
 
 LOOP_VARIABLE = "the loop variable"
 
@@ -126,7 +126,7 @@ class TirxHooks(Hooks):
         if not is_dynamic(flag):
             return _closed(arms[0 if flag.value else 1](*state), names)
         unset = Filling(state)
-        made = control.if_(flag, *(_filling(unset, arm, 0) for arm in arms), unset.fill(state), names)
+        made = statements.if_(flag, *(_filling(unset, arm, 0) for arm in arms), unset.fill(state), names)
         return _closed(unset.clear(made), names)
 
     ifexp = staticmethod(choice.ifexp)
@@ -157,7 +157,9 @@ class TirxHooks(Hooks):
         if isinstance(domain, Range):
             unset = Filling(state)
             after = unset.clear(
-                control.for_(domain, _filling(unset, scoped, 1), unset.fill(state), names, control.UNUSED, stop)[:-1]
+                statements.for_(domain, _filling(unset, scoped, 1), unset.fill(state), names, statements.UNUSED, stop)[
+                    :-1
+                ]
             )
         else:
             after = domain.run(scoped, state, names, stop)
@@ -172,7 +174,7 @@ class TirxHooks(Hooks):
         state = _open(state)
         unset = Filling(state)
         scoped = _filling(unset, _scoped(body, lambda arguments: arguments), 0)
-        after = control.while_(lambda *inner: flag(*unset.clear(inner)), scoped, unset.fill(state), names)
+        after = statements.while_(lambda *inner: flag(*unset.clear(inner)), scoped, unset.fill(state), names)
         return _closed(unset.clear(after), names)
 
 
@@ -191,11 +193,11 @@ _WORDS = {
     "hooks": _HOOKS,
     "ranges": {
         builtins.range: "Range",
-        words.serial: "Serial",
-        words.parallel: "Serial",
-        words.unroll: "Unroll",
-        words.vectorized: "Vectorized",
-        words.thread_binding: "Thread",
+        statement_names.serial: "Serial",
+        statement_names.parallel: "Serial",
+        statement_names.unroll: "Unroll",
+        statement_names.vectorized: "Vectorized",
+        statement_names.thread_binding: "Thread",
         _HOOKS.axis: "axis",
     },
     "calls": {builtins.any: "any_", builtins.all: "all_", builtins.bool: "bool_"},

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from dsl.core.dtypes import Int32, Numeric, is_dynamic, numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.number.dtypes import Int32, Numeric, is_dynamic, numeric
+from dsl.core.number.operators import type_name
 from dsl.core.state import Stack
 from dsl.core.trace import COOPERATIVE, Launch
-from dsl.core.value import type_name
 from dsl.gpu.inline import register
 from dsl.span import Span, here
 

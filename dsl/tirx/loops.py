@@ -5,13 +5,13 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 
-from dsl.core.control import Range
-from dsl.core.dtypes import Int32, is_dynamic, numeric
+from dsl.core.control_flow.loop import unrolled
+from dsl.core.control_flow.statements import Range
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
-from dsl.core.loop import unrolled
-from dsl.core.value import type_name
-from dsl.tirx import ids, lanes
-from dsl.tirx.rules import instead_of
+from dsl.core.number.dtypes import Int32, is_dynamic, numeric
+from dsl.core.number.operators import type_name
+from dsl.tirx import ids, vector_lanes
+from dsl.tirx.promotion import instead_of
 
 
 def python_range(*bounds: object) -> Range:
@@ -93,10 +93,10 @@ class Vectorized(Unrolled):
         elif trips.step != 1:
             why = f"its step is {trips.step}"
         else:
-            why = lanes.run(len(trips), trips.start, body, state)
+            why = vector_lanes.run(len(trips), trips.start, body, state)
         if why is None:
             return state
-        if len(trips) > 1 and not lanes.active():
+        if len(trips) > 1 and not vector_lanes.active():
             warn(f"T.vectorized is not made of vectors: {why}", "VECTORIZED_ONE_BY_ONE")
         return super().run(body, state, names, stop)
 

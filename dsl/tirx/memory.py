@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dsl.core import mlir, trace
-from dsl.core.dtypes import is_dynamic, numeric
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, Pointer
-from dsl.core.value import type_name
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import is_dynamic, numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.span import here
 from dsl.tile.memory import region_start
 from dsl.tirx import dtypes

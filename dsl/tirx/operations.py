@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dsl.core import arith, trace
-from dsl.core.dtypes import Numeric, Uint32, is_dynamic, numeric
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import operate, type_name
+from dsl.core.ir import arithmetic
+from dsl.core.number.dtypes import Numeric, Uint32, is_dynamic, numeric
+from dsl.core.number.operators import operate, type_name
 from dsl.gpu import bits, functions, sync, warp
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes
 from dsl.tirx.effects import noted
-from dsl.tirx.lanes import as_vector
-from dsl.tirx.rules import GREATEST, check_divisor, instead_of, promote
+from dsl.tirx.promotion import GREATEST, check_divisor, instead_of, promote
+from dsl.tirx.vector_lanes import as_vector
 
 __all__ = [
     "Broadcast",
@@ -320,7 +321,7 @@ def _truncated(name: str, part: int) -> Callable:
                     builtins_abs(x.value) // builtins_abs(static)
                 )
                 return type(x)(type(x).wrapped((quotient, x.value - quotient * static)[part]))
-            return type(x)(arith.divide_truncating(x.ir(), y.ir(), type(x).signed, static)[part])
+            return type(x)(arithmetic.divide_truncating(x.ir(), y.ir(), type(x).signed, static)[part])
 
         return _elementwise(one, a, b)
 

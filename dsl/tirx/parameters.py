@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterator
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.value import type_name
+from dsl.core.number.operators import type_name
 from dsl.span import Span
 
 _PYTHONS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dsl.core.control import while_
-from dsl.core.dtypes import Boolean, Float32, Int32, Uint32, numeric
+from dsl.core.control_flow.statements import while_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import Pointer
-from dsl.core.value import type_name
+from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import Pointer
 from dsl.gpu import functions, mbarrier as gpu_mbarrier, sync, warp
 from dsl.gpu.inline import ptx as _text
 from dsl.tirx.buffer import Buffer

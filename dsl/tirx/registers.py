@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dsl.core import mlir, trace
-from dsl.core.dtypes import Numeric, numeric
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Numeric, numeric
+from dsl.core.number.operators import operate, type_name
 from dsl.core.unbound import Unbound
-from dsl.core.value import operate, type_name
 from dsl.span import here
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, memory, signature
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.dtypes import Declaration, DType
 from dsl.tirx.ids import Launched
-from dsl.tirx.lanes import as_vector, refuse
-from dsl.tirx.words import LetOf, let
+from dsl.tirx.statement_names import LetOf, let
+from dsl.tirx.vector_lanes import as_vector, refuse
 
 _MISSING = object()
 _OPERATORS = {

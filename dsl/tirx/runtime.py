@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.value import type_name
-from dsl.launch import dlpack, session
+from dsl.core.number.operators import type_name
+from dsl.launch import session
+from dsl.launch.argument import dlpack
 from dsl.tirx import dtypes
 from dsl.tirx.unsupported import module_getattr
 

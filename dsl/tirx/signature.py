@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from dsl.core import mlir, trace
-from dsl.core.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
 from dsl.core.state import Stack
-from dsl.launch import dlpack
-from dsl.launch.abi import Binding, PointerType, ScalarType, SymInt, TensorType
+from dsl.launch.argument import dlpack
+from dsl.launch.argument.abi import Binding, PointerType, ScalarType, SymInt, TensorType
 from dsl.span import Span, here
-from dsl.tirx import wording
+from dsl.tirx import error_wording
 from dsl.tirx.dtypes import DType
 
 ALIGNMENT_BYTES = 16  # of every tensor: what vector accesses need
@@ -191,7 +192,7 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: object) -> DS
     made = DSLUserCodeTypeError if isinstance(error, TypeError) else DSLUserCodeValueError
     also = ((kind.matched, "its type"),) if isinstance(kind, Handle) and kind.matched is not None else ()
     return made(
-        wording.translated(str(error)),
+        error_wording.translated(str(error)),
         fix=_fix(getattr(error, "part", ""), kind, argument),
         also=also,
         id="CALL_ARGUMENT",
@@ -201,7 +202,7 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: object) -> DS
 def _fix(part: str, kind: Handle | ScalarType, argument: object) -> str:
     if isinstance(kind, ScalarType):
         return f"pass {'an integer' if kind.dtype.is_integer else 'a number'} that {kind} holds"
-    dtype = wording.translated(kind.type.dtype.__name__)
+    dtype = error_wording.translated(kind.type.dtype.__name__)
     if part == "dtype":
         return f'convert it: `x.astype("{dtype}")`'
     if part == "strides":

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import ast
 
-from dsl.core.exits import breaks, put_at
-from dsl.core.rewrite import Rewriter
-from dsl.core.rewrite_expression import is_hook
-from dsl.core.source import arguments_named
-from dsl.tirx import memory, words
+from dsl.core.syntax.early_exits import breaks, put_at
+from dsl.core.syntax.function_source import arguments_named
+from dsl.core.syntax.rewrite import Rewriter
+from dsl.core.syntax.rewrite_expression import is_hook
+from dsl.tirx import memory, statement_names
 from dsl.tirx.operations import evaluate
 
 SCALARS = (memory.local_scalar, memory.shared_scalar, memory.alloc_scalar)
@@ -53,11 +53,13 @@ class Statements(Rewriter):
 
     def _split(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
         """What is behind T.device_entry() as a function of its own."""
-        entries = [at for at, statement in enumerate(node.body) if self._is_call(statement, words.device_entry)]
+        entries = [
+            at for at, statement in enumerate(node.body) if self._is_call(statement, statement_names.device_entry)
+        ]
         every = [
             inner
             for inner in ast.walk(node)
-            if isinstance(inner, ast.Expr) and self._is_call(inner, words.device_entry)
+            if isinstance(inner, ast.Expr) and self._is_call(inner, statement_names.device_entry)
         ]
         if len(every) > 1:
             self._error(every[1], "T.device_entry() stands twice in this function", "drop one", "DEVICE_ENTRY")
@@ -195,7 +197,7 @@ class Statements(Rewriter):
             return self._prepare_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
         name = node.target.id
         annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
-        fixed = self.resolve(annotation, self.locals) is words.let
+        fixed = self.resolve(annotation, self.locals) is statement_names.let
         if (fixed and self._kind(name) is not None) or self._kind(name) in (FIXED, LOOP):
             self._error(node.target, f"`{name}` is defined already", "use another name", "SCOPE_REASSIGNED")
         self.scopes[-1][name] = FIXED if fixed else REGISTER
@@ -244,7 +246,7 @@ class Statements(Rewriter):
 
     def _prepare_For(self, node: ast.For):
         callee = self._callee(node.iter) if isinstance(node.iter, ast.Call) else None
-        if callee is words.grid:
+        if callee is statement_names.grid:
             return self._grid(node)
         if self.grammar.hook_of(self.grammar.ranges, callee) is None:
             self._error(
@@ -297,13 +299,13 @@ class Statements(Rewriter):
         if isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
             self._error(node, "`...` is no statement of T", "write `pass`", "STATEMENT")
         for word, statement in (
-            (words.thread_return, ast.Return(None)),
-            (words.break_loop, ast.Break()),
-            (words.continue_loop, ast.Continue()),
+            (statement_names.thread_return, ast.Return(None)),
+            (statement_names.break_loop, ast.Break()),
+            (statement_names.continue_loop, ast.Continue()),
         ):
             if self._is_call(node, word) or self._is_evaluated(node, word):
                 return ast.copy_location(statement, node)
-        if self._is_call(node, words.device_entry):
+        if self._is_call(node, statement_names.device_entry):
             made = ast.copy_location(ast.Pass(), node)
             made.is_entry = True
             return made
@@ -326,16 +328,16 @@ class Statements(Rewriter):
 
     def visit_Call(self, node: ast.Call):
         callee = self._callee(node)
-        if callee is words.if_then_else and (len(node.args) != 3 or node.keywords):
+        if callee is statement_names.if_then_else and (len(node.args) != 3 or node.keywords):
             self._error(
                 node,
                 f"T.if_then_else takes 3 arguments, got {len(node.args) + len(node.keywords)}",
                 "T.if_then_else(condition, value, other_value)",
                 "CHOICE_ARGUMENTS",
             )
-        if callee is words.if_then_else:
+        if callee is statement_names.if_then_else:
             return self._hook("if_then_else", node, self.visit(node.args[0]), *map(self._thunk, node.args[1:3]))
-        if callee is words.address_of and node.args and isinstance(node.args[0], ast.Subscript):
+        if callee is statement_names.address_of and node.args and isinstance(node.args[0], ast.Subscript):
             place = node.args[0]
             return self._hook("address_of", node, self.visit(place.value), self.visit(_as_expression(place.slice)))
         return super().visit_Call(node)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dsl.core import boundary
+from dsl.core.diagnosis import author_traceback
+from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.unsupported import UnsupportedName
 
 LISTED = "docs/tirx.md lists what is"
 
@@ -19,7 +19,7 @@ class UnknownName(DSLUserCodeError, AttributeError):
 def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: frozenset[str] = frozenset()) -> Callable:
     """A module's `__getattr__`: `names()` are those that it has, `upstream` those that only apache-tvm has."""
 
-    @boundary.guarded
+    @author_traceback.guarded
     def missing(name: str):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
@@ -37,13 +37,13 @@ def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: froz
 
 
 def _fix(module: str, name: str, names: dict) -> str:
-    from dsl.tirx import python_errors
+    from dsl.tirx import expression_errors
     from dsl.tirx.script import tirx
 
-    if name in python_errors.CUDA_NAMES:
-        return f"in T it is {python_errors.CUDA_NAMES[name]}"
+    if name in expression_errors.CUDA_NAMES:
+        return f"in T it is {expression_errors.CUDA_NAMES[name]}"
     for prefix, other in (("T", tirx), ("T.cuda", tirx.cuda), ("T.ptx", tirx.ptx)) if module[0] == "T" else ():
         if name in vars(other) and prefix != module:
             return f"did you mean `{prefix}.{name}`?"
-    meant = python_errors.alike(name, names)
+    meant = expression_errors.alike(name, names)
     return f"did you mean `{module}.{meant}`?" if meant else LISTED

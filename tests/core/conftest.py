@@ -7,9 +7,11 @@ import re
 
 import pytest
 
-from dsl.core import mlir, rewrite, trace
-from dsl.core.dtypes import Int32, Numeric
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core import trace
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Int32, Numeric
+from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.syntax import rewrite
 from dsl.cutlass.grammar import GRAMMAR
 
 

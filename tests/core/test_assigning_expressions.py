@@ -8,8 +8,8 @@ import warnings
 
 import pytest
 
-from dsl.core.dtypes import Int32
 from dsl.core.errors import DSLWarning, PortabilityWarning
+from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute
 from dsl.cutlass.grammar import const_expr
 
@@ -179,7 +179,7 @@ def test_iterables_are_asked_for_dynamic_values(n):
 )
 def test_which_iterables_nvidia_refuses(text, id, tmp_path):
     file = tmp_path / "program.py"
-    file.write_text(f"from dsl.core.dtypes import Int32\n\n\ndef program(n: Int32):\n    return {text}\n")
+    file.write_text(f"from dsl.core.number.dtypes import Int32\n\n\ndef program(n: Int32):\n    return {text}\n")
     namespace = {}
     exec(compile(file.read_text(), str(file), "exec"), namespace)
     with warnings.catch_warnings(record=True) as caught:

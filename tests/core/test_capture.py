@@ -4,8 +4,8 @@ import warnings
 
 import pytest
 
-from dsl.core.dtypes import Int32
 from dsl.core.errors import DSLUserCodeError, DSLWarning, PortabilityWarning
+from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute
 
 OFFSET = 3

@@ -4,8 +4,8 @@ import queue
 
 import pytest
 
-from dsl.core.dtypes import Boolean, Float32, Int32, Int64
-from dsl.core.pointer import Pointer
+from dsl.core.number.dtypes import Boolean, Float32, Int32, Int64
+from dsl.core.number.pointer import Pointer
 from dsl.cutlass.grammar import const_expr, range as cutlass_range, range_constexpr
 
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from dsl.core import dtypes, formats
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.number import dtypes, float_formats
 from dsl.cutlass import Constexpr, cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.launch import session
@@ -118,7 +118,7 @@ def test_a_type_narrower_than_a_byte_has_no_elements(name):
 @settings(max_examples=300)
 @given(st.floats(allow_nan=False), st.sampled_from(sorted(TORCH)))
 def test_a_literal_rounds_as_torch_does(number, name):
-    form = formats.FORMATS[name]
+    form = float_formats.FORMATS[name]
     bits = torch.tensor(number, dtype=torch.float64).to(TORCH[name]) if name in ("Float16", "Float32") else None
     if bits is None:  # torch rounds twice on the way from double: start from its float
         number = float(torch.tensor(number, dtype=torch.float32))
@@ -134,4 +134,4 @@ def test_upstreams_literals():
     """The bytes NVIDIA's compiler stores for Float8E4M3FN(1.3), Float8E4M3FN(1e30) and the sum of two Float16."""
     assert dtypes.Float8E4M3FN.constant_of(1.3) == 58 and dtypes.Float8E4M3FN.constant_of(1e30) == 127
     total = dtypes.Float16(0.1) + dtypes.Float16(0.2)
-    assert formats.FORMATS["Float16"].encode(total.value) == 0x34CD
+    assert float_formats.FORMATS["Float16"].encode(total.value) == 0x34CD

@@ -123,7 +123,7 @@ def test_endless_recursion_is_the_authors_error(text, error, tmp_path):
 
 def test_a_deeply_nested_function_is_rewritten_again_as_quickly(tmp_path):
     """Python compares two equal codes, nested 60 deep, in time that doubles with each level."""
-    from dsl.core import rewrite
+    from dsl.core.syntax import rewrite
     from dsl.cutlass.grammar import GRAMMAR
 
     file = tmp_path / "nested.py"

@@ -8,8 +8,8 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from dsl.core.dtypes import Int32
 from dsl.core.errors import DSLUserCodeError, PortabilityWarning
+from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.cutlass.grammar import const_expr, range_constexpr
@@ -206,7 +206,7 @@ def test_random_programs_agree_with_python(seed):
 
 
 def test_each_exit_out_of_a_dynamic_statement_is_warned_of(check):
-    from dsl.core.pointer import Pointer
+    from dsl.core.number.pointer import Pointer
 
     def program(n: Int32, p: Pointer):
         # CHECK: scf.while
@@ -225,7 +225,7 @@ def test_each_exit_out_of_a_dynamic_statement_is_warned_of(check):
 
 
 def test_the_else_of_a_dynamic_loop_is_warned_of(check):
-    from dsl.core.pointer import Pointer
+    from dsl.core.number.pointer import Pointer
 
     def program(n: Int32, p: Pointer):
         # CHECK: scf.for
@@ -260,7 +260,7 @@ def test_the_else_of_a_dynamic_loop_is_warned_of(check):
 
 
 def test_static_exits_stay_pythons(check):
-    from dsl.core.pointer import Pointer
+    from dsl.core.number.pointer import Pointer
 
     def program(n: Int32, p: Pointer):
         # CHECK-NOT: scf.
@@ -275,7 +275,7 @@ def test_static_exits_stay_pythons(check):
 
 
 def test_a_path_without_a_value(rejected):
-    from dsl.core.pointer import Pointer
+    from dsl.core.number.pointer import Pointer
 
     def inner(n):
         if n > 3:
@@ -293,7 +293,7 @@ def test_a_path_without_a_value(rejected):
 
 
 def test_an_endless_loop_is_left_by_its_return_alone(check):
-    from dsl.core.pointer import Pointer
+    from dsl.core.number.pointer import Pointer
 
     def inner(n):
         while True:
@@ -317,7 +317,7 @@ def test_an_endless_loop_is_left_by_its_return_alone(check):
 
 
 def test_pipelining_is_said_to_be_skipped(check):
-    from dsl.core.pointer import Pointer
+    from dsl.core.number.pointer import Pointer
     from dsl.cutlass.grammar import range as cutlass_range
 
     def program(n: Int32, p: Pointer):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dsl.cutlass as cutlass
-from dsl.core.dtypes import Boolean, Float16, Float32, Float64, Int8, Int32, Int64, Uint8, Uint32, Uint64
 from dsl.core.errors import DSLUserCodeError, PortabilityWarning
+from dsl.core.number.dtypes import Boolean, Float16, Float32, Float64, Int8, Int32, Int64, Uint8, Uint32, Uint64
 from dsl.cutlass import cute
 
 pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")

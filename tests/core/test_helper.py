@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dsl.cutlass as cutlass
+from dsl.core.control_flow.undecorated import Helpers
 from dsl.core.errors import DSLUserCodeError, PortabilityWarning
-from dsl.core.helper import Helpers
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.cutlass.grammar import UNDECORATED

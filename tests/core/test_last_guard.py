@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import dsl.cutlass as cutlass
-from dsl.core.dtypes import Int32
 from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 

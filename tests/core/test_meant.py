@@ -8,9 +8,9 @@ import types
 import pytest
 
 import dsl.cutlass
-from dsl.core import meant, spelling
-from dsl.core.dtypes import Int32
+from dsl.core.diagnosis import python_errors, spelling
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute, upstream
 
 NVIDIAS = "run the file with NVIDIA's compiler"
@@ -130,8 +130,8 @@ def test_every_attribute_is_found_from_a_misspelling():
             try:
                 getattr(value, wrong)
             except AttributeError as raised:
-                error = meant.said(raised)
-            theirs = meant._upstream_members(value, value if isinstance(value, type) else type(value))
+                error = python_errors.said(raised)
+            theirs = python_errors._upstream_members(value, value if isinstance(value, type) else type(value))
             if theirs and wrong in theirs:
                 continue
             tried += 1
@@ -149,7 +149,7 @@ def test_python_errors_of_the_authors_own_stay():
         try:
             run()
         except Exception as error:
-            return meant.said(error)
+            return python_errors.said(error)
 
     assert raised(lambda: Own().nothing) is None and raised(lambda: [].nothing) is None
     assert raised(lambda: (_ for _ in ()).throw(AttributeError("mine"))) is None

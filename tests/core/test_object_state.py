@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dsl.core.dtypes import Int32
+from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.cutlass.grammar import range_constexpr

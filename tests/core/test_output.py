@@ -4,8 +4,8 @@ and everything else as in Python."""
 import pytest
 
 import dsl.cutlass as cutlass
-from dsl.core import output
-from dsl.core.dtypes import Boolean, Float32, Int32
+from dsl.core.control_flow import trace_output
+from dsl.core.number.dtypes import Boolean, Float32, Int32
 from dsl.cutlass import cute
 
 pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
@@ -99,5 +99,5 @@ def test_nothing_is_printed_twice(capsys):
 
 
 def test_shown_is_the_value_itself_where_it_is_known():
-    assert output.shown(5, "x") == 5 and output.shown("text", "x") == "text"
-    assert output.shown(Int32(5), "x").value == 5
+    assert trace_output.shown(5, "x") == 5 and trace_output.shown("text", "x") == "text"
+    assert trace_output.shown(Int32(5), "x").value == 5

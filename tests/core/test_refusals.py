@@ -6,8 +6,8 @@ import re
 import pytest
 
 import dsl.cutlass as cutlass
-from dsl.core.dtypes import Float32, Int32
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.number.dtypes import Float32, Int32
 from dsl.cutlass import cute
 
 pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")

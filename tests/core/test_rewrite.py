@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
-from dsl.core import rewrite
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.syntax import rewrite
 from dsl.cutlass.grammar import GRAMMAR, const_expr, range_constexpr
 
 LIMIT = 3

@@ -15,8 +15,8 @@ import zipfile
 import pytest
 
 import dsl.cutlass as cutlass
-from dsl.core import source
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.syntax import function_source
 from dsl.cutlass import cute
 
 SQUARE, CUBE = lambda x: x * x, lambda x: x * x * x
@@ -24,9 +24,9 @@ SAME = [lambda x: x + 1, lambda x: x + 1]
 
 
 def test_each_lambda_of_a_line_is_found():
-    assert ast.unparse(source.find_definition(SQUARE)) == "lambda x: x * x"
-    assert ast.unparse(source.find_definition(CUBE)) == "lambda x: x * x * x"
-    assert ast.unparse(source.find_definition(SAME[1])) == "lambda x: x + 1"
+    assert ast.unparse(function_source.find_definition(SQUARE)) == "lambda x: x * x"
+    assert ast.unparse(function_source.find_definition(CUBE)) == "lambda x: x * x * x"
+    assert ast.unparse(function_source.find_definition(SAME[1])) == "lambda x: x + 1"
 
 
 def cell(name: str, text: str, **names) -> dict:
@@ -112,10 +112,14 @@ as a prompt, `python -m dsl -i`"""
 
 
 def test_the_authors_files_are_those_of_no_library():
-    assert source.is_authors(__file__) and source.is_authors("<ipython-input-1-abc>") and source.is_authors("<stdin>")
-    for module in (textwrap, pytest, source):
-        assert not source.is_authors(module.__file__)
-    assert not source.is_authors("<frozen importlib._bootstrap>")
+    assert (
+        function_source.is_authors(__file__)
+        and function_source.is_authors("<ipython-input-1-abc>")
+        and function_source.is_authors("<stdin>")
+    )
+    for module in (textwrap, pytest, function_source):
+        assert not function_source.is_authors(module.__file__)
+    assert not function_source.is_authors("<frozen importlib._bootstrap>")
 
 
 @pytest.fixture
@@ -125,7 +129,7 @@ def executing(monkeypatch):
 
     for name in ("exec", "eval", "compile"):
         monkeypatch.setattr(builtins, name, getattr(builtins, name))
-    source.keep_executed_texts()
+    function_source.keep_executed_texts()
     known = set(linecache.cache)
     yield
     for name in set(linecache.cache) - known:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dsl import quadrants as qd, tirx as tvm
-from dsl.core import rules, trace
+from dsl.core import number_rules, trace
 from dsl.core.state import Stack, in_kernel, this_thread
 from dsl.cutlass import Int32, cute
 from dsl.cutlass.cute.runtime import from_dlpack
@@ -165,7 +165,7 @@ def test_a_fork_while_another_thread_traces_has_none_of_it():
         inside.wait(LIMIT_S)
 
         def child(inner=inner):
-            assert not trace.active() and not in_kernel() and rules.current() is rules.CUTE
+            assert not trace.active() and not in_kernel() and number_rules.current() is number_rules.CUTE
             return inner(alone)
 
         found = in_a_fork(child)

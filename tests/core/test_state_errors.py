@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from dsl.core.dtypes import Float32, Int32
 from dsl.core.errors import PortabilityWarning
-from dsl.core.pointer import Pointer
+from dsl.core.number.dtypes import Float32, Int32
+from dsl.core.number.pointer import Pointer
 from dsl.cutlass import cute
 from dsl.cutlass.grammar import range_constexpr
 

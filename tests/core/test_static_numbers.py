@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dsl.core.dtypes import Int32, Int64
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.number.dtypes import Int32, Int64
 from dsl.cutlass import cute
 
 PROGRAM = Path(__file__).with_name("static_numbers_program.py")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dsl.core import dtypes, value
-from dsl.core.dtypes import Boolean, Float16, Float32, Int8, Int32, Int64, Uint8, Uint32
+from dsl.core.number import dtypes, operators
+from dsl.core.number.dtypes import Boolean, Float16, Float32, Int8, Int32, Int64, Uint8, Uint32
 
 TABLE = Path(__file__).with_name("operator_table.json")
 
@@ -78,7 +78,7 @@ def test_floats_round_to_nearest_even_where_they_become_code(number, name):
 def test_static_arithmetic_wraps_like_numpy(a, b, name):
     with np.errstate(over="ignore"):
         expected = getattr(operator, name + "_" if name in ("and", "or") else name)(np.int32(a), np.int32(b))
-    assert value.operate(name, Int32(a), Int32(b)).value == int(expected)
+    assert operators.operate(name, Int32(a), Int32(b)).value == int(expected)
 
 
 @given(st.integers(-(2**31), 2**31 - 1), st.integers(-(2**31), 2**31 - 1).filter(bool))
@@ -99,14 +99,14 @@ def test_static_values_stay_static():
 
 
 def test_min_and_max_of_python_numbers_are_pythons():
-    assert value.maximum(3, 2.0) == 3 and type(value.maximum(3, 2.0)) is int
-    assert type(value.minimum(Int32(2), 2.5)) is Float32
+    assert operators.maximum(3, 2.0) == 3 and type(operators.maximum(3, 2.0)) is int
+    assert type(operators.minimum(Int32(2), 2.5)) is Float32
 
 
 def test_select_promotes():
-    assert type(value.select(Boolean(True), Int32(1), Float32(2.0))) is Float32
-    assert type(value.select(Boolean(True), Int64(1), 2)) is Int64
-    assert value.select(True, Float16(1.0), Float16(2.0)).value == 1.0
+    assert type(operators.select(Boolean(True), Int32(1), Float32(2.0))) is Float32
+    assert type(operators.select(Boolean(True), Int64(1), 2)) is Int64
+    assert operators.select(True, Float16(1.0), Float16(2.0)).value == 1.0
 
 
 def test_bitwise_on_floats_is_refused():
@@ -115,7 +115,7 @@ def test_bitwise_on_floats_is_refused():
 
 
 def test_a_constant_past_int64_is_a_constant(check):
-    from dsl.core.pointer import Pointer
+    from dsl.core.number.pointer import Pointer
 
     def program(x: dtypes.Uint64, p: Pointer):
         # CHECK: arith.constant -1 : i64

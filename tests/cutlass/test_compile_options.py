@@ -141,7 +141,7 @@ def test_options_without_meaning_are_refused_with_the_reason(monkeypatch):
     """Every option that upstream's page documents is taken or refused by name."""
     from dsl.core.errors import DSLUserCodeError
     from dsl.cutlass import cute
-    from dsl.launch.compile import Options
+    from dsl.launch.call.compiler import Options
 
     wanted = {
         "--rdc": "kernels are whole programs here, and no relocatable code",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator import print_format
+from dsl.emulator.execute import print_format
 
 PRINT = """
 .extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 arguments);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dsl import emulator
-from dsl.emulator import isa
+from dsl.emulator.emit import isa
 
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dsl import emulator
-from dsl.emulator.fragments import SHAPES
+from dsl.emulator.runtime.fragments import SHAPES
 
 # numpy has no bf16, e4m3 and e5m2: they are their bits
 NUMPY = {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator import objects
+from dsl.emulator.execute import object_code
 
 PTX = """.version 8.0
 .target sm_90a
@@ -131,7 +131,7 @@ def test_bytes_that_are_no_program_are_told():
 
 def test_bytes_of_another_emulator_are_told(monkeypatch):
     data, name = emulator.Program(PTX).object_bytes(), emulator.object_key(PTX)
-    monkeypatch.setattr(objects, "host_key", lambda: "another")
+    monkeypatch.setattr(object_code, "host_key", lambda: "another")
     with pytest.raises(emulator.BadObject, match="another emulator, LLVM or type of machine made it"):
         emulator.Program.from_object(data)
     assert emulator.object_key(PTX) != name

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from dsl import emulator
-from dsl.emulator import syntax
-from dsl.emulator.parse import parse
+from dsl.emulator.ptx import syntax
+from dsl.emulator.ptx.parse import parse
 
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator.parse import parse
-from dsl.emulator.polling import polls
+from dsl.emulator.ptx.parse import parse
+from dsl.emulator.ptx.polling import polls
 
 HEAD = """.version 8.0
 .target sm_90a

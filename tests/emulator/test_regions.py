@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl import emulator
-from dsl.emulator.lanes import Lanes
+from dsl.emulator.translate.region_code import Lanes
 
 from .conftest import HEADER, pack
 

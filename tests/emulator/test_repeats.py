@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator.launch import MOST_REPEATS, _repeats
+from dsl.emulator.execute.launch import MOST_REPEATS, _repeats
 
 ADD = """.version 8.0
 .target sm_90a

@@ -140,7 +140,7 @@ def test_a_fault_and_a_deadlock_are_found_under_a_seed(seed):
 def test_every_block_of_a_permuted_grid_runs_once():
     import random
 
-    from dsl.emulator.launch import _permutation
+    from dsl.emulator.execute.launch import _permutation
 
     for blocks in (1, 2, 6, 7, 64, 100):
         step, start = _permutation(blocks, random.Random(blocks))

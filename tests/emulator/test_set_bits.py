@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dsl import emulator
-from dsl.emulator.lanes import Lanes
-from dsl.emulator.parse import parse
-from dsl.emulator.set_bits import SetBits
-from dsl.emulator.syntax import Reg
-from dsl.emulator.uniform import writers
+from dsl.emulator.ptx.known_bits import SetBits
+from dsl.emulator.ptx.parse import parse
+from dsl.emulator.ptx.syntax import Reg
+from dsl.emulator.translate.region_code import Lanes
+from dsl.emulator.translate.uniform_branches import writers
 
 from .conftest import HEADER, pack
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl import emulator
-from dsl.emulator.tensor_map import BadTensorMap, Tiled
+from dsl.emulator.runtime.tensor_map import BadTensorMap, Tiled
 
 DTYPES = {np.dtype(np.uint8): 0, np.dtype(np.uint16): 1, np.dtype(np.int32): 3, np.dtype(np.float16): 6,
           np.dtype(np.float32): 7, np.dtype(np.float64): 8}  # fmt: skip

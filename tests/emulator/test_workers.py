@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator import slots, workers
+from dsl.emulator.execute import slots, workers
 
 
 @pytest.fixture(params=[1, 4], autouse=True)

@@ -110,7 +110,7 @@ def execute(file: str, text: str) -> None:
     import linecache
     import types
 
-    from dsl.core.source import keep_executed_texts
+    from dsl.core.syntax.function_source import keep_executed_texts
 
     run_text = exec
     keep_executed_texts()
@@ -191,15 +191,15 @@ def prepare() -> None:
     import pickle  # noqa: F401
     import random as _random  # noqa: F401
 
-    from dsl.core import boundary
+    from dsl.core.diagnosis import author_traceback
 
-    original = boundary._fault
+    original = author_traceback._fault
 
     def fault(error, message):
         faults.append(error)
         return original(error, message)
 
-    boundary._fault = fault
+    author_traceback._fault = fault
 
 
 # --- around it -------------------------------------------------------------------------------------------------------

@@ -203,7 +203,7 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
     import cutlass
     import numpy as np
 
-    from dsl.core import boundary
+    from dsl.core.diagnosis import author_traceback
 
     body = "".join(
         f"try:\n    {call}\nexcept Exception as error:\n    ERRORS.append(({number}, error))\n"
@@ -228,7 +228,7 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
     }
     exec(compile(text, file, "exec"), space)
     if not plain:
-        from dsl.launch import compile as compiling
+        from dsl.launch.call import compiler as compiling
 
         real, compiling.compile = compiling.compile, lambda traced, options: None
         try:
@@ -244,7 +244,7 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
     lines = text.split("\n")
     found = []
     for number, error in errors:
-        said = boundary.leaving(error)
+        said = author_traceback.leaving(error)
         where = getattr(getattr(said, "place", None), "line", 0)
         at = lines[where - 1].strip() if where else ""
         if why := fault(said, at == calls[number]):

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import codegen, golden, history, judge, report, session  # noqa: F401  (pytester forgets what it imports)
-from harness.hosts import resolve
-from harness.repro import Repro, read
+from harness import session
+from harness.claim.repro_file import Repro, read
+from harness.host.hosts import resolve
+from harness.reporting import text_report  # noqa: F401  (pytester forgets what it imports)
 
 
 def repro_text(body: str, table: str = "", claim: str = "It is so.") -> str:

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import golden, index, pending, repro, store
-from harness.result import DTYPES, Array, Outcome
+from harness import pending, store
+from harness.claim import repro_file
+from harness.comparison import golden
+from harness.records import index
+from harness.run.result import DTYPES, Array, Outcome
 
 POINTS = ("open", "write", "fsync", "replace", "unlink", "ftruncate", "mkdir", "rmdir", "close")
 DIED = 77
@@ -45,7 +48,7 @@ class Project:
         if not path.exists():
             (root / "pyproject.toml").write_text("")
             path.write_text(TEXT)
-        self.case = next(repro.read(path).cases())
+        self.case = next(repro_file.read(path).cases())
         self.records = root / ".repro/records"
 
     def fill(self) -> None:

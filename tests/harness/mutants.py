@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from harness import judge, report, result, session
-from harness.hosts import Host
-from harness.repro import read
-from harness.supervisor import BadFrame, pack_frame, read_frame, read_from
+from harness import judge, session
+from harness.claim.repro_file import read
+from harness.host.hosts import Host
+from harness.reporting import text_report
+from harness.run import result
+from harness.run.supervisor import BadFrame, pack_frame, read_frame, read_from
 
 REPRO = '''# /// script
 # [tool.repro]
@@ -174,7 +176,7 @@ class Victim:
         data = session.as_data(verdict, self.case.repro.path, False)
         self.session.take(data)
         assert self.session.errors == [], self.session.errors
-        texts = [report.verdict(self.case, self.host, verdict), report.failure(self.case, self.host, verdict)]
+        texts = [text_report.verdict(self.case, self.host, verdict), text_report.failure(self.case, self.host, verdict)]
         texts += [outcome.stdout, outcome.stderr, *verdict.notes, json.dumps(verdict.record, allow_nan=False)]
         for text in texts:
             assert text.replace("\n", "").replace("\t", "").isprintable()

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from harness import golden, judge, session
+from harness import judge, session
 from harness.cli import main
-from harness.hosts import Host
-from harness.index import open_index
-from harness.result import DTYPES, Array, Outcome
+from harness.comparison import golden
+from harness.host.hosts import Host
+from harness.records.index import open_index
+from harness.run.result import DTYPES, Array, Outcome
 
 FACTS = {"p1": ("H100", "sm_90a"), "old": ("A100", "sm_80")}
 

@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import capsule, cli, golden, replay
-from harness.repro import read
+from harness import cli
+from harness.capsules import capsule_file, replay
+from harness.claim.repro_file import read
+from harness.comparison import golden
 
 STAND_IN = Path(__file__).parents[1] / "launch" / "stand_in" / "stand_in_driver.py"
 
@@ -105,8 +107,8 @@ def recorded(tmp_path_factory):
     for name, (body, table) in REPROS.items():
         (root / "repros" / f"{name}.py").write_text(text_of(body, table))
     said = []
-    cases = capsule.find([root / "repros"])
-    assert capsule.record(cases, root / "all.capsule", None, said.append) == 8
+    cases = capsule_file.find([root / "repros"])
+    assert capsule_file.record(cases, root / "all.capsule", None, said.append) == 8
     return root, said
 
 
@@ -144,7 +146,7 @@ def project(recorded, tmp_path, monkeypatch):
 
 def accepted(root: Path, out: Path, accept_differences: bool = False) -> tuple[dict, dict[str, str]]:
     said = []
-    found = capsule.accept(out, root, accept_differences, said.append)
+    found = capsule_file.accept(out, root, accept_differences, said.append)
     return found, {text.partition(": ")[0]: text.partition(": ")[2] for text in said}
 
 
@@ -229,7 +231,7 @@ def test_what_came_back_becomes_validated_goldens(project, results):
 def test_a_gpu_that_leaves_an_element_as_it_was_shows_it_by_the_second_recording(project, recorded, stand_in, tmp_path):
     path = project / "repros/poisoned.py"
     path.write_text(path.read_text().replace("x[i] = 1.0", "x[i // 2] = 1.0"))
-    assert capsule.record(capsule.find([path]), project / "one.capsule", None, print) == 2
+    assert capsule_file.record(capsule_file.find([path]), project / "one.capsule", None, print) == 2
     out = tmp_path / "out"
     assert replayed(stand_in, project / "one.capsule", out)[0] == 0
     found, said = accepted(project, out)
@@ -324,7 +326,7 @@ def test_a_damaged_capsule_is_one_message(recorded, tmp_path, damage, why, capsy
 def test_damaged_results_are_refused(project, results, tmp_path, damage, why):
     shutil.copytree(results[0], tmp_path / "out")
     damage(tmp_path / "out")
-    with pytest.raises(capsule.Refused, match=why):
+    with pytest.raises(capsule_file.Refused, match=why):
         accepted(project, tmp_path / "out")
     assert not (project / "repros" / "goldens").exists()
 
@@ -335,16 +337,16 @@ def test_a_recording_that_is_stopped_leaves_nothing(tmp_path):
 
     (tmp_path / "plain.py").write_text(text_of("def run():\n    return {}", "").replace(HEAD, ""))
     with pytest.raises(KeyboardInterrupt):
-        capsule.record(capsule.find([tmp_path]), tmp_path / "one.capsule", None, stop)
+        capsule_file.record(capsule_file.find([tmp_path]), tmp_path / "one.capsule", None, stop)
     assert [path.name for path in tmp_path.iterdir()] == ["plain.py"]
 
 
 def test_k_takes_pytests_expressions(recorded):
     folder = recorded[0] / "repros"
-    names = [capsule.name_of(case) for case in capsule.find([folder], "two and by=3 or adds")]
+    names = [capsule_file.name_of(case) for case in capsule_file.find([folder], "two and by=3 or adds")]
     assert names == ["adds", "two_launches--by=3"]
-    with pytest.raises(capsule.Refused, match="-k and: "):
-        capsule.find([folder], "and")
+    with pytest.raises(capsule_file.Refused, match="-k and: "):
+        capsule_file.find([folder], "and")
 
 
 def test_a_recording_made_again_has_the_same_bytes(recorded, tmp_path):
@@ -353,7 +355,7 @@ def test_a_recording_made_again_has_the_same_bytes(recorded, tmp_path):
             return {name for name in file.namelist() if name.startswith("blobs/")}
 
     again = tmp_path / "again.capsule"
-    capsule.record(capsule.find([recorded[0] / "repros"], "two"), again, None, lambda line: None)
+    capsule_file.record(capsule_file.find([recorded[0] / "repros"], "two"), again, None, lambda line: None)
     assert blobs(again) and blobs(again) <= blobs(recorded[0] / "all.capsule")
     assert all(hashlib.sha256(zipfile.ZipFile(again).read(name)).hexdigest() == name[6:] for name in blobs(again))
 

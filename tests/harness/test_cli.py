@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from harness import hosts
+from harness.claim.repro_file import read
 from harness.cli import main
-from harness.repro import read
+from harness.host import hosts
 
 TWICE = """
 import numpy as np
@@ -116,7 +116,9 @@ def test_a_program_whose_run_needs_values_that_nothing_lists(project, capsys):
 
 
 def test_accepting_a_replay_says_each_line(project, capsys, monkeypatch):
-    monkeypatch.setattr("harness.capsule.accept", lambda *about: about[3]("adds: it holds") or {"validated": [1]})
+    monkeypatch.setattr(
+        "harness.capsules.capsule_file.accept", lambda *about: about[3]("adds: it holds") or {"validated": [1]}
+    )
     assert main(["accept", "--from-replay", "out"]) == 0
     assert capsys.readouterr().out == "adds: it holds\n1 validated\n"
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as npst
 
-from harness.compare import agree, compare, differences, is_finite, ulps_apart
-from harness.repro import Rule
-from harness.result import DTYPES, RAW, Array
+from harness.claim.repro_file import Rule
+from harness.comparison.compare import agree, compare, differences, is_finite, ulps_apart
+from harness.run.result import DTYPES, RAW, Array
 
 FLOATS = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
 

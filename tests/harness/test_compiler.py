@@ -8,11 +8,15 @@ import re
 import numpy as np
 import pytest
 
-from harness import golden, history, judge, releases, report
+from harness import judge
+from harness.claim.repro_file import read
 from harness.cli import main
-from harness.hosts import Host
-from harness.repro import read
-from harness.result import DTYPES, Array, Outcome
+from harness.comparison import golden
+from harness.host import releases
+from harness.host.hosts import Host
+from harness.records import history
+from harness.reporting import text_report
+from harness.run.result import DTYPES, Array, Outcome
 from harness.session import Session, UsageError
 
 HOST = Host("embedded", "emulator")
@@ -56,13 +60,13 @@ def test_its_result_is_compared_with_the_golden_of_ours(write, tmp_path):
     same = judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path)
     assert same.status == "pass"
     assert same.record["compiler"] == NVIDIA and same.record["key"]["toolchain"] == "name=nvidia version=4.8.1"
-    assert "\ncompiler: nvidia 4.8.1\n" in report.verdict(case, HOST, same) + "\n"
+    assert "\ncompiler: nvidia 4.8.1\n" in text_report.verdict(case, HOST, same) + "\n"
     other = judge.judge(case, HOST, outputs(2, NVIDIA), tmp_path)
-    text = report.failure(case, HOST, other)
+    text = text_report.failure(case, HOST, other)
     assert other.status == "fail"
     assert "the compilers disagree: this is nvidia's result, and the golden is embedded's" in text
     assert "--update-goldens" not in text
-    assert text.endswith(f"again: uv run repro run {report.short(case.repro.path)} --compiler nvidia")
+    assert text.endswith(f"again: uv run repro run {text_report.short(case.repro.path)} --compiler nvidia")
 
 
 def test_a_rejection_is_the_same_by_its_id_alone(write, tmp_path):
@@ -125,7 +129,7 @@ def test_values_that_differ_under_it(write, tmp_path):
 def test_what_could_not_be_run_names_the_compiler_too(write, tmp_path):
     (case,) = write(RUN).cases()
     verdict = judge.judge(case, HOST, dataclasses.replace(Outcome("infra", "no"), compiler="nvidia"), tmp_path)
-    assert "\ncompiler: nvidia\n" in report.failure(case, HOST, verdict)
+    assert "\ncompiler: nvidia\n" in text_report.failure(case, HOST, verdict)
 
 
 def test_it_never_makes_goldens(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import store
-from harness.index import open_index
+from harness.records.index import open_index
 
 CRASH = Path(__file__).with_name("crash.py")
 
@@ -81,7 +81,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from crash import line
 from harness import store
-from harness.index import open_index
+from harness.records.index import open_index
 root, me = Path({root!r}), int(sys.argv[1])
 run = store.Run()
 for n in range(40):

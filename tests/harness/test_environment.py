@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from harness import judge
-from harness.hosts import resolve
+from harness.host.hosts import resolve
 
 FAILURES = {  # name: (the repro's body, the first words of what is said, a part of the fix)
     "a package": ("import no_such_package\ndef run(): ...", "the module no_such_package is not installed where the repro",

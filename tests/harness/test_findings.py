@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import findings
+from harness.claim import findings
+from harness.claim.repro_file import read
 from harness.cli import main
-from harness.repro import read
 from harness.session import Session, UsageError
 
 REPROS = Path(__file__).parents[2] / "repros"

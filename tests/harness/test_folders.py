@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import history, judge, store
-from harness.hosts import resolve, under as under_compiler
-from harness.repro import read
+from harness import judge, store
+from harness.claim.repro_file import read
+from harness.host.hosts import resolve, under as under_compiler
+from harness.records import history
 
 ROOT = Path(__file__).parents[2]
 RUNS = ("host", "date", "durations", "digest")  # what two runs of one program may have different

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as npst
 
-from harness import golden
-from harness.golden import CorruptGolden, Pending, make, path_of, write as write_golden, write_atomically
-from harness.result import DTYPES, RAW, Array, Outcome
+from harness.comparison import golden
+from harness.comparison.golden import CorruptGolden, Pending, make, path_of, write as write_golden, write_atomically
+from harness.run.result import DTYPES, RAW, Array, Outcome
 
 RUN = "def run():\n    return {}"
 

@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from harness import gpu_lock, judge
-from harness.hosts import Host
-from harness.transport import Local
+from harness import judge
+from harness.host.hosts import Host
+from harness.run import gpu_lock
+from harness.run.transport import Local
 
 HOLD = """
 import time

@@ -2,8 +2,9 @@
 
 import pytest
 
-from harness import hosts, judge
-from harness.hosts import Host, NoDevice, resolve
+from harness import judge
+from harness.host import hosts
+from harness.host.hosts import Host, NoDevice, resolve
 
 
 def test_embedded_needs_nothing():

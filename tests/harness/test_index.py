@@ -8,8 +8,9 @@ import sqlite3
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from harness import index, store
-from harness.index import NoRecord, combine, open_index
+from harness import store
+from harness.records import index
+from harness.records.index import NoRecord, combine, open_index
 
 COMPILER = {"name": "embedded", "version": "0.1.0"}
 

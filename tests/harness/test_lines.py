@@ -5,8 +5,9 @@ import os
 
 import pytest
 
-from harness import lines, store
+from harness import store
 from harness.cli import main
+from harness.records import lines
 from harness.schema import Misfit
 
 LINE = {

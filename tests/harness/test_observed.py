@@ -4,10 +4,13 @@ import json
 
 import pytest
 
-from harness import findings, golden, judge, result
+from harness import judge
+from harness.claim import findings
+from harness.claim.repro_file import ReproError, read
 from harness.cli import main
-from harness.hosts import Host
-from harness.repro import ReproError, read
+from harness.comparison import golden
+from harness.host.hosts import Host
+from harness.run import result
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import doctor, own_uv, remote
+from harness.host import connection, doctor, local_uv
 
 SHIM = '#!/bin/sh\nset -e\nexec "{real}" "$@"\n'
 ELSEWHERE = '#!/usr/bin/env bash\nexec "/no/such/pyenv/libexec/pyenv" exec uv "$@"\n'
@@ -31,9 +31,9 @@ def only(tmp_path, monkeypatch):
         (folder / "uv").chmod(0o755)
         monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
         monkeypatch.delenv("UV", raising=False)
-        monkeypatch.setattr(own_uv, "_of_users", lambda: ())
-        monkeypatch.setattr(own_uv.Path, "home", lambda: tmp_path)
-        monkeypatch.setattr(own_uv.sysconfig, "get_path", lambda *_: str(tmp_path / "none"))
+        monkeypatch.setattr(local_uv, "_of_users", lambda: ())
+        monkeypatch.setattr(local_uv.Path, "home", lambda: tmp_path)
+        monkeypatch.setattr(local_uv.sysconfig, "get_path", lambda *_: str(tmp_path / "none"))
         return folder / "uv"
 
     return only
@@ -42,31 +42,31 @@ def only(tmp_path, monkeypatch):
 def test_behind_a_shim_is_uv_itself(real, only, tmp_path):
     """A script that starts uv, a link to it, a link to a script: always the program; where there is none it says so."""
     shim = only(SHIM.format(real=real))
-    assert own_uv.program() == real
+    assert local_uv.program() == real
     (tmp_path / "shims/other").write_text(SHIM.format(real=real))
     shim.unlink()
     shim.symlink_to(real)
-    assert own_uv.program() == real
+    assert local_uv.program() == real
     shim.unlink()
     only(ELSEWHERE)
-    with pytest.raises(own_uv.NoUv) as caught:
-        own_uv.program()
+    with pytest.raises(local_uv.NoUv) as caught:
+        local_uv.program()
     assert str(caught.value) == f"{shim} is a script that starts uv, not uv itself"
     shim.write_bytes(b"\x7fELF" + bytes(2 << 20))
-    with pytest.raises(own_uv.NoUv, match="does not run: "):
-        own_uv.program()
+    with pytest.raises(local_uv.NoUv, match="does not run: "):
+        local_uv.program()
     shutil.rmtree(shim.parent)
-    with pytest.raises(own_uv.NoUv, match="^it is not on PATH\nfix: install uv as its page says"):
-        own_uv.program()
+    with pytest.raises(local_uv.NoUv, match="^it is not on PATH\nfix: install uv as its page says"):
+        local_uv.program()
 
 
 def test_a_broken_uv_there_is_found_and_mended(real, only, on_host, sshd, monkeypatch):
     """As when a shim was copied: it is not taken for uv, the doctor says so, and --fix --bootstrap brings uv."""
-    sources = dict(remote._sources())
+    sources = dict(connection._sources())
     old = "places: list = ["
     assert old in sources["remote_env"]
     sources["remote_env"] = sources["remote_env"].replace(old, f"{old}lambda: brought_uv(cache)] or [")
-    monkeypatch.setattr(remote, "_sources", lambda: list(sources.items()))
+    monkeypatch.setattr(connection, "_sources", lambda: list(sources.items()))
     cache = sshd.folder / "broken-uv"
     (cache / "bin").mkdir(parents=True)
     (cache / "bin/uv").write_text(ELSEWHERE)

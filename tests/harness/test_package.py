@@ -13,23 +13,24 @@ from pathlib import Path
 
 import pytest
 
-from harness import cli, package, remote, remote_env
+from harness import cli
+from harness.host import connection, own_wheel, remote_env
 
-HARNESS = Path(package.__file__).parent
+HARNESS = Path(own_wheel.__file__).parent
 
 
 def test_the_wheel_holds_the_code_that_runs():
-    ours = package.ours()
+    ours = own_wheel.ours()
     with zipfile.ZipFile(io.BytesIO(ours.wheel)) as archive:
-        assert archive.read("harness/supervisor.py") == (HARNESS / "supervisor.py").read_bytes()
+        assert archive.read("harness/run/supervisor.py") == (HARNESS / "supervisor.py").read_bytes()
         assert {"dsl/__init__.py", "harness/first_repro.txt"} <= set(archive.namelist())
         assert not [name for name in archive.namelist() if "__pycache__" in name]
-    assert package.Package(dict(reversed(ours.files.items()))).sha256 == ours.sha256
-    assert package.Package(ours.files | {"dsl/x.py": b""}).sha256 != ours.sha256
+    assert own_wheel.Package(dict(reversed(ours.files.items()))).sha256 == ours.sha256
+    assert own_wheel.Package(ours.files | {"dsl/x.py": b""}).sha256 != ours.sha256
 
 
 def test_uv_takes_the_wheel(tmp_path, uv):
-    ours = package.ours()
+    ours = own_wheel.ours()
     path = tmp_path / "gpu_repro-0.1.0-py3-none-any.whl"
     path.write_bytes(ours.wheel)
     uv("pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "there", path)
@@ -37,11 +38,11 @@ def test_uv_takes_the_wheel(tmp_path, uv):
 
 
 def test_what_the_host_needs():
-    names = [package.name_of(need) for need in package.needs()]
+    names = [own_wheel.name_of(need) for need in own_wheel.needs()]
     assert {"numpy", "torch", "llvmlite"} <= set(names) and not {"pytest", "fabric", "filecheck"} & set(names)
 
 
-@pytest.mark.parametrize("name", remote.SENT)
+@pytest.mark.parametrize("name", connection.SENT)
 def test_the_agent_is_python_3_8(name):
     tree = ast.parse((HARNESS / f"{name}.py").read_text(), feature_version=(3, 8))
     found = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -53,7 +54,7 @@ def test_the_agent_is_python_3_8(name):
 
 
 def test_what_is_kept_is_whole_or_not_there(tmp_path):
-    cache, wheel = str(tmp_path), package.ours().wheel
+    cache, wheel = str(tmp_path), own_wheel.ours().wheel
     with pytest.raises(remote_env.Refused, match="its hash differs"):
         remote_env.keep_package(cache, "0" * 64, wheel)
     assert remote_env.packages(cache) == []

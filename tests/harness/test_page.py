@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from harness import page, page_diff, page_model, states
-from harness.page_model import Cell, Claim, Code, Column, Output, Past, Report, Run
+from harness.records import states
+from harness.reporting import page, page_diff, page_model
+from harness.reporting.page_model import Cell, Claim, Code, Column, Output, Past, Report, Run
 
 HOSTILE = (
     "</script><script>window.hostile=1</script>",

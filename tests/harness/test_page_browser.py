@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from harness import page
-from harness.page_model import Cell, Claim, Code, Column, Output, Past, Report, Run
+from harness.reporting import page
+from harness.reporting.page_model import Cell, Claim, Code, Column, Output, Past, Report, Run
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

@@ -4,8 +4,9 @@ import hashlib
 
 import pytest
 
-from harness import cli, page, page_records, store
-from harness.index import open_index
+from harness import cli, store
+from harness.records.index import open_index
+from harness.reporting import page, page_records
 from harness.session import UsageError
 
 REPRO = '# /// script\n# [tool.repro]\n# ///\n"""A sentence from the file."""\ndef run():\n    return {}\n'

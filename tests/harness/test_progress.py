@@ -12,7 +12,7 @@ from fcntl import ioctl
 
 import pytest
 
-from harness.progress import PLAIN_S, Live
+from harness.run.progress import PLAIN_S, Live
 
 _PARTS = re.compile(r"\x1b\[([0-?]*)([@-~])|\x1b\][^\x07]*\x07|(\r)|(\n)|([^\x1b\r\n]+)")
 

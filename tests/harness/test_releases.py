@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import hosts, judge, package, release_table, releases, remote_env
-from harness.hosts import Host, HostError
+from harness import judge
+from harness.host import hosts, own_wheel, releases, remote_env
+from harness.host.hosts import Host, HostError
+from harness.host.settings import Settings
+from harness.reporting import release_table
+from harness.run.transport import Job, LinkDown, Local
 from harness.session import Session, UsageError
-from harness.settings import Settings
-from harness.transport import Job, LinkDown, Local
 
 JOB = Job("r.py", "", {}, "emulator", 5.0)
 NUMPY_ONLY = "import numpy as np\ndef run(): return {'out': np.arange(3)}\ndef expected(): return run()"
@@ -39,7 +41,7 @@ def test_a_release_is_no_reason_to_make_goldens(tmp_path, monkeypatch):
 
 
 def test_the_release_stands_beside_what_this_process_has():
-    needs = releases._beside([*package.needs(), "nvidia-cutlass-dsl", "a-package-that-is-not-here>=2"])
+    needs = releases._beside([*own_wheel.needs(), "nvidia-cutlass-dsl", "a-package-that-is-not-here>=2"])
     environment = releases.environment_of("nvidia==4.6.3", needs)
     found = dict(need.split("==") for need in environment["requires"] if "==" in need)
     assert found["nvidia-cutlass-dsl"] == "4.6.3"

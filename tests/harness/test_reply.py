@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import golden, history, remote, result, store
+from harness import store
+from harness.comparison import golden
+from harness.host import connection
+from harness.records import history
+from harness.run import result
 
 sys.path.insert(0, str(Path(__file__).parent))
 import mutants
@@ -123,7 +127,7 @@ BOMBS = {
 }
 READ = """
 import resource, struct, sys
-from harness.supervisor import BadFrame, read_frame, read_from
+from harness.run.supervisor import BadFrame, read_frame, read_from
 body = BODY
 before = resource.getrusage(resource.RUSAGE_SELF)
 try:
@@ -155,18 +159,22 @@ def test_a_small_frame_takes_no_large_memory():
 def test_other_frames_of_an_agent():
     """Hello, the probe, the doctor and uv: the same door."""
     bad = [
-        (remote.reply.Hello, {"kind": "hello", "protocol": "1"}, "protocol must be a whole number"),
-        (remote.reply.Hello, {"protocol": 1, "packages": 5}, "packages must be a list"),
-        (remote.reply.Probed, {"facts": {"arch": "ninety", "name": "x", "driver": "1"}}, "facts.arch must be an arch"),
-        (remote.reply.Probed, {"facts": {"arch": "sm_90", "uuid": "../../x"}}, "facts.uuid must be letters"),
-        (remote.reply.Found, {"python": "3.11"}, "cache is missing"),
-        (remote.reply.Found, None, "it must be a table"),
-        (remote.reply.Uv, {"uv": ["x"]}, "uv must be a text"),
-        (remote.reply.Said, {"kind": "down", "text": 5}, "text must be a text"),
+        (connection.reply.Hello, {"kind": "hello", "protocol": "1"}, "protocol must be a whole number"),
+        (connection.reply.Hello, {"protocol": 1, "packages": 5}, "packages must be a list"),
+        (
+            connection.reply.Probed,
+            {"facts": {"arch": "ninety", "name": "x", "driver": "1"}},
+            "facts.arch must be an arch",
+        ),
+        (connection.reply.Probed, {"facts": {"arch": "sm_90", "uuid": "../../x"}}, "facts.uuid must be letters"),
+        (connection.reply.Found, {"python": "3.11"}, "cache is missing"),
+        (connection.reply.Found, None, "it must be a table"),
+        (connection.reply.Uv, {"uv": ["x"]}, "uv must be a text"),
+        (connection.reply.Said, {"kind": "down", "text": 5}, "text must be a text"),
     ]
     for cls, header, said in bad:
-        with pytest.raises(remote.LinkDown) as caught:
-            remote.understood(cls, header)
+        with pytest.raises(connection.LinkDown) as caught:
+            connection.understood(cls, header)
         assert str(caught.value).startswith(f"what the host answered is broken: {said}")
     whole = {"python": "3.11", "cache": "/c", "free_bytes": 5, "packages": 1, "left_processes": [[1, "a\u202e"]]}
-    assert remote.understood(remote.reply.Found, whole).left_processes == [(1, r"a\u202e")]
+    assert connection.understood(connection.reply.Found, whole).left_processes == [(1, r"a\u202e")]

@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from harness import codegen, judge, report
-from harness.compare import compare
-from harness.hosts import resolve
-from harness.repro import Rule
-from harness.result import DTYPES, Array, Outcome, author_frames, from_reply
+from harness import judge
+from harness.claim import check_lines
+from harness.claim.repro_file import Rule
+from harness.comparison.compare import compare
+from harness.host.hosts import resolve
+from harness.reporting import text_report
+from harness.run.result import DTYPES, Array, Outcome, author_frames, from_reply
 from harness.terminal import printable
 
 PTX = """.visible .entry kernel(
@@ -46,8 +48,8 @@ def run(relu): return {}
 def test_check_lines_of_a_case(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with_relu, without = write(CHECKS, "params = { relu = [true, false] }").cases()
-    assert codegen.failure(without, [kernel()], "PTX") == ""
-    assert codegen.failure(with_relu, [kernel()], "PTX").splitlines() == [
+    assert check_lines.failure(without, [kernel()], "PTX") == ""
+    assert check_lines.failure(with_relu, [kernel()], "PTX").splitlines() == [
         "repros/one.py:9: CHECK_FAILED",
         "    # CHECK-PTX(relu=True): max.f32",
         '      ^^^^^^^^^^^^^^^^^^^^ Couldn\'t match "max.f32".',
@@ -55,12 +57,12 @@ def test_check_lines_of_a_case(write, tmp_path, monkeypatch):
         "    mul.f32 %f2, %f1, 0f40000000;",
     ]
     assert (
-        codegen.failure(with_relu, [], "PTX")
+        check_lines.failure(with_relu, [], "PTX")
         == "the CHECK-PTX lines have nothing to match: the case compiled no kernel"
     )
     relu = PTX.replace("\tst", "\tmax.f32 %f2, %f2, 0f00000000;\n\tst")
-    assert codegen.failure(with_relu, [kernel(ptx=relu)], "PTX") == ""
-    assert codegen.failure(without, [kernel(ptx=relu)], "PTX").splitlines() == [
+    assert check_lines.failure(with_relu, [kernel(ptx=relu)], "PTX") == ""
+    assert check_lines.failure(without, [kernel(ptx=relu)], "PTX").splitlines() == [
         "repros/one.py:8: CHECK_FAILED",
         "    # CHECK-PTX(relu=False)-NOT: max.f32",
         "      ^^^^^^^^^^^^^^^^^^^^^^^^^ CHECK-PTX-NOT: excluded string found in input ('max.f32')",
@@ -71,8 +73,8 @@ def test_check_lines_of_a_case(write, tmp_path, monkeypatch):
 
 def test_kernels_of_one_module_are_matched_once(write):
     (case,) = write("# CHECK-PTX-COUNT-1: ld.global\n# CHECK-PTX-NOT: ld.global\ndef run(): return {}").cases()
-    assert codegen.failure(case, [kernel(), kernel(name="other")], "PTX") == ""
-    assert codegen.failure(case, [kernel(), kernel(ptx=PTX + "\n")], "PTX") != ""
+    assert check_lines.failure(case, [kernel(), kernel(name="other")], "PTX") == ""
+    assert check_lines.failure(case, [kernel(), kernel(ptx=PTX + "\n")], "PTX") != ""
 
 
 def test_sass_is_skipped_without_tools_and_fails_in_ci(write, tmp_path, monkeypatch):
@@ -98,7 +100,7 @@ def difference(shape, index, kernels):
     changed[index] = 5
     arrays = [Array(DTYPES["float32"], a.view(np.uint32)) for a in (raw, changed)]
     found = compare("out", *arrays, Rule(), "the golden")
-    return report.differences([found], outcome(kernels)).splitlines()
+    return text_report.differences([found], outcome(kernels)).splitlines()
 
 
 def test_differences_name_the_lane():
@@ -117,7 +119,7 @@ def test_differences_name_the_lane():
 def test_text_of_a_repro_is_made_printable():
     assert printable("a\x1b[31mred\x1b]0;title\x07\tb\r\n\x9bx") == r"a\x1b[31mred\x1b]0;title\x07" "\tb\n" r"\x9bx"
     fault = "Fatal Python error: Aborted\n\nThread 0x7f (most recent call first):\n"
-    fault += '  File "/a/harness/runner.py", line 1 in x\n'
+    fault += '  File "/a/harness/run/runner.py", line 1 in x\n'
     assert author_frames(fault) == "Fatal Python error: Aborted\n\n(most recent call first):"
 
 
@@ -153,4 +155,4 @@ def test_a_reply_is_not_trusted():
 
 def test_a_pattern_that_is_no_pattern(write):
     (case,) = write("# CHECK-PTX: [[unknown]]\ndef run(): return {}").cases()
-    assert "one.py:5: CHECK_FAILED" in codegen.failure(case, [kernel()], "PTX")
+    assert "one.py:5: CHECK_FAILED" in check_lines.failure(case, [kernel()], "PTX")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness import settings
-from harness.settings import BadSettings, Settings, load
+from harness.host import settings
+from harness.host.settings import BadSettings, Settings, load
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import gpu_lock, history, judge, releases, remote, repro, ssh
+from harness import judge
+from harness.claim import repro_file as repro
+from harness.host import connection, releases, ssh
+from harness.records import history
+from harness.run import gpu_lock
 
 REPROS = Path(__file__).parents[2] / "repros"
 
@@ -98,7 +102,7 @@ OLD = (*Path.home().glob(".pyenv/versions/3.8.*/bin/python"), shutil.which("pyth
 @pytest.mark.skipif(not any(OLD), reason="there is no old Python here")
 def test_the_agent_on_an_old_python(on_host, write, monkeypatch):
     old = next(filter(None, OLD))
-    monkeypatch.setattr(remote, "BOOT", f"exec {old} -I -u -c {shlex.quote(remote._READ)}")
+    monkeypatch.setattr(connection, "BOOT", f"exec {old} -I -u -c {shlex.quote(connection._READ)}")
     host = on_host()
     assert host.run(write(ARRAY)).kind == "outputs"
     assert host.session.transport(host.host).doctor(fix=False).python.startswith(("3.8.", "3.9."))
@@ -154,7 +158,7 @@ INDEX = (
 def test_a_managed_environment_is_made_once(on_host, write, sshd, monkeypatch):
     """With what uv needs on this machine to reach its index, and uv itself where the host has none."""
     variables = {name: os.environ[name] for name in INDEX if name in os.environ}
-    monkeypatch.setattr(remote.Settings, "variables", variables)
+    monkeypatch.setattr(connection.Settings, "variables", variables)
     repro, settings = write(INFO), {"python": None, "cache": sshd.folder / "managed", "bootstrap": "true"}
     host = on_host(**settings)
     outcome = host.run(repro)
@@ -186,9 +190,9 @@ def test_a_release_of_nvidias_compiler_runs_on_a_host(on_host, write, sshd, monk
     """In an environment made there, on the emulator: the package, and no more of our needs than that takes."""
     needs("cc", "gcc libc6-dev")
     variables = {name: os.environ[name] for name in INDEX if name in os.environ}
-    monkeypatch.setattr(remote.Settings, "variables", variables)
-    few = [need for need in remote.package.needs() if not need.startswith(("torch>", "cuda-python"))]
-    monkeypatch.setattr(remote.package, "needs", lambda: few)
+    monkeypatch.setattr(connection.Settings, "variables", variables)
+    few = [need for need in connection.package.needs() if not need.startswith(("torch>", "cuda-python"))]
+    monkeypatch.setattr(connection.package, "needs", lambda: few)
     release = releases._version("nvidia-cutlass-dsl") or "4.8.1"
     options = {"python": None, "cache": sshd.folder / "released", "bootstrap": "true", "device": "emulator"}
     host = on_host(compiler=f"nvidia=={release}", **options)
@@ -205,9 +209,9 @@ OTHER_LANGUAGES = ["quadrants_mod_follows_the_divisor", "tirx_mod_follows_the_di
 def test_other_languages_are_ours_on_a_host(on_host, sshd, monkeypatch, name):
     """In an environment made there, which has not the package of the language: what it imports is ours."""
     variables = {name: os.environ[name] for name in INDEX if name in os.environ}
-    monkeypatch.setattr(remote.Settings, "variables", variables)
-    few = [need for need in remote.package.needs() if not need.startswith(("torch>", "cuda-python"))]
-    monkeypatch.setattr(remote.package, "needs", lambda: few)
+    monkeypatch.setattr(connection.Settings, "variables", variables)
+    few = [need for need in connection.package.needs() if not need.startswith(("torch>", "cuda-python"))]
+    monkeypatch.setattr(connection.package, "needs", lambda: few)
     folder = sshd.folder / "languages"
     host = on_host(python=None, cache=folder, bootstrap="true", device="emulator")
     (case,) = repro.read(REPROS / f"{name}.py").cases()

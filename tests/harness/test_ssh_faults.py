@@ -11,7 +11,9 @@ import time
 
 import pytest
 
-from harness import hosts, judge, package, remote, remote_env, supervisor
+from harness import judge
+from harness.host import connection, hosts, own_wheel, remote_env
+from harness.run import supervisor
 
 ARRAY = "import numpy as np\ndef run():\n    return {'out': np.zeros(1)}"
 SLEEP = """
@@ -70,7 +72,7 @@ def test_an_unreachable_host(on_host, infra, sshd):
 
 def test_a_host_that_never_speaks(on_host, infra, sshd, monkeypatch):
     """Something listens and says nothing: it is given up, not tried again and again."""
-    from harness import ssh
+    from harness.host import ssh
 
     monkeypatch.setattr(ssh, "CONNECT_S", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -143,12 +145,12 @@ def test_a_host_key_under_an_alias(on_host, works, sshd):
 @pytest.fixture
 def there(monkeypatch):
     """Change the program that is sent: `there(module, old, new)`."""
-    sources = dict(remote._sources())
+    sources = dict(connection._sources())
 
     def there(module: str, old: str, new: str) -> None:
         assert old in sources[module]
         sources[module] = sources[module].replace(old, new)
-        monkeypatch.setattr(remote, "_sources", lambda: list(sources.items()))
+        monkeypatch.setattr(connection, "_sources", lambda: list(sources.items()))
 
     return there
 
@@ -225,9 +227,9 @@ def test_a_link_cut_in_the_middle(on_host, write, sshd, tmp_path, works):
 
 def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, monkeypatch):
     """Nothing comes and nothing is closed: the agent is stopped in its tracks."""
-    monkeypatch.setattr(remote, "DEAD_S", 2.5)
-    monkeypatch.setattr(remote, "PING_S", 0.2)
-    monkeypatch.setattr(remote, "CLOSE_S", 0.2)
+    monkeypatch.setattr(connection, "DEAD_S", 2.5)
+    monkeypatch.setattr(connection, "PING_S", 0.2)
+    monkeypatch.setattr(connection, "CLOSE_S", 0.2)
     host, mark = on_host(), tmp_path / "mark"
     join = start(mark, host, write(SLEEP.format(mark=str(mark))))
     (agent,) = sshd.agents()
@@ -338,9 +340,11 @@ def test_an_agent_of_another_version(on_host, infra, there, works):
 
 
 def test_a_supervisor_of_another_version(on_host, infra, monkeypatch, works):
-    ours = package.ours()
-    theirs = ours.files["harness/supervisor.py"].replace(b"PROTOCOL = 1", b"PROTOCOL = 2")
-    monkeypatch.setattr(package, "ours", lambda: package.Package(ours.files | {"harness/supervisor.py": theirs}))
+    ours = own_wheel.ours()
+    theirs = ours.files["harness/run/supervisor.py"].replace(b"PROTOCOL = 1", b"PROTOCOL = 2")
+    monkeypatch.setattr(
+        own_wheel, "ours", lambda: own_wheel.Package(ours.files | {"harness/run/supervisor.py": theirs})
+    )
     text = "the supervisor there speaks protocol 2 and this machine 1: another gpu-repro is in the way of ours"
     assert infra(on_host()).startswith(text)
     monkeypatch.undo()

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from harness import states
-from harness.states import Event, Now, combined, state, summarise, worst
+from harness.records import states
+from harness.records.states import Event, Now, combined, state, summarise, worst
 
 FACTS = {"repro_sha256": "r1", "golden_sha256": "g1", "kernels": {"k": "p1"}, "driver": "570", "case": ""}
 NOW = Now(True, "r1", "g1", "570", {"k": "p1"})

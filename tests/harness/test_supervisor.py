@@ -8,9 +8,10 @@ import uuid
 
 import pytest
 
-from harness import judge, supervisor
-from harness.supervisor import BadFrame, pack_frame, read_frame, read_from
-from harness.transport import Local
+from harness import judge
+from harness.run import supervisor
+from harness.run.supervisor import BadFrame, pack_frame, read_frame, read_from
+from harness.run.transport import Local
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_pytest_and_the_command_show_no_hostile_text(repros, pytester, monkeypat
 
 def test_headers_that_ask_for_too_much(write):
     """Numbers of thousands of digits, deep lists, endless cases, names that lead out of a folder: errors of the file."""
-    from harness.repro import ReproError
+    from harness.claim.repro_file import ReproError
 
     body = "def run(**k): ..."
     many = ", ".join(f"p{n} = [{', '.join(map(str, range(100)))}]" for n in range(9))

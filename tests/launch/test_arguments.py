@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from dsl.core import dtypes, mlir
-from dsl.core.dtypes import BFloat16, Boolean, Float32, Int32, Int64, Uint8
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLWarning
-from dsl.core.pointer import AddressSpace
-from dsl.launch import abi, arguments, dlpack, session
-from dsl.launch.arguments import (
+from dsl.core.ir import mlir
+from dsl.core.number import dtypes
+from dsl.core.number.dtypes import BFloat16, Boolean, Float32, Int32, Int64, Uint8
+from dsl.core.number.pointer import AddressSpace
+from dsl.launch import session
+from dsl.launch.argument import abi, dlpack, kinds as arguments
+from dsl.launch.argument.kinds import (
     Signature,
     from_dlpack,
     make_fake_compact_tensor,

@@ -10,7 +10,8 @@ import warnings
 import pytest
 
 from dsl.core.errors import DSLWarning
-from dsl.launch import cache, compile as compilation, session
+from dsl.launch import disk_cache, session
+from dsl.launch.call import compiler as compilation
 
 PROGRAM = """\
 import sys
@@ -147,10 +148,10 @@ def test_it_lies_in_the_users_cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("DSL_CACHE", "1")
     monkeypatch.delenv("DSL_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.current().folder == tmp_path / "gpu-repro"
+    assert disk_cache.current().folder == tmp_path / "gpu-repro"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored, says the specification
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache.current().folder == tmp_path / ".cache" / "gpu-repro"
+    assert disk_cache.current().folder == tmp_path / ".cache" / "gpu-repro"
 
 
 @pytest.fixture
@@ -189,19 +190,19 @@ def test_a_hit_compiles_nothing_and_another_version_does(host, folder, monkeypat
         no_compiler(patch)
         assert host(2, 2) == 4
         forget(host)
-        patch.setattr(cache, "toolchain", lambda: "another version")
+        patch.setattr(disk_cache, "toolchain", lambda: "another version")
         with pytest.raises(AssertionError, match="something is compiled"):
             host(2, 2)
 
 
 def test_the_version_has_every_stage_and_library_in_it():
-    cache.toolchain.cache_clear()
-    first = cache.toolchain()
+    disk_cache.toolchain.cache_clear()
+    first = disk_cache.toolchain()
     assert re.fullmatch("[0-9a-f]{64}", first)
-    versions, libraries = cache._installed("llvmlite")
+    versions, libraries = disk_cache._installed("llvmlite")
     assert versions and libraries
-    cache.toolchain.cache_clear()
-    assert cache.toolchain() == first
+    disk_cache.toolchain.cache_clear()
+    assert disk_cache.toolchain() == first
 
 
 @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ def test_a_torn_or_altered_entry_is_a_miss(host, folder, spoil):
 
 
 def test_an_entry_of_another_key_is_a_miss(tmp_path):
-    store = cache.Cache(tmp_path)
+    store = disk_cache.Cache(tmp_path)
     store.put(b"one", b"1")
     store.put(b"two", b"2")
     store.path(b"two").write_bytes(store.path(b"one").read_bytes())
@@ -234,7 +235,7 @@ def test_an_entry_of_another_key_is_a_miss(tmp_path):
 
 
 def test_its_size_is_bounded_and_the_unused_go_first(tmp_path):
-    store = cache.Cache(tmp_path, 100_000)
+    store = disk_cache.Cache(tmp_path, 100_000)
     for number in range(200):
         store.put(b"%d" % number, os.urandom(4_000))
         assert store.get(b"0") is not None  # used, so it stays
@@ -248,19 +249,19 @@ def test_its_size_is_bounded_and_the_unused_go_first(tmp_path):
 
 
 def test_what_a_killed_writer_left_goes(tmp_path):
-    store = cache.Cache(tmp_path)
+    store = disk_cache.Cache(tmp_path)
     store.put(b"a", b"1")
     left = store.path(b"a").with_name("abc.1.2.new")
     left.write_bytes(b"half")
     os.utime(left, (0, 0))
-    cache.Cache(tmp_path).put(b"b", b"2")
+    disk_cache.Cache(tmp_path).put(b"b", b"2")
     assert not left.exists() and store.get(b"a") == b"1"
 
 
 @pytest.mark.parametrize("obstacle", ["a file", "read-only", "full"])
 def test_without_a_folder_it_works_and_says_so_once(host, folder, obstacle, monkeypatch):
-    cache._at.cache_clear()
-    cache._said.clear()
+    disk_cache._at.cache_clear()
+    disk_cache._said.clear()
     if obstacle == "a file":
         folder.write_text("")
     else:
@@ -273,7 +274,7 @@ def test_without_a_folder_it_works_and_says_so_once(host, folder, obstacle, monk
                 raise error
             return open(file, mode, *rest)
 
-        monkeypatch.setattr(cache, "open", refuse, raising=False)
+        monkeypatch.setattr(disk_cache, "open", refuse, raising=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         assert host(1, 2) == 3
@@ -286,7 +287,7 @@ def test_without_a_folder_it_works_and_says_so_once(host, folder, obstacle, monk
 
 STRESS = """
 import os, sys
-from dsl.launch.cache import Cache
+from dsl.launch.disk_cache import Cache
 store = Cache(sys.argv[1], 300_000)
 seed = int(sys.argv[2])
 hits = 0
@@ -317,5 +318,5 @@ def test_many_processes_at_once(tmp_path):
     assert all(not errors for _, errors in done), done
     assert sum(int(hits) for hits, _ in done) > 0
     assert not [path for path in entries(tmp_path) if path.name.endswith(".new")]
-    store = cache.Cache(tmp_path, 300_000)
+    store = disk_cache.Cache(tmp_path, 300_000)
     assert sum(store.get(b"%d" % number) == bytes([number]) * (2_000 + 200 * number) for number in range(60)) > 5

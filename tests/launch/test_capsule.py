@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dsl.emulator.memory import Allocation
-from dsl.launch import capsule
-from dsl.launch.capsule import Recording, Regions
-from dsl.launch.device import DeviceError, Launch, choose
-from dsl.launch.playback import Playback
+from dsl.emulator.runtime.memory import Allocation
+from dsl.launch.devices import recording
+from dsl.launch.devices.playback import Playback
+from dsl.launch.devices.protocol import DeviceError, Launch, choose
+from dsl.launch.devices.recording import Recording, Regions
 
 PTX = """.version 7.0
 .target sm_80
@@ -56,13 +56,13 @@ def test_changes_lead_from_one_content_to_another(first, second, from_nothing):
     data = np.zeros(300, np.uint8)
     for value, at, size in first:
         data[at : at + size] = value
-    before, start = (None, np.full(300, 77, np.uint8)) if from_nothing else (capsule.content(data), data.copy())
+    before, start = (None, np.full(300, 77, np.uint8)) if from_nothing else (recording.content(data), data.copy())
     for value, at, size in second:
         data[at : at + size] = value
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capsule, "CHUNK_BYTES", 64)
-        before = None if from_nothing else capsule.content(start)
-        rows = list(capsule.changes(before, capsule.content(data), data.size))
+        patch.setattr(recording, "CHUNK_BYTES", 64)
+        before = None if from_nothing else recording.content(start)
+        rows = list(recording.changes(before, recording.content(data), data.size))
     apply(start, rows)
     assert (start == data).all()
     if before is not None and second == []:
@@ -70,8 +70,10 @@ def test_changes_lead_from_one_content_to_another(first, second, from_nothing):
 
 
 def test_neighbouring_fills_are_one_row():
-    data = np.zeros(3 * capsule.CHUNK_BYTES + 5, np.uint8)
-    assert list(capsule.changes(None, capsule.content(data), data.size)) == [{"at": 0, "size": data.size, "fill": 0}]
+    data = np.zeros(3 * recording.CHUNK_BYTES + 5, np.uint8)
+    assert list(recording.changes(None, recording.content(data), data.size)) == [
+        {"at": 0, "size": data.size, "fill": 0}
+    ]
 
 
 def test_overlapping_allocations_are_one_region():

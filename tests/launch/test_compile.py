@@ -9,9 +9,11 @@ import torch
 
 from dsl import alias
 from dsl.core.errors import DSLUserCodeError
-from dsl.launch import compile as compilation, device as devices, session
-from dsl.launch.compile import Options
-from dsl.launch.device import Launch
+from dsl.launch import session
+from dsl.launch.call import compiler as compilation
+from dsl.launch.call.compiler import Options
+from dsl.launch.devices import protocol as devices
+from dsl.launch.devices.protocol import Launch
 
 
 class Recorder:
@@ -181,7 +183,7 @@ def test_kept_ptx_is_a_file_too(recorder, scale, tmp_path):
 
 
 def test_cuda_without_a_driver_says_so():
-    from dsl.launch import cuda
+    from dsl.launch.devices import cuda
 
     if cuda.present():
         pytest.skip("this machine has a GPU")

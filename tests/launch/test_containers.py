@@ -11,7 +11,7 @@ import dsl.cutlass as cutlass
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.cutlass import Boolean, Constexpr, Float32, Int32, Int64, cute
 from dsl.launch import session
-from dsl.launch.protocol import register_jit_arg_adapter
+from dsl.launch.argument.author_protocols import register_jit_arg_adapter
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ import ctypes
 import pytest
 from cuda.bindings import driver as real
 
-from dsl.launch import cuda
-from dsl.launch.device import DeviceError, DeviceMissing, Launch
+from dsl.launch.devices import cuda
+from dsl.launch.devices.protocol import DeviceError, DeviceMissing, Launch
 
 OK = real.CUresult.CUDA_SUCCESS
 
@@ -242,7 +242,7 @@ def test_a_kernel_that_fails_is_told_once_and_then_the_context_is_lost(on_gpu):
     said = on_gpu(
         PROGRAM
         + """
-from dsl.launch.device import DeviceError
+from dsl.launch.devices.protocol import DeviceError
 for what in (lambda: host(make_ptr(cutlass.Float32, 4096, cute.AddressSpace.gmem), 60, 2.0, driver.CUstream(0)),
              lambda: host(x, 60, 2.0, driver.CUstream(0)), lambda: device.copy(0, 0, 1), lambda: device.free(memory)):
     try:
@@ -344,7 +344,7 @@ def test_a_driver_too_old_for_the_ptx_says_both_versions(on_gpu):
         STAND_IN_FAIL="cuModuleLoadDataEx=222",
     )
     assert said.splitlines()[-3:] == [
-        "dsl.launch.device.DeviceError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an "
+        "dsl.launch.devices.protocol.DeviceError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an "
         "unsupported toolchain. (cuModuleLoadDataEx)",
         "the PTX is version 8.0, which takes a driver for CUDA 12.0; this driver is for CUDA 11.8 and takes PTX up to "
         "7.8",

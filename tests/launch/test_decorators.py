@@ -6,8 +6,8 @@ import functools
 import numpy as np
 import pytest
 
-from dsl.core.dtypes import Int32
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from dsl import alias, emulator
-from dsl.core.pointer import AddressSpace
+from dsl.core.number.pointer import AddressSpace
 from dsl.core.trace import COOPERATIVE
-from dsl.launch.device import DeviceError, Launch
-from dsl.launch.emulated import Emulated
+from dsl.launch.devices.emulated import Emulated
+from dsl.launch.devices.protocol import DeviceError, Launch
 
 
 @pytest.fixture

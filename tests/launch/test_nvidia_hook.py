@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dsl.launch import nvidia_hook
+from dsl.launch.nvidia import hook
 
 ROOT = Path(__file__).parents[2]
 HEAD = """
@@ -312,14 +312,14 @@ def test_without_the_package_it_says_how_to_install_it(monkeypatch, capsys, prog
         "fix: uv sync --group nvidia    (or: pip install nvidia-cutlass-dsl)\n"
     )
     groups = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text())["dependency-groups"]
-    assert any(need.startswith(nvidia_hook.PACKAGE) for need in groups["nvidia"])
+    assert any(need.startswith(hook.PACKAGE) for need in groups["nvidia"])
 
 
 def test_without_cc_it_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(nvidia_hook.CompilerMissing) as raised:
-        nvidia_hook.library()
+    with pytest.raises(hook.CompilerMissing) as raised:
+        hook.library()
     assert str(raised.value) == (
         "--compiler nvidia on the emulator builds a small C library, and there is no C "
         "compiler `cc`\nfix: apt-get install gcc libc6-dev"
@@ -333,7 +333,7 @@ def test_without_cc_it_says_how_to_install_it(monkeypatch, tmp_path):
 def runtime(needs, monkeypatch, tmp_path):
     needs("cc", "gcc libc6-dev")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return nvidia_hook.library()
+    return hook.library()
 
 
 def test_is_built_once_by_many_processes(runtime, tmp_path):
@@ -349,7 +349,7 @@ def test_is_built_once_by_many_processes(runtime, tmp_path):
         assert set(pool.map(build, range(4))) == {str(runtime)}
     assert list(runtime.parent.iterdir()) == [runtime]
     before = runtime.stat().st_mtime_ns
-    assert nvidia_hook.library() == runtime and runtime.stat().st_mtime_ns == before
+    assert hook.library() == runtime and runtime.stat().st_mtime_ns == before
 
 
 def symbols(nm: str, path: Path) -> set[str]:
@@ -387,8 +387,8 @@ class Asked:
             "allocate": self._allocate,
             "release": lambda address: self.held.pop(address) and 0,
         }
-        kinds = dict(nvidia_hook.Calls._fields_)
-        self.calls = nvidia_hook.Calls(**{name: kinds[name](answer) for name, answer in answers.items()})
+        kinds = dict(hook.Calls._fields_)
+        self.calls = hook.Calls(**{name: kinds[name](answer) for name, answer in answers.items()})
         self.library = ctypes.CDLL(str(runtime))
         self.library.use_device(ctypes.byref(self.calls))
 
@@ -464,7 +464,7 @@ print(json.dumps([c._cudaLibraryLoadData(ctypes.byref(library), None), c._cudaMa
 
 def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept():
     """The second is what host functions of 4.3 give through TVM FFI."""
-    runtime = object.__new__(nvidia_hook._Runtime)
+    runtime = object.__new__(hook._Runtime)
     runtime.loaded = [("first", 1), ("second", 2)]
     slot = ctypes.c_size_t(2)
     assert runtime._loaded(1) == ("first", 1)
@@ -473,7 +473,7 @@ def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept():
 
 @pytest.mark.parametrize("name", ["DSLCudaRuntimeError", "DSLRuntimeError"])
 def test_what_a_launch_raised_is_behind_the_error_of_any_release(name):
-    from dsl.launch.nvidia_hook import NvidiaSession
+    from dsl.launch.nvidia.hook import NvidiaSession
 
     run, failure, error = NvidiaSession(None), ValueError("out of bounds"), type(name, (Exception,), {})("it failed")
     assert run.cause(error) is error  # no launch failed

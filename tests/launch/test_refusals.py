@@ -95,7 +95,7 @@ ODD_LAUNCHES = [
 def test_a_dynamic_launch_no_gpu_runs_is_refused_when_it_is_run(grid, block, smem):
     from dsl.cutlass import Int32, cute
     from dsl.launch import session
-    from dsl.launch.device import DeviceError
+    from dsl.launch.devices.protocol import DeviceError
 
     @cute.kernel
     def kernel(x):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dsl.launch import torch_cuda
+from dsl.launch.devices import torch_cuda
 
 
 class Registry:

@@ -32,8 +32,9 @@ alias.install("emulator", "embedded")
 
 import numpy as np  # noqa: E402
 
-from dsl.launch import compile as compiling, session  # noqa: E402
-from dsl.lower.cuda_text import Unsupported, to_cuda  # noqa: E402
+from dsl.launch import session  # noqa: E402
+from dsl.launch.call import compiler as compiling  # noqa: E402
+from dsl.readable_cuda.printer import Unsupported, to_cuda  # noqa: E402
 
 
 class Refused(Exception):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dsl.lower.cuda_text import Unsupported, to_cuda
+from dsl.readable_cuda.printer import Unsupported, to_cuda
 
 FOLDER = Path(__file__).parent
 sys.path.append(str(FOLDER))

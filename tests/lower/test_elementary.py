@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsl.core.elementary import SINGLE
+from dsl.core.number.elementary_functions import SINGLE
 from dsl.cutlass import Constexpr, cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.gpu import functions

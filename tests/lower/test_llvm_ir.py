@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dsl.core import mlir
+from dsl.core.ir import mlir
 from dsl.lower import llvm_ir
 
 WIDTHS = {"half": ("f16", 16), "bfloat": ("bf16", 16), "float": ("f32", 32), "double": ("f64", 64)}

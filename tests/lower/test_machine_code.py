@@ -9,8 +9,8 @@ import warnings
 
 import pytest
 
-from dsl.core import mlir
-from dsl.core.boundary import CompilerFault
+from dsl.core.diagnosis.author_traceback import CompilerFault
+from dsl.core.ir import mlir
 from dsl.cutlass import Float32, cute
 from dsl.cutlass.cute.runtime import make_fake_compact_tensor
 from dsl.lower import guard, host, machine_code, nvptx

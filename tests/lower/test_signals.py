@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dsl.cutlass as cutlass
-from dsl.core.dtypes import Int32, Int64
+from dsl.core.number.dtypes import Int32, Int64
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.lower import llvm

@@ -7,8 +7,8 @@ import torch
 
 import dsl.quadrants as qd
 from dsl.launch import session
-from dsl.launch.device import DeviceError
-from dsl.launch.emulated import Emulated
+from dsl.launch.devices.emulated import Emulated
+from dsl.launch.devices.protocol import DeviceError
 
 
 @pytest.fixture(autouse=True)

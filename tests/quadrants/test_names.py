@@ -9,9 +9,9 @@ import types
 import pytest
 
 import dsl.quadrants as qd
-from dsl.core.unsupported import UnsupportedName
+from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.launch import session
-from dsl.quadrants import refused
+from dsl.quadrants import refused_names
 
 MODULES = (
     "",
@@ -158,8 +158,8 @@ def test_every_public_name_of_the_real_package_can_be_imported(needs_module, tmp
 
 def test_a_refused_name_is_none_of_ours_and_says_why_where_it_is_used():
     count = 0
-    for module in refused._NAMES:
-        for name, found in refused.names_of(module).items():
+    for module in refused_names._NAMES:
+        for name, found in refused_names.names_of(module).items():
             count += 1
             for use in (
                 found,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dsl.quadrants as qd
-from dsl.core.unsupported import UnsupportedName
+from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.launch import session
-from dsl.launch.limits import DivergentCollective
+from dsl.launch.call.launch_limits import DivergentCollective
 from dsl.quadrants.errors import QuadrantsCompilationError
 
 

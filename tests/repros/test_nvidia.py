@@ -1,18 +1,20 @@
 """Every repro under nvidia-cutlass-dsl: it ends as it claims, its PTX has what the CHECK-PTX lines say, and its
 outputs are expected() and the golden, which our compiler gave: `pytest --compiler nvidia repros`, a test a case.
 
-No GPU takes part: NVIDIA's compiler makes the PTX, and the embedded device executes it (dsl/launch/nvidia_hook.py).
+No GPU takes part: NVIDIA's compiler makes the PTX, and the embedded device executes it (dsl/launch/nvidia/hook.py).
 """
 
 from pathlib import Path
 
 import pytest
 
-from harness import judge, releases, repro
+from harness import judge
+from harness.claim import repro_file
+from harness.host import releases
 from harness.session import Session, UsageError
 
 ROOT = Path(__file__).parents[2]
-REPROS = [repro.read(path) for path in sorted(ROOT.joinpath("repros").glob("*.py"))]
+REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").glob("*.py"))]
 CASES = [case for each in REPROS if not releases.untaken(each, "nvidia") for case in each.cases()]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import repro
+from harness.claim import repro_file
 
 REPROS = sorted(Path(__file__).parents[2].joinpath("repros").glob("*.py"))
 MOST_LINES = 100
@@ -40,8 +40,8 @@ def test_there_are_repros():
 
 @every_repro
 def test_is_a_repro_with_a_claim_and_a_source(path):
-    assert repro.is_repro(path.read_bytes())
-    assert repro.read(path).claim.endswith(".")
+    assert repro_file.is_repro(path.read_bytes())
+    assert repro_file.read(path).claim.endswith(".")
     assert re.search(r"(?m)(^|\s)Source: \S", ast.get_docstring(ast.parse(path.read_text())))
 
 

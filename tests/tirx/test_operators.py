@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dsl.core.errors import DSLWarning
-from dsl.tirx import dtypes, rules
+from dsl.tirx import dtypes, promotion
 from dsl.tirx.script import tirx as T
 
 NAMES = "bool int8 uint8 int16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64".split()
@@ -30,7 +30,7 @@ def test_promotion_is_tvms():
     rows = [row.split() for row in SUMS.splitlines()]
     for a, row in zip(NAMES, rows):
         for b, wanted in zip(NAMES, row):
-            made = rules.promote(dtypes.find(a).scalar, dtypes.find(b).scalar)
+            made = promotion.promote(dtypes.find(a).scalar, dtypes.find(b).scalar)
             assert made is dtypes.find(wanted).scalar, (a, b)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dsl.core.unsupported import UnsupportedName
+from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.tirx.dtypes import DType
 from dsl.tirx.script import tirx as T
 from dsl.tirx.unsupported import UnknownName

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
-from dsl.core import mlir, trace
-from dsl.core.dtypes import Int32
+from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLWarning
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Int32
 from dsl.tirx import divisor
 from dsl.tirx.script import tirx as T
 

@@ -1,7 +1,7 @@
 """`cutlass.cute`: decorators, layouts, tensors and copies."""
 
-from dsl.core.boundary import guard as _guard
-from dsl.core.dtypes import (
+from dsl.core.diagnosis.author_traceback import guard as _guard
+from dsl.core.number.dtypes import (
     BFloat16,
     Boolean,
     Float,
@@ -35,13 +35,13 @@ from dsl.core.dtypes import (
     Uint32,
     Uint64,
 )
-from dsl.core.fast_divisor import (
+from dsl.core.number.fast_divisor import (
     FastDivmodDivisor,
     FastDivmodDivisorV2,
     fast_divmod_create_divisor,
     fast_divmod_create_divisor_v2,
 )
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing, typing, viz
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler, XTuple
 from dsl.cutlass.cute.decorators import (
@@ -69,7 +69,7 @@ from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.access import CacheEvictionPriority
 from dsl.gpu.debug import printf
-from dsl.launch.arguments import SymInt, sym_int, sym_int32, sym_int64
+from dsl.launch.argument.kinds import SymInt, sym_int, sym_int32, sym_int64
 from dsl.layout import (
     ComposedLayout,
     E,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.launch.containers import StaticInts
+from dsl.launch.argument.containers import StaticInts
 
 
 class Int(StaticInts):

@@ -1,6 +1,6 @@
 """`cutlass.cute.arch`: instructions under upstream's names."""
 
-from dsl.core.value import maximum as _maximum
+from dsl.core.number.operators import maximum as _maximum
 from dsl.cutlass.cute import scalars as _scalars
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.bits import (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from dsl.core import boundary
+from dsl.core.diagnosis import author_traceback
 from dsl.core.errors import DSLUserCodeError, warn_not_portable
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
-from dsl.launch.compile import Options
-from dsl.launch.jit import CompiledFunction, JitFunction, KernelFunction, compile_function
+from dsl.launch.call.compiler import Options
+from dsl.launch.call.jit import CompiledFunction, JitFunction, KernelFunction, compile_function
 
 
 def jit(function=None, **_options) -> JitFunction:
@@ -28,7 +28,7 @@ def kernel(function=None, **_options) -> KernelFunction:
 _NO_FILE = ("<stdin>", "<string>", "<text at ")  # standard input, python -c, exec; not a cell and no prompt
 
 
-@boundary.guarded
+@author_traceback.guarded
 def _told(made: JitFunction | KernelFunction) -> JitFunction | KernelFunction:
     """`made`; warns where its text is in no file, as NVIDIA's compiler needs it."""
     if made.function.__code__.co_filename.startswith(_NO_FILE):
@@ -44,12 +44,12 @@ class _Compile:
 
     __iter__ = None  # `cute.compile[options]` chooses; nothing is iterated
 
-    @boundary.guarded
+    @author_traceback.guarded
     def __getitem__(self, chosen) -> _Compile:
         chosen = chosen if isinstance(chosen, (tuple, list)) else (chosen,)
         return _Compile(" ".join([self._options, *(_option_text(option) for option in chosen)]).strip())
 
-    @boundary.guarded
+    @author_traceback.guarded
     def __call__(self, function, *args, options: str = "", **keywords) -> CompiledFunction:
         """Compile a @cute.jit function for the types of `args`, which may be fakes.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dsl.core import pointer
-from dsl.core.dtypes import Numeric
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.pointer import AddressSpace, Pointer
-from dsl.core.value import type_name
+from dsl.core.number import pointer
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, Pointer
 
 
 def make_ptr(

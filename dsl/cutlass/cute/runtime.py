@@ -1,9 +1,9 @@
 """`cutlass.cute.runtime`: arguments from Python."""
 
-from dsl.core.boundary import guard as _guard
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.diagnosis.author_traceback import guard as _guard
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.launch.arguments import (
+from dsl.launch.argument.kinds import (
     from_dlpack,
     make_fake_compact_tensor,
     make_fake_stream,

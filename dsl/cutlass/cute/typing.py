@@ -1,6 +1,6 @@
 """`cutlass.cute.typing`: types and annotations, and what asks whether a value is one."""
 
-from dsl.core.dtypes import (
+from dsl.core.number.dtypes import (
     BFloat16,
     Boolean,
     Float,
@@ -34,10 +34,10 @@ from dsl.core.dtypes import (
     Uint32,
     Uint64,
 )
-from dsl.core.pointer import AddressSpace, Pointer
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.cutlass.cute.annotations import Coord, Int, IntTuple, Shape, Stride, Tile, Tiler, XTuple
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.launch.arguments import SymInt, sym_int, sym_int32, sym_int64
+from dsl.launch.argument.kinds import SymInt, sym_int, sym_int32, sym_int64
 from dsl.layout import ComposedLayout, Layout, ScaledBasis
 from dsl.tile.int_tuple import as_numeric, is_int_tuple, is_integer
 from dsl.tile.tensor import Tensor

@@ -4,7 +4,7 @@ from dsl.cutlass import tensor_utils as _tensor_utils
 from dsl.cutlass.cute.viz import print_latex, print_latex_tv
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.cutlass.utils import tensor_helpers
-from dsl.launch.eight_bits import create_cute_tensor_for_fp8, is_fp8_dtype
+from dsl.launch.argument.float8_tensors import create_cute_tensor_for_fp8, is_fp8_dtype
 from dsl.tile.memory import SmemAllocator
 
 __all__ = [

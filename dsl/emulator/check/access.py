@@ -6,7 +6,7 @@ touches memory in another way calls `body.accessed` (now) or `body.copied` (unti
 
 from __future__ import annotations
 
-from ..syntax import TYPE_BITS, Function, Instr
+from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
 
 # The bits of a kind: it writes; it is strong; only for threads of its block; it happens at some time until its wait.
 WRITE, STRONG, CTA, ASYNC = 1, 2, 4, 8

@@ -7,8 +7,8 @@ offset rotates its low bits to the top and fails too.
 
 from __future__ import annotations
 
-from .. import context
-from ..builder import Builder
+from dsl.emulator import context
+from dsl.emulator.builder import Builder
 
 SIGNATURES = {
     "emu_fault": "void (ptr, i32, i32, i32, i64, i64, i64)",

@@ -21,7 +21,7 @@ import ctypes
 
 import numpy as np
 
-from .. import context
+from dsl.emulator import context
 
 SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64

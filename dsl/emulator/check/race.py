@@ -13,9 +13,9 @@ writes of one value from one line of the author's are a race to PTX too; they ar
 
 from __future__ import annotations
 
-from .. import context
-from ..builder import Builder
-from .access import ASYNC, CTA, SILENT, STRONG, WRITE
+from dsl.emulator import context
+from dsl.emulator.builder import Builder
+from dsl.emulator.check.access import ASYNC, CTA, SILENT, STRONG, WRITE
 
 SIGNATURES = {
     "emu_race": "i32 (ptr, i32, i32, i64, i32, i32)",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 
-from ..builder import Builder
+from dsl.emulator.builder import Builder
 
 SIGNATURES = {"emu_near": "void (ptr, i64)", "emu_begin_checks": "void (ptr)"}
 

@@ -11,8 +11,8 @@ A mark is an i64: the number of the load + 1, then 48 bits of its address; 0 whe
 
 from __future__ import annotations
 
-from .. import context
-from ..builder import Builder
+from dsl.emulator import context
+from dsl.emulator.builder import Builder
 
 SIGNATURES = {
     "emu_unwritten": "i32 (ptr, i64, i32)",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from .. import barriers, meetings
-from . import warp
+from dsl.emulator.emit import warp
+from dsl.emulator.runtime import barriers, warp_collectives
 
 
 def barrier(body, instr):
     """bar[rier][.cta].sync / .red / .arrive [d,] a[, b][, p], and bar.warp.sync."""
     mods = instr.mods
     if "warp" in mods:
-        warp.meet(body, instr, meetings.WARP_SYNC, body.read(instr.operands[0], 32))
+        warp.meet(body, instr, warp_collectives.WARP_SYNC, body.read(instr.operands[0], 32))
     elif "arrive" in mods:
         number, count = (body.read(o, 32) for o in instr.operands)
         flag = _call(body, instr, "emu_arrive", number, count)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .. import context
-from ..builder import Builder
-from ..literals import float_bits
-from ..syntax import (
+from dsl.emulator import context
+from dsl.emulator.builder import Builder
+from dsl.emulator.ptx.literals import float_bits
+from dsl.emulator.ptx.syntax import (
     SINK,
     TYPE_BITS,
     Addr,
@@ -240,7 +240,7 @@ class Body(Builder):
 
     def special(self, operand: Special) -> tuple[str, int]:
         """The value and width of a predefined register."""
-        from .special import read_special
+        from dsl.emulator.emit.special import read_special
 
         return read_special(self, operand.name)
 

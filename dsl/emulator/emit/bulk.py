@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..bulk import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT
-from ..syntax import Addr, Unsupported, Vec
-from . import mbarrier
-from .memory import nothing
+from dsl.emulator.emit import mbarrier
+from dsl.emulator.emit.memory import nothing
+from dsl.emulator.ptx.syntax import Addr, Unsupported, Vec
+from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT
 
 _SHARED = ("shared::cluster", "shared::cta", "shared")
 

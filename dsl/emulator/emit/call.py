@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import context
-from ..syntax import TYPE_BITS, Reg, Sym, Vec
-from .body import Frame
+from dsl.emulator import context
+from dsl.emulator.emit.body import Frame
+from dsl.emulator.ptx.syntax import TYPE_BITS, Reg, Sym, Vec
 
 
 def call(body, instr):

@@ -5,7 +5,7 @@ A launch of larger clusters refuses kernels that have these: `uses` names "clust
 
 from __future__ import annotations
 
-from .. import context
+from dsl.emulator import context
 
 
 def barrier(body, instr):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import context
-from ..polling import PATIENCE
-from ..syntax import Sym
+from dsl.emulator import context
+from dsl.emulator.ptx.polling import PATIENCE
+from dsl.emulator.ptx.syntax import Sym
 
 
 def target(body, instr, name: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .. import rounding
-from ..syntax import FLOATS, SIGNED, TYPE_BITS, Pair, Sym, Vec
-from . import float as floating, float8, integer
-from .float import LLVM, SUFFIX, double_to_odd_float, flush, narrow, saturate, widen
+from dsl.emulator.emit import float as floating, float8, integer
+from dsl.emulator.emit.float import LLVM, SUFFIX, double_to_odd_float, flush, narrow, saturate, widen
+from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Pair, Sym, Vec
+from dsl.emulator.runtime import rounding
 
 _TO_INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import context
-from ..syntax import Imm, Not, Reg
-from . import mbarrier
-from .body import kinds_of
-from .memory import checked
+from dsl.emulator import context
+from dsl.emulator.emit import mbarrier
+from dsl.emulator.emit.body import kinds_of
+from dsl.emulator.emit.memory import checked
+from dsl.emulator.ptx.syntax import Imm, Not, Reg
 
 
 def copy(body, instr):

@@ -7,10 +7,10 @@ Where only f32 arithmetic reads an f32 result, its NaN becomes canonical later: 
 
 from __future__ import annotations
 
-from .. import rounding
-from ..analysis import is_chained
-from ..syntax import TYPE_BITS, Pair
-from .integer import type_of
+from dsl.emulator.emit.integer import type_of
+from dsl.emulator.ptx.analysis import is_chained
+from dsl.emulator.ptx.syntax import TYPE_BITS, Pair
+from dsl.emulator.runtime import rounding
 
 CANONICAL = {"f32": "0x7FFFFFFFE0000000", "f16": "32767", "bf16": "32767"}
 LEAST_NORMAL = {"f32": "0x3810000000000000", "f64": "0x0010000000000000", "f16": "0x3F10000000000000"}

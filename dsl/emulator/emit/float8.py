@@ -6,7 +6,7 @@ e4m3x2, e5m2x2, e2m3x2 and e3m2x2 have a number a byte, e2m1x2 two in one. A num
 
 from __future__ import annotations
 
-from .float import widen
+from dsl.emulator.emit.float import widen
 
 # fraction bits, exponent bias, the greatest finite code, the place of the sign
 _FORMATS = {

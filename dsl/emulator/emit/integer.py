@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..syntax import SIGNED, TYPE_BITS, Imm, Pair
+from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Imm, Pair
 
 
 def type_of(instr) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import context
-from ..builder import set_bits
-from ..syntax import SINK, Instr
-from .memory import host_address, space_of
+from dsl.emulator import context
+from dsl.emulator.builder import set_bits
+from dsl.emulator.emit.memory import host_address, space_of
+from dsl.emulator.ptx.syntax import SINK, Instr
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .. import context
-from ..syntax import FLOATS, SIGNED, TYPE_BITS, Addr, Reg, Sym, Vec
-from . import float as floating
-from .body import CACHED_SITES, kinds_of
-from .convert import window
-from .integer import type_of
+from dsl.emulator import context
+from dsl.emulator.emit import float as floating
+from dsl.emulator.emit.body import CACHED_SITES, kinds_of
+from dsl.emulator.emit.convert import window
+from dsl.emulator.emit.integer import type_of
+from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Addr, Reg, Sym, Vec
 
 _SPACES = ("global", "shared", "local", "const", "param")
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..syntax import PtxError
+from dsl.emulator.ptx.syntax import PtxError
 
 _AXIS = {"x": 0, "y": 1, "z": 2}
 

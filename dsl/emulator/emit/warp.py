@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import meetings
-from ..syntax import SIGNED, Pair
-from .integer import type_of
+from dsl.emulator.emit.integer import type_of
+from dsl.emulator.ptx.syntax import SIGNED, Pair
+from dsl.emulator.runtime import warp_collectives
 
 
 def meet(body, instr, key: int, mask: str, a: str = "0", b: str = "0", c: str = "0") -> None:
@@ -25,8 +25,11 @@ def result_predicate(body) -> str:
 
 
 _SHUFFLES = {
-    "up": meetings.SHFL_UP, "down": meetings.SHFL_DOWN, "bfly": meetings.SHFL_BFLY, "idx": meetings.SHFL_IDX,
-}  # fmt: skip
+    "up": warp_collectives.SHFL_UP,
+    "down": warp_collectives.SHFL_DOWN,
+    "bfly": warp_collectives.SHFL_BFLY,
+    "idx": warp_collectives.SHFL_IDX,
+}
 
 
 def _need_sync(body, instr) -> None:
@@ -54,7 +57,7 @@ def vote(body, instr):
     p = body.read(instr.operands[1], 1)
     mask = body.read(instr.operands[2], 32)
     code = ("ballot", "all", "any", "uni").index(mode)
-    meet(body, instr, meetings.VOTE | code << 8, mask, body.cast("zext", p, "i1", "i64"))
+    meet(body, instr, warp_collectives.VOTE | code << 8, mask, body.cast("zext", p, "i1", "i64"))
     votes = result(body)
     if mode == "ballot":
         body.write(instr.operands[0], votes, 32)
@@ -69,7 +72,7 @@ def match(body, instr):
     _need_sync(body, instr)
     bits = 64 if "b64" in instr.mods else 32
     every = "all" in instr.mods
-    key = (meetings.MATCH_ALL if every else meetings.MATCH_ANY) | bits << 8
+    key = (warp_collectives.MATCH_ALL if every else warp_collectives.MATCH_ANY) | bits << 8
     value = body.resize(body.read(instr.operands[1], bits), bits, 64)
     meet(body, instr, key, body.read(instr.operands[2], 32), value)
     destination = instr.operands[0]
@@ -86,15 +89,15 @@ def reduce(body, instr):
     operation = next(m for m in instr.mods if m in ("add", "min", "max", "and", "or", "xor"))
     if operation in ("min", "max"):
         operation = ("s" if kind in SIGNED else "u") + operation
-    row = meetings.REDUX_ROWS.index(operation)
+    row = warp_collectives.REDUX_ROWS.index(operation)
     value = body.resize(body.read(instr.operands[1], 32), 32, 64)
-    meet(body, instr, meetings.REDUX | row << 8, body.read(instr.operands[2], 32), value)
+    meet(body, instr, warp_collectives.REDUX | row << 8, body.read(instr.operands[2], 32), value)
     body.write(instr.operands[0], result(body), 32)
 
 
 def elect(body, instr):
     """elect.sync d|p, membermask: the lowest lane of the mask is the leader (the ISA leaves the choice open)."""
-    meet(body, instr, meetings.ELECT, body.read(instr.operands[1], 32))
+    meet(body, instr, warp_collectives.ELECT, body.read(instr.operands[1], 32))
     pair = instr.operands[0]
     body.write(pair.first, result(body), 32)
     body.write(pair.second, result_predicate(body), 1)

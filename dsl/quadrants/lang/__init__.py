@@ -6,7 +6,7 @@ from types import ModuleType
 
 from dsl.quadrants import simt
 from dsl.quadrants.lang import exception, impl, misc, util
-from dsl.quadrants.refused import inner
+from dsl.quadrants.refused_names import inner
 
 __all__ = ["exception", "impl", "misc", "simt", "util"]
 

@@ -1,9 +1,9 @@
 """`qd.simt.block`: the threads of a block, which take `block_dim` iterations of a loop at the kernel's
 outermost scope."""
 
-from dsl.core.dtypes import Int32
+from dsl.core.number.dtypes import Int32
 from dsl.gpu import index, sync as gpu_sync
-from dsl.quadrants.refused import refuser
+from dsl.quadrants.refused_names import refuser
 from dsl.quadrants.task import program
 
 

@@ -30,7 +30,7 @@ from dsl.quadrants.dtypes import (
     uint32,
     uint64,
 )
-from dsl.quadrants.refused import refuser
+from dsl.quadrants.refused_names import refuser
 from dsl.quadrants.types import annotations, compound_types, enums, ndarray_type, primitive_types, utils
 
 __all__ = [

@@ -1,7 +1,7 @@
 """`qd.types.annotations`."""
 
 from dsl.quadrants.annotations import Template
-from dsl.quadrants.refused import refuser
+from dsl.quadrants.refused_names import refuser
 
 template = Template
 __getattr__ = refuser("types.annotations", globals())

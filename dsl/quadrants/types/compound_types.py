@@ -1,7 +1,7 @@
 """`qd.types.compound_types`: the types of vectors and matrices."""
 
 from dsl.quadrants.annotations import matrix, vector
-from dsl.quadrants.refused import refuser
+from dsl.quadrants.refused_names import refuser
 
 __all__ = ["matrix", "vector"]
 

@@ -38,9 +38,7 @@ from dsl.tirx.memory import (
 )
 from dsl.tirx.operations import *  # noqa: F403
 from dsl.tirx.registers import Meta as meta_var
-from dsl.tirx.unsupported import module_getattr as _refuser
-from dsl.tirx.upstream_names import T as _UPSTREAM
-from dsl.tirx.words import (
+from dsl.tirx.statement_names import (
     address_of,
     break_loop,
     continue_loop,
@@ -55,6 +53,8 @@ from dsl.tirx.words import (
     unroll,
     vectorized,
 )
+from dsl.tirx.unsupported import module_getattr as _refuser
+from dsl.tirx.upstream_names import T as _UPSTREAM
 
 __all__ = [
     "Buffer",

@@ -1,6 +1,6 @@
 """tvm.backend.cuda.lang.clc: cluster launch control, which this compiler does not have."""
 
-from dsl.core.unsupported import refuser
+from dsl.core.diagnosis.unsupported_names import refuser
 from dsl.tirx.unsupported import LISTED
 
 NAMES = (

@@ -1,0 +1,329 @@
+"""Expressions that Python would decide itself: `and`, `or`, `not`, `a if c else b`, chained comparisons, min, max."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable
+
+from dsl.core.control_flow.dynamic_element import is_same
+from dsl.core.control_flow.statements import Name, Unbound, if_
+from dsl.core.control_flow.truth_value import told, truth
+from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
+from dsl.core.number.operators import maximum, minimum, operate, select, type_name, type_of_literal
+from dsl.span import here
+
+
+def const_expr(value: object) -> object:
+    """`value`, which must be known while compiling."""
+    if is_dynamic(value):
+        raise DSLUserCodeTypeError(
+            f"needs a value known while compiling, and this is a dynamic {type_name(value)}",
+            fix="drop const_expr, or pass the value as cutlass.Constexpr",
+            id="PHASE_REQUIRES_CONSTANT",
+        )
+    if hasattr(type(value), "__flatten__") and len(value.__flatten__()[0]):
+        raise DSLUserCodeTypeError(
+            f"needs a value known while compiling, and this is {told(value)}",
+            fix="ask `is not None`, or ask what is static of it",
+            id="PHASE_REQUIRES_CONSTANT",
+        )
+    return value.value if isinstance(value, Numeric) else value
+
+
+def bool_(value: object = False) -> bool:
+    """`bool(value)`."""
+    if is_dynamic(value):
+        raise DSLUserCodeTypeError(
+            f"Python needs a bool while compiling, and this is a dynamic {type_name(value)}",
+            fix="use it as it is, or `cutlass.Boolean(x)`",
+            id="PHASE_REQUIRES_CONSTANT",
+        )
+    return truth(value, "the argument of bool()")
+
+
+def matched(subject: object) -> object:
+    """The subject of a `match`, which Python decides."""
+    if is_dynamic(subject):
+        raise DSLUserCodeTypeError(
+            f"a `match` is decided while compiling, and this is a dynamic {type_name(subject)}",
+            fix="write `if x == 1: ... elif x == 2: ...`",
+            id="PHASE_DYNAMIC_TO_STATIC_BOOL",
+        )
+    return subject
+
+
+def ifexp(test: object, then: Callable, orelse: Callable) -> object:
+    """`a if test else b`: Python's where `test` is static; two numbers in their common type."""
+    if not is_dynamic(test):
+        return then() if truth(test) else orelse()
+    name = Name("the conditional expression", *dataclasses.astuple(here()))
+    first: list = []  # what the first arm returns; the second may find that it must be converted
+    blocks, arms = [], []
+
+    def one(_):
+        first[:] = arms[:] = [then()]
+        blocks.append(mlir.current_block())
+        return first
+
+    def other(_):
+        value = orelse()
+        arms.append(value)
+        common = _common_type(first[0], value)
+        if common is None:
+            return (value,)
+        with mlir.inside(blocks[-1]):
+            first[0] = common(first[0])
+        return (common(value),)
+
+    try:
+        return if_(test, one, other, (Unbound(name.name),), (name,))[0]
+    except DSLUserCodeTypeError as error:
+        if error.id not in ("TYPE_UNSTABLE_JOIN", "TYPE_DYNAMIC_EXPR_UNSUPPORTED") or len(arms) < 2:
+            raise
+        kinds = [repr(value) if isinstance(value, str) else type_name(value) for value in arms]
+        raise DSLUserCodeTypeError(
+            f"is {kinds[0]} where the test is true and {kinds[1]} where it is false",
+            fix="choose between numbers of one kind, or mark the test `const_expr(...)`",
+            id="TYPE_DYNAMIC_EXPR_UNSUPPORTED"
+            if any(isinstance(value, str) for value in arms)
+            else "TYPE_CONDITIONAL_BRANCH_MISMATCH",
+        ) from None
+
+
+def _common_type(a: object, b: object) -> type[Numeric] | None:
+    """The type of a choice between two numbers of different types; None where they agree, or one is no number."""
+    left, right = numeric(a), numeric(b)
+    if left is None or right is None or type(left) is type(right):
+        return None
+    taken = type_of_literal(a, b)
+    if taken is not None:
+        return taken
+    dtype = promote(type(left), type(right))
+    warn_not_portable(
+        f"a choice between {type_name(a)} and {type_name(b)} becomes {dtype}",
+        "TYPE_CONDITIONAL_BRANCH_MISMATCH",
+        fix=f"convert both: `{dtype}(...)`",
+    )
+    return dtype
+
+
+def and_(left: object, right: Callable) -> object:
+    """`left and right`: a number of the DSL on the left does not short-circuit,
+    so both are evaluated (as upstream does)."""
+    if not isinstance(left, Numeric):
+        return right() if _is_true(left, "and") else left
+    return _choose(left, right(), left)
+
+
+def or_(left: object, right: Callable) -> object:
+    """`left or right`: a number of the DSL on the left does not short-circuit,
+    so both are evaluated (as upstream does)."""
+    if not isinstance(left, Numeric):
+        return left if _is_true(left, "or") else right()
+    return _choose(left, left, right())
+
+
+def _is_true(value: object, word: str) -> bool:
+    """The truth of what stands beside `and`, `or` or `not`, where a function may stand for one that is there."""
+    return truth(value, f"what `{word}` tests") if hasattr(type(value), "truth_fix") else bool(value)
+
+
+def kept(held: list, value: object, assigned: tuple) -> object:
+    """`value`, the right side of an `and` or `or` that has assigned variables: they are left in `held`."""
+    held[:] = assigned
+    return value
+
+
+def given(held: list, position: int, before: object) -> object:
+    """A variable after such an `and` or `or`: as its right side has left it, `before` where that was not evaluated."""
+    return held[position] if held else before
+
+
+def held(value: object) -> Callable[[], object]:
+    """`value`, evaluated already, where a thunk is taken."""
+    return lambda: value
+
+
+def every(*values: object) -> object:
+    """`a and b and ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
+    return _folded(and_, values, "and_")
+
+
+def some(*values: object) -> object:
+    """`a or b or ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
+    return _folded(or_, values, "or_")
+
+
+def _folded(combine: Callable, values: tuple, name: str) -> object:
+    if not values:
+        raise DSLUserCodeTypeError(f"{name}() requires at least one argument", fix=f"{name}(a, b)")
+    result = values[0]
+    for value in values[1:]:
+        result = combine(result, lambda value=value: value)
+    return result
+
+
+def _choose(test: Numeric, if_true: object, if_false: object) -> object:
+    """One of two numbers in their common type; where the test is static, one of any two values."""
+    types = [type(number) for number in map(numeric, (if_true, if_false)) if number is not None]
+    if len(types) < 2 and not is_dynamic(test):
+        return if_true if test else if_false
+    if len(types) < 2:
+        side = if_true if numeric(if_true) is None else if_false
+        raise DSLUserCodeTypeError(
+            f"`and` and `or` of a dynamic value need numbers, and got {type_name(side)}", fix="use an `if` statement"
+        )
+    dtype = promote(*types)
+    return select(test, dtype(numeric(if_true)), dtype(numeric(if_false)))
+
+
+def not_(value: object) -> object:
+    if not is_dynamic(value):
+        return not _is_true(value, "not")
+    return Boolean(operate("xor", Boolean(value), Boolean(True)))
+
+
+_OPERATORS = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+}
+
+
+def filters(test: object) -> bool:
+    """The test of a comprehension's `if`, which is Python's."""
+    return truth(test)
+
+
+def compared(name: str, a: object, b: object) -> object:
+    """`a == b`, `a < b` ...: of tuples and lists with dynamic elements as Python does it, element by element; a tuple
+    may equal a list then, as in NVIDIA's compiler."""
+    if not isinstance(a, (tuple, list)) or (not _has_dynamic(a) and not _has_dynamic(b)):
+        return _OPERATORS[name](a, b)
+    if not {type(a).__eq__, type(b).__eq__} <= {tuple.__eq__, list.__eq__}:
+        return _OPERATORS[name](a, b)
+    a, b = tuple(a), tuple(b)
+    if name == "NotEq":
+        return not_(compared("Eq", a, b))
+    if name == "Eq" and len(a) != len(b):
+        return False
+    for position, (left, right) in enumerate(zip(a, b)):
+        equal = compared("Eq", left, right)
+        if not is_dynamic(equal):
+            if equal:
+                continue
+            return False if name == "Eq" else compared(name, left, right)
+        rest = compared(name, a[position + 1 :], b[position + 1 :])
+        if name == "Eq":
+            return and_(equal, lambda: rest)  # noqa: B023 - asked at once
+        return select(equal, Boolean(rest), Boolean(compared(name, left, right)))
+    return _OPERATORS[name](len(a), len(b))
+
+
+def _has_dynamic(value: object) -> bool:
+    return is_dynamic(value) or (isinstance(value, (tuple, list)) and any(map(_has_dynamic, value)))
+
+
+_COMPARISONS = {
+    **{name: functools.partial(compared, name) for name in _OPERATORS},
+    "Is": is_same,
+    "IsNot": lambda a, b: not is_same(a, b),
+    "In": lambda x, xs: contains(xs, x),
+    "NotIn": lambda x, xs: not_(contains(xs, x)),
+}
+
+
+def compare(left: object, *pairs: tuple[str, Callable]) -> object:
+    """A chained comparison: `0 < a < 5` is `0 < a and a < 5` with `a` evaluated once."""
+    result: object = True
+    for name, read in pairs:
+        right = read()
+        step = _COMPARISONS[name](left, right)
+        result = step if result is True else and_(result, lambda step=step: step)
+        if not is_dynamic(result) and not result:
+            return result
+        left = right
+    return result
+
+
+def contains(items: object, x: object) -> object:
+    """`x in items`; a Boolean where an element or `x` is dynamic."""
+    if isinstance(items, range) and is_dynamic(x) and x.is_integer:
+        return _in_range(items, x if x.width == 64 else Int64(x))
+    if not isinstance(items, (tuple, list, range, dict, set, frozenset, *_VIEWS)):
+        return x in items
+    if not _has_dynamic((x, *items)):
+        return x in items
+    if not isinstance(items, (tuple, list, range)):
+        word = type(items).__name__
+        warn_not_portable(
+            f"`in` asks a {word} for a dynamic value", "UNSUP_IN_OPERATOR", fix=f"ask a tuple of what the {word} has"
+        )
+    found: object = False
+    for item in items:
+        found = or_(found, lambda item=item: compared("Eq", x, item))
+    return found
+
+
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+def _in_range(items: range, x: Numeric) -> object:
+    if not items:
+        return False
+    low, high = min(items[0], items[-1]), max(items[0], items[-1])
+    inside = operate("and", x >= low, x <= high)
+    return operate("and", inside, (x - low) % abs(items.step) == 0) if abs(items.step) != 1 else inside
+
+
+def min_(*values, **options):
+    return _extreme(min, minimum, values, options)
+
+
+def max_(*values, **options):
+    return _extreme(max, maximum, values, options)
+
+
+def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict) -> object:
+    items = list(values[0]) if len(values) == 1 else list(values)
+    if options or not any(isinstance(item, Numeric) for item in items):
+        return python(*([items] if len(values) == 1 else values), **options)
+    if len(values) == 1 and not isinstance(values[0], (tuple, list)) and any(map(is_dynamic, items)):
+        _warn_of_iterator(python.__name__, values[0])
+    result = items[0]
+    for item in items[1:]:
+        result = pairwise(result, item)
+    return result
+
+
+def any_(values) -> object:
+    return _decided("any", or_, False, values)
+
+
+def all_(values) -> object:
+    return _decided("all", and_, True, values)
+
+
+def _decided(name: str, combine: Callable, result: object, values) -> object:
+    for value in values:
+        result = combine(result, lambda value=value: value)
+    if not is_dynamic(result):
+        return bool(result)
+    if not isinstance(values, (tuple, list)):
+        _warn_of_iterator(name, values)
+    return Boolean(result)
+
+
+def _warn_of_iterator(name: str, values: object) -> None:
+    warn_not_portable(
+        f"`{name}` asks a {type(values).__name__} of dynamic values",
+        "PHASE_DYNAMIC_TO_STATIC_BOOL",
+        fix=f"ask a list: `{name}([...])`",
+    )

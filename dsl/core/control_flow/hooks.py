@@ -1,0 +1,18 @@
+"""What rewritten code calls as `__dsl__`: the hooks of core by their names, and in their place those of a surface."""
+
+from __future__ import annotations
+
+from dsl.core.control_flow import assertions, dynamic_index, expressions, statements, trace_output
+from dsl.core.syntax import closures
+
+_MODULES = (closures, statements, expressions, assertions, dynamic_index, trace_output)
+
+
+class Hooks:
+    """core's hooks; a surface's subclass has its own as methods."""
+
+    def __getattr__(self, name: str):
+        if (value := next((vars(module)[name] for module in _MODULES if name in vars(module)), None)) is None:
+            raise AttributeError(f"no hook is called {name}")
+        setattr(self, name, value)
+        return value

@@ -1,0 +1,505 @@
+"""Where paths meet: the values of variables and slots from two arms of a branch become one.
+
+A value is taken apart down to its numbers and pointers (leaves). What is one object on both paths stays that object;
+what differs becomes a new one of the same structure, whose leaves are results of the scf op.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dsl.core import trace
+from dsl.core.control_flow.mutable_state import (
+    MISSING,
+    Change,
+    Heap,
+    inherited,
+    is_plain,
+    kind_of,
+    put,
+    same,
+    slot_name,
+    slots_of,
+)
+from dsl.core.control_flow.shape_change import changed_at
+from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, of_python
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import Pointer
+from dsl.core.pytree import RawValue
+from dsl.core.syntax.function_source import assignment_to, is_authors
+from dsl.core.unbound import UNUSED, Conflict, Name, Partial, Unbound, missing_of
+from dsl.span import Span, here
+
+
+class Scratch:
+    """A region to trace a body into before the op that will own it can be made."""
+
+    def __init__(self, argument_types: Sequence[mlir.Type] = ()):
+        with mlir.context, mlir.location():
+            self.holder = mlir.Operation.create("scf.execute_region", regions=1)
+            trace.keep(self.holder)
+            self.block = self.holder.regions[0].blocks.append(
+                *argument_types, arg_locs=[mlir.location()] * len(argument_types)
+            )
+
+    def move_to(self, operation: mlir.Operation, region: int) -> None:
+        self.block.append_to(operation.regions[region])
+        self.holder.erase()
+
+    def end(self, name: str, values: Sequence[mlir.Value]) -> mlir.Operation:
+        """The terminator `name` of the block."""
+        with mlir.inside(self.block):
+            return mlir.op(name, [], values)
+
+
+# --- values taken apart ----------------------------------------------------------------------------------------------
+
+
+def leaf_of(value: object):
+    """`value` as a leaf, or None where it is none. A Python number is one: bool Boolean, int Int32, float Float32."""
+    if isinstance(value, (Numeric, Pointer)) or getattr(type(value), "is_leaf", False) is True:
+        return value
+    if dtype := of_python(value):
+        return dtype(value)
+    return RawValue(value) if isinstance(value, mlir.Value) else None
+
+
+def poison(type_: mlir.Type) -> mlir.Value:
+    """A value that nothing may depend on."""
+    return mlir.result("llvm.mlir.poison", type_)
+
+
+@dataclass
+class Opened:
+    """One level of a value: what rebuilds it, and what it holds under the names the author would use."""
+
+    kind: str  # tuple | list | dict | object | protocol | tree
+    key: object
+    slots: list
+    held: list
+
+    def name(self, owner: str, position: int) -> str:
+        if self.kind in ("protocol", "tree"):
+            return owner
+        return slot_name(owner, self.kind, self.slots[position])
+
+
+def opened(value: object, content: object = None) -> Opened | None:
+    """`value` taken apart one level, None where it has no parts. `content`: what it holds, if not what it holds now."""
+    if hasattr(type(value), "__flatten__"):
+        parts, key = value.__flatten__()
+        return Opened("tree", (type(value), key), list(range(len(parts))), list(parts))
+    if hasattr(type(value), "__extract_mlir_values__"):
+        raw = value.__extract_mlir_values__()
+        return Opened("protocol", type(value), list(range(len(raw))), list(raw))
+    kind = kind_of(value)
+    if kind == "tuple":
+        return Opened("tuple", type(value), list(range(len(value))), list(value))
+    if kind not in ("list", "dict", "object"):
+        return None
+    content = slots_of(value, kind) if content is None else content
+    slots = list(range(len(content))) if kind == "list" else list(content)
+    return Opened(kind, type(value), slots, list(content) if kind == "list" else list(content.values()))
+
+
+def paired(a: Opened | None, b: Opened | None) -> list[tuple[object, object]] | None:
+    """What two values of one structure hold, or None where their structures differ."""
+    if a is None or b is None or a.kind != b.kind or a.key != b.key or len(a.slots) != len(b.slots):
+        return None
+    if a.slots != b.slots:
+        if set(a.slots) != set(b.slots):
+            return None
+        b.held = [b.held[b.slots.index(slot)] for slot in a.slots]
+    return list(zip(a.held, b.held))
+
+
+# --- values put together ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Same:
+    """A value that all paths agree on."""
+
+    value: object
+
+    def build(self, values: Sequence[mlir.Value], made: dict) -> object:
+        return self.value
+
+
+@dataclass
+class Leaf:
+    """A number or pointer like `like`, with the SSA value at `index`."""
+
+    index: int
+    like: object
+
+    def build(self, values: Sequence[mlir.Value], made: dict) -> object:
+        leaf = self.like.with_ir(values[self.index])
+        return leaf.value if isinstance(leaf, RawValue) else leaf
+
+
+@dataclass
+class Tree:
+    """An object made anew from its parts; built once, wherever it is held.
+
+    `origin`: the author's name for it where, on some path, it is a plain object that was there before.
+    """
+
+    opened: Opened
+    like: object
+    origin: str = ""
+    parts: list = field(default_factory=list)
+
+    def build(self, values: Sequence[mlir.Value], made: dict) -> object:
+        if id(self) in made:
+            return made[id(self)]
+        kind, key = self.opened.kind, self.opened.key
+        if kind in ("list", "dict", "object"):
+            shell = made[id(self)] = self._shell(kind, key)
+            for slot, part in zip(self.opened.slots, self.parts):
+                content = part.build(values, made)
+                shell.append(content) if kind == "list" else put(shell, kind, slot, content)
+            if self.origin:
+                trace.loops().append(Copied(shell, self.origin, slots_of(shell, kind), here()))
+            return shell
+        parts = [part.build(values, made) for part in self.parts]
+        if kind == "tuple":
+            whole = key(*parts) if hasattr(key, "_fields") else key(parts)
+        elif kind == "protocol":
+            whole = self.like.__new_from_mlir_values__(parts)
+        else:
+            whole = key[0].__unflatten__(key[1], parts)
+        made[id(self)] = whole
+        return whole
+
+    def _shell(self, kind: str, cls: type) -> object:
+        if kind == "object":
+            return object.__new__(cls)
+        if cls in (list, dict):
+            return cls()
+        shell = deque(maxlen=self.like.maxlen) if cls is deque else copy.copy(self.like)
+        shell.clear()
+        return shell
+
+
+@dataclass
+class Copied:
+    """A plain object that stands for one of several, and may therefore only be read: checked after tracing."""
+
+    value: object
+    name: str
+    held: dict
+    place: Span
+
+    def simplify(self) -> None:
+        now = slots_of(self.value, "object")
+        changed = [
+            slot for slot in {**self.held, **now} if not same(self.held.get(slot, MISSING), now.get(slot, MISSING))
+        ]
+        if changed:
+            name = slot_name(self.name, "object", changed[0])
+            raise DSLUserCodeTypeError(
+                f"`{self.name}` is one object on one path and another on another, and `{name}` "
+                "is assigned after that: which object changes is known only at run time",
+                fix=f"assign a new object to `{self.name}`, or make it a @dataclass, which is copied",
+                id="TYPE_DYNAMIC_EXPR_UNSUPPORTED",
+                place=self.place,
+            )
+
+
+@dataclass
+class Maybe:
+    """A value that the paths of `missing` lack."""
+
+    part: object
+    name: str
+    missing: tuple
+
+    def build(self, values: Sequence[mlir.Value], made: dict) -> object:
+        return Partial(self.name, self.missing, self.part.build(values, made))
+
+
+# --- types that must agree -------------------------------------------------------------------------------------------
+
+
+def converted(leaf, wanted: object):
+    """`leaf` as one of type `wanted`, where an untyped Python integer may take any integer type; None if it cannot."""
+    if leaf.type_key() == wanted:
+        return leaf
+    literal = isinstance(leaf, Numeric) and not is_dynamic(leaf) and type(leaf) in (Int32, Int64)
+    is_number = isinstance(wanted, type) and issubclass(wanted, Numeric)
+    return wanted(leaf) if literal and is_number and wanted.is_integer and wanted is not Boolean else None
+
+
+def equal(a: object, b: object) -> bool:
+    """Whether two static values are interchangeable."""
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except Exception:  # an author's __eq__ may do anything; unequal is the safe answer
+        return False
+
+
+def described(a: object, b: object) -> tuple[str, str]:
+    """Two values that differ, in the author's words."""
+    first, second = type_name(a), type_name(b)
+    if first == second:
+        if isinstance(a, str):
+            return repr(a), repr(b)
+        return f"one {first}", f"another {second}"
+    return first, second
+
+
+def diagnostic(a: object, b: object) -> str:
+    """The id of the error where `a` and `b` meet: a type that differs, or what no dynamic statement can change."""
+    if type(a) is type(b) and (isinstance(a, str) or is_plain(a)):
+        return "TYPE_DYNAMIC_EXPR_UNSUPPORTED"
+    return "CONTAINER_STRUCTURE_CHANGED" if any(_is_structure(x) for x in (a, b)) else "TYPE_UNSTABLE_JOIN"
+
+
+def _is_structure(value: object) -> bool:
+    """Whether `value` is a tensor, a TensorSSA or the like, whose type holds a shape."""
+    return hasattr(type(value), "__flatten__") and hasattr(type(value), "type_text")
+
+
+CHOOSE = "choose among what the objects hold, or assign to the attributes of one object"
+
+
+def place_of(change: Change) -> Span:
+    """Where the author changes a slot: the assignment in the statement's text, else where the value was computed."""
+    statement = here()
+    found = assignment_to(change.slot, statement)
+    leaf = leaf_of(change.after)
+    if found is None and leaf is not None and (is_dynamic(leaf) or isinstance(leaf, RawValue)):
+        owner = leaf.ir().owner
+        computed = None if isinstance(owner, mlir.Block) else mlir.place_of(owner.location)
+        found = computed if computed is not None and is_authors(computed.file) else None
+    return found or statement
+
+
+class SlotName(Name):
+    """A slot, as the author names it, and where what is in it now was computed."""
+
+    def __init__(self, change: Change):
+        super().__init__(change.name)
+        self.change = change
+
+    @property
+    def place(self) -> Span:
+        return place_of(self.change)
+
+
+def refuse_shape(change: Change, where: str) -> None:
+    """Raise where a list changed its length, a dict its keys or a set its members."""
+    before, after = change.before, change.after
+    kind = change.reached.kind
+    if kind == "list":
+        text = f"holds {len(before)} items on one path and {len(after)} on another"
+    elif kind == "dict":
+        differing = repr(change.slot) if change.is_new_key else ", ".join(map(repr, before.keys() ^ after.keys()))
+        text = f"has the key {differing} on one path and not on another"
+    else:
+        text = "holds other members on one path than on another"
+    parts = "keys" if kind == "dict" else "items"
+    name = change.reached.name
+    id = "CONTAINER_STRUCTURE_CHANGED" if kind == "dict" else "TYPE_UNSTABLE_JOIN"
+    statement = here()
+    place = changed_at(name, statement)
+    dynamic = ((statement, f"this {where} is known only at run time"),) if place is not None else ()
+    raise DSLUserCodeTypeError(
+        f"`{name}` {text}",
+        id=id,
+        place=place or statement,
+        also=dynamic,
+        fix=f"give `{name}` all its {parts} before this {where}, and assign to them",
+    )
+
+
+# --- the join of two arms --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Arm:
+    """One traced arm: its region, the variables it leaves, and the contents of the objects that it changed."""
+
+    scratch: Scratch
+    results: tuple
+    changes: dict[tuple, Change]
+    contents: dict[int, object]
+    missing: tuple[Span, str]  # what to say of a variable that this arm does not assign
+    ended: bool = False  # its end is never reached: it fails
+    left: bool = False  # it returns: nothing reads the author's variables behind it
+
+
+class Join:
+    """Joins what two arms left. `pairs`: for each leaf that differs its SSA value in the one arm and in the other."""
+
+    def __init__(self, arms: Sequence[Arm], heap: Heap):
+        self.arms, self.heap = arms, heap
+        self.pairs: list[tuple[mlir.Value, mlir.Value]] = []
+        self.trees: dict[tuple[int, int], Tree] = {}
+        self.held: list[object] = []  # what `trees` has the ids of, beside what its trees hold
+
+    def variable(self, name: Name, before: object, a: object, b: object):
+        """The part that a variable becomes. Raises DSLUserCodeTypeError where it was there and its types differ."""
+        if self.ended:
+            return self._survivor(before, (a, b))
+        stays = None if name.name.startswith("__dsl_") else self._stays
+        if stays is None and not (name.lenient and isinstance(before, Unbound)):
+            return self.join(name, name.name, a, b)
+        first = len(self.pairs)
+        try:
+            return self.join(name, name.name, a, b)
+        except DSLUserCodeTypeError as error:
+            del self.pairs[first:]
+            return Same(Conflict(name.name, error)) if stays is None else self._of_one((a, b), before, stays)
+
+    @property
+    def _stays(self) -> int | None:
+        """The arm that goes on where the other returns; None where both do, or neither."""
+        first, second = (arm.left for arm in self.arms)
+        return None if first == second else int(first)
+
+    def slot(self, change: Change):
+        """The part that a slot becomes which an arm has changed."""
+        a, b = (self._content(arm, change) for arm in self.arms)
+        if self.ended:
+            return self._survivor(change.before, (a, b))
+        return self.join(SlotName(change), change.name, a, b)
+
+    @property
+    def ended(self) -> bool:
+        return any(arm.ended for arm in self.arms)
+
+    def _survivor(self, before: object, values: tuple):
+        """What a variable or slot is where an arm fails: what the other arm made of it."""
+        if all(arm.ended for arm in self.arms):
+            return Same(before)
+        return self._of_one(values, before, 1 if self.arms[0].ended else 0)
+
+    def _of_one(self, values: tuple, before: object, side: int):
+        """What one arm has made of a variable or slot; nothing reads what the other has."""
+        value = values[side]
+        if value is before or type(value) is Unbound:
+            return Same(value)
+        return self._alone(value, side)
+
+    def _content(self, arm: Arm, change: Change) -> object:
+        found = arm.changes.get(change.key)
+        value = change.before if found is None else found.after
+        if value is MISSING:
+            value = inherited(change.reached.value, change.reached.kind, change.slot)
+        return Unbound(change.name) if value is MISSING else value
+
+    def join(self, name: Name, path: str, a: object, b: object):
+        if a is b:
+            return Same(a)
+        if isinstance(a, Unbound) or isinstance(b, Unbound):
+            return self._partial(name, path, a, b)
+        left, right = leaf_of(a), leaf_of(b)
+        if left is not None and right is not None:
+            return self._leaf(name, path, a, b, left, right)
+        known = self.trees.get((id(a), id(b)))
+        if known is not None:
+            return known
+        if self._is_choice(a, b):
+            raise self._unlike(name, path, a, b)
+        halves = [opened(value, arm.contents.get(id(value))) for arm, value in zip(self.arms, (a, b))]
+        pairs = paired(*halves)
+        if pairs is None:
+            if equal(a, b) and kind_of(a) in ("", "class", "function", "method"):
+                return Same(a)
+            raise self._unlike(name, path, a, b)
+        was_there = is_plain(a) and (a in self.heap or b in self.heap)
+        tree = self.trees[id(a), id(b)] = Tree(halves[0], a, path if was_there else "")
+        self.held.append(b)
+        for position, (x, y) in enumerate(pairs):
+            tree.parts.append(self.join(name, halves[0].name(path, position), x, y))
+        return tree
+
+    def _is_choice(self, a: object, b: object) -> bool:
+        """Whether which of two objects is meant would be known only at run time."""
+        return a in self.heap and b in self.heap and (is_plain(a) or is_plain(b))
+
+    def _leaf(self, name: Name, path: str, a: object, b: object, left, right):
+        pairs = ((converted(left, key), converted(right, key)) for key in (left.type_key(), right.type_key()))
+        agreed = next((pair for pair in pairs if not any(part is None for part in pair)), None)
+        if agreed is None:
+            raise self._unlike(name, path, a, b)
+        values = []
+        for arm, leaf in zip(self.arms, agreed):
+            with mlir.inside(arm.scratch.block):
+                values.append(leaf.ir())
+        if values[0] == values[1]:
+            return Same(a)
+        return self._carried(agreed[0], *values)
+
+    def _carried(self, like, left: mlir.Value, right: mlir.Value) -> Leaf:
+        self.pairs.append((left, right))
+        return Leaf(len(self.pairs) - 1, like)
+
+    def _partial(self, name: Name, path: str, a: object, b: object):
+        """A variable that an arm, or a path in it, has not assigned."""
+        for value, other, side in ((a, b, 1), (b, a, 0)):
+            if isinstance(value, Conflict):
+                return Same(value)
+            if value is UNUSED:  # where that arm leads, nothing reads it
+                return Same(other) if isinstance(other, Unbound) else self._alone(other, side)
+        missing = [
+            missing_of(value) or (arm.missing,) if isinstance(value, Unbound) else ()
+            for arm, value in zip(self.arms, (a, b))
+        ]
+        bare = [type(value) is Unbound for value in (a, b)]
+        missing = tuple(dict.fromkeys((*missing[0], *missing[1])))
+        if all(bare):
+            return Same(Unbound(path, missing))
+        a, b = (value.value if isinstance(value, Partial) else value for value in (a, b))
+        part = self._alone(b, 1) if bare[0] else self._alone(a, 0) if bare[1] else self.join(name, path, a, b)
+        return Maybe(part, path, missing)
+
+    def _alone(self, value: object, side: int):
+        """A value that one arm has; the other has poison."""
+        if isinstance(value, Partial):
+            return Maybe(self._alone(value.value, side), value._name, missing_of(value))
+        leaf = leaf_of(value)
+        if self.ended and isinstance(leaf, Numeric) and not is_dynamic(leaf):
+            return Same(value)
+        if leaf is not None:
+            with mlir.inside(self.arms[side].scratch.block):
+                held = leaf.ir()
+            with mlir.inside(self.arms[1 - side].scratch.block):
+                nothing = poison(held.type)
+            return self._carried(leaf, *((held, nothing) if side == 0 else (nothing, held)))
+        half = None if value in self.heap else opened(value)
+        if half is None:
+            return Same(value)
+        tree = self.trees.get((id(value), side))
+        if tree is None:
+            tree = self.trees[id(value), side] = Tree(half, value)
+            tree.parts.extend([self._alone(inner, side) for inner in half.held])
+        return tree
+
+    def _unlike(self, name: Name, path: str, a: object, b: object) -> DSLUserCodeTypeError:
+        first, second = described(a, b)
+        fix = f"give `{path}` one type on both paths"
+        if diagnostic(a, b) == "TYPE_DYNAMIC_EXPR_UNSUPPORTED":
+            static = "mark the test `const_expr(...)` where it is static, or choose among numbers"
+            fix = CHOOSE if is_plain(a) else static
+        return DSLUserCodeTypeError(
+            f"`{path}` is {first} on one path and {second} on another", fix=fix, id=diagnostic(a, b), place=name.place
+        )
+
+
+def is_traced(value: object, met: set[int] | None = None) -> bool:
+    """Whether a value known only at run time is anywhere in `value`."""
+    leaf = leaf_of(value)
+    if leaf is not None:
+        return not isinstance(leaf, Numeric) or is_dynamic(leaf)
+    met = set() if met is None else met
+    half = None if id(value) in met or isinstance(value, Unbound) else opened(value)
+    met.add(id(value))
+    return half is not None and any(is_traced(inner, met) for inner in half.held)

@@ -1,0 +1,64 @@
+"""The truth of a tested value that is no number: Python's, except of what Python finds true whatever it holds.
+
+A tensor, a function that was meant to be called and a tuple of dynamic numbers are always true for Python, which is
+never what the test asks. NVIDIA's compiler refuses everything but numbers in an `if` of a jit function.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types
+
+from dsl.core.errors import DSLUserCodeTypeError, warn
+from dsl.core.number.dtypes import Numeric, is_dynamic
+from dsl.core.number.operators import type_name
+from dsl.core.unbound import Unbound
+
+_PLAIN = (type(None), bool, int, float, str, list, dict, set)
+_CALLED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
+
+
+def truth(value: object, what: str = "condition") -> bool:
+    """Whether Python takes `value` for true. Raises DSLUserCodeTypeError where it would be true whatever it holds."""
+    if type(value) not in _PLAIN and (fix := _always_true(value)):
+        raise DSLUserCodeTypeError(f"{what} must be a number, got {told(value)}", fix=fix)
+    return bool(value)
+
+
+def truth_in_python(value: object) -> bool:
+    """`truth` in a function without a decorator, which NVIDIA's compiler leaves to Python: a warning in place of the
+    error."""
+    if type(value) in _PLAIN or not (fix := _always_true(value)):
+        return bool(value)
+    if isinstance(value, _CALLED):  # a callback that may be None
+        return True
+    warn(f"a condition that is {told(value)} is always true ({fix})", "ALWAYS_TRUE")
+    return True
+
+
+def told(value: object) -> str:
+    """What a value is, as the author knows it."""
+    if hasattr(value, "__name__") and (isinstance(value, _CALLED) or _is_decorated(value)):
+        return f"function `{value.__name__}`"
+    return "a tuple of dynamic numbers" if isinstance(value, tuple) else type_name(value)
+
+
+def _is_decorated(value: object) -> bool:
+    return type(value).__module__.startswith("dsl.") and hasattr(value, "function")
+
+
+def _always_true(value: object) -> str:
+    """What to write in place of a condition that is always true, '' for any other."""
+    cls = type(value)
+    if isinstance(value, _CALLED):
+        return "call it, or ask `is not None`"
+    if isinstance(value, (type, types.ModuleType)):
+        return "compare it: `x is cutlass.Float32`" if isinstance(value, type) else "test a value of it"
+    if isinstance(value, tuple):
+        return "test one of its elements" if any(map(is_dynamic, value)) else ""
+    if not cls.__module__.startswith("dsl.") or issubclass(cls, (Numeric, enum.Enum, Unbound, list, dict)):
+        return ""
+    if _is_decorated(value):
+        return "call it, or ask `is not None`"
+    return getattr(cls, "truth_fix", "ask `is not None`, or test a number of it")

@@ -1,0 +1,236 @@
+"""Where exceptions leave the compiler for the author's code: with the author's frames alone.
+
+What went wrong inside without being said in the author's words becomes a CompilerFault at the author's expression.
+DSL_FULL_TRACEBACK=1 (`python -m dsl --full-traceback`) lets everything through as it was raised.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import os
+import types
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from dsl.core.diagnosis import argument_errors, python_errors
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, at_author, warn_not_portable
+from dsl.core.number.operators import type_name
+from dsl.core.syntax.function_source import is_authors
+from dsl.core.syntax.raise_place import innermost, is_authors_code, place_of, walk, words
+from dsl.core.trace import TRACERS, active
+from dsl.layout import LayoutError
+from dsl.span import Span, is_our_file, is_part, of_code
+
+_PACKAGE = str(Path(__file__).parents[2])
+_LAYOUT = os.path.join(_PACKAGE, "layout", "")
+# What does what Python or torch would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`, `tensor[i]`.
+_PYTHONS = {
+    os.path.join(_PACKAGE, *name.split("/"))
+    for name in (
+        "core/control_flow/undecorated_statements.py",
+        "core/control_flow/expressions.py",
+        "core/control_flow/undecorated.py",
+        "core/control_flow/dynamic_index.py",
+        "core/control_flow/trace_output.py",
+        "launch/devices/torch_cuda.py",
+    )
+}
+
+
+_OF_VALUES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
+_COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
+
+
+class CompilerFault(DSLUserCodeError):
+    """The compiler failed without knowing why; upstream calls that INTERNAL."""
+
+
+def full() -> bool:
+    """Whether tracebacks are to show the compiler's own frames."""
+    return os.environ.get("DSL_FULL_TRACEBACK", "0") != "0"
+
+
+def leaving(error: BaseException) -> BaseException:
+    """What is raised in the author's code where `error` leaves the compiler: `error`, or what says it there."""
+    found = _said(error)
+    if isinstance(found, DSLUserCodeError) and not found.also:
+        found.also = _called_from(found)
+    return found
+
+
+def _said(error: BaseException) -> BaseException:
+    if (
+        full()
+        or isinstance(error, (DSLUserCodeError, Warning))
+        or hasattr(error, "repro_outcome")
+        or not isinstance(error, Exception)
+    ):
+        return error
+    if isinstance(error, LayoutError):
+        return at_author(error)
+    if (found := python_errors.said(error)) is not None:
+        return found
+    if hasattr(error, "fails"):
+        return _fault(error, f"compiling this {error.fails}, by a fault of the compiler", error.place)
+    if not _is_accident(error):
+        return error
+    if isinstance(error, _OF_VALUES) and innermost(error).co_filename.startswith(_LAYOUT):
+        name, given = _call(error)
+        what = "this" if name.startswith("_") else f"`{name}`"
+        return DSLUserCodeLayoutError(
+            f"{what} has no meaning for {given}",
+            place=place_of(error),
+            fix="give integers, tuples of them, layouts or tensors",
+        ).with_traceback(error.__traceback__)
+    if isinstance(error, _OF_VALUES) and (found := argument_errors.said(error)) is not None:
+        return found
+    text, (_, given) = " ".join(str(error).split()), _call(error)
+    return _fault(error, f"fails{given and ' for '}{given}: {type(error).__name__}{text and ': '}{text}")
+
+
+_CALLS_SHOWN = 4
+
+
+def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
+    """Where the function in whose lines the error is was called, and that one's caller, as far as they are compiled."""
+    frames = error.callers or [(entry.tb_frame.f_code, entry.tb_lasti) for entry in walk(error)]
+    while frames and not is_authors_code(frames[-1][0]):
+        frames.pop()
+    if not frames or (at := of_code(*frames[-1])).file != error.place.file or at.line != error.place.line:
+        return ()
+    calls: list[tuple[Span, str]] = []
+    while len(calls) < _CALLS_SHOWN:
+        code, _ = frames.pop()
+        while frames and (is_part(code) or code.co_name in _COMPREHENSIONS):  # of the function it stands in
+            while frames and is_our_file(frames[-1][0].co_filename):
+                frames.pop()
+            code, _ = frames.pop() if frames else (code, 0)
+        while frames and is_our_file(frames[-1][0].co_filename) and frames[-1][0] not in TRACERS:
+            frames.pop()
+        if not frames or not is_authors_code(frames[-1][0]):
+            break
+        name = {"<lambda>": "this lambda", "<module>": "this text"}.get(code.co_name, f"`{code.co_name}`")
+        calls.append((of_code(*frames[-1]), f"{name} is called here"))
+    return tuple(calls)
+
+
+def _fault(error: Exception, message: str, place: Span | None = None) -> CompilerFault:
+    known = place is not None and is_authors(place.file)
+    return CompilerFault(
+        message,
+        id="INTERNAL",
+        place=place if known else place_of(error),
+        fix="look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows",
+    ).with_traceback(error.__traceback__)
+
+
+def _call(error: Exception) -> tuple[str, str]:
+    """The function of the compiler that the author called last, and what it was given, as far as that has names."""
+    frames: list[types.FrameType] = []
+    for entry in walk(error):
+        if is_authors_code(entry.tb_frame.f_code):
+            frames.clear()
+        elif entry.tb_frame.f_code is not guarded_code:
+            frames.append(entry.tb_frame)
+    known = words(place_of(error))
+    found = next((frame for frame in frames if frame.f_code.co_name in known), frames[0] if frames else None)
+    if found is None:
+        return "", ""
+    code = found.f_code
+    names = [name for name in code.co_varnames[: code.co_argcount] if name in found.f_locals and name != "self"]
+    return code.co_name, ", ".join(f"{name}: {type_name(found.f_locals[name])}" for name in names)
+
+
+def _is_accident(error: Exception) -> bool:
+    """Whether `error` was raised in the compiler, or in a library for it, and not by a `raise` that means it, nor by
+    what Python was asked to do in the author's place."""
+    code = innermost(error)
+    if code is None or not is_our_file(code.co_filename) or code.co_filename in _PYTHONS:
+        return False
+    at = [entry.tb_lasti for entry in walk(error) if entry.tb_frame.f_code is code][-1]
+    return isinstance(error, AssertionError) or dis.opname[code.co_code[at]] != "RAISE_VARARGS"
+
+
+def strip(error: BaseException) -> None:
+    """Take the compiler's frames, and those of the libraries it calls, out of the traceback of `error` and of what is
+    behind it."""
+    if full():
+        return
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        kept: types.TracebackType | None = None
+        for entry in reversed(list(_authors(error.__traceback__))):
+            kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        error.__traceback__ = kept
+        if error.__cause__ is None and error.__context__ is not None and _is_ours(error.__context__):
+            error.__context__ = None
+        error = error.__cause__ or error.__context__
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether `error` was raised by the compiler's code."""
+    file, traceback = None, error.__traceback__
+    while traceback is not None:
+        file, traceback = traceback.tb_frame.f_code.co_filename, traceback.tb_next
+    return file is not None and not is_authors(file)
+
+
+def _authors(traceback: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    """The author's frames; the parts that a function was cut into stand for it."""
+    waiting, inside = None, False
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        inside = is_our_file(code.co_filename) or (inside and not is_authors(code.co_filename))
+        if not inside:
+            if waiting is not None and not (is_part(code) and _enclosing(code) == waiting.tb_frame.f_code.co_qualname):
+                yield waiting
+            waiting = traceback
+        traceback = traceback.tb_next
+    if waiting is not None:
+        yield waiting
+
+
+def _enclosing(code: types.CodeType) -> str:
+    """The qualified name of the function that `code` was defined in."""
+    return code.co_qualname.rpartition(".<locals>.")[0]
+
+
+def guarded(function: Callable, portable: Callable[[tuple], bool] | None = None) -> Callable:
+    """A decorator of functions that the author calls; inside a traced function exceptions pass.
+
+    `portable`: of which arguments NVIDIA's compiler takes the function outside a traced one too; of all, unless given.
+    """
+
+    @functools.wraps(function)
+    def call(*args, **keywords):
+        if active():
+            return function(*args, **keywords)
+        try:
+            if portable is not None and not portable((*args, *keywords.values())):
+                warn_not_portable(
+                    f"`{function.__name__}` is called in plain Python",
+                    "CALL_OUTSIDE_JIT",
+                    fix="call it in a function decorated with @cute.jit",
+                )
+            return function(*args, **keywords)
+        except BaseException as error:
+            try:
+                raise leaving(error)
+            except BaseException as left:
+                strip(left)
+                raise
+
+    return call
+
+
+def guard(names: dict[str, object], portable: Mapping[str, Callable[[tuple], bool]] = {}) -> None:
+    """Guard the functions of a surface's module, so that plain Python too sees no frame of ours; `portable`:
+    see above."""
+    for name, value in names.items():
+        if isinstance(value, types.FunctionType) and not name.startswith("_") and value.__code__ is not guarded_code:
+            names[name] = guarded(value, portable.get(name))
+
+
+guarded_code = guarded(len).__code__  # of every function that `guarded` makes

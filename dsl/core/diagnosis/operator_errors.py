@@ -1,0 +1,191 @@
+"""Python's errors of operations that a value of this package has not, in the author's words: `'Int32' object is not
+iterable`. Each row is a text of Python's and what is said in its place."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.number.dtypes import NumericMeta
+from dsl.core.syntax.raise_place import innermost, place_of
+from dsl.span import is_our_file
+
+_TENSOR = "index it, `t[i]`, or load its elements, `t.load()`"
+_NUMBER = "loop over a range, `for i in range(n)`"
+_WORDS = {
+    "NoneType": "None",
+    "function": "a function",
+    "method": "a method",
+    "type": "a type",
+    "module": "a module",
+    "builtin_function_or_method": "a function",
+    "NumericMeta": "a type",
+}
+
+
+def said(error: BaseException) -> DSLUserCodeError | None:
+    """The error in the author's words, or None where no value of this package has a part in it."""
+    code = innermost(error)
+    if code is None:
+        return None
+    if is_our_file(code.co_filename) and not code.co_filename.endswith(("expressions.py", "dynamic_index.py")):
+        return None
+    text = str(error)
+    for pattern, tell in _ROWS:
+        if (found := re.fullmatch(pattern, text)) is not None:
+            kinds = [name for name in found.groupdict().values() if name]
+            in_hook = is_our_file(code.co_filename)
+            if in_hook or any(map(_is_ours, kinds)) or "expected" in text or "concatenate" in text:
+                kind = DSLUserCodeValueError if isinstance(error, ValueError) else DSLUserCodeTypeError
+                what, fix = tell(found)
+                return kind(what, fix=fix, place=place_of(error)).with_traceback(error.__traceback__)
+            return None
+    return None
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a class of this package is called `name`."""
+    return any(
+        isinstance(vars(module).get(name), type)
+        for spelt, module in list(sys.modules.items())
+        if spelt.startswith("dsl.") and module is not None
+    )
+
+
+def _is_number(name: str) -> bool:
+    return any(
+        isinstance(vars(module).get(name), NumericMeta)
+        for spelt, module in list(sys.modules.items())
+        if spelt == "dsl.core.number.dtypes"
+    )
+
+
+def _word(name: str) -> str:
+    """A class as the author knows its values."""
+    bare = name.lstrip("_")
+    return _WORDS.get(bare) or (
+        f"Python {bare}" if bare in ("str", "int", "float", "bool", "complex", "bytes") else bare
+    )
+
+
+def _row(what: str, fix: Callable[[str], str]) -> Callable[[re.Match], tuple[str, str]]:
+    return lambda found: (what.format(_word(found["kind"])), fix(found["kind"]))
+
+
+def _operands(found: re.Match) -> tuple[str, str]:
+    """An operator between two values."""
+    sign, left, right = found["sign"].partition(" or ")[0], found["left"], found["right"]
+    kinds = {left, right}
+    if "Tensor" in kinds:
+        fix = "load its elements: `t.load()`, or one of them: `t[i]`"
+    elif "Pointer" in kinds:
+        fix = "a pointer takes `+` and `-` of an integer; `p.toint()` is its address"
+    elif "NoneType" in kinds:
+        fix = "None is what a function without `return` gives, and what an optional argument is"
+    elif kinds & {"function", "method", "builtin_function_or_method", "JitFunction"}:
+        fix = "call the function: `f(...)`"
+    elif "str" in kinds:
+        fix = "text is known while compiling and has no number in it: use `cute.printf` to print one"
+    elif kinds & {"tuple", "list"}:
+        fix = "index it for one element: `x[0]`"
+    else:
+        fix = "use numbers of the DSL, or elements of tensors"
+    return f"`{sign}` has no meaning for {_word(left)} and {_word(right)}", fix
+
+
+def _unpacked(found: re.Match) -> tuple[str, str]:
+    names = f"{found[1]} name{'s' * (found[1] != '1')}"
+    if text := (found.groups() + ("",))[1]:
+        return f"unpacks {text} value{'s' * (text != '1')} into {names}", "write as many names as there are values"
+    return (
+        f"unpacks more values than there are names ({found[1]})",
+        "write a name for each: `x, y, z = cute.arch.thread_idx()`",
+    )
+
+
+_ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
+    (
+        r"cannot unpack non-iterable (?P<kind>\w+) object",
+        _row("unpacks {}, which is one value", lambda kind: "assign it to one name"),
+    ),
+    (
+        r"(?:'(?P<kind>\w+)' object is not iterable|.*argument after \* must be an iterable, not (?P<other>\w+))",
+        lambda found: (
+            f"{_word(found['kind'] or found['other'])} is not iterated",
+            _NUMBER if _is_number(found["kind"] or found["other"]) else "give a tuple, a list or a range",
+        ),
+    ),
+    (
+        r"argument of type '(?P<kind>\w+)' is not iterable",
+        _row("`in` does not search {}", lambda kind: "give a tuple, a list or a range"),
+    ),
+    (
+        r"object of type '(?P<kind>\w+)' has no len\(\)",
+        _row("{} has no len()", lambda kind: "`cute.size(x)` is the size of a shape, a layout or a tensor"),
+    ),
+    (
+        r"'(?P<kind>\w+)' object is not callable",
+        _row(
+            "{} is not called",
+            lambda kind: (
+                "index it with [ ]: `t[i]`"
+                if kind in ("Tensor", "Pointer", "TensorSSA")
+                else "leave out the parentheses, or look at what has this name"
+            ),
+        ),
+    ),
+    (
+        r"'(?P<kind>\w+)' object is not subscriptable"
+        r"|'(?P<more>\w+)' object does not support item (assignment|deletion)",
+        lambda found: (f"{_word(found['kind'] or found['more'])} has no elements", "index a tensor, a tuple or a list"),
+    ),
+    (r"unsupported operand type\(s\) for (?P<sign>[^:]+): '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'", _operands),
+    (r"'(?P<sign>[<>=!]+)' not supported between instances of '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'", _operands),
+    (
+        r"bad operand type for (?:unary |abs\(\))(?P<sign>[-+~]?)(?:: )?'(?P<kind>\w+)'",
+        lambda found: (
+            f"{'`' + found['sign'] + '`' if found['sign'] else 'abs()'} has no meaning for {_word(found['kind'])}",
+            _TENSOR if found["kind"] == "Tensor" else "give a number",
+        ),
+    ),
+    (
+        r"can only concatenate (?P<left>\w+) \(not \"(?P<right>\w+)\"\) to \w+",
+        lambda found: _operands(
+            re.match(r"(?P<sign>\+)(?P<left>\w+) (?P<right>\w+)", f"+{found['left']} {found['right']}")
+        ),
+    ),
+    (
+        r"(?P<kind>list|tuple|string|range object|bytes) ind(?:ices|ex) must be integers(?: or slices)?, "
+        r"not '?(?P<other>\w+)'?",
+        lambda found: (
+            f"the index of a {found['kind'].removesuffix(' object')} must be an integer, got {_word(found['other'])}",
+            "give an integer",
+        ),
+    ),
+    (
+        r"type (?P<kind>\w+) doesn't define (?P<name>__\w+__) method",
+        lambda found: (
+            f"`{found['name'].strip('_')}` has no meaning for {_word(found['kind'])}",
+            "`cute.math` has floor, ceil, round and trunc; convert with `cutlass.Int32(x)`",
+        ),
+    ),
+    (
+        r"'(?P<kind>\w+)' object cannot be interpreted as an integer",
+        _row("an integer is needed, got {}", lambda kind: "convert it, `cutlass.Int32(x)`, or give an int"),
+    ),
+    (r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)", _unpacked),
+    (r"too many values to unpack \(expected (\d+)\)", _unpacked),
+    (
+        r"(?P<kind>\w+) expected at least (\d+) arguments?, got (\d+)",
+        lambda found: (
+            f"`{found[1]}` needs at least {found[2]} argument{'s' * (found[2] != '1')}, got {found[3]}",
+            f"call it as `{found[1]}(a, b)`",
+        ),
+    ),
+    (
+        r"unhashable type: '(?P<kind>\w+)'",
+        _row("{} is no key of a dict and no member of a set", lambda kind: "use a number or a text as the key"),
+    ),
+]

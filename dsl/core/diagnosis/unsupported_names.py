@@ -1,0 +1,119 @@
+"""Names that are not here: those of upstream's, said by name, and misspelt ones, with what was meant."""
+
+from __future__ import annotations
+
+import dis
+import re
+import sys
+from collections.abc import Callable
+
+from dsl import span
+from dsl.core.diagnosis import author_traceback, spelling
+from dsl.core.errors import DSLUserCodeError
+
+
+class UnsupportedName(DSLUserCodeError, AttributeError):
+    """A name of upstream's that this compiler does not have."""
+
+
+class UnknownName(DSLUserCodeError, AttributeError):
+    """A name that neither this compiler nor upstream has."""
+
+
+class UnknownImport(DSLUserCodeError, ImportError):
+    """A name that is imported from a module that does not have it."""
+
+
+class UnknownModule(DSLUserCodeError, ModuleNotFoundError):
+    """A module that is imported and not there."""
+
+
+def unknown_module(name: str) -> UnknownModule:
+    """The error of an import of module `name`, which this compiler does not have."""
+    parent, _, last = name.rpartition(".")
+    theirs = spelling.upstream(parent)
+    if theirs is None or last in theirs:
+        what, fix, id = (
+            f"{name} is not part of this compiler yet",
+            "leave out what needs it, or run the file with the package itself",
+            "UNSUPPORTED_NAME",
+        )
+    else:
+        what, fix, id = f"there is no module {name}", _meant(parent, last, theirs), "UNKNOWN_NAME"
+    error = UnknownModule(what, fix=fix, id=id)
+    error.name = name
+    return error
+
+
+def refuser(
+    module: str,
+    fix: str,
+    instead: dict[str, str] | None = None,
+    upstream: Callable[[str], set[str] | None] = lambda module: None,
+) -> Callable:
+    """A module's `__getattr__` that refuses names by their upstream spelling.
+
+    `instead`: names that may be imported and are refused where they are called, each with what to write in its place.
+    `upstream`: the names that upstream's module has, or None where that is not known.
+    """
+
+    @author_traceback.guarded
+    def missing(name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in (instead or {}):
+            return _refused_when_called(f"{module}.{name}", instead[name])
+        theirs = upstream(module)
+        if theirs is None or name in theirs:
+            what, id, kind, said = (
+                f"{module}.{name} is not part of this compiler yet",
+                "UNSUPPORTED_NAME",
+                UnsupportedName,
+                fix,
+            )
+        else:
+            what, id, kind = f"{module} has no name `{name}`", "UNKNOWN_NAME", UnknownName
+            said = _meant(module, name, theirs)
+        if (place := _import_of(name)) is not None:
+            kind = UnknownImport
+        raise kind(what, id=id, fix=said, place=place)
+
+    return missing
+
+
+def _meant(module: str, name: str, theirs: set[str]) -> str:
+    """The fix for a `name` that `module` does not have."""
+    own = [each for each in vars(_module_called(module)) if not each.startswith("_")]
+    if (near := spelling.nearest(name, own)) is not None:
+        return f"did you mean `{near}`?"
+    frame = span.author_frame()
+    if frame is not None and (elsewhere := spelling.in_modules(name, frame.f_globals)) is not None:
+        return f"did you mean `{elsewhere}`?"
+    if (near := spelling.nearest(name, theirs)) is not None:
+        return f"did you mean `{near}`? It is not part of this compiler yet"
+    return f"`dir({module.rpartition('.')[2]})` lists the names it has"
+
+
+def _module_called(name: str) -> object:
+    root, _, rest = name.partition(".")
+    return sys.modules[f"dsl.{root}{rest and '.'}{rest}"]
+
+
+def _import_of(name: str) -> span.Span | None:
+    """The place of `name` in the `from ... import name` that is running, or None."""
+    frame = span.author_frame()
+    if frame is None or dis.opname[frame.f_code.co_code[frame.f_lasti]] != "IMPORT_FROM":
+        return None
+    place = span.of_frame(frame)
+    found = list(re.finditer(rf"\b{re.escape(name)}\b", place.source_line()))
+    if not found:
+        return place
+    start = len(place.source_line()[: found[-1].start()].encode()) + 1
+    return span.Span(place.file, place.line, start, place.line, start + len(name.encode()))
+
+
+def _refused_when_called(name: str, fix: str) -> Callable:
+    def call(*_, **__):
+        raise UnsupportedName(f"{name} is not part of this compiler", id="UNSUPPORTED_NAME", fix=fix)
+
+    return call

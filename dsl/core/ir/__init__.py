@@ -1,0 +1,1 @@
+"""The MLIR bindings and the ops that are made through them."""

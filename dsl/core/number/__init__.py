@@ -1,0 +1,1 @@
+"""Numeric types, their operators and conversions, pointers."""

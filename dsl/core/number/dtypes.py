@@ -1,0 +1,504 @@
+"""The numeric types: a table, promotion rules, and values that are static or dynamic.
+
+A value holds a Python number (static, known while tracing) or an SSA value (dynamic). Operators fold static operands
+and emit ops otherwise. A static float is not rounded before it becomes part of the code, as upstream. Rules are those
+measured of release 4.8.1 of NVIDIA's compiler (docs/types.md).
+"""
+
+from __future__ import annotations
+
+import math
+
+from dsl.core import number_rules
+from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
+from dsl.core.ir import mlir
+from dsl.core.number import conversion
+from dsl.core.number.float_formats import FORMATS, Format, round_to
+
+_INSTEAD = {
+    "a bool": "decide in an `if` statement of a @cute.jit or @cute.kernel function",
+    "an int": "use it as it is (`cutlass.Int32(x)` converts)",
+    "a float": "use it as it is (`cutlass.Float32(x)` converts)",
+}
+
+
+class NumericMeta(type):
+    """Types print by their bare name, and compare by identity; their facts are attributes."""
+
+    def __repr__(cls) -> str:
+        return cls.__name__
+
+    def __str__(cls) -> str:
+        return cls.__name__
+
+    @property
+    def is_abstract(cls) -> bool:
+        """Whether this is a family (Numeric, Integer, Float) and no type of values."""
+        return cls.__name__ in ("Numeric", "Integer", "Float")
+
+    @property
+    def bytes(cls) -> int:
+        """Bytes that one value takes, rounded up."""
+        return -(-cls.width // 8)
+
+    def n_bytes(cls, n_elements: int) -> int:
+        """Bytes that `n_elements` packed elements take, rounded up."""
+        return -(-cls.width * n_elements // 8)
+
+    @property
+    def is_packed(cls) -> bool:
+        """Whether elements lie in memory bit behind bit, not each in an integer of its own: 4, 6 and 24 bits."""
+        return cls.storage_width not in (8, 16, 32, 64, 128)
+
+    @property
+    def mlir_type(cls) -> mlir.Type:
+        """The MLIR type of its SSA values."""
+        return cls.carrier
+
+    @property
+    def zero(cls) -> int | float:
+        return 0.0 if cls.is_float else 0
+
+    @property
+    def min(cls) -> int:
+        """The least value of an integer type of this width."""
+        cls._only("min", cls.is_integer)
+        return -(1 << (cls.width - 1)) if cls.signed or cls.width == 1 else 0
+
+    @property
+    def max(cls) -> int:
+        """The greatest value of an integer type of this width."""
+        cls._only("max", cls.is_integer)
+        return (1 << (cls.width - 1)) - 1 if cls.signed or cls.width == 1 else (1 << cls.width) - 1
+
+    @property
+    def inf(cls) -> float:
+        cls._only("inf", cls.is_float)
+        return math.inf
+
+    @property
+    def nan(cls) -> float:
+        cls._only("nan", cls.is_float)
+        return math.nan
+
+    @property
+    def exponent_width(cls) -> int:
+        """Exponent bits of a narrow float type."""
+        return cls._narrow("exponent_width").exponent_bits
+
+    @property
+    def mantissa_width(cls) -> int:
+        """Fraction bits of a narrow float type."""
+        return cls._narrow("mantissa_width").fraction_bits
+
+    def _narrow(cls, name: str) -> Format:
+        """The format of one number of a narrow float type, or of a group of them (Float4E2M1FNx2)."""
+        found = FORMATS.get(cls.__name__.partition("x")[0])
+        cls._only(name, found is not None and found.sign_bit < 9)
+        return found
+
+    def _only(cls, name: str, has: bool) -> None:
+        if not has:
+            raise AttributeError(f"{cls} has no attribute '{name}'")
+
+    def is_same_kind(cls, other: type) -> bool:
+        """Whether both are integer types or both float types."""
+        return cls.is_integer == other.is_integer and cls.is_float == other.is_float
+
+    def recast_width(cls, width: int) -> type[Numeric]:
+        """The type of this kind and sign that is `width` bits wide. Raises DSLUserCodeTypeError where there is none."""
+        prefix = "Float" if cls.is_float else "Int" if cls.signed else "Uint"
+        found = _NAMED.get(f"{prefix}{width}")
+        if found is None:
+            raise DSLUserCodeTypeError(
+                f"there is no {prefix} of {width} bits", fix="write a width that CuTe DSL has: docs/types.md"
+            )
+        return found
+
+    def from_python(cls, value: bool | int | float) -> type[Numeric]:
+        """The type a Python number takes."""
+        found = of_python(value)
+        if found is None:
+            raise DSLUserCodeTypeError(
+                f"{type(value).__name__} is no Python number", fix="give an int, a float or a bool"
+            )
+        return found
+
+
+class Numeric(metaclass=NumericMeta):
+    """A typed number. `Int32(5)` is static; an argument or the result of an op on one is dynamic."""
+
+    __slots__ = ("value", "owner", "known_divisor")
+    width = 8  # bits of the value
+    storage_width: int  # bits one element takes in memory: below 8, parts of a byte, the first in the low bits
+    signed = True
+    is_integer = is_float = False
+    format: str | None  # struct format of a host argument slot; None where the type cannot be an argument
+    numpy_name: str | None = None
+    carrier: mlir.Type  # the MLIR type of its SSA values: bits, where MLIR has no arithmetic on the type
+    _exact_range: tuple[int, int] | None = None
+
+    def __init__(self, value: object):
+        if isinstance(value, mlir.Value):
+            self.value, self.owner = value, mlir.current_function()
+        elif isinstance(value, Numeric):
+            self.value, self.owner = value.convert_value(type(self)), mlir.current_function()
+            if (
+                (known := getattr(value, "known_divisor", 0))
+                and type(self).is_integer
+                and type(self).width == type(value).width
+            ):
+                self.known_divisor = known
+        elif isinstance(value, (bool, int, float)):
+            self.value = self.wrap(value)
+        elif hasattr(value, "__index__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
+            self.value = self.wrap(value.__index__())
+        elif hasattr(value, "__float__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
+            self.value = self.wrap(value.__float__())
+        else:
+            from dsl.core.number.operators import type_name
+
+            raise DSLUserCodeTypeError(
+                f"{type_name(value)} is not a number that {type(self)} can hold",
+                fix="give a number, or an element of the tensor: `x[i]`",
+            )
+
+    @property
+    def mlir_type(self) -> mlir.Type:
+        return self.carrier
+
+    @classmethod
+    def storage_type(cls) -> mlir.Type:
+        """The MLIR type of one element in memory (a Boolean is a byte); of elements that are no whole bytes, a byte."""
+        return mlir.i8 if cls is Boolean or cls.is_packed else cls.mlir_type
+
+    @classmethod
+    def wrap(cls, value):
+        """`value` as this type holds it: integers modulo 2**width, floats rounded."""
+        raise DSLUserCodeTypeError(
+            f"{cls} has no values of its own; use one of its concrete types", fix="write Int32(x), Float32(x), ..."
+        )
+
+    @property
+    def dtype(self) -> type[Numeric]:
+        return type(self)
+
+    def convert_value(self, to: type[Numeric]):
+        """This value as `to` holds it: a Python number or an SSA value. Extension is signed where both types are."""
+        if not isinstance(self.value, mlir.Value):
+            if to.is_integer and to._exact_range is None:  # such a type has no static values
+                return mlir.constant(int(self.value), to.carrier)
+            return to.wrapped(self.value) if to.is_integer and type(self).is_integer else to.wrap(self.value)
+        value = mlir.owned(self.value, self.owner)
+        return value if to is type(self) else conversion.convert(value, type(self), to)
+
+    def to(self, dtype: type[Numeric]):
+        """This number as `dtype`; `to(int)` and `to(float)` give a Python number and need a static one."""
+        if not isinstance(dtype, NumericMeta) and dtype not in (int, float, bool):
+            raise DSLUserCodeTypeError(
+                f"`.to()` takes a numeric type, and got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
+            )
+        return dtype(self)
+
+    def bitcast(self, dtype: type[Numeric]) -> Numeric:
+        """The same bits as a `dtype` of the same width."""
+        if type(self).width != dtype.width:
+            raise DSLUserCodeValueError(
+                f"a {type(self)} has {type(self).width} bits, and a {dtype} {dtype.width}: "
+                "bits can only be read as a type of the same width",
+                fix="convert it to a type of that width first",
+            )
+        bits = self.ir()
+        return dtype(bits if bits.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, bits))
+
+    @property
+    def divisibility(self) -> int:
+        """A number this is known to be a multiple of: of what `assume` says of it, and of sums and products of such."""
+        return getattr(self, "known_divisor", 1)
+
+    def with_divisibility(self, divisor: int) -> Numeric:
+        """The same value, assumed to be a multiple of `divisor`."""
+        assumed = object.__new__(type(self))
+        assumed.value, assumed.owner, assumed.known_divisor = self.value, mlir.current_function(), divisor
+        return assumed
+
+    def ir(self) -> mlir.Value:
+        """The SSA value; a static number becomes a constant."""
+        if isinstance(self.value, mlir.Value):
+            return mlir.owned(self.value, self.owner)
+        return mlir.constant(type(self).constant_of(self.value), self.carrier)
+
+    @classmethod
+    def constant_of(cls, value) -> int | float:
+        """What stands for the static `value` in code and in memory: bits, where the carrier is an integer."""
+        return int(value)
+
+    def with_ir(self, value: mlir.Value) -> Numeric:
+        return type(self)(value)
+
+    def type_key(self) -> object:
+        return type(self)
+
+    def ir_type(self) -> mlir.Type:
+        return self.mlir_type
+
+    def ir_value(self) -> mlir.Value:
+        return self.ir()
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return name if isinstance(self.value, mlir.Value) else f"{name}({self.value!r})"
+
+    def __str__(self) -> str:
+        return type(self).__name__ if isinstance(self.value, mlir.Value) else str(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return str(self) if isinstance(self.value, mlir.Value) else format(self.value, spec)
+
+    def __hash__(self) -> int:
+        return id(self.value) if isinstance(self.value, mlir.Value) else hash(self.value)
+
+    def _static(self, what: str):
+        if isinstance(self.value, mlir.Value):
+            raise DSLUserCodeTypeError(
+                f"is a dynamic {type(self).__name__}: its value is not known while compiling, and Python needs {what}",
+                fix=f"{_INSTEAD[what]}, or pass the value as cutlass.Constexpr",
+                id="PHASE_DYNAMIC_TO_STATIC_BOOL" if what == "a bool" else "PHASE_DYNAMIC_INDEX",
+            )
+        return self.value
+
+    def __bool__(self) -> bool:
+        return bool(self._static("a bool"))
+
+    def __index__(self) -> int:
+        value = self._static("an int")
+        if isinstance(value, float):
+            raise DSLUserCodeTypeError(f"{type(self).__name__} cannot be an index", fix="convert it: `Int32(x)`")
+        return int(value)
+
+    def __int__(self) -> int:
+        return int(self._static("an int"))
+
+    def __float__(self) -> float:
+        return float(self._static("a float"))
+
+
+class NoStaticValue(DSLUserCodeTypeError, AssertionError):
+    """A Python number for a type that has dynamic values only."""
+
+
+class Integer(Numeric):
+    __slots__ = ()
+    is_integer = True
+    width = 32
+
+    @classmethod
+    def wrap(cls, value):
+        """Modulo 2**width, floats truncated. Raises ValueError for NaN, OverflowError past 64 bits, as numpy does."""
+        if cls._exact_range is None:
+            raise NoStaticValue(
+                f"{cls} has no values known while compiling", fix=f"convert a dynamic value: `x.to(cutlass.{cls})`"
+            )
+        low, high = cls._exact_range
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise (DSLUserCodeOverflowError if math.isinf(value) else DSLUserCodeValueError)(
+                    f"{value} is no integer, and {cls} holds integers", fix="test it first, or use a float type"
+                )
+            value = int(value)
+            if cls.width < 32 or (cls.width == 32 and cls.signed):  # by way of 32 bits
+                return cls.wrapped(value if -(1 << 31) <= value < 1 << 31 else -(1 << 31))
+            if -(1 << 63) <= value < 1 << 63:
+                return cls.wrapped(value)
+            if cls.width == 64 and not cls.signed:
+                return min(max(value, low), high)
+            return low  # what x86 gives, and with it NVIDIA's compiler
+        if low <= value <= high:
+            return int(value)
+        if not -(1 << 63) <= value < 1 << 64:
+            raise DSLUserCodeOverflowError(
+                f"{value} is too large for any integer type", fix="give a number below 2 ** 64, or its halves"
+            )
+        if not -((high - low + 1) >> 1) <= value <= high - low:
+            warn(
+                f"{value} does not fit in {cls} ({low} to {high}) and becomes {cls.wrapped(value)}",
+                "TYPE_INT_LITERAL_OUT_OF_RANGE",
+            )
+        return cls.wrapped(value)
+
+    @classmethod
+    def wrapped(cls, value: int) -> int:
+        """`value` modulo 2**width, silently: what an operator gives."""
+        low, high = cls._exact_range
+        return (value - low) % (high - low + 1) + low
+
+
+class Float(Numeric):
+    __slots__ = ()
+    is_float = True
+    width = 32
+
+    @classmethod
+    def wrap(cls, value):
+        """The Python float as it is; `constant_of` rounds it. Raises NoStaticValue for groups and FloatNV8E5M3FNU."""
+        if cls.__name__ not in FORMATS:
+            raise NoStaticValue(
+                f"{cls} has no values known while compiling: it is a type of bits in memory",
+                fix="read or write the memory as Uint8: `cute.recast_tensor(t, cutlass.Uint8)`",
+            )
+        value = float(value)
+        if math.isfinite(value) and abs(value) > 448 and math.isinf(round_to(value, cls.__name__)):
+            warn(
+                f"{value} is larger than the greatest {cls} and becomes {math.copysign(math.inf, value)}",
+                "TYPE_FLOAT_LITERAL_OVERFLOW",
+            )
+        return value
+
+    @classmethod
+    def constant_of(cls, value) -> int | float:
+        if isinstance(cls.carrier, mlir.ir.IntegerType):
+            return FORMATS[cls.__name__].encode(value)
+        return round_to(value, cls.__name__)
+
+
+_FORMATS = {8: "bB", 16: "hH", 32: "iI", 64: "qQ"}
+_CARRIERS = {4: mlir.i4, 8: mlir.i8, 16: mlir.i16, 32: mlir.i32, 64: mlir.i64, 128: mlir.i128}
+
+
+def _integer(width: int, signed: bool = True) -> type[Integer]:
+    known = width in _FORMATS
+    bounds = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    return NumericMeta(
+        f"{'Int' if signed else 'Uint'}{width}",
+        (Integer,),
+        {
+            "__slots__": (),
+            "__module__": __name__,
+            "width": width,
+            "storage_width": width,
+            "signed": signed,
+            "carrier": _CARRIERS[width],
+            "format": _FORMATS[width][not signed] if known else None,
+            "numpy_name": f"{'' if signed else 'u'}int{width}" if known else None,
+            "_exact_range": bounds if known else None,
+        },
+    )
+
+
+def _float(
+    name: str, width: int, carrier: mlir.Type, format: str | None = None, numpy_name: str | None = None
+) -> type[Float]:
+    return NumericMeta(
+        name,
+        (Float,),
+        {
+            "__slots__": (),
+            "__module__": __name__,
+            "width": width,
+            "storage_width": width,
+            "carrier": carrier,
+            "format": format,
+            "numpy_name": numpy_name,
+        },
+    )
+
+
+Int4, Int8, Int16, Int32, Int64, Int128 = (_integer(width) for width in (4, 8, 16, 32, 64, 128))
+Uint8, Uint16, Uint32, Uint64, Uint128 = (_integer(width, signed=False) for width in (8, 16, 32, 64, 128))
+Float16 = _float("Float16", 16, mlir.f16, "e", "float16")
+BFloat16 = _float("BFloat16", 16, mlir.bf16, "H")
+TFloat32 = _float("TFloat32", 32, mlir.f32, "f")
+Float32 = _float("Float32", 32, mlir.f32, "f", "float32")
+Float64 = _float("Float64", 64, mlir.f64, "d", "float64")
+Float8E5M2, Float8E4M3, Float8E4M3FN, Float8E4M3B11FNUZ, Float8E8M0FNU = (
+    _float(f"Float8{name}", 8, mlir.i8, "B") for name in ("E5M2", "E4M3", "E4M3FN", "E4M3B11FNUZ", "E8M0FNU")
+)
+Float6E3M2FN, Float6E2M3FN, Float4E2M1FN = (
+    _float(name, int(name[5]), mlir.i8) for name in ("Float6E3M2FN", "Float6E2M3FN", "Float4E2M1FN")
+)
+Float4E2M1FNx2, FloatNV8E5M3FNU = _float("Float4E2M1FNx2", 8, mlir.i8), _float("FloatNV8E5M3FNU", 8, mlir.i8)
+Float6E3M2FNx4, Float6E2M3FNx4 = _float("Float6E3M2FNx4", 24, mlir.i32), _float("Float6E2M3FNx4", 24, mlir.i32)
+
+
+class Boolean(Integer):
+    __slots__ = ()
+    width, storage_width, format, numpy_name, signed = 1, 8, "?", "bool", False
+    carrier, _exact_range = mlir.i1, (0, 1)
+
+    @classmethod
+    def wrap(cls, value):
+        return bool(value)
+
+    wrapped = wrap
+
+
+_NAMED = {name: found for name, found in globals().items() if isinstance(found, NumericMeta)}
+
+
+def dtype(name: str) -> type[Numeric]:
+    """The type called `name`, as `Int32`. Raises TypeError for other names."""
+    found = _NAMED.get(name) if isinstance(name, str) else None
+    if found is None or found is Boolean or found.is_abstract:
+        raise DSLUserCodeTypeError(f"can't interpret {name} as data type", fix="name a type as cutlass does: `Float32`")
+    return found
+
+
+def of_python(value: object) -> type[Numeric] | None:
+    """The type a Python number takes among traced values: bool Boolean, int Int32 (Int64 past it), float Float32."""
+    if isinstance(value, bool):
+        return Boolean
+    if isinstance(value, int):
+        return Int32 if -(1 << 31) <= value < (1 << 31) else Int64
+    return Float32 if isinstance(value, float) else None
+
+
+def numeric(value: object) -> Numeric | None:
+    """`value` as a Numeric, or None where it is no number."""
+    if isinstance(value, Numeric):
+        return value
+    if (own := number_rules.current().number) is not None:
+        return own(value)
+    dtype = of_python(value)
+    return dtype(value) if dtype else None
+
+
+def is_dynamic(value: object) -> bool:
+    """Whether `value` is a number known only at run time."""
+    return isinstance(value, Numeric) and isinstance(value.value, mlir.Value)
+
+
+def is_static(value: object) -> bool:
+    return not is_dynamic(value)
+
+
+def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
+    """The type in which `a op b` is computed. Raises DSLUserCodeTypeError where the two have none."""
+    if a is b:
+        return a
+    if (own := number_rules.current().promote) is not None:
+        return own(a, b)
+    if a.is_float and b.is_float:
+        return _promote_floats(a, b)
+    if a.is_float or b.is_float:
+        number, integer = (a, b) if a.is_float else (b, a)
+        if integer.width <= 8 and number.width > 8:
+            return number
+        partner = {16: Float16, 32: Float32, 64: Float64}.get(integer.width)
+        if partner is None:
+            raise DSLUserCodeTypeError(
+                f"{a} and {b} have no common type", fix="convert one, for example `x.to(cutlass.Float32)`"
+            )
+        return promote(number, partner)
+    if a.width != b.width:
+        return a if a.width > b.width else b
+    return b if a.signed else a
+
+
+def _promote_floats(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
+    if {a, b} == {Float32, TFloat32}:
+        return Float32
+    if a.width != b.width:
+        return a if a.width > b.width else b
+    if a.width <= 8:
+        raise DSLUserCodeValueError(f"{a} and {b} have no common type", fix="convert both, for example to Float16")
+    return Float16

@@ -1,0 +1,72 @@
+"""Divisors of 32-bit unsigned division, prepared once and used often: CuTe's FastDivmod."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, is_dynamic, numeric
+from dsl.core.number.operators import truncated_divmod
+
+
+class FastDivmodDivisor:
+    """`divmod(x, d)`, `x // d` and `x % d` of the low 32 bits of two integers, both read as unsigned; Int32 each.
+
+    A loop carries it and a kernel takes it as an argument. The division itself is PTX's `div.u32`, or what LLVM makes
+    of a divisor that is known while compiling. Raises DSLUserCodeValueError for a static 0.
+    CuTe DSL: FastDivmodDivisor.
+    """
+
+    def __init__(self, divisor: object, is_power_of_2: bool | None = None):
+        number = numeric(divisor)
+        if number is None or not number.is_integer:
+            raise DSLUserCodeTypeError(
+                f"a divisor is an integer, and this is {divisor!r}", fix="convert it: `Int32(x)`"
+            )
+        if not is_dynamic(number) and number.value == 0:
+            raise DSLUserCodeValueError("a divisor is not 0", fix="give the number of parts")
+        self.divisor, self.is_power_of_2 = divisor, bool(is_power_of_2)
+
+    def __rdivmod__(self, dividend: object) -> tuple[Numeric, Numeric]:
+        number = numeric(dividend)
+        if number is None or not number.is_integer:
+            return NotImplemented
+        quotient, remainder = truncated_divmod(_low_word(number), _low_word(numeric(self.divisor)))
+        return Int32(quotient), Int32(remainder)
+
+    def __rfloordiv__(self, dividend: object) -> Numeric:
+        return self.__rdivmod__(dividend)[0]
+
+    def __rmod__(self, dividend: object) -> Numeric:
+        return self.__rdivmod__(dividend)[1]
+
+    def __flatten__(self) -> tuple[tuple, object]:
+        """core.tree: the divisor is a leaf."""
+        return (numeric(self.divisor),), self.is_power_of_2
+
+    @classmethod
+    def __unflatten__(cls, key: object, children: Sequence) -> FastDivmodDivisor:
+        made = object.__new__(cls)
+        made.divisor, made.is_power_of_2 = children[0], key
+        return made
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(divisor={self.divisor})"
+
+
+class FastDivmodDivisorV2(FastDivmodDivisor):
+    """FastDivmodDivisor; NVIDIA's has a `divisor` that a kernel can read only here, ours has it in both."""
+
+
+def fast_divmod_create_divisor(divisor: object) -> FastDivmodDivisor:
+    """A divisor for fast division."""
+    return FastDivmodDivisor(divisor)
+
+
+def fast_divmod_create_divisor_v2(divisor: object) -> FastDivmodDivisorV2:
+    """A divisor for fast division."""
+    return FastDivmodDivisorV2(divisor)
+
+
+def _low_word(number: Numeric) -> Uint32:
+    return Uint32(Int64(number)) if number.width > 32 else Uint32(number)

@@ -1,0 +1,1 @@
+"""The author's text: source, liveness, early exits, and the rewriting of statements into hooks."""

@@ -1,0 +1,316 @@
+"""What went wrong and where: block, thread, instruction, author's line, nearest allocation, who waits for whom."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import defaultdict
+
+from dsl.emulator import context
+from dsl.emulator.emit import mbarrier
+from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.runtime import memory, schedule
+from dsl.span import Span, short
+
+
+class Fault(Exception):
+    """A kernel that stopped. `str(fault)` is the full report; `place` is the author's line where the PTX has one.
+
+    kind: "out_of_bounds", "misaligned", "trap", "deadlock", "illegal", "race" or "undefined_read"; block, thread:
+    (x, y, z).
+    """
+
+    def __init__(self, kind, block, thread, instruction, ptx_line, place: Span | None, text: str):
+        super().__init__(text)
+        self.kind, self.block, self.thread = kind, block, thread
+        self.instruction, self.ptx_line, self.place = instruction, ptx_line, place
+
+    @property
+    def repro_outcome(self) -> dict:
+        outcome = self.kind if self.kind in ("trap", "deadlock") else "fault"
+        file, line = (self.place.file, self.place.line) if self.place else (None, None)
+        return {"outcome": outcome, "kind": self.kind, "file": file, "line": line, "text": str(self)}
+
+
+def fault_of(launch) -> Fault:
+    """The Fault that a finished launch's context describes."""
+    ctx = launch.ctx
+    if ctx.status == context.DEADLOCK:
+        return _deadlock(launch)
+    instr: Instr = launch.code.sites[ctx.site]
+    place = launch.program.place_of(instr.loc)
+    kind = context.KIND_NAMES[ctx.status]
+    message, fix = _explain(launch, instr)
+    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
+    lines = [_head(place, kind.upper()), *_source(place, message)]
+    lane = f"warp {ctx.thread // 32}, lane {ctx.thread % 32}"
+    lines.append(f"    in `{launch.entry_name}`, block {block}, thread {thread} = {lane}")
+    lines.append(f"    PTX line {instr.line}: {instr.text}")
+    if fix:
+        lines.append(f"fix: {fix}")
+    return Fault(kind, block, thread, instr.text, instr.line, place, "\n".join(lines))
+
+
+def _head(place: Span | None, name: str) -> str:
+    return f"{short(place.file)}:{place.line}:{place.column}: {name}" if place else name
+
+
+def _source(place: Span | None, message: str) -> list[str]:
+    return place.underlined(message).split("\n") if place else [f"    {message}"]
+
+
+def _explain(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of a fault."""
+    ctx = launch.ctx
+    if ctx.status == context.TRAP:
+        if launch.assertion is not None:
+            return f"assertion failed: {launch.assertion}", ""
+        return "the kernel executed a trap", ""
+    if ctx.status == context.ILLEGAL:
+        return _ILLEGAL[ctx.detail](launch, instr)
+    if ctx.status == context.MISALIGNED:
+        n = ctx.access_bytes
+        message = f"{_access(launch, instr)} is not aligned to {n} bytes (it is {ctx.address % n} past)"
+        return message, f"keep the address a multiple of {n}, or use narrower accesses"
+    return f"{_access(launch, instr)} is {_where(launch)}", ""
+
+
+def _access(launch, instr: Instr) -> str:
+    ctx = launch.ctx
+    verb = {"st": "write", "ld": "read", "ldu": "read", "cp": "copy", "atom": "atomic", "red": "atomic"}.get(
+        instr.opcode, "access"
+    )
+    return f"{verb} of {ctx.access_bytes} bytes at {_address(ctx)}"
+
+
+def _address(ctx) -> str:
+    if ctx.detail == context.SHARED:
+        return f"smem+0x{ctx.address:x}"
+    if ctx.detail == context.LOCAL:
+        return f"local+0x{ctx.address:x}"
+    return f"0x{ctx.address:x}"
+
+
+def _where(launch) -> str:
+    """Where a bad address lies, relative to the nearest allocation."""
+    ctx = launch.ctx
+    if ctx.detail in (context.SHARED, context.LOCAL):
+        size = ctx.smem_bytes if ctx.detail == context.SHARED else ctx.local_bytes
+        name = "shared memory" if ctx.detail == context.SHARED else "the thread's local memory"
+        split = f", {ctx.smem_static} static + {ctx.smem_dynamic} dynamic" if ctx.detail == context.SHARED else ""
+        return f"outside {name} ({size} bytes{split})"
+    if ctx.address == 0:
+        return "a null pointer"
+    found = memory.nearest(launch.all_allocations, ctx.address)
+    if found is None:
+        return "outside every allocation (there are none)"
+    allocation, distance = found
+    name = f"`{allocation.label}` ({allocation.size_bytes} bytes)"
+    if distance < 0:
+        return f"{_count(-distance)} before the start of {name}"
+    past = distance - allocation.size_bytes
+    if past >= 0:
+        return f"{_count(past)} past the end of {name}" if past else f"just past the end of {name}"
+    if past + ctx.access_bytes > 0:
+        return f"across the end of {name}, at byte {distance}"
+    return f"inside {name}, which this instruction's state space cannot reach"
+
+
+def _count(nbytes: int) -> str:
+    return f"{nbytes} byte" + ("s" if nbytes != 1 else "")
+
+
+def _not_in_mask(launch, instr):
+    ctx = launch.ctx
+    return (
+        f"lane {ctx.thread % 32} executes `{instr.name}` with a member mask 0x{ctx.address & 0xFFFFFFFF:08x} "
+        "that does not name it",
+        "every executing lane must be in its own mask",
+    )
+
+
+def _bad_barrier(launch, instr):
+    return f"barrier {launch.ctx.address} does not exist: a block has barriers 0 to 15", ""
+
+
+def _barrier_counts(launch, instr):
+    return (
+        f"it expects {launch.ctx.address or 'all'} threads, others wait at the same barrier with another count",
+        "give every arrival at one barrier the same count",
+    )
+
+
+def _count_not_warps(launch, instr):
+    return f"a barrier's thread count must be a multiple of 32, not {launch.ctx.address}", ""
+
+
+def _bad_source_size(launch, instr):
+    ctx = launch.ctx
+    return f"cp.async of {ctx.access_bytes} bytes was told to read {ctx.address}", "src-size must not exceed cp-size"
+
+
+def _bad_map(launch, instr):
+    found = launch.ctx.address
+    if found:
+        return f"the tensor map is of {found} dimensions", "give as many coordinates as the tensor has dimensions"
+    return "there is no tensor map at this address", "pass what the host made of the tensor, as a kernel parameter"
+
+
+def _bad_bulk(launch, instr):
+    return f"a bulk copy moves a multiple of 16 bytes, and this is {launch.ctx.address}", "round the size up"
+
+
+def _bad_rank(launch, instr):
+    return f"a cluster of one block has no block {launch.ctx.address}", "launch it in clusters: `cluster=(2, 1, 1)`"
+
+
+def _bad_index(launch, instr):
+    return "the branch index is past the end of its list of targets", ""
+
+
+def _partial_warp(launch, instr):
+    missing = launch.ctx.address
+    lanes = _runs([lane for lane in range(32) if missing >> lane & 1])
+    return (
+        f"`{instr.name}` needs all 32 lanes of the warp, and lane{'s' if ',' in lanes or '-' in lanes else ''} {lanes} "
+        "have left, or are not in the block",
+        "launch whole warps, and let no thread return before it",
+    )
+
+
+_ILLEGAL = {
+    context.PARTIAL_WARP: _partial_warp,
+    context.NOT_IN_MASK: _not_in_mask,
+    context.BAD_BARRIER: _bad_barrier,
+    context.BARRIER_COUNTS: _barrier_counts,
+    context.COUNT_NOT_WARPS: _count_not_warps,
+    context.BAD_SOURCE_SIZE: _bad_source_size,
+    context.BAD_INDEX: _bad_index,
+    context.BAD_RANK: _bad_rank,
+    context.BAD_MAP: _bad_map,
+    context.BAD_BULK: _bad_bulk,
+}
+
+
+# ** deadlock
+
+
+def _deadlock(launch) -> Fault:
+    """Who waits where, and for whom."""
+    ctx = launch.ctx
+    ready = set(launch.lanes("ready"))
+    polling = ready if ctx.idle >= schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
+    waiting = launch.lanes("in_warp") + launch.lanes("in_barrier") + sorted(polling)
+    groups: dict[tuple, list[int]] = defaultdict(list)
+    for thread in sorted(waiting):
+        groups[_wait_key(launch, thread)].append(thread)
+    exited = launch.lanes("exited")
+    first = min(waiting)
+    instr: Instr = launch.code.sites[ctx.wait_site[first]]
+    place = launch.program.place_of(instr.loc)
+    block = tuple(ctx.block_index)
+    lines = [_head(place, "DEADLOCK"), *_source(place, f"nothing can move in block {block} of `{launch.entry_name}`")]
+    for key, threads in groups.items():
+        lines += _waiters(launch, key, threads, groups, exited)
+    if exited:
+        lines.append(f"    exited: {ranges(exited)}")
+    text = "\n".join(lines)
+    return Fault("deadlock", block, launch.thread_index(first), instr.text, instr.line, place, text)
+
+
+def _wait_key(launch, thread: int) -> tuple:
+    ctx = launch.ctx
+    site = ctx.wait_site[thread]
+    if ctx.in_warp[thread // 32] >> (thread % 32) & 1:
+        return ("warp", site, thread // 32, ctx.mask[thread])
+    if ctx.ready[thread // 32] >> (thread % 32) & 1:
+        if launch.code.sites[site].opcode != "mbarrier":
+            return ("poll", site)
+        return ("mbarrier", site, ctx.a[thread], ctx.b[thread] & 1)
+    return ("barrier", site, ctx.b[thread])
+
+
+def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[int]) -> list[str]:
+    instr = launch.code.sites[key[1]]
+    place = launch.program.place_of(instr.loc)
+    at = f" ({short(place.file)}:{place.line})" if place else ""
+    lines = [
+        f"    {ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
+    ]
+    if key[0] == "mbarrier":
+        return [*lines, *_phase(launch, *key[2:])]
+    if key[0] == "poll":
+        return [*lines, "        for memory to change, and no thread that runs does anything but wait"]
+    lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
+    return lines
+
+
+def _phase(launch, address: int, parity: int) -> list[str]:
+    """What the phase of an mbarrier still lacks."""
+    place = f"smem+0x{address - launch.ctx.smem:x}"
+    state = mbarrier.State.of(ctypes.c_uint64.from_address(address).value)
+    if state.count == 0:
+        return [f"        for a phase of {place} to end, where no mbarrier was made: mbarrier.init comes first"]
+    if state.parity != parity:
+        return [f"        for the phase of parity {parity} of {place} to end, which it has"]
+    came = f"{state.count - state.pending} of {state.count} arrivals have come"
+    left = state.pending_bytes
+    if left > 0:
+        came += f", and {_count(left)} that {'was expected has' if left == 1 else 'were expected have'} not"
+    elif left < 0:
+        came += f", and {_count(-left)} more than were expected"
+    return [f"        for the phase of parity {parity} of the mbarrier at {place} to end: {came},",
+            "        and no thread arrives at the mbarrier any more"]  # fmt: skip
+
+
+def _missing(launch, key, threads, groups, exited) -> str:
+    """The threads a group waits for, and where each of them is."""
+    ctx = launch.ctx
+    if key[0] == "warp":
+        named = {32 * key[2] + lane for lane in range(32) if key[3] >> lane & 1}
+        absent = sorted(named - set(threads) - set(exited))
+        if not absent:
+            return "lanes that wait with another mask"
+    else:
+        count = ctx.barrier_count[key[2]]
+        if key[2] == context.CLUSTER_BARRIER:
+            came = {t for t in range(ctx.threads)
+                    if ctx.arrived[key[2] * context.MAX_WARPS + t // 32] >> (t % 32) & 1}  # fmt: skip
+            return f"{ranges(sorted(set(range(ctx.threads)) - came - set(exited)))} to arrive at the cluster's barrier"
+        present = {t for k, ts in groups.items() if k[0] == "barrier" and k[2] == key[2] for t in ts}
+        if count:
+            more = count - 32 * len({t // 32 for t in present})
+            return f"{more} more threads of the {count} that barrier {key[2]} counts"
+        absent = sorted(set(range(ctx.threads)) - present - set(exited))
+    where = []
+    for other, members in groups.items():
+        shared = sorted(set(absent) & set(members))
+        if shared:
+            there = launch.code.sites[other[1]]
+            same = "the same instruction with another mask" if other[1] == key[1] else f"`{there.text}`"
+            where.append(f"{ranges(shared)} (at {same}, PTX line {there.line})")
+    return "; ".join(where) or ranges(absent)
+
+
+def ranges(threads: list[int]) -> str:
+    """Linear thread numbers as text: `warp 0 lanes 0-15` or `warps 1-3`."""
+    by_warp: dict[int, list[int]] = defaultdict(list)
+    for thread in threads:
+        by_warp[thread // 32].append(thread % 32)
+    whole = [w for w, lanes in by_warp.items() if len(lanes) == 32]
+    parts = []
+    if whole:
+        parts.append(("warps " if len(whole) > 1 else "warp ") + _runs(whole))
+    for warp, lanes in by_warp.items():
+        if len(lanes) < 32:
+            parts.append(f"warp {warp} {'lanes' if len(lanes) > 1 else 'lane'} {_runs(lanes)}")
+    return ", ".join(parts) or "nobody"
+
+
+def _runs(numbers: list[int]) -> str:
+    runs: list[list[int]] = []
+    for n in sorted(numbers):
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

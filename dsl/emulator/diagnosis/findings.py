@@ -1,0 +1,198 @@
+"""What a checker found, in words: both accesses of a race, or the read and the use of an undefined value."""
+
+from __future__ import annotations
+
+import warnings
+
+from dsl.emulator import context
+from dsl.emulator.check.access import ASYNC, STRONG, WRITE
+from dsl.emulator.diagnosis import fault_report
+from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
+from dsl.emulator.runtime import memory
+from dsl.span import short
+
+_DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "stmatrix": "writes",
+         "atom": "updates", "red": "updates"}  # fmt: skip
+_DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to"}
+
+
+def fault_of(launch) -> fault_report.Fault:
+    """The Fault of a launch that a checker ended."""
+    return (_race if launch.ctx.status == context.RACE else _undefined)(launch)
+
+
+def _verb(instr: Instr, kind: int) -> str:
+    if instr.opcode == "cp":
+        return "copies to" if kind & WRITE else "reads"
+    return _DOES.get(instr.opcode, "writes" if kind & WRITE else "reads")
+
+
+def _element_bytes(instr: Instr) -> int:
+    return max(next((TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS), 32) // 8, 1)
+
+
+def place_of(launch, address: int, element_bytes: int) -> str:
+    """A host address as the author knows it: `name[element]`, or an offset in shared or local memory."""
+    ctx = launch.ctx
+    if 0 <= address - ctx.smem < ctx.smem_bytes:
+        return f"smem+0x{address - ctx.smem:x}"
+    local_bytes = ctx.local_bytes * ctx.threads
+    if 0 <= address - ctx.local < local_bytes:
+        return f"local+0x{(address - ctx.local) % ctx.local_bytes:x}"
+    found = memory.nearest(launch.all_allocations, address)
+    if found is None or not 0 <= found[1] < found[0].size_bytes:
+        return f"0x{address:x}"
+    allocation, offset = found
+    if offset % element_bytes:
+        return f"byte {offset} of `{allocation.label}`"
+    if allocation.label.isidentifier():
+        return f"`{allocation.label}[{offset // element_bytes}]`"
+    return f"element {offset // element_bytes} of `{allocation.label}`"
+
+
+def _thread(launch, block: int, thread: int) -> str:
+    x, y, _ = launch.grid
+    index = block % x, block // x % y, block // (x * y)
+    where = f"thread {launch.thread_index(thread)} = warp {thread // 32}, lane {thread % 32}"
+    return f"{where} of block {index}"
+
+
+def _line(launch, instr: Instr) -> str:
+    place = launch.program.place_of(instr.loc)
+    return f"{short(place.file)}:{place.line}" if place else f"PTX line {instr.line}"
+
+
+# ** races
+
+
+def _race(launch) -> fault_report.Fault:
+    ctx, sites = launch.ctx, launch.code.sites
+    mine, other = sites[ctx.site], sites[ctx.other_site]
+    my_kind, its_kind = ctx.detail, ctx.other_kind
+    place, there = launch.program.place_of(mine.loc), launch.program.place_of(other.loc)
+    same_block = ctx.other_block == ctx.block
+    what = place_of(launch, ctx.address, _element_bytes(mine))
+    verb, did = _verb(mine, my_kind), _DID[_verb(other, its_kind)]
+    same_thread = same_block and ctx.thread == ctx.other_thread
+    who = "itself" if same_thread else "another thread" if same_block else "a thread of another block"
+    if its_kind & ASYNC:
+        message = f"{verb} {what}, which a copy that was not waited for writes"
+    else:
+        ordered = "no barrier between" if same_block else "nothing orders blocks"
+        message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
+    lines = [fault_report._head(place, "RACE"), *fault_report._source(place, message)]
+    lines.append(f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}")
+    for name, instr, block, thread in (
+        (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread),
+    ):  # fmt: skip
+        at = f"{_line(launch, instr)}, " if launch.program.place_of(instr.loc) else ""
+        lines.append(f"    {name:<8} {_thread(launch, block, thread)}: {at}PTX line {instr.line}: {instr.text}")
+    lines.append(f"fix: {_race_fix(launch, place, there, same_block, same_thread)}")
+    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
+    return fault_report.Fault("race", block, thread, mine.text, mine.line, place, "\n".join(lines))
+
+
+class SameValueRace(UserWarning):
+    """Two threads write the same value to one place, from one line, and nothing orders them."""
+
+
+def warn_of_note(launch) -> None:
+    """Warn, at the author's line, of the writes of one value that `launch.slot` has noted."""
+    ctx = launch.ctx
+    instr = launch.code.sites[ctx.note_site - 1]
+    place = launch.program.place_of(instr.loc)
+    one, other = (
+        _thread(launch, *who)
+        for who in ((ctx.note_other_block, ctx.note_other_thread), (ctx.note_block, ctx.note_thread))
+    )
+    text = (
+        f"RACE_SAME_VALUE: in `{launch.entry_name}` {one} and {other} write the same value to "
+        f"{place_of(launch, ctx.note_address, _element_bytes(instr))}, and nothing orders them. "
+        "PTX calls that a race; it does no harm while the values are the same"
+    )
+    warnings.warn_explicit(
+        text, SameValueRace, *((place.file, place.line) if place else (launch.entry_name, instr.line))
+    )
+
+
+def _at(place, there, other: Instr) -> str:
+    if there is None:
+        return f"PTX line {other.line}"
+    if place is None or place.file != there.file:
+        return f"{short(there.file)}:{there.line}"
+    return "this line" if place.line == there.line else f"line {there.line}"
+
+
+def _race_fix(launch, place, there, same_block: bool, same_thread: bool) -> str:
+    ctx = launch.ctx
+    mine, its = ctx.detail, ctx.other_kind
+    if (mine | its) & ASYNC:
+        late = "" if same_thread else ", then a barrier of the block,"
+        return f"wait for the copy (cp.async.wait_group){late} before {_before(place)}"
+    if place is None or there is None:
+        same_line = launch.code.sites[ctx.site].line == launch.code.sites[ctx.other_site].line
+    else:
+        same_line = (place.file, place.line) == (there.file, there.line)
+    if not same_block:
+        alone = (
+            "let one block write it, or use an atomic" if mine & its & WRITE else "read it in a kernel launched later"
+        )
+        return f"{alone}; within a launch only a release and an acquire (a flag, with fences) order blocks"
+    if mine & its & WRITE and not (mine | its) & STRONG:
+        if same_line:
+            return "let one thread write it, or use an atomic"
+    elif (mine ^ its) & STRONG and mine & its & WRITE:
+        return "make both atomic, or put a barrier of the block between them"
+    warp = ctx.thread // 32 == ctx.other_thread // 32
+    barrier = (
+        "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)"
+        if warp
+        else "a barrier of the block (bar.sync)"
+    )
+    if same_line:
+        return f"put {barrier} before the next round of {_before(place)}"
+    if place is None or there is None:
+        return f"put {barrier} between the two"
+    first, second = sorted((there.line, place.line))
+    return f"put {barrier} between line {first} and line {second}"
+
+
+def _before(place) -> str:
+    return f"line {place.line}" if place is not None else "this instruction"
+
+
+# ** undefined values
+
+
+def _undefined(launch) -> fault_report.Fault:
+    ctx, sites = launch.ctx, launch.code.sites
+    use, read = sites[ctx.site], sites[min(ctx.other_site, len(sites) - 1)]
+    place, used = launch.program.place_of(read.loc), launch.program.place_of(use.loc)
+    address = ctx.address
+    what = place_of(launch, address, _element_bytes(read))
+    how = _use(use, at_once=not ctx.undefined_mark)
+    where = "here" if used == place or used is None else f"at {_at(place, used, use)}"
+    message = f"{_verb(read, 0)} {what}, which nobody wrote; the value {how} {where}"
+    lines = [fault_report._head(place, "UNDEFINED_READ"), *fault_report._source(place, message)]
+    lines.append(f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}")
+    lines.append(f"    read at PTX line {read.line}: {read.text}")
+    lines.append(f"    used at PTX line {use.line}: {use.text}")
+    inside = 0 <= address - ctx.smem < ctx.smem_bytes
+    wrote = (
+        "every thread that shares it must have written its part before" if inside else "it holds what was there before"
+    )
+    lines.append(f"fix: write it first: {wrote}")
+    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
+    return fault_report.Fault("undefined_read", block, thread, read.text, read.line, place, "\n".join(lines))
+
+
+def _use(instr: Instr, at_once: bool) -> str:
+    if instr.guard is not None or instr.opcode in ("bra", "brx"):
+        return "decides what runs"
+    if at_once:
+        return "is an address"
+    if instr.opcode == "st":
+        return "is stored for others to read"
+    if instr.opcode in ("cp",):
+        return "is copied"
+    return f"goes into `{instr.opcode}`"

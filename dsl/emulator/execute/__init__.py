@@ -1,0 +1,1 @@
+"""A program loaded and launched: machine code, slots, workers, what was printed."""

@@ -1,0 +1,105 @@
+"""What the checkers of one launch keep beside memory, and where its slots find it."""
+
+from __future__ import annotations
+
+import ctypes
+
+from dsl.emulator import context, native
+from dsl.emulator.check.order import Order
+from dsl.emulator.check.race import CELL_BYTES
+from dsl.emulator.check.shadow import Pages
+from dsl.emulator.check.undefined import ADDRESS_MASK, SITE_SHIFT
+
+LARGEST_BYTES = 1 << 40  # of cells; it is address space, of which only what is touched takes room
+
+
+class Checks:
+    """For the slots of `launch`, one after another; `memory` knows which of its bytes were written."""
+
+    def __init__(self, launch, memory):
+        self.launch, self.memory, code = launch, memory, launch.code
+        self.race, self.undefined = "race" in code.checks, "undefined" in code.checks
+        self.pages: list[Pages] = []
+        self.order = Order(self._failed) if code.order_kinds else None
+        self.functions = native.runtime("checks")
+        self.slots: list = []
+        self._cells: dict[tuple, int] = {}
+        numbers: dict[object, int] = {}
+        lines = [numbers.setdefault(self._line(instr), len(numbers)) for instr in code.sites]
+        self._lines = (ctypes.c_uint32 * (len(lines) + 1))(*lines)
+
+    def _line(self, instr) -> object:
+        """The author's line of an instruction; where none is known the line of its PTX."""
+        place = self.launch.program.place_of(instr.loc)
+        return (place.file, place.line) if place else instr.line
+
+    def attach(self, slot) -> None:
+        """Once the slot is prepared."""
+        ctx, code, threads = slot.ctx, self.launch.code, self.launch.threads
+        self.slots.append(slot)
+        ctx.race_shift, ctx.order_kinds = code.race_shift, code.order_kinds
+        ctx.begin_checks, ctx.landed = self.functions["emu_begin_checks"], self.functions["emu_landed"]
+        if self.race:
+            ctx.site_lines = ctypes.addressof(self._lines)
+            ctx.labels = self._new(4 * threads)
+            ctx.smem_cells = self._new((ctx.smem_bytes >> code.race_shift) * CELL_BYTES + CELL_BYTES)
+            ctx.order_barrier = self.functions["emu_order_barrier"]
+            if code.order_kinds:
+                ctx.known = self._new(4 * threads * threads)
+                ctx.order_call = self.order.address
+        if self.undefined:
+            ctx.smem_valid = self._new(ctx.smem_bytes) if ctx.smem_bytes else 0
+            ctx.local_valid = self._new(ctx.local_bytes * threads) if ctx.local_bytes else 0
+        table = slot.interval_rows
+        rows = (ctypes.c_uint64 * (2 * ctx.interval_count + 2))()
+        for i in range(ctx.interval_count):
+            lo, hi, kind = table[3 * i : 3 * i + 3]
+            if kind & context.GLOBAL:
+                rows[2 * i] = self._cells_of(lo, hi) if self.race else 0
+                rows[2 * i + 1] = self.memory.validity(lo, hi) if self.undefined else 0
+        slot.shadows = rows
+        ctx.shadows = ctypes.addressof(rows)
+
+    def _cells_of(self, lo: int, hi: int) -> int:
+        """One set of cells for all slots of the launch."""
+        key = lo, hi
+        if key not in self._cells:
+            nbytes = (((hi - lo) >> self.launch.code.race_shift) + 1) * CELL_BYTES
+            self._cells[key] = self._new(nbytes)
+        return self._cells[key]
+
+    def _new(self, nbytes: int) -> int:
+        pages = Pages(nbytes)
+        self.pages.append(pages)
+        return pages.address
+
+    def _failed(self, address: int, error: BaseException) -> None:
+        for slot in self.slots:
+            if slot.address == address:
+                slot.failure = error
+                slot.ctx.status = slot.ctx.status or context.CALLBACK
+
+    def passed_on(self):
+        """The slot whose block, the lowest one, passed an undefined value on, with that as its fault; None."""
+        found = min((s for s in self.slots if s.ctx.undefined_mark), key=lambda s: s.ctx.undefined_block, default=None)
+        if found is not None:
+            ctx = found.ctx
+            ctx.status, ctx.site, ctx.thread = context.UNDEFINED, ctx.undefined_site, ctx.undefined_thread
+            ctx.block, ctx.address = ctx.undefined_block, ctx.undefined_mark & ADDRESS_MASK
+            ctx.other_site = (ctx.undefined_mark >> SITE_SHIFT) - 1
+            x, y, _ = self.launch.grid
+            ctx.block_index[:] = ctx.block % x, ctx.block // x % y, ctx.block // (x * y)
+        return found
+
+    def noted(self):
+        """The slot whose block, the lowest one, wrote what another thread wrote too; None."""
+        return min((s for s in self.slots if s.ctx.note_site), key=lambda s: s.ctx.note_block, default=None)
+
+    def close(self) -> None:
+        """Give all of it back; no native code of the launch runs any more."""
+        free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.functions["emu_free_entries"])
+        for slot in self.slots:
+            free(slot.address)
+        for each in self.pages:
+            each.close()
+        self.pages.clear()

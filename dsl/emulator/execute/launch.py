@@ -1,0 +1,461 @@
+"""One launch: its slots and workers, the native run, and a fault, what was printed or Ctrl-C out of it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import math
+import random
+import threading
+import time
+from collections.abc import Callable
+
+from dsl.emulator import context, native
+from dsl.emulator.diagnosis import fault_report, findings, warp_positions
+from dsl.emulator.execute import print_format, slots, workers
+from dsl.emulator.execute.attached_checks import Checks
+from dsl.emulator.execute.printing import DeviceMemory, PrintOrder
+from dsl.emulator.execute.program import Code, Program
+from dsl.emulator.ptx.syntax import Unsupported
+from dsl.emulator.runtime.memory import Allocation, Memory
+
+MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_CLUSTER = 16  # blocks, on GPUs that are asked for more than the portable 8
+# An H100: multiprocessors, and threads, blocks and shared memory of each.
+SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
+MAX_KNOWN = 4096  # shapes of launches that are not checked again
+LONG_S = 10  # after which somebody may want to know that a launch still runs
+MOST_REPEATS = 32  # launches that are kept ready to be made again
+SHORT = 1 << 20  # PTX instructions in all: without loops at most a few milliseconds
+
+
+def _print(text: str) -> None:
+    print(text, end="", flush=True)  # the host's printf writes past Python's buffer
+
+
+def launch(
+    program: Program,
+    entry_name: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    params: list[bytes],
+    memory: Memory,
+    smem_bytes: int = 0,
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    write=None,
+    seed: int = 0,
+    checks: tuple[str, ...] = (),
+    announce: Callable[[str], None] | None = None,
+) -> None:
+    """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
+
+    `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
+    that it chooses, the same each time, and give way to one another before they touch shared or global memory.
+    Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
+    what is looked for besides: "race", "undefined". `announce(sentence)` is called once, from another
+    thread, of a launch that takes longer than LONG_S.
+    """
+    if entry_name not in program.entries:
+        raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
+    shape = entry_name, tuple(grid), tuple(block), tuple(cluster), smem_bytes, tuple(map(len, params))
+    plain = not seed and not checks
+    if plain and (made := _repeats.pop((program, shape), None)) is not None:
+        if made.fits(memory):
+            made.again(params, announce)
+            _keep(program, shape, made)
+            return
+        made.close()
+    known = shape in program.launched
+    if not known:
+        _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
+        if len(program.launched) < MAX_KNOWN:
+            program.launched.add(shape)
+    made = _Launch(
+        program,
+        entry_name,
+        grid,
+        block,
+        cluster,
+        params,
+        memory,
+        smem_bytes,
+        write or _print,
+        seed,
+        tuple(checks),
+        announce,
+    )
+    if plain and known and made.may_repeat:
+        made.first()
+        _keep(program, shape, made)
+    else:
+        made.run()
+
+
+_repeats: dict[
+    tuple, _Launch
+] = {}  # by program and shape: launches that are ready to be made again; the last used last
+
+
+def _keep(program: Program, shape: tuple, made: _Launch) -> None:
+    if _repeats.setdefault((program, shape), made) is not made:  # another thread's
+        made.close()
+    while len(_repeats) > MOST_REPEATS:
+        oldest = _repeats.pop(next(iter(_repeats)), None)
+        if oldest is not None:
+            oldest.close()
+
+
+def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
+    for name, value, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        if len(value) != 3 or any(not 1 <= v <= m for v, m in zip(value, most)):
+            raise ValueError(f"{name}={tuple(value)} is outside (1, 1, 1) to {most}")
+    if math.prod(block) > context.MAX_THREADS:
+        raise ValueError(f"block={tuple(block)} has {math.prod(block)} threads; a block has at most 1024")
+    if len(cluster) != 3 or any(v < 1 for v in cluster) or math.prod(cluster) > MAX_CLUSTER:
+        raise ValueError(f"cluster={tuple(cluster)}: a cluster has 1 to {MAX_CLUSTER} blocks")
+    if any(whole % part for whole, part in zip(grid, cluster)):
+        raise ValueError(f"cluster={tuple(cluster)} does not divide grid={tuple(grid)}")
+    if entry.reqntid is not None and tuple(block) != tuple(entry.reqntid):
+        raise ValueError(f"block={tuple(block)}, but `{entry.name}` requires {entry.reqntid} (.reqntid)")
+    if entry.static_smem_bytes + smem_bytes > MAX_SMEM_BYTES:
+        raise ValueError(
+            f"{entry.static_smem_bytes} static + {smem_bytes} dynamic bytes of shared memory; "
+            f"a block has at most {MAX_SMEM_BYTES}"
+        )
+    sizes = [p.size_bytes for p in entry.params]
+    if [len(p) for p in params] != sizes:
+        raise ValueError(f"`{entry.name}` takes parameters of {sizes} bytes, got {[len(p) for p in params]}")
+
+
+def _blocks_meet(program: Program, code: Code, cluster: tuple[int, int, int]) -> Unsupported:
+    """What by name is not emulated in a cluster of several blocks."""
+    instr = next(i for i in code.sites if i.opcode == "mapa" or i.mods[:1] == ("cluster",))
+    why = f"the emulator's blocks do not meet, and a cluster of this launch has {math.prod(cluster)}"
+    return Unsupported(instr.name, instr.line, program.place_of(instr.loc), why, instr.text)
+
+
+def resident_blocks(block: tuple[int, int, int], smem_bytes: int) -> int:
+    """How many blocks of a shape can wait for each other: those an H100 holds at once (registers aside)."""
+    threads = min(-(-max(math.prod(block), 1) // 32) * 32, SM_THREADS)
+    per_sm = min(SM_BLOCKS, SM_THREADS // threads, SM_SMEM_BYTES // (smem_bytes + RESERVED_SMEM_BYTES))
+    return SMS * per_sm
+
+
+def _permutation(blocks: int, chosen: random.Random) -> tuple[int, int]:
+    """A step and a start that visit every block once: the step has no factor in common with their number."""
+    while math.gcd(step := chosen.randrange(blocks) + 1, blocks) > 1:
+        pass
+    return step, chosen.randrange(blocks)
+
+
+_buffers: list[slots.Buffer] = []  # of parameters, for the next launches
+
+
+class _Launch:
+    def __init__(
+        self,
+        program,
+        entry_name,
+        grid,
+        block,
+        cluster,
+        params,
+        memory,
+        smem_bytes,
+        write,
+        seed,
+        checks=(),
+        announce=None,
+    ):
+        self.announce = announce
+        self.program, self.entry_name, self.write = program, entry_name, write
+        self.grid, self.block, self.cluster = grid, block, cluster
+        self.blocks, self.threads = math.prod(grid), math.prod(block)
+        self.random = random.Random(seed) if seed else None
+        self.code: Code = (
+            program.seeded_code(entry_name, checks)
+            if seed
+            else program.code(entry_name, self.blocks * self.threads, checks)
+        )
+        if "cluster" in self.code.uses and math.prod(cluster) > 1:
+            raise _blocks_meet(program, self.code, cluster)
+        places = self.code.places
+        self.smem_static, self.smem_dynamic = places.smem_static, smem_bytes
+        self.allocations = memory.allocations() + program.allocations()
+        self._params = _buffers.pop() if _buffers else slots.Buffer()
+        self.param_address = self._params.of(max(places.param_bytes, 1))
+        ctypes.memset(self.param_address, 0, places.param_bytes)
+        for offset, data in zip(places.param_offsets, params):
+            ctypes.memmove(self.param_address + offset, data, len(data))
+        alone = self.code.in_turn or seed or checks or self.blocks == 1
+        self.workers = min(workers.count(), 1 if alone else self.blocks)
+        self.slots: list[slots.Slot] = []
+        self.checks = Checks(self, memory) if checks else None
+        self.mine: slots.Slot | None = None  # of the thread that launches, where it runs blocks itself
+        self._others, self._called, self._over = workers.Crew(), False, False
+        self._gate = threading.Lock()  # of whether others may begin
+        self.slot: slots.Slot | None = None  # the one a report is about
+        self.shared = context.Grid()
+        self.shared.blocks, self.shared.first_fault = self.blocks, context.NO_FAULT
+        self.shared.chunk = min(max(self.blocks // (self.workers * 32), 1), 256)
+        if self.random:
+            self.shared.block_step, self.shared.block_start = _permutation(self.blocks, self.random)
+        if self.code.spins:
+            self._more = _MORE_SIGNATURE(self._another_slot)
+            self.shared.more = ctypes.cast(self._more, ctypes.c_void_p).value
+        self.prints = PrintOrder(self)
+        self.memory, self.ranges, self.param_offsets = memory, memory.signature, places.param_offsets
+
+    # ** the run
+
+    def run(self) -> None:
+        """Run it once."""
+        try:
+            self._run_blocks(self._add_slot())
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        if self.checks is not None:
+            self.checks.close()
+        slots.give_back(self.slots)
+        _buffers.append(self._params)
+
+    # A launch of a shape that came before, of a kernel that does little: its slot is kept, ready for the next one.
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether it may be made again: it runs in one slot, in this thread, without Python."""
+        least = self.code.size * self.blocks * self.threads
+        return not (self.code.loops or self.code.prints or self.code.order_kinds) and least <= SHORT
+
+    def first(self) -> None:
+        """Run it, and keep it for `again`."""
+        try:
+            slot = self._add_slot()
+            self._ready = ctypes.string_at(slot.address, slots.HEAD_BYTES), bytes(self.shared)
+            self._run_blocks(slot)
+        except BaseException:
+            self.close()
+            raise
+
+    def fits(self, memory: Memory) -> bool:
+        """Whether what was prepared for the last launch is right for one now."""
+        threads = self.blocks * self.threads
+        return (
+            memory is self.memory
+            and memory.signature == self.ranges
+            and self.program.code(self.entry_name, threads) is self.code
+        )
+
+    def again(self, params: list[bytes], announce: Callable[[str], None] | None) -> None:
+        """Run it with other parameters."""
+        self.announce, slot = announce, self.slots[0]
+        for offset, data in zip(self.param_offsets, params):
+            ctypes.memmove(self.param_address + offset, data, len(data))
+        head, shared = self._ready
+        ctypes.memmove(slot.address, head, len(head))
+        ctypes.memmove(ctypes.addressof(self.shared), shared, len(shared))
+        try:
+            self._run_blocks(slot)
+        except BaseException:
+            self.close()
+            raise
+
+    def _run_blocks(self, first: slots.Slot) -> None:
+        self.began_s = start = time.perf_counter()
+        try:
+            least = self.code.size * self.blocks * self.threads
+            if not self.code.loops and least <= SHORT and not self.code.order_kinds:
+                _run_grid()(first.address, self.code.block)
+            else:
+                self._run_in_workers(first, at_once=least > workers.MANY or self.code.last_s > workers.LONG_S)
+            self.prints.finish(self.shared.first_fault)
+            self._raise_failure()
+        except BaseException as error:
+            if not isinstance(error, Exception) and (where := warp_positions.text(self)):
+                error.add_note(where)  # KeyboardInterrupt, or what another signal's handler raised
+            raise
+        finally:
+            self.code.last_s = time.perf_counter() - start
+            self.code.ran_s += self.code.last_s
+
+    def _raise_failure(self) -> None:
+        """What the lowest block that ended badly has to say."""
+        statuses = [(slot.ctx.block, slot) for slot in self.slots if slot.ctx.status not in (0, context.INTERRUPTED)]
+        if statuses:
+            self.slot = min(statuses, key=lambda row: row[0])[1]
+            self.allocations = self.memory.allocations() + self.program.allocations()  # by the names of now
+            if self.slot.failure is not None:
+                raise self.slot.failure
+            if self.slot.ctx.status in (context.RACE, context.UNDEFINED):
+                raise findings.fault_of(self)
+            raise fault_report.fault_of(self)
+        if any(slot.ctx.status for slot in self.slots):
+            raise KeyboardInterrupt
+        if self.checks is not None and (slot := self.checks.passed_on()) is not None:
+            self.slot = slot
+            raise findings.fault_of(self)
+        if self.checks is not None and (slot := self.checks.noted()) is not None:
+            self.slot = slot
+            findings.warn_of_note(self)
+
+    def _add_slot(self) -> slots.Slot:
+        slot = slots.take()
+        slot.prepare(self)
+        if self.checks is not None:
+            self.checks.attach(slot)
+        slot.ctx.order = self.random.randrange(1, 1 << 32) if self.random else 0
+        slot.ctx.every, self.shared.slots = self.shared.slots, slot.address
+        self.slots.append(slot)
+        slot.ctx.stop = self.shared.halt
+        return slot
+
+    def _another_slot(self, worker: int) -> int:
+        """For the blocks a worker begins while others of its only poll memory; 0 when no more fit. Never raises."""
+        try:
+            if self.shared.halt or len(self.slots) >= resident_blocks(self.block, self.smem_static + self.smem_dynamic):
+                return 0
+            slot, first = self._add_slot(), context.Context.from_address(worker)
+            slot.ctx.next, first.next = first.next, slot.address
+            return slot.address
+        except Exception:  # no memory for one more
+            return 0
+
+    def _run_in_workers(self, first: slots.Slot, at_once: bool) -> None:
+        """Run in this thread and in others: these begin `at_once`, or when the launch turns out to be long.
+
+        What calls Python back runs in others only: a signal's exception would be lost in the callback.
+        """
+        block, elsewhere = self.code.block, self.code.spins or self.code.prints or self.code.order_kinds
+        try:
+            if elsewhere:
+                self._others.begin(functools.partial(_run_grid(), first.address, block))
+            if at_once:
+                self._call_others()
+            if not elsewhere:
+                self.mine = first
+            workers.watch(self)
+            if elsewhere:
+                self._others.wait()
+            else:
+                _run_grid()(first.address, block)
+                if self.shared.raised_value:
+                    self._raise_of_handler()
+            workers.unwatch(self)
+            with self._gate:
+                self._over = True
+            if self._others.begun:
+                self._others.wait()
+        except BaseException:
+            self._stop()
+            raise
+
+    def _raise_of_handler(self) -> None:
+        """Raise what the handler of a signal raised in native code."""
+        error = ctypes.cast(self.shared.raised_value, ctypes.py_object).value
+        for name in ("type", "value", "trace"):
+            ctypes.pythonapi.Py_DecRef(ctypes.c_void_p(getattr(self.shared, f"raised_{name}")))
+        raise error
+
+    def _call_others(self) -> None:
+        """Let the other workers begin, if they have not."""
+        with self._gate:
+            if self._called or self._over:
+                return
+            self._called = True
+            for _ in range(self.workers - 1):
+                slot = self._add_slot()
+                self._others.begin(functools.partial(_run_grid(), slot.address, self.code.block))
+
+    def tick(self) -> None:
+        """From another thread, every few milliseconds: the launch is long."""
+        try:
+            self._call_others()
+        except MemoryError:  # for the slots: it goes on with the workers it has
+            pass
+        if self.announce is not None and time.perf_counter() - self.began_s > LONG_S:
+            self.announce(f"`{self.entry_name}` has run for {LONG_S} s; Ctrl-C stops it and says where every warp is")
+            self.announce = None
+        if self.mine is not None:
+            self.mine.ctx.stop = context.ASKED
+
+    def _halt(self) -> None:
+        self.shared.halt = 1
+        for slot in self.slots:
+            slot.ctx.stop = 1
+
+    def _stop(self) -> None:
+        """Memory may only be given back once native code has left it, however often Ctrl-C is pressed."""
+        while True:
+            try:
+                workers.unwatch(self)
+                with self._gate:
+                    self._over = True
+                self._halt()
+                self._others.wait()
+                break
+            except KeyboardInterrupt:
+                continue
+        self.prints.finish(context.NO_FAULT)
+
+    # ** calls from the device
+
+    def from_device(self, slot: slots.Slot, which: int, site: int, thread: int, first: int, second: int) -> int:
+        """vprintf (0) or __assertfail (1); a negative answer ends the launch. Never raises: native code called."""
+        try:
+            read = DeviceMemory([*self.allocations, *slot.own])
+            if which == 0:
+                text, count = print_format.render(read.string, read.bytes, first, second)
+                self.prints.write(slot.ctx.block, text)
+                return count
+            slot.assertion = read.string(first)
+            return 0
+        except print_format.BadPointer as bad:
+            ctx = slot.ctx
+            ctx.status, ctx.site, ctx.thread = context.OUT_OF_BOUNDS, site, thread
+            ctx.address, ctx.access_bytes = bad.address, bad.nbytes
+            return -1
+        except BaseException as error:
+            slot.failure = error
+            slot.ctx.status = context.CALLBACK
+            return -1
+
+    # ** for reports, which are about one slot
+
+    @property
+    def ctx(self) -> context.Context:
+        return self.slot.ctx
+
+    @property
+    def assertion(self) -> str | None:
+        return self.slot.assertion
+
+    @property
+    def all_allocations(self) -> list[Allocation]:
+        return sorted([*self.allocations, *self.slot.own], key=lambda each: each.address)
+
+    def thread_index(self, linear: int) -> tuple[int, int, int]:
+        x, y, _ = self.block
+        return linear % x, linear // x % y, linear // (x * y)
+
+    def lanes(self, name: str) -> list[int]:
+        """Linear thread numbers set in one of the scheduler's bit masks."""
+        masks = getattr(self.ctx, name)
+        return [
+            32 * w + lane
+            for w, lane in itertools.product(range(self.ctx.warps), range(32))
+            if masks[w] >> lane & 1 and 32 * w + lane < self.ctx.threads
+        ]
+
+
+_MORE_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
+
+
+@functools.cache
+def _run_grid():
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.runtime("blocks")["emu_run_grid"])

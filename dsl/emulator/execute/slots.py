@@ -1,0 +1,127 @@
+"""A slot: where one block at a time runs. Its context, shared and local memory, queues and coroutine frames.
+
+Slots are kept between launches, so that a small launch maps and clears little.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from dsl.emulator import context
+from dsl.emulator.runtime.bulk_copies import BulkQueue
+from dsl.emulator.runtime.cp_async_queue import Queues
+from dsl.emulator.runtime.memory import Allocation, Window, interval_table
+
+KEPT = 16  # slots that wait for the next launch
+PRINT_SIGNATURE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
+)
+HEAD_BYTES = context.offset("live")  # what a launch sets; what follows is the scheduler's
+
+
+class Buffer:
+    """Host memory of at least the bytes asked for, aligned to 256, kept while large enough."""
+
+    def __init__(self) -> None:
+        self._memory, self._bytes, self.address = None, 0, 0
+
+    def of(self, nbytes: int) -> int:
+        """Its address. The bytes are what they were."""
+        if nbytes > self._bytes or self._memory is None:
+            self._memory, self._bytes = (ctypes.c_char * (nbytes + 256))(), nbytes
+            self.address = (ctypes.addressof(self._memory) + 255) // 256 * 256
+        return self.address
+
+
+class Slot:
+    """`launch` is the launch it serves now; `assertion` and `failure` are what the device's calls left."""
+
+    def __init__(self) -> None:
+        self.ctx = context.Context()
+        self.address = ctypes.addressof(self.ctx)
+        self._window: Window | None = None
+        self._local, self._sites = Buffer(), Buffer()
+        self._queues: Queues | None = None
+        self._bulk: BulkQueue | None = None
+        self._callback = PRINT_SIGNATURE(self._from_device)
+        self._callback_address = ctypes.cast(self._callback, ctypes.c_void_p).value
+        self.launch = None
+        self.assertion: str | None = None
+        self.failure: BaseException | None = None
+        self.own: list[Allocation] = []
+
+    def prepare(self, launch) -> None:
+        """Make it ready for the blocks of `launch`: nothing of an earlier one is left in it."""
+        self.launch, self.assertion, self.failure = launch, None, None
+        ctx, code, threads = self.ctx, launch.code, launch.threads
+        smem_bytes, local_bytes = launch.smem_static + launch.smem_dynamic, code.places.local_bytes
+        frames, frame_bytes = ctx.frames, ctx.frame_bytes
+        ctypes.memset(self.address, 0, HEAD_BYTES)
+        ctx.frames, ctx.frame_bytes = frames, frame_bytes
+        if self._window is None or self._window.size_bytes < smem_bytes:
+            if self._window is not None:
+                self._window.close()
+            self._window = Window(smem_bytes)
+        ctx.next, ctx.shared_grid = self.address, ctypes.addressof(launch.shared)
+        ctx.grid[:], ctx.block_dim[:], ctx.cluster[:] = launch.grid, launch.block, launch.cluster
+        ctx.threads, ctx.warps = threads, -(-threads // 32)
+        ctx.smem_static, ctx.smem_dynamic = launch.smem_static, launch.smem_dynamic
+        ctx.smem, ctx.smem_bytes = self._window.address, smem_bytes
+        ctx.local, ctx.local_bytes = self._local.of(local_bytes * threads), local_bytes
+        ctx.params, ctx.variables = launch.param_address, launch.program.variables_address
+        ctx.print = self._callback_address
+        sites_bytes = 16 * len(code.sites) + 16
+        ctx.sites = self._sites.of(sites_bytes)
+        ctypes.memset(ctx.sites, 0, sites_bytes)
+        if "cp.async" in code.uses:
+            if self._queues is None:
+                self._queues = Queues()
+            ctx.queues = self._queues.address
+        if "bulk" in code.uses:
+            if self._bulk is None:
+                self._bulk = BulkQueue()
+            ctx.bulk = self._bulk.address
+        own = (
+            Allocation(ctx.smem, smem_bytes, "shared memory", context.SHARED),
+            Allocation(ctx.local, local_bytes * threads, "local memory", context.LOCAL),
+            Allocation(ctx.params, code.places.param_bytes, "kernel parameters", context.PARAM),
+        )
+        self.own = [each for each in own if each.size_bytes]
+        self.interval_rows = interval_table(launch.allocations, self.own)
+        ctx.intervals, ctx.interval_count = ctypes.addressof(self.interval_rows), len(self.interval_rows) // 3
+
+    def _from_device(self, *call: int) -> int:
+        return self.launch.from_device(self, *call)
+
+    def close(self) -> None:
+        """Give its memory back."""
+        if self._window is not None:
+            self._window.close()
+        if self._queues is not None:
+            self._queues.close()
+        if self._bulk is not None:
+            self._bulk.close()
+        _free(self.ctx.frames)
+
+
+_free = ctypes.CDLL(None).free
+_free.argtypes, _free.restype = [ctypes.c_void_p], None
+_kept: list[Slot] = []
+
+
+def take() -> Slot:
+    """A slot for a launch; call its `prepare`."""
+    try:
+        return _kept.pop()
+    except IndexError:
+        return Slot()
+
+
+def give_back(slots: list[Slot]) -> None:
+    """What a finished launch used; none of its native code may run any more."""
+    for slot in slots:
+        slot.launch = slot.failure = None
+        if len(_kept) < KEPT:
+            _kept.append(slot)
+        else:
+            slot.close()

@@ -1,0 +1,1 @@
+"""PTX text read and asked about: parsed modules, constants, known bits, loops that poll."""

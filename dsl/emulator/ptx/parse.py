@@ -1,0 +1,500 @@
+"""PTX text -> syntax.Module. PTX ISA chapters 4 (syntax), 5 (state spaces, types), 10 and 11 (directives)."""
+
+from __future__ import annotations
+
+import bisect
+import re
+
+from dsl.emulator.ptx import literals
+from dsl.emulator.ptx.syntax import (
+    SINK,
+    SPACES,
+    TYPE_BITS,
+    Addr,
+    FloatImm,
+    Function,
+    Imm,
+    Instr,
+    Label,
+    Module,
+    Not,
+    Pair,
+    PtxError,
+    Reg,
+    Special,
+    Sym,
+    Unsupported,
+    Variable,
+    Vec,
+)
+
+_TOKEN = re.compile(
+    r"""(?:\s+|//[^\n]*|/\*.*?\*/)
+    | (?P<token>
+        "(?:\\.|[^"\\])*"
+      | 0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
+      | \d+\.\d*(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?
+      | [A-Za-z_$%][\w$]*(?:\.[A-Za-z0-9_$]+(?:::[\w$]+)*)*
+      | \.[A-Za-z_][\w$]*(?:::[\w$]+)*
+      | [^\s]
+      )""",
+    re.VERBOSE | re.DOTALL,
+)
+MAX_REGISTERS = 1 << 20
+MAX_VARIABLE_BYTES = 1 << 34
+_LINKING = frozenset({".visible", ".extern", ".weak", ".common"})
+_SKIPPED_LISTS = frozenset(
+    {".maxnreg", ".minnctapersm", ".maxnctapersm", ".pragma", ".explicitcluster", ".reqnctapercluster",
+     ".maxclusterrank", ".noreturn", ".blocksareclusters", ".abi_preserve", ".abi_preserve_control"}
+)  # fmt: skip
+
+
+def parse(text: str) -> Module:
+    """Parse a PTX module. Raises PtxError (not PTX) or Unsupported (a directive that is refused)."""
+    return _Parser(text).module()
+
+
+class _Parser:
+    def __init__(self, text: str):
+        self.text = text
+        self.tokens: list[str] = []
+        self.starts: list[int] = []
+        for match in _TOKEN.finditer(text):
+            if match.lastgroup:
+                self.tokens.append(match.group())
+                self.starts.append(match.start())
+        self.newlines = [m.start() for m in re.finditer("\n", text)]
+        self.at = 0
+        self.tokens.append("")
+        self.starts.append(len(text))
+        self.result = Module()
+        self.loc: tuple | None = None
+        self.scopes: list[dict] = []
+        self.function: Function | None = None
+        self.scope_count = 0
+
+    # ** tokens
+
+    def line(self, index: int | None = None) -> int:
+        return bisect.bisect_left(self.newlines, self.starts[self.at if index is None else index]) + 1
+
+    def error(self, message: str) -> PtxError:
+        return PtxError(f"PTX line {self.line()}: {message}, found `{self.tokens[self.at] or 'end of text'}`")
+
+    def take(self, expected: str | None = None) -> str:
+        token = self.tokens[self.at]
+        if (expected is not None and token != expected) or not token:
+            raise self.error(f"expected `{expected or 'a token'}`")
+        self.at += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        if self.tokens[self.at] == token:
+            self.at += 1
+            return True
+        return False
+
+    def integer(self) -> int:
+        sign = -1 if self.accept("-") else 1
+        token = self.take().rstrip("U")
+        try:
+            return sign * literals.integer(token)
+        except ValueError:
+            self.at -= 1
+            raise self.error("expected an integer") from None
+
+    # ** module level
+
+    def module(self) -> Module:
+        while token := self.tokens[self.at]:
+            if token == ".version":
+                self.at += 1
+                self.result.version = self.take()
+            elif token == ".target":
+                self.at += 1
+                self.result.target = self.take()
+                while self.accept(","):
+                    self.take()
+            elif token == ".address_size":
+                self.at += 1
+                if self.integer() != 64:
+                    raise Unsupported(".address_size 32", self.line(), why="only 64-bit PTX runs")
+            elif not self.common_directive(token):
+                self.definition()
+        return self.result
+
+    def common_directive(self, token: str) -> bool:
+        """Directives allowed at module level and inside bodies."""
+        if token == ".file":
+            self.at += 1
+            number, name = self.integer(), self.take()
+            while self.accept(","):
+                self.take()
+            self.result.files[number] = name[1:-1]
+        elif token == ".loc":
+            self.at += 1
+            self.loc = (self.integer(), self.integer(), self.integer())
+            while self.accept(","):
+                if self.take() == "inlined_at":
+                    self.integer(), self.integer(), self.integer()
+                else:
+                    self.take()
+                    if self.accept("+"):
+                        self.take()
+        elif token == ".section":
+            while self.take() != "{":
+                pass
+            while self.take() != "}":
+                pass
+        elif token == ".pragma":
+            self.skip_to_semicolon()
+        else:
+            return False
+        return True
+
+    def skip_to_semicolon(self) -> None:
+        while self.take() != ";":
+            pass
+
+    def definition(self) -> None:
+        linking = ""
+        while self.tokens[self.at] in _LINKING:
+            linking = self.take()
+        token = self.tokens[self.at]
+        if token in (".entry", ".func"):
+            self.function_definition(token == ".entry")
+        elif token[:1] == "." and token[1:] in SPACES and token != ".reg":
+            for variable in self.variable_declaration(extern=linking == ".extern"):
+                self.result.variables[variable.name] = variable
+        elif token == ".alias":
+            raise Unsupported(".alias", self.line(), why="function aliases are not emulated")
+        else:
+            raise self.error("expected a directive")
+
+    def function_definition(self, is_entry: bool) -> None:
+        line = self.line()
+        self.take()
+        function = Function("", is_entry, line=line)
+        self.function = function
+        self.loc = None
+        self.scopes = [{}]
+        while self.accept(".noreturn") or self.accept(".attribute"):
+            if self.accept("("):
+                while self.take() != ")":
+                    pass
+        if self.tokens[self.at] == "(":
+            function.returns = self.parameters()
+        function.name = self.take()
+        if self.tokens[self.at] == "(":
+            function.params = self.parameters()
+        while (token := self.tokens[self.at]) not in ("{", ";"):
+            self.at += 1
+            if token in (".reqntid", ".maxntid"):
+                extent = self.integer_list()
+                setattr(function, token[1:], tuple(extent + [1] * (3 - len(extent))))
+            elif token in _SKIPPED_LISTS:
+                while self.tokens[self.at] not in ("{", ";") and self.tokens[self.at][:1] != ".":
+                    self.at += 1
+                if token == ".pragma":
+                    self.accept(";")
+            else:
+                self.at -= 1
+                raise self.error("expected a function body")
+        if self.accept(";"):
+            self.result.functions.setdefault(function.name, function)
+            return
+        self.take("{")
+        self.body()
+        self.result.functions[function.name] = function
+
+    def integer_list(self) -> list[int]:
+        values = [self.integer()]
+        while self.accept(","):
+            values.append(self.integer())
+        return values
+
+    def parameters(self) -> list[Variable]:
+        self.take("(")
+        parameters: list[Variable] = []
+        while not self.accept(")"):
+            parameters += self.variable_declaration(in_list=True)
+            self.accept(",")
+        return parameters
+
+    # ** variables
+
+    def variable_declaration(self, extern: bool = False, in_list: bool = False) -> list[Variable]:
+        space = self.take()[1:]
+        align, elements, kind = 0, 1, "b8"
+        while (token := self.tokens[self.at])[:1] == ".":
+            self.at += 1
+            if token == ".align":
+                align = self.integer()
+            elif token[1:] in TYPE_BITS:
+                kind = token[1:]
+            elif token in (".v2", ".v4", ".v8"):
+                elements = int(token[2:])
+            elif token == ".ptr":
+                while self.tokens[self.at][1:] in SPACES or self.tokens[self.at] == ".align":
+                    if self.take() == ".align":
+                        self.integer()
+            elif token == ".attribute":
+                while self.take() != ")":
+                    pass
+            elif token[1:] in ("texref", "samplerref", "surfref"):
+                raise Unsupported(token, self.line(), why="textures, samplers and surfaces are not emulated")
+            else:
+                self.at -= 1
+                raise self.error("expected a type")
+        variables = []
+        while True:
+            variables.append(self.declarator(space, align, elements, kind, extern))
+            if in_list or not self.accept(","):
+                break
+        if not in_list:
+            self.take(";")
+        return variables
+
+    def declarator(self, space: str, align: int, elements: int, kind: str, extern: bool) -> Variable:
+        name = self.take()
+        if space == "reg":
+            self.declare_register(name, kind)
+            return Variable(name, space, 1, (TYPE_BITS[kind] + 7) // 8, kind)
+        element_bytes = max(TYPE_BITS[kind] // 8, 1) * elements
+        size, unsized = element_bytes, False
+        while self.accept("["):
+            if self.accept("]"):
+                unsized = True
+            else:
+                size *= self.integer()
+                if not 0 <= size <= MAX_VARIABLE_BYTES:
+                    raise self.error(f"expected at most {MAX_VARIABLE_BYTES} bytes")
+                self.take("]")
+        init: list = []
+        if self.accept("="):
+            scalar_bytes = max(TYPE_BITS[kind] // 8, 1)
+            used = self.initialiser(init, 0, scalar_bytes, kind)
+            if unsized:
+                size, unsized = used, False
+        return Variable(name, space, align or element_bytes, 0 if unsized else size, kind, init, extern)
+
+    def initialiser(self, rows: list, offset: int, size: int, kind: str) -> int:
+        if self.accept("{"):
+            while not self.accept("}"):
+                offset = self.initialiser(rows, offset, size, kind)
+                self.accept(",")
+            return offset
+        value = self.operand()
+        shift = 0
+        if isinstance(value, Imm) and self.accept("("):  # 0xFF00(symbol): one byte of an address
+            mask, value = value.value, self.operand()
+            shift = (mask & -mask).bit_length() - 1
+            self.take(")")
+        elif isinstance(value, Sym) and value.name == "generic" and self.accept("("):
+            inner = self.operand()
+            self.take(")")
+            value = inner
+            if self.accept("+"):
+                value = Sym(inner.name, inner.offset + self.integer())
+        if isinstance(value, FloatImm):
+            value = Imm(literals.float_bits(value, TYPE_BITS[kind]))
+        if not isinstance(value, (Imm, Sym)):
+            raise self.error("expected a constant or an address before this")
+        rows.append((offset, size, value, shift))
+        return offset + size
+
+    def declare_register(self, name: str, kind: str) -> None:
+        bits = TYPE_BITS[kind]
+        names = [name]
+        if self.accept("<"):
+            count = self.integer()
+            if not 0 <= count <= MAX_REGISTERS:
+                raise self.error(f"expected at most {MAX_REGISTERS} registers")
+            names = [f"{name}{i}" for i in range(count)]
+            self.take(">")
+        suffix = f"@{self.scopes[-1][':id']}" if len(self.scopes) > 1 else ""
+        scope, registers = self.scopes[-1], self.function.regs
+        for each in names:
+            unique = each + suffix
+            scope[each] = Reg(unique, bits)
+            registers[unique] = bits
+
+    def lookup(self, name: str):
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    # ** bodies
+
+    def body(self) -> None:
+        items = self.function.items
+        while True:
+            token = self.tokens[self.at]
+            if token == "}":
+                self.at += 1
+                self.close_scope()
+                if not self.scopes:
+                    return
+            elif token == "{":
+                self.at += 1
+                self.scope_count += 1
+                self.scopes.append({"": len(items), ":id": self.scope_count})
+            elif token[:1] == "." and self.common_directive(token):
+                pass
+            elif token == ".reg":
+                self.variable_declaration()
+            elif token[:1] == "." and token[1:] in SPACES:
+                self.local_variables()
+            elif token == ";":
+                self.at += 1
+            elif token == "":
+                raise self.error("expected `}`")
+            elif self.tokens[self.at + 1] == ":":
+                self.at += 2
+                self.label(token)
+            else:
+                self.instruction()
+
+    def close_scope(self) -> None:
+        """Labels of an inner scope shadow outer ones: rewrite the branches inside it."""
+        scope = self.scopes.pop()
+        if not self.scopes:
+            return
+        renamed, tables = scope.get(":labels", {}), scope.get(":tables", [])
+        for table in tables:
+            targets = self.function.targets[table]
+            self.function.targets[table] = [renamed.get(target, target) for target in targets]
+        self.scopes[-1].setdefault(":tables", []).extend(tables)
+        for item in self.function.items[scope[""] :]:
+            if isinstance(item, Instr) and item.opcode in ("bra", "brx"):
+                item.operands = [
+                    Sym(renamed[o.name]) if isinstance(o, Sym) and o.name in renamed else o for o in item.operands
+                ]
+
+    def local_variables(self) -> None:
+        for variable in self.variable_declaration():
+            if len(self.scopes) > 1:
+                unique = f"{variable.name}@{self.scopes[-1][':id']}"
+                self.scopes[-1][variable.name] = Sym(unique)
+                variable.name = unique
+            self.function.variables[variable.name] = variable
+
+    def label(self, name: str) -> None:
+        token = self.tokens[self.at]
+        if token == ".branchtargets":
+            self.at += 1
+            targets = [self.take()]
+            while self.accept(","):
+                targets.append(self.take())
+            self.take(";")
+            name = self.scoped_label(name)
+            self.function.targets[name] = targets
+            self.scopes[-1].setdefault(":tables", []).append(name)
+        elif token in (".callprototype", ".calltargets"):
+            self.skip_to_semicolon()
+        else:
+            self.function.items.append(Label(self.scoped_label(name)))
+
+    def scoped_label(self, name: str) -> str:
+        """A label's name, made unique inside an inner scope."""
+        if len(self.scopes) == 1:
+            return name
+        unique = f"{name}@{self.scopes[-1][':id']}"
+        self.scopes[-1].setdefault(":labels", {})[name] = unique
+        return unique
+
+    def instruction(self) -> None:
+        start = self.at
+        guard = None
+        if self.accept("@"):
+            negated = self.accept("!")
+            guard = self.operand()
+            guard = Not(guard) if negated else guard
+        first = self.take()
+        operands = []
+        while not self.accept(";"):
+            if self.accept(","):
+                continue
+            operands.append(self.operand())
+        text = " ".join(self.text[self.starts[start] : self.starts[self.at - 1] + 1].split())
+        opcode, *mods = first.split(".")
+        if not opcode.isidentifier():
+            self.at = start
+            raise self.error("expected an instruction")
+        self.function.items.append(Instr(opcode, tuple(mods), operands, guard, self.line(start), self.loc, text))
+
+    # ** operands
+
+    def operand(self):
+        value = self.simple_operand()
+        if self.tokens[self.at] == "|":
+            self.at += 1
+            return Pair(value, self.simple_operand())
+        return value
+
+    def simple_operand(self):
+        token = self.take()
+        first = token[0]
+        if first == "[":
+            return self.address()
+        if first in "{(":
+            close = "}" if first == "{" else ")"
+            items = []
+            while not self.accept(close):
+                items.append(self.operand())
+                self.accept(",")
+            return Vec(tuple(items))
+        if first == "!":
+            return Not(self.simple_operand())
+        if first in "-+~":
+            return self.signed(first)
+        if first.isdigit():
+            return literals.number(token)
+        return self.named(token)
+
+    def signed(self, sign: str):
+        """The constant behind a sign. Raises PtxError for what is no constant."""
+        before = self.at
+        inner = self.simple_operand()
+        if sign == "+":
+            return inner
+        if isinstance(inner, Imm):
+            return Imm(~inner.value if sign == "~" else -inner.value)
+        if isinstance(inner, FloatImm) and sign == "-":
+            return literals.negated(inner)
+        self.at = before
+        raise self.error(f"expected {'an integer' if sign == '~' else 'a number'} after `{sign}`")
+
+    def named(self, token: str):
+        if token == "_":
+            return SINK
+        if token == "WARP_SZ":
+            return Imm(32)
+        found = self.lookup(token) if self.scopes else None
+        if found is None:
+            if token[0] == "%":
+                return Special(token)
+            if not (token[0].isalpha() or token[0] in "_$."):
+                self.at -= 1
+                raise self.error("expected an operand")
+            found = Sym(token)
+        if isinstance(found, Sym) and self.tokens[self.at] in ("+", "-"):
+            sign = -1 if self.take() == "-" else 1
+            return Sym(found.name, found.offset + sign * self.integer())
+        return found
+
+    def address(self):
+        base = self.operand()
+        offset = 0
+        while self.tokens[self.at] in ("+", "-"):
+            sign = -1 if self.take() == "-" else 1
+            offset += sign * self.integer()
+        if self.accept(","):
+            coords = self.operand()
+            while not self.accept("]"):  # offsets of im2col: only refused instructions have them
+                self.accept(",")
+                self.operand()
+            return Addr(base, offset, coords)
+        self.take("]")
+        return Addr(base, offset)

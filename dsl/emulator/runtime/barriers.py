@@ -1,0 +1,179 @@
+"""Native code for threads of a block that meet at one of its 16 barriers. PTX ISA: barrier."""
+
+from __future__ import annotations
+
+from dsl.emulator import context
+from dsl.emulator.builder import Builder, clear_bits, fault_if, lane_of, set_bits
+
+SIGNATURES = {
+    "emu_arrive": "i32 (ptr, i32, i32, i32, i32)",
+    "emu_arrive_cluster": "void (ptr, i32)",
+    "emu_wait_cluster": "i1 (ptr, i32, i32)",
+    "emu_resolve_barriers": "i32 (ptr)",
+}
+NO_VOTE = 2  # the vote of a barrier that reduces nothing
+
+
+def functions() -> list[str]:
+    """The IR text but for `wait_barrier`, which is the scheduler's."""
+    return [_arrive(), _arrive_cluster(), _wait_cluster(), _barrier_complete(), _tell_votes(), _release_barrier(),
+            _resolve_barriers()]  # fmt: skip
+
+
+def _barrier_cell(f: Builder, warp: str, barrier: str = "%id") -> str:
+    return f.add(f.mul(barrier, context.MAX_WARPS), warp)
+
+
+def tell_order(f: Builder, what: int, thread: str, number: str) -> None:
+    """Of a launch whose races are looked for: tell check/order.py."""
+    order = f.load("order_call")
+    with f.if_(f.cmp("ne", order, 0, "i64")):
+        function = f.cast("inttoptr", order, "i64", "ptr")
+        address, wide = f.cast("ptrtoint", "%ctx", "ptr", "i64"), f.cast("zext", number, "i32", "i64")
+        f.op(f"call i32 {function}(i64 {address}, i32 {what}, i32 {thread}, i64 {wide}, i64 0)")
+
+
+def _register_arrival(f: Builder) -> tuple[str, str]:
+    """Common to sync and arrive: checks the id and count, sets the lane's bit."""
+    fault_if(f, f.cmp("uge", "%id", context.CLUSTER_BARRIER), context.BAD_BARRIER, f.cast("zext", "%id", "i32", "i64"))
+    count = f.cast("zext", "%count", "i32", "i64")
+    fault_if(f, f.cmp("ne", f.and_("%count", 31), 0), context.COUNT_NOT_WARPS, count)
+    used_bit = f.shl(1, "%id")
+    used = f.cmp("ne", f.and_(f.load("barriers_used"), used_bit), 0)
+    differs = f.cmp("ne", f.load("barrier_count", "%id"), "%count")
+    fault_if(f, f.and_(used, differs, "i1"), context.BARRIER_COUNTS, count)
+    f.store("barriers_used", f.or_(f.load("barriers_used"), used_bit))
+    f.store("barrier_count", "%count", "%id")
+    warp, bit = lane_of(f)
+    cell = _barrier_cell(f, warp)
+    again = f.cast("zext", f.cmp("ne", f.and_(f.load("arrived", cell), bit), 0), "i1", "i32")
+    f.store("arrived_extra", f.add(f.load("arrived_extra", "%id"), again), "%id")
+    set_bits(f, "arrived", cell, bit)
+    return warp, bit
+
+
+def wait_barrier() -> str:
+    """A thread comes and waits; its vote is 0, 1, or NO_VOTE where nothing is reduced."""
+    f = Builder()
+    warp, bit = _register_arrival(f)
+    f.store("b", "%id", "%tid")
+    f.store("wait_site", "%site", "%tid")
+    with f.if_(f.cmp("ne", "%vote", NO_VOTE)):
+        f.store("barrier_votes", f.add(f.load("barrier_votes", "%id"), "%vote"), "%id")
+        f.store("barriers_voting", f.or_(f.load("barriers_voting"), f.shl(1, "%id")))
+    set_bits(f, "at_barrier", _barrier_cell(f, warp), bit)
+    set_bits(f, "in_barrier", warp, bit)
+    clear_bits(f, "ready", warp, bit)
+    f.do("ret i32 1")
+    return f.function("define i32 @emu_wait_barrier(ptr %ctx, i32 %tid, i32 %id, i32 %count, i32 %vote, i32 %site)")
+
+
+def _arrive() -> str:
+    f = Builder()
+    _register_arrival(f)
+    tell_order(f, context.ORDER_ARRIVE, "%tid", "%id")
+    f.do("ret i32 1")
+    return f.function("define i32 @emu_arrive(ptr %ctx, i32 %tid, i32 %id, i32 %count, i32 %site)")
+
+
+def _arrive_cluster() -> str:
+    """A thread comes to the barrier of its cluster, which is its block: until that is complete its bit is set."""
+    f = Builder()
+    f.store("barriers_used", f.or_(f.load("barriers_used"), 1 << context.CLUSTER_BARRIER))
+    f.store("barrier_count", "0", str(context.CLUSTER_BARRIER))
+    warp, bit = lane_of(f)
+    set_bits(f, "arrived", _barrier_cell(f, warp, str(context.CLUSTER_BARRIER)), bit)
+    f.do("ret void")
+    return f.function("define void @emu_arrive_cluster(ptr %ctx, i32 %tid)")
+
+
+def _wait_cluster() -> str:
+    """Whether the thread has to wait for others at the barrier of its cluster."""
+    f = Builder()
+    warp, bit = lane_of(f)
+    cell = _barrier_cell(f, warp, str(context.CLUSTER_BARRIER))
+    f.return_if(f.cmp("eq", f.and_(f.load("arrived", cell), bit), 0), "i1 false")
+    f.store("b", str(context.CLUSTER_BARRIER), "%tid")
+    f.store("wait_site", "%site", "%tid")
+    set_bits(f, "at_barrier", cell, bit)
+    set_bits(f, "in_barrier", warp, bit)
+    clear_bits(f, "ready", warp, bit)
+    f.do("ret i1 true")
+    return f.function("define i1 @emu_wait_cluster(ptr %ctx, i32 %tid, i32 %site)")
+
+
+def _barrier_complete() -> str:
+    """Whether barrier `id` has all it waits for: every running thread, or `count` threads counted in warps."""
+    f = Builder()
+    total, missing = f.alloca("i32", 4), f.alloca("i32", 4)
+    f.put(total, f.load("arrived_extra", "%id"))
+    f.put(missing, 0)
+    with f.for_range(f.load("warps")) as warp:
+        arrived = f.load("arrived", _barrier_cell(f, warp))
+        here = f.or_(arrived, f.or_(f.load("exited", warp), f.not_(f.load("live", warp))))
+        f.put(missing, f.or_(f.get(missing), f.not_(here)))
+        lanes = f.op(f"call i32 @llvm.ctpop.i32(i32 {here})")
+        f.put(total, f.add(f.get(total), f.select(f.cmp("eq", arrived, 0), 0, lanes)))
+    count = f.load("barrier_count", "%id")
+    everybody = f.cmp("eq", f.get(missing), 0)
+    enough = f.cmp("uge", f.get(total), count)
+    f.do(f"ret i1 {f.select(f.cmp('eq', count, 0), everybody, enough, 'i1')}")
+    return f.function("define internal i1 @barrier_complete(ptr %ctx, i32 %id)")
+
+
+def _release_barrier() -> str:
+    """Who waits is ready again, and has what the barrier reduced: each runs before the barrier can be complete anew."""
+    f = Builder()
+    voting = f.and_(f.lshr(f.load("barriers_voting"), "%id"), 1)
+    with f.if_(f.cmp("ne", voting, 0)):
+        f.do("call void @tell_votes(ptr %ctx, i32 %id)")
+    with f.for_range(f.load("warps")) as warp:
+        cell = _barrier_cell(f, warp)
+        waiters = f.load("at_barrier", cell)
+        clear_bits(f, "in_barrier", warp, waiters)
+        set_bits(f, "ready", warp, waiters)
+        f.store("at_barrier", "0", cell)
+        f.store("arrived", "0", cell)
+    f.store("arrived_extra", "0", "%id")
+    bit = f.not_(f.shl(1, "%id"))
+    f.store("barriers_used", f.and_(f.load("barriers_used"), bit))
+    f.do("ret void")
+    return f.function("define internal void @release_barrier(ptr %ctx, i32 %id)")
+
+
+def _tell_votes() -> str:
+    """barrier.red: the number of true predicates, and whether all were true."""
+    f = Builder()
+    waiters = f.alloca("i32", 4)
+    f.put(waiters, 0)
+    warps = f.load("warps")
+    with f.for_range(warps) as warp:
+        lanes = f.op(f"call i32 @llvm.ctpop.i32(i32 {f.load('at_barrier', _barrier_cell(f, warp))})")
+        f.put(waiters, f.add(f.get(waiters), lanes))
+    votes = f.load("barrier_votes", "%id")
+    every = f.cast("zext", f.cmp("eq", votes, f.get(waiters)), "i1", "i32")
+    with f.for_range(warps) as warp:
+        with f.for_bits(f.load("at_barrier", _barrier_cell(f, warp))) as lane:
+            tid = f.add(f.shl(warp, 5), lane)
+            f.store("out", votes, tid)
+            f.store("out_pred", every, tid)
+    f.store("barrier_votes", "0", "%id")
+    f.store("barriers_voting", f.and_(f.load("barriers_voting"), f.not_(f.shl(1, "%id"))))
+    f.do("ret void")
+    return f.function("define internal void @tell_votes(ptr %ctx, i32 %id) noinline")
+
+
+def _resolve_barriers() -> str:
+    f = Builder()
+    moved = f.alloca("i32", 4)
+    f.put(moved, 0)
+    with f.for_bits(f.load("barriers_used")) as barrier:
+        with f.if_(f.op(f"call i1 @barrier_complete(ptr %ctx, i32 {barrier})")):
+            order = f.load("order_barrier")
+            with f.if_(f.cmp("ne", order, 0, "i64")):
+                function = f.cast("inttoptr", order, "i64", "ptr")
+                f.do(f"call void {function}(ptr %ctx, i32 {barrier})")
+            f.do(f"call void @release_barrier(ptr %ctx, i32 {barrier})")
+            f.put(moved, 1)
+    f.do(f"ret i32 {f.get(moved)}")
+    return f.function("define i32 @emu_resolve_barriers(ptr %ctx)")

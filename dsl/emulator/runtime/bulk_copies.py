@@ -1,0 +1,265 @@
+"""Bulk copies on their way: one queue a block, in the order they were started. PTX ISA 9.7.9.25.5, 9.7.9.27.
+
+A copy into shared memory lands when a thread looks at an mbarrier; one out of it when its thread waits for its group,
+or ends. Hardware may land them earlier; landing late makes a missing wait visible every time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from dsl.emulator import context
+from dsl.emulator.builder import Builder
+
+# What an entry is: a copy of bytes or of a box, into shared memory or out of it.
+BYTES_IN, BYTES_OUT, BOX_IN, BOX_OUT = range(4)
+QUEUE = "{ ptr, i32, i32, [1024 x i32] }"  # entries, their number, room, groups that each thread has closed
+QUEUE_BYTES = 16 + 4 * context.MAX_THREADS
+# kind, thread, group, bytes; shared memory; memory, or the tensor map; the mbarrier; coordinates
+ENTRY = "{ i32, i32, i32, i32, i64, i64, i64, [5 x i32] }"
+ENTRY_BYTES = 64
+KIND, THREAD, GROUP, SIZE, SMEM, OTHER, BARRIER, COORDS = range(8)
+EVERY = 0x7FFFFFFF  # of groups
+
+SIGNATURES = {
+    "emu_bulk_copy": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64)",
+    "emu_bulk_box": "i32 (ptr, i32, i32, i32, i64, i64, i64, i32, i32, i32, i32, i32, i32)",
+    "emu_bulk_commit": "void (ptr, i32)",
+    "emu_bulk_wait": "void (ptr, i32, i32)",
+    "emu_bulk_exit": "void (ptr, i32)",
+    "emu_bulk_arrive": "void (ptr)",
+}
+
+
+def functions() -> list[str]:
+    """The IR text."""
+    return [_add(), _complete(), _land(), _land_all(), _copy(), _box(), _commit(), _wait(), _exit(), _arrive()]
+
+
+def _queue(f: Builder) -> str:
+    return f.cast("inttoptr", f.load("bulk"), "i64", "ptr")
+
+
+def _part(f: Builder, kind: str, pointer: str, index: int) -> str:
+    return f.op(f"getelementptr {kind}, ptr {pointer}, i32 0, i32 {index}")
+
+
+def _committed(f: Builder, thread: str) -> str:
+    return f.op(f"getelementptr {QUEUE}, ptr {_queue(f)}, i32 0, i32 3, i32 {thread}")
+
+
+def _entry(f: Builder, index: str) -> str:
+    return f.op(f"getelementptr {ENTRY}, ptr {f.get(_part(f, QUEUE, _queue(f), 0), 'ptr')}, i32 {index}")
+
+
+def _add() -> str:
+    """A new entry; its coordinates are the caller's to fill in."""
+    f = Builder()
+    queue = _queue(f)
+    count_slot, room_slot = _part(f, QUEUE, queue, 1), _part(f, QUEUE, queue, 2)
+    count = f.get(count_slot)
+    with f.if_(f.cmp("eq", count, f.get(room_slot))):
+        larger = f.add(f.shl(count, 1), 16)
+        size = f.mul(f.cast("zext", larger, "i32", "i64"), ENTRY_BYTES, "i64")
+        entries = _part(f, QUEUE, queue, 0)
+        f.put(entries, f.op(f"call ptr @realloc(ptr {f.get(entries, 'ptr')}, i64 {size})"), "ptr")
+        f.put(room_slot, larger)
+    entry = _entry(f, count)
+    f.put(count_slot, f.add(count, 1))
+    for index, value in ((KIND, "%kind"), (THREAD, "%tid"), (GROUP, f.get(_committed(f, "%tid"))), (SIZE, "%size")):
+        f.put(_part(f, ENTRY, entry, index), value)
+    for index, value in ((SMEM, "%smem"), (OTHER, "%other"), (BARRIER, "%barrier")):
+        f.put(_part(f, ENTRY, entry, index), value, "i64")
+    f.do(f"ret ptr {entry}")
+    arguments = "i32 %tid, i32 %kind, i32 %size, i64 %smem, i64 %other, i64 %barrier"
+    return f.function(f"define internal ptr @bulk_add(ptr %ctx, {arguments})")
+
+
+def _complete() -> str:
+    """complete_tx at an mbarrier; its 64 bits are those of emit/mbarrier.py."""
+    f = Builder()
+    place = f.cast("inttoptr", "%barrier", "i64", "ptr")
+    old = f.get(place, "i64")
+    few, bytes_mask = (1 << 20) - 1, ((1 << 21) - 1) << 40
+    left = f.sub(f.and_(old, bytes_mask, "i64"), f.shl(f.cast("zext", "%size", "i32", "i64"), 40, "i64"), "i64")
+    left = f.and_(left, bytes_mask, "i64")
+    ended = f.cmp("eq", f.or_(left, f.and_(old, few, "i64"), "i64"), 0, "i64")
+    kept = f.or_(f.and_(old, ~bytes_mask, "i64"), left, "i64")
+    again = f.xor(f.or_(kept, f.and_(f.lshr(old, 20, "i64"), few, "i64"), "i64"), -(1 << 63), "i64")
+    f.put(place, f.select(ended, again, kept, "i64"), "i64")
+    f.store("mbarrier_idle", "0")
+    order = f.load("order_call")
+    with f.if_(f.and_(ended, f.cmp("ne", order, 0, "i64"), "i1")):
+        function, ctx = f.cast("inttoptr", order, "i64", "ptr"), f.cast("ptrtoint", "%ctx", "ptr", "i64")
+        f.op(f"call i32 {function}(i64 {ctx}, i32 {context.ORDER_MB_ARRIVE}, i32 -1, i64 %barrier, i64 1)")
+    f.do("ret void")
+    return f.function("define internal void @complete(ptr %ctx, i64 %barrier, i32 %size)")
+
+
+def _land() -> str:
+    """One copy happens."""
+    f = Builder()
+    kind, size = f.get(_part(f, ENTRY, "%one", KIND)), f.get(_part(f, ENTRY, "%one", SIZE))
+    smem, other = (f.get(_part(f, ENTRY, "%one", i), "i64") for i in (SMEM, OTHER))
+    into = f.or_(f.cmp("eq", kind, BYTES_IN), f.cmp("eq", kind, BOX_IN), "i1")
+    is_box = f.cmp("uge", kind, BOX_IN)
+    with f.if_(is_box):
+        coords = _part(f, ENTRY, "%one", COORDS)
+        f.do(f"call void @emu_box_copy(i64 {other}, i64 {smem}, ptr {coords}, i1 {into})")
+    with f.if_(f.xor(is_box, "true", "i1")):
+        target = f.cast("inttoptr", f.select(into, smem, other, "i64"), "i64", "ptr")
+        source = f.cast("inttoptr", f.select(into, other, smem, "i64"), "i64", "ptr")
+        wide = f.cast("zext", size, "i32", "i64")
+        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {wide}, i1 false)")
+    landed = f.load("landed")
+    with f.if_(f.and_(into, f.cmp("ne", landed, 0, "i64"), "i1")):
+        function, tid = f.cast("inttoptr", landed, "i64", "ptr"), f.get(_part(f, ENTRY, "%one", THREAD))
+        f.do(f"call void {function}(ptr %ctx, i32 {tid}, i64 {smem}, i32 {size})")
+    with f.if_(into):
+        f.do(f"call void @complete(ptr %ctx, i64 {f.get(_part(f, ENTRY, '%one', BARRIER), 'i64')}, i32 {size})")
+    f.do("ret void")
+    return f.function("define internal void @land(ptr %ctx, ptr %one)")
+
+
+def _land_all() -> str:
+    """Copies into shared memory (tid -1), or those out of it of thread `tid` whose group is below `groups`."""
+    f = Builder()
+    count_slot = _part(f, QUEUE, _queue(f), 1)
+    kept = f.alloca("i32", 4)
+    f.put(kept, 0)
+    arriving = f.cmp("slt", "%tid", 0)
+    with f.for_range(f.get(count_slot)) as index:
+        entry = _entry(f, index)
+        into = f.cmp("eq", f.and_(f.get(_part(f, ENTRY, entry, KIND)), 1), 0)
+        own = f.cmp("eq", f.get(_part(f, ENTRY, entry, THREAD)), "%tid")
+        early = f.cmp("slt", f.get(_part(f, ENTRY, entry, GROUP)), "%groups")
+        leaves = f.and_(f.and_(own, early, "i1"), f.xor(into, "true", "i1"), "i1")
+        lands = f.select(arriving, into, leaves, "i1")
+        with f.if_(lands):
+            f.do(f"call void @land(ptr %ctx, ptr {entry})")
+        with f.if_(f.xor(lands, "true", "i1")):
+            target = _entry(f, f.get(kept))
+            f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {entry}, i64 {ENTRY_BYTES}, i1 false)")
+            f.put(kept, f.add(f.get(kept), 1))
+    f.put(count_slot, f.get(kept))
+    f.do("ret void")
+    return f.function("define internal void @land_all(ptr %ctx, i32 %tid, i32 %groups)")
+
+
+def _refused(f: Builder, condition: str, status: int, value: str, size: str, detail: int) -> None:
+    """A fault of thread %tid at %site, and 0, where `condition` holds."""
+    bad, fine = f.fresh("bad"), f.fresh("fine")
+    f.do(f"br i1 {condition}, label %{bad}, label %{fine}")
+    f.start(bad)
+    where = f"i32 {status}, i32 %site, i32 %tid"
+    f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {value}, i64 {size}, i64 {detail})")
+    f.do("ret i32 0")
+    f.start(fine)
+
+
+def _smem(f: Builder, size: str, alignment: int) -> str:
+    """The address of `size` (i64) bytes at offset %smem of shared memory, checked."""
+    crooked = f.cmp("ne", f.and_("%smem", alignment - 1, "i64"), 0, "i64")
+    _refused(f, crooked, context.MISALIGNED, "%smem", str(alignment), context.SHARED)
+    limit = f.load("smem_bytes")
+    end = f.add("%smem", size, "i64")
+    outside = f.or_(f.cmp("ugt", end, limit, "i64"), f.cmp("ult", end, "%smem", "i64"), "i1")
+    _refused(f, outside, context.OUT_OF_BOUNDS, "%smem", size, context.SHARED)
+    return f.add(f.load("smem"), "%smem", "i64")
+
+
+def _copy() -> str:
+    """Start a copy of `size` bytes between offset %smem of shared memory and address %other; 0 after a fault."""
+    f = Builder()
+    size = f.cast("zext", "%size", "i32", "i64")
+    odd = f.cmp("ne", f.and_("%size", 15), 0)
+    _refused(f, odd, context.ILLEGAL, size, "0", context.BAD_BULK)
+    address = _smem(f, size, 16)
+    crooked = f.cmp("ne", f.and_("%other", 15, "i64"), 0, "i64")
+    _refused(f, crooked, context.MISALIGNED, "%other", "16", 0)
+    arguments = f"i64 %other, i64 {size}, i64 1, i32 {context.GLOBAL}, i32 %site, i32 %tid"
+    there = f.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
+    f.return_if(f.xor(there, "true", "i1"), "i32 0")
+    f.op(f"call ptr @bulk_add(ptr %ctx, i32 %tid, i32 %kind, i32 %size, i64 {address}, i64 %other, i64 %barrier)")
+    f.do("ret i32 1")
+    arguments = "i32 %tid, i32 %site, i32 %kind, i64 %smem, i64 %other, i32 %size, i64 %barrier"
+    return f.function(f"define i32 @emu_bulk_copy(ptr %ctx, {arguments})")
+
+
+def _box() -> str:
+    """Start a copy of a box of the tensor of %map; 0 after a fault."""
+    f = Builder()
+    fine = f.op("call i32 @emu_map_check(ptr %ctx, i64 %map, i32 %rank, i32 %site, i32 %tid)")
+    f.return_if(f.cmp("eq", fine, 0), "i32 0")
+    size = f.op("call i32 @emu_box_bytes(i64 %map)")
+    taken = f.cast("zext", f.op("call i32 @emu_box_room(i64 %map)"), "i32", "i64")
+    address = _smem(f, taken, 128)
+    coords = f.alloca("[5 x i32]", 4)
+    for index in range(5):
+        f.put(f.op(f"getelementptr i32, ptr {coords}, i32 {index}"), f"%c{index}")
+    there = f.op(f"call i1 @emu_box_range(ptr %ctx, i64 %map, ptr {coords}, i32 %site, i32 %tid)")
+    f.return_if(f.xor(there, "true", "i1"), "i32 0")
+    arguments = f"i32 %tid, i32 %kind, i32 {size}, i64 {address}, i64 %map, i64 %barrier"
+    entry = f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")
+    f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {_part(f, ENTRY, entry, COORDS)}, ptr {coords}, i64 20, i1 false)")
+    f.do("ret i32 1")
+    coordinates = ", ".join(f"i32 %c{i}" for i in range(5))
+    arguments = f"i32 %tid, i32 %site, i32 %kind, i64 %smem, i64 %map, i64 %barrier, i32 %rank, {coordinates}"
+    return f.function(f"define i32 @emu_bulk_box(ptr %ctx, {arguments})")
+
+
+def _commit() -> str:
+    f = Builder()
+    committed = _committed(f, "%tid")
+    f.put(committed, f.add(f.get(committed), 1))
+    f.do("ret void")
+    return f.function("define void @emu_bulk_commit(ptr %ctx, i32 %tid)")
+
+
+def _wait() -> str:
+    """Land what the thread copied out of shared memory in all its groups but the last `keep`."""
+    f = Builder()
+    groups = f.sub(f.get(_committed(f, "%tid")), "%keep")
+    f.do(f"call void @land_all(ptr %ctx, i32 %tid, i32 {groups})")
+    f.do("ret void")
+    return f.function("define void @emu_bulk_wait(ptr %ctx, i32 %tid, i32 %keep)")
+
+
+def _exit() -> str:
+    """A thread ends: what it copied out of shared memory lands."""
+    f = Builder()
+    f.do(f"call void @land_all(ptr %ctx, i32 %tid, i32 {EVERY})")
+    f.do("ret void")
+    return f.function("define void @emu_bulk_exit(ptr %ctx, i32 %tid)")
+
+
+def _arrive() -> str:
+    """A thread looks at an mbarrier: what is copied into shared memory lands."""
+    f = Builder()
+    with f.if_(f.cmp("ne", f.get(_part(f, QUEUE, _queue(f), 1)), 0)):
+        f.do("call void @land_all(ptr %ctx, i32 -1, i32 0)")
+    f.do("ret void")
+    return f.function("define void @emu_bulk_arrive(ptr %ctx)")
+
+
+def reset() -> str:
+    """IR text for the module of the worker's loop: a block begins, so nothing is on its way."""
+    f = Builder()
+    f.put(_part(f, QUEUE, _queue(f), 1), 0)
+    groups = _part(f, QUEUE, _queue(f), 3)
+    f.do(f"call void @llvm.memset.p0.i64(ptr {groups}, i8 0, i64 {4 * context.MAX_THREADS}, i1 false)")
+    f.do("ret void")
+    return f.function("define internal void @reset_bulk(ptr %ctx)")
+
+
+class BulkQueue:
+    """The queue of one slot; `close` frees what native code allocated."""
+
+    def __init__(self) -> None:
+        self._bytes = ctypes.create_string_buffer(QUEUE_BYTES)
+        self.address = ctypes.addressof(self._bytes)
+
+    def close(self) -> None:
+        free = ctypes.CDLL(None).free
+        free.argtypes = [ctypes.c_void_p]
+        free(ctypes.c_void_p.from_address(self.address))

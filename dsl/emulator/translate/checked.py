@@ -1,0 +1,273 @@
+"""An entry whose accesses are looked at: what check/ needs to know, told where it happens.
+
+Checked code runs as threads (coroutines, or a loop over threads where they never meet) whatever shape the kernel has
+unchecked. It is another program to LLVM: unchecked code does not know of it.
+"""
+
+from __future__ import annotations
+
+from dsl.emulator import context
+from dsl.emulator.check import access, order
+from dsl.emulator.check.cas_guess import guesses
+from dsl.emulator.check.undefined import MOST_SITES, SITE_SHIFT
+from dsl.emulator.emit.memory import space_of
+from dsl.emulator.ptx.analysis import reachable
+from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
+from dsl.emulator.translate import uniform_branches
+from dsl.emulator.translate.coroutine import Thread
+
+RACE, UNDEFINED = "race", "undefined"
+CHECKS = (RACE, UNDEFINED)
+_PRIVATE = frozenset({"param", "const", "local"})
+_SPREADS = uniform_branches.PURE | {"cvta"}  # what only computes: a mark goes from what it reads to what it sets
+
+
+class Checked(Thread):
+    """The IR of one entry's threads under `checks`, names of CHECKS."""
+
+    def __init__(self, module: Module, entry: Function, places, place_of, checks, seeded: bool = False):
+        super().__init__(module, entry, places, place_of, seeded)
+        functions = reachable(module, entry)
+        self.checks = frozenset(checks)
+        self.race_shift = access.unit_shift(functions)
+        self.order_kinds = access.order_kinds(functions) if RACE in self.checks else 0
+        self.guesses = guesses(functions)
+        self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}
+        self.mark_slots: dict[str, str] = {}
+        self.loaded = "0"  # the bytes nobody wrote of the load being emitted
+        self.loaded_site, self.loaded_address = 0, ""
+
+    # ** told by emitters
+
+    def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
+        """`instr` touches `size_bytes` at a host pointer, now. `kind` where its opcode does not say it."""
+        kind = access.kind_of(instr) if kind is None else kind
+        if kind is None or space in ("param", "const"):
+            return
+        if id(instr) in self.guesses:
+            kind |= access.STRONG
+        address = self.cast("ptrtoint", pointer, "ptr", "i64")
+        site = self.site(instr)
+        if RACE in self.checks and space != "local":
+            if self.order_kinds & access.MEMORY and kind & access.STRONG:
+                self._synchronise(instr, address, kind, pointer)
+            said = self._silent_or(kind, instr, pointer) if instr.opcode == "st" and kind == access.WRITE else kind
+            where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {size_bytes}, i32 {said}"
+            self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
+        if UNDEFINED in self.checks:
+            if not kind & access.WRITE or instr.opcode == "atom":
+                self._reads(instr, address, size_bytes, site)
+            if kind & access.WRITE:
+                self._writes(instr, address, size_bytes, site)
+
+    def _silent_or(self, kind: int, instr: Instr, pointer: str) -> str:
+        """The kind of a plain store: SILENT too where memory holds its value already."""
+        bits = next(TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS)
+        source = instr.operands[1]
+        same = "true"
+        for i, item in enumerate(source.items if isinstance(source, Vec) else (source,)):
+            place = self.op(f"getelementptr i8, ptr {pointer}, i64 {i * max(bits, 8) // 8}")
+            alike = self.cmp("eq", self.get(place, f"i{bits}"), self.read(item, bits), f"i{bits}")
+            same = self.and_(same, alike, "i1")
+        return self.select(same, kind | access.SILENT, kind)
+
+    def copied(self, instr: Instr, pointer: str, size_bytes: int) -> None:
+        """`instr` writes bytes at a host pointer at some time until this thread waits for it (see `queue`)."""
+        if RACE in self.checks:
+            self.accessed_only(instr, pointer, size_bytes, access.WRITE | access.ASYNC)
+
+    def accessed_only(self, instr: Instr, pointer: str, size_bytes: int, kind: int) -> None:
+        """As `accessed`, for races alone."""
+        if RACE in self.checks:
+            address = self.cast("ptrtoint", pointer, "ptr", "i64")
+            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}, i32 {kind}"
+            self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
+
+    def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
+        """The thread meets others in a way that orders memory; `a` and `b` are i64."""
+        if self.order_kinds:
+            self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
+
+    def _synchronise(self, instr: Instr, address: str, kind: int, pointer: str) -> None:
+        mods = set(instr.mods)
+        how = order.WRITES if kind & access.WRITE else order.READS
+        if instr.opcode in access.ATOMICS:
+            how |= order.READS | order.MODIFIES
+        how |= order.ACQUIRES if mods & {"acquire", "acq_rel"} and how & order.READS else 0
+        how |= order.RELEASES if mods & {"release", "acq_rel"} and how & order.WRITES else 0
+        how |= order.CTA if kind & access.CTA else 0
+        value = str(how)
+        if "cas" in mods:  # one that fails writes nothing
+            bits = next(TYPE_BITS[m] for m in instr.mods if m in TYPE_BITS)
+            expected = self.read(instr.operands[-2], bits)
+            same = self.cmp("eq", self.get(pointer, f"i{bits}"), expected, f"i{bits}")
+            value = self.select(same, how, how & ~(order.WRITES | order.MODIFIES | order.RELEASES), "i64")
+        self.ordered(context.ORDER_ACCESS, address, value)
+
+    # ** undefined values
+
+    def _reads(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
+        self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, i64 {address}, i32 {size_bytes})")
+        self.loaded_site, self.loaded_address = site, address
+        if instr.opcode not in ("ld", "ldu", "atom"):  # other lanes get it: cp.async, ldmatrix
+            self._finding(instr, self._mark_of_load(0, size_bytes), ends=False)
+
+    def _writes(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
+        linear, values = self.threads["linear"], []
+        if instr.opcode == "st":
+            source = instr.operands[1]
+            values = list(source.items) if isinstance(source, Vec) else [source]
+        if not any(self._is_marked(each) for each in values):
+            values, parts = [], [(address, size_bytes, "0")]
+        else:
+            each = size_bytes // len(values)
+            parts = [(self.add(address, i * each, "i64"), each, self._mark(v)) for i, v in enumerate(values)]
+        for place, nbytes, mark in parts:
+            where = f"i32 {linear}, i32 {site}, i64 {place}, i32 {nbytes}, i64 {mark}"
+            self.do(f"call void @emu_written(ptr %ctx, {where})")
+
+    def _is_marked(self, operand) -> bool:
+        names = self.marked.get(self.frame.function.name, ())
+        return any(reg.name in names for reg in uniform_branches.registers(operand))
+
+    def _mark_slot(self, reg: Reg) -> str:
+        slot = self.slot(reg)
+        if slot not in self.mark_slots:
+            self.mark_slots[slot] = name = slot + ".mark"
+            self.allocas.append(f"  {name} = alloca i64")
+            self.prologue.append(f"  store i64 0, ptr {name}")
+        return self.mark_slots[slot]
+
+    def _mark(self, *operands) -> str:
+        """The mark of what is computed of these."""
+        names = self.marked.get(self.frame.function.name, ())
+        found = {}
+        for operand in operands:
+            for reg in uniform_branches.registers(operand):
+                if reg.name in names:
+                    found[reg.name] = reg
+        marks = [self.get(self._mark_slot(reg), "i64") for reg in found.values()]
+        result = marks[0] if marks else "0"
+        for each in marks[1:]:
+            result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {each})")
+        return result
+
+    def _put_mark(self, operand, mark: str) -> None:
+        names = self.marked.get(self.frame.function.name, ())
+        for reg in uniform_branches.registers(operand):
+            if reg.name in names:
+                self.put(self._mark_slot(reg), mark, "i64")
+
+    def _decides(self, instr: Instr, *operands, ends: bool = True) -> None:
+        """A finding if one of these is marked; where it `ends` the launch, at once."""
+        marked = [each for each in operands if self._is_marked(each)]
+        if not marked:
+            return
+        self._finding(instr, self._mark(*marked), ends)
+
+    def _finding(self, instr: Instr, mark: str, ends: bool) -> None:
+        bad, fine = self.fresh("undefined"), self.fresh("defined")
+        self.do(f"br i1 {self.cmp('eq', mark, 0, 'i64')}, label %{fine}, label %{bad}, !prof !1")
+        self.start(bad, keep=True)
+        where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {mark}, i32 {int(ends)}"
+        self.op(f"call i32 @emu_undefined(ptr %ctx, {where})")
+        self.branch("stop" if ends else fine)
+        self.start(fine, keep=True)
+
+    def instruction(self, instr: Instr) -> None:
+        if self.marked and instr.guard is not None:
+            self._decides(instr, instr.guard)
+        super().instruction(instr)
+
+    def emit(self, row, instr: Instr) -> None:
+        if not self.marked:
+            return super().emit(row, instr)
+        operands = instr.operands
+        pure = instr.opcode in _SPREADS
+        mark = self._computed(instr) if pure else "0"
+        if not pure:
+            self._decides(instr, *(each for each in operands if isinstance(each, Addr)))
+            if instr.opcode not in ("ld", "ldu", "st", "call", "ret", "exit"):
+                self._decides(instr, *uniform_branches.reads(instr), ends=instr.opcode in ("bra", "brx"))
+        self.loaded = "0"
+        super().emit(row, instr)
+        if pure:
+            self._put_mark(operands[0], mark)
+        elif instr.opcode in ("ld", "ldu", "atom"):
+            self._put_loaded(instr)
+        elif operands and instr.opcode not in ("st", "red", "bra", "bar", "barrier", "call"):
+            self._put_mark(operands[0], "0")
+
+    def _computed(self, instr: Instr) -> str:
+        """The mark of what a pure instruction sets."""
+        sources = instr.operands[1:]
+        if not any(map(self._is_marked, sources)):
+            return "0"
+        if instr.opcode == "selp":
+            a, b, which = sources
+            chosen = self.select(self.read(which, 1), self._mark(a), self._mark(b), "i64")
+            return self.op(f"call i64 @llvm.umax.i64(i64 {chosen}, i64 {self._mark(which)})")
+        if instr.opcode in ("and", "or"):
+            return self._masked(instr, *sources)
+        return self._mark(*sources)
+
+    def _masked(self, instr: Instr, a, b) -> str:
+        """and, or: a side counts unless the other one settles every bit, and is itself defined."""
+        bits = next(TYPE_BITS[m] for m in instr.mods if m in TYPE_BITS)
+        settled = 0 if instr.opcode == "and" else -1 if bits > 1 else 1
+        marks = [self._mark(a), self._mark(b)]
+        result = "0"
+        for mine, other, operand in ((marks[0], marks[1], b), (marks[1], marks[0], a)):
+            value = self.read(operand, bits)
+            same = self.cmp("eq", value, settled, f"i{bits}")
+            out = self.and_(same, self.cmp("eq", other, 0, "i64"), "i1")
+            result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {self.select(out, 0, mine, 'i64')})")
+        return result
+
+    def _put_loaded(self, instr: Instr) -> None:
+        destination = instr.operands[0]
+        if isinstance(destination, Pair):
+            return
+        items = destination.items if isinstance(destination, Vec) else (destination,)
+        if self.loaded == "0":
+            return self._put_mark(destination, "0")
+        each = next((TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS), 32) // 8
+        for i, item in enumerate(items):
+            if not self._is_marked(item):
+                continue
+            self._put_mark(item, self._mark_of_load(i * each, each))
+
+    def _mark_of_load(self, first: int, nbytes: int) -> str:
+        """The mark of some bytes of the last load."""
+        number = min(self.loaded_site, MOST_SITES) + 1
+        part = self.and_(self.loaded, _signed32(((1 << nbytes) - 1) << first))
+        address = self.add(self.loaded_address, first, "i64")
+        mark = self.or_(self.and_(address, (1 << SITE_SHIFT) - 1, "i64"), _signed(number << SITE_SHIFT), "i64")
+        return self.select(self.cmp("eq", part, 0), 0, mark, "i64")
+
+
+def _signed32(value: int) -> int:
+    return value - (1 << 32) if value >> 31 else value
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _may_be_marked(function: Function) -> frozenset[str]:
+    """Registers that a load, or what is computed of one, sets."""
+    names: set[str] = set()
+    size = -1
+    while size != len(names):
+        size = len(names)
+        for item in function.items:
+            if not isinstance(item, Instr) or not item.operands:
+                continue
+            if item.opcode in ("ld", "ldu", "atom"):
+                if space_of(item) not in ("param", "const"):
+                    names.update(reg.name for reg in uniform_branches.registers(item.operands[0]))
+            elif item.opcode in _SPREADS:
+                sources = (reg.name for each in item.operands[1:] for reg in uniform_branches.registers(each))
+                if any(name in names for name in sources):
+                    names.update(reg.name for reg in uniform_branches.registers(item.operands[0]))
+    return frozenset(names)

@@ -1,0 +1,206 @@
+"""An entry as an LLVM module: a loop over threads where they never meet, else one coroutine a thread."""
+
+from __future__ import annotations
+
+from dsl.emulator import native
+from dsl.emulator.builder import Builder
+from dsl.emulator.emit import control, isa
+from dsl.emulator.emit.body import Body, Frame, Places
+from dsl.emulator.ptx.analysis import any_nan_registers, reachable
+from dsl.emulator.ptx.polling import Poll, polls
+from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError
+from dsl.emulator.runtime import matrix_collectives
+
+_METADATA = """
+!0 = !{}
+!1 = !{!"branch_weights", i32 2000, i32 1}
+!2 = !{!"branch_weights", i32 1, i32 2000}
+"""
+SEEN = frozenset({"ld", "ldu", "st", "atom", "red"})  # what other threads may see
+PRIVATE = frozenset({"param", "const", "local"})
+
+
+class Thread(Body):
+    """The IR of one entry's threads. `seeded` ones give way before each access to memory that others see."""
+
+    in_regions = False  # whether code runs for all threads of a block, region by region
+
+    def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded: bool = False):
+        functions = reachable(module, entry)
+        self.polls_by_function = {f.name: polls(f) for f in functions}
+        self.seeded, self.spins = seeded, seeded or any(self.polls_by_function.values())
+        meets = self.spins or any(
+            (row := isa.find(item)) is not None and row.meets
+            for f in functions
+            for item in f.items
+            if isinstance(item, Instr)
+        )
+        super().__init__(module, entry, places, meets, place_of)
+        self.any_nan = any_nan_registers(entry)
+        self.label_positions: dict[str, int] = {}
+        self.polls: dict[str, Poll] = {}
+        self.position = 0
+        self.pending: list[tuple] = []
+        self.cold_text = ""  # a second module, of functions that this one seldom calls
+
+    # ** leaving and waiting
+
+    def suspend(self) -> None:
+        """Give way to the scheduler; goes on when this thread is ready again."""
+        resumed = self.fresh("resumed")
+        state = self.op("call i8 @llvm.coro.suspend(token none, i1 false)")
+        self.do(f"switch i8 {state}, label %coro.out [i8 0, label %{resumed} i8 1, label %coro.clean]")
+        self.start(resumed, keep=True)
+
+    def stop_unless(self, flag: str, kind: str = "i32") -> None:
+        """End the launch where `flag` is 0."""
+        condition = flag if kind == "i1" else self.cmp("ne", flag, 0, kind)
+        after = self.fresh("fine")
+        self.do(f"br i1 {condition}, label %{after}, label %stop, !prof !1")
+        self.start(after, keep=True)
+
+    # ** functions
+
+    def emit_function(self, function: Function) -> None:
+        """The body of `function` in the current frame; control ends at the frame's `leave`."""
+        outer = self.label_positions, self.polls, self.position
+        self.param_slots(function.variables)
+        self.label_positions = {item.name: i for i, item in enumerate(function.items) if isinstance(item, Label)}
+        self.polls = self.polls_by_function[function.name]
+        for self.position, item in enumerate(function.items):
+            if isinstance(item, Label):
+                label = self.label(item.name)
+                self.branch(label)
+                self.start(label)
+            else:
+                self.instruction(item)
+        self.branch(self.frame.leave)
+        self.start(self.fresh("dead"))
+        self.label_positions, self.polls, self.position = outer
+
+    def instruction(self, instr: Instr) -> None:
+        row = isa.find(instr)
+        if row is None:
+            known = isa.ROWS.get(instr.opcode)
+            raise self.refuse(instr, "the emulator has no such form of it" if known else "")
+        if self.seeded and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
+            self.suspend()
+        try:
+            if instr.guard is None or row.emit is control.branch:
+                self.emit(row, instr)
+            else:
+                self.guarded(instr, row)
+        except PtxError as error:
+            raise PtxError(f"PTX line {instr.line}: {error}: {instr.text}") from None
+        except (IndexError, ValueError, AttributeError, StopIteration, TypeError, KeyError) as error:
+            raise self.refuse(instr, f"its operands are not the ones the PTX ISA names ({error})") from error
+
+    def emit(self, row: isa.Row, instr: Instr) -> None:
+        """The code of an instruction whose guard holds."""
+        row.emit(self, instr)
+
+    def guarded(self, instr: Instr, row: isa.Row) -> None:
+        condition = self.read(instr.guard, 1)
+        then, after = self.fresh("do"), self.fresh("next")
+        self.do(f"br i1 {condition}, label %{then}, label %{after}")
+        known, written, checked = dict(self.values), self.written, set(self.checked)
+        self.written = set()
+        self.start(then, keep=True)
+        self.emit(row, instr)
+        self.branch(after)
+        self.start(after)
+        self.values.update((slot, value) for slot, value in known.items() if slot not in self.written)
+        self.written |= written
+        self.checked = checked
+
+    # ** the two shapes of a block of threads
+
+    def module_text(self) -> str:
+        """The finished LLVM module; it exports @block(ptr ctx)."""
+        frame = Frame(self.entry, 0, leave="exit")
+        self.frames.append(frame)
+        head = Builder("%h")  # what runs once a block
+        self._entry_values(head)
+        for variable, offset in zip(self.entry.params, self.places.param_offsets):
+            pointer = f"%param{len(frame.params)}"
+            head.do(f"{pointer} = getelementptr i8, ptr %params, i64 {offset}")
+            frame.params[variable.name] = (pointer, variable.size)
+        self.emit_function(self.entry)
+        self.branch("exit")
+        text = self._coroutine(head) if self.coroutine else self._loop(head)
+        if self.helpers:
+            text = "\n".join((text, matrix_collectives.DECLARATIONS, *(make() for make in self.helpers.values())))
+        return text + "\n" + native.declarations() + _METADATA + f"!3 = !{{i64 {max(self.places.param_bytes, 1)}}}\n"
+
+    def _entry_values(self, head) -> None:
+        head.do(f"%params = load ptr, ptr {head.field('params')}, !invariant.load !0, !dereferenceable !3")
+        for i, axis in enumerate("xyz"):
+            head.do(f"%block_{axis} = load i32, ptr {head.field('block_index', str(i))}")
+            head.do(f"%n{axis} = load i32, ptr {head.field('block_dim', str(i))}, !invariant.load !0")
+            self.threads["block_" + axis] = f"%block_{axis}"
+            self.threads[axis] = f"%thread_{axis}"
+        self.threads["linear"] = "%thread"
+
+    def _last_hits(self, head) -> None:
+        """Load the stack slots that cache what an access hit last: the block before may know."""
+        base = head.cast("inttoptr", head.load("sites", constant=True), "i64", "ptr")
+        for site, *slots in self.cached_sites:
+            for i, (part, slot) in enumerate(zip(("lo", "limit"), slots)):
+                head.do(f"%site{site}.{part} = getelementptr i64, ptr {base}, i64 {2 * site + i}")
+                head.put(slot, head.get(f"%site{site}.{part}", "i64"), "i64")
+
+    def _loop(self, head) -> str:
+        lines = ["define void @block(ptr %ctx) {", "entry:", *self.allocas]
+        lines += [f"  %slot_{name} = alloca i32" for name in ("x", "y", "z", "linear")]
+        self._last_hits(head)
+        lines += head.lines
+        lines += ["  store i32 0, ptr %slot_linear", "  store i32 0, ptr %slot_z", "  br label %head_z"]
+        lines += ["head_z:", "  store i32 0, ptr %slot_y", "  br label %head_y"]
+        lines += ["head_y:", "  store i32 0, ptr %slot_x", "  br label %head_x", "head_x:"]
+        lines += [f"  %thread_{axis} = load i32, ptr %slot_{axis}" for axis in "xyz"]
+        lines += ["  %thread = load i32, ptr %slot_linear", *self.prologue, *self.lines]
+        lines += ["exit:", "  %linear1 = add i32 %thread, 1", "  store i32 %linear1, ptr %slot_linear"]
+        for axis, after in (("x", "y"), ("y", "z"), ("z", None)):
+            lines += [f"  %next_{axis} = add i32 %thread_{axis}, 1"]
+            lines += [f"  store i32 %next_{axis}, ptr %slot_{axis}"]
+            lines += [f"  %more_{axis} = icmp ult i32 %next_{axis}, %n{axis}"]
+            done = f"done_{axis}" if after else "stop"
+            lines += [f"  br i1 %more_{axis}, label %head_{axis}, label %{done}"]
+            lines += [f"{done}:"]
+        return "\n".join([*lines, "  ret void", "}"])
+
+    def _coroutine(self, head) -> str:
+        lines = ["define internal ptr @thread(ptr %ctx, i32 %thread) presplitcoroutine {", "entry:"]
+        lines += self.allocas
+        lines += [
+            "  %id = call token @llvm.coro.id(i32 0, ptr null, ptr null, ptr null)",
+            "  %size = call i64 @llvm.coro.size.i64()",
+            "  %memory = call ptr @emu_frame(ptr %ctx, i32 %thread, i64 %size)",
+            "  %handle = call ptr @llvm.coro.begin(token %id, ptr %memory)",
+            *head.lines,
+            "  %row = udiv i32 %thread, %nx",
+            "  %thread_x = urem i32 %thread, %nx",
+            "  %thread_y = urem i32 %row, %ny",
+            "  %thread_z = udiv i32 %row, %ny",
+            *self.prologue,
+            *self.lines,
+            "exit:",
+            *(["  call void @emu_bulk_exit(ptr %ctx, i32 %thread)"] if "bulk" in self.uses else []),
+            "  call void @emu_exit(ptr %ctx, i32 %thread)",
+            "  br label %stop",
+            "stop:",
+            "  %last = call i8 @llvm.coro.suspend(token none, i1 true)",
+            "  switch i8 %last, label %coro.out [i8 0, label %coro.clean i8 1, label %coro.clean]",
+            "coro.clean:",
+            "  %freed = call ptr @llvm.coro.free(token %id, ptr %handle)",
+            "  br label %coro.out",
+            "coro.out:",
+            "  call void @llvm.coro.end(ptr %handle, i1 false, token none)",
+            "  ret ptr %handle",
+            "}",
+            "define void @block(ptr %ctx) {",
+            "  call void @emu_run_block(ptr %ctx, ptr @thread)",
+            "  ret void",
+            "}",
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,443 @@
+"""Which kernels run as loops over threads between uniform branches: the analysis behind lanes.py.
+
+A kernel qualifies where every branch is taken by all threads of a block or by none (its predicate derives from
+parameters, constants, the block's place and loop counters), but for exits, which any thread may take. Its barriers then
+only part regions of straight code, and a region is a loop over the threads that LLVM can vectorise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dsl.emulator.emit import isa
+from dsl.emulator.emit.body import constant
+from dsl.emulator.emit.integer import type_of
+from dsl.emulator.emit.memory import space_of
+from dsl.emulator.ptx.known_bits import SetBits
+from dsl.emulator.ptx.literals import float_bits
+from dsl.emulator.ptx.syntax import (
+    TYPE_BITS,
+    Addr,
+    FloatImm,
+    Function,
+    Imm,
+    Instr,
+    Label,
+    Not,
+    Pair,
+    Reg,
+    Special,
+    Sym,
+    Vec,
+)
+from dsl.emulator.translate import affine
+from dsl.emulator.translate.affine import FLAT, Linear
+
+LARGEST = 5000  # instructions: beyond this two shapes of every region take too long to compile
+MOST_ARRAY_BITS = 8192  # of one thread's registers that live between regions: 1 MiB of stack for 1024 threads
+
+PURE = frozenset(
+    "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind brev bfe bfi bmsk dp4a dp2a testp "
+    "copysign fma rcp sqrt rsqrt sin cos lg2 ex2 tanh set setp selp slct and or xor not cnot lop3 shf shl shr mov "
+    "prmt cvt".split()
+)
+HINTS = frozenset("prefetch prefetchu pmevent discard applypriority griddepcontrol setmaxnreg".split())
+_KNOWN = PURE | HINTS | frozenset("ld ldu st isspacep cvta bra ret exit bar barrier".split())
+_STRONG = frozenset("volatile relaxed acquire release mmio".split())
+_OWN = ("laneid", "warpid", "lanemask")  # predefined registers that differ between threads, besides tid
+_UNKNOWN = ("clock", "globaltimer")
+LOADS = ("ld", "ldu")
+LEAVES = ("ret", "exit")
+
+# How an instruction runs: once for the block, as a load once for the block, or once a thread.
+ONCE, FETCH, EACH = "once", "fetch", "each"
+
+
+def registers(operand):
+    """Names and widths of the registers in an operand."""
+    if isinstance(operand, Reg):
+        yield operand
+    elif isinstance(operand, Addr):
+        yield from registers(operand.base)
+    elif isinstance(operand, Not):
+        yield from registers(operand.item)
+    elif isinstance(operand, Pair):
+        yield from registers(operand.first)
+        yield from registers(operand.second)
+    elif isinstance(operand, Vec):
+        for each in operand.items:
+            yield from registers(each)
+
+
+def writes(instr: Instr) -> list[Reg]:
+    """The registers that an instruction of such a kernel sets."""
+    if instr.opcode in ("st", "bra", "bar", "barrier", *LEAVES) or instr.opcode in HINTS or not instr.operands:
+        return []
+    return list(registers(instr.operands[0]))
+
+
+def reads(instr: Instr) -> list[Reg]:
+    """The registers whose value it needs."""
+    found = list(registers(instr.guard))
+    for operand in instr.operands[1 if writes(instr) else 0 :]:
+        found += registers(operand)
+    if isinstance(instr.operands[0] if instr.operands else None, Addr):
+        found += registers(instr.operands[0])
+    return found
+
+
+class Forms:
+    """The linear forms of registers within a region, and how its instructions run.
+
+    `forms` holds what this region knows; a register it lacks is as it came, `incoming(reg)`. None: differs freely.
+    """
+
+    def __init__(self) -> None:
+        self.forms: dict[str, Linear | None] = {}
+
+    def form(self, reg: Reg) -> Linear | None:
+        if reg.name not in self.forms:
+            self.forms[reg.name] = self.incoming(reg)
+        return self.forms[reg.name]
+
+    def of(self, operand, bits: int, is_signed: bool = False) -> Linear | None:
+        """The form of an operand as a value of `bits`."""
+        if isinstance(operand, Reg):
+            form = self.form(operand)
+            return form and affine.resize(self, form, operand.bits, bits, is_signed)
+        if isinstance(operand, Imm):
+            return Linear(constant(operand.value, bits))
+        if isinstance(operand, FloatImm):
+            return Linear(constant(float_bits(operand, bits), bits))
+        if isinstance(operand, Not):
+            form = self.of(operand.item, 1)
+            return form and Linear(self.op(f"xor i1 {form.base}, true")) if form and form.uniform else None
+        if isinstance(operand, Special):
+            return self._special(operand, bits, is_signed)
+        if isinstance(operand, Sym):
+            return affine.resize(self, Linear(self.symbol(operand)), 64, bits, False)
+        return None
+
+    def apart(self, a, b, bits: int) -> bool:
+        """Whether no bit may be 1 in both operands, as values of `bits`."""
+        return self.plan.set_bits.apart(a, b, bits)
+
+    def _special(self, operand: Special, bits: int, is_signed: bool) -> Linear | None:
+        root, _, part = operand.name[1:].partition(".")
+        if root == "tid" and part in tuple("xyz"):
+            unit = Linear("0", tuple(int(part == axis) for axis in "xyz"))
+            return affine.resize(self, unit, 32, bits, is_signed)
+        if root.startswith(_OWN):
+            return None
+        value, width = self.predefined(operand)
+        return affine.resize(self, Linear(value), width, bits, is_signed)
+
+    def place(self, operand: Addr, space: str) -> tuple[Linear, int] | None:
+        """The form of the base of an address, and its width; None where threads differ freely."""
+        base = operand.base
+        if space == "local":
+            return None
+        if isinstance(base, Reg):
+            form = self.form(base)
+            return form and (form, base.bits)
+        return self.of(base, 64), 64
+
+    def judge(self, instr: Instr):
+        """The new Linear of its destination, or ONCE, FETCH or EACH."""
+        guard = None
+        if instr.guard is not None:
+            guard = self.of(instr.guard, 1)
+            if guard is None or not guard.uniform:
+                return EACH
+        if instr.opcode in LOADS and self.is_parameter(instr):
+            return ONCE if guard is None or self._replaces(instr) else EACH
+        if instr.opcode in (*LOADS, "st"):
+            if instr.opcode == "st" or guard is not None:
+                return EACH
+            place = self.place(instr.operands[1], space_of(instr))
+            return FETCH if place is not None and place[0].uniform else EACH
+        if guard is not None and not self._replaces(instr):
+            return EACH
+        form = affine.transfer(self, instr)
+        if form is not None:
+            if guard is not None:
+                destination = instr.operands[0]
+                form = affine.choose(self, guard.base, form, self.form(destination), destination.bits)
+            return form
+        if instr.opcode in PURE and all(map(self._uniform, instr.operands[1:])):
+            return ONCE
+        return EACH
+
+    def _replaces(self, instr: Instr) -> bool:
+        """Whether a guarded instruction sets one register that had a form before."""
+        return isinstance(instr.operands[0], Reg) and self.form(instr.operands[0]) is not None
+
+    def _uniform(self, operand) -> bool:
+        if isinstance(operand, Vec):
+            return all(map(self._uniform, operand.items))
+        if isinstance(operand, Reg):
+            form = self.form(operand)
+            return form is not None and form.uniform
+        if isinstance(operand, Not):
+            return self._uniform(operand.item)
+        if isinstance(operand, Special):
+            root = operand.name[1:].partition(".")[0]
+            return root != "tid" and not root.startswith(_OWN)
+        return not isinstance(operand, Addr)
+
+    def is_parameter(self, instr: Instr) -> bool:
+        """Whether a load reads a named kernel parameter."""
+        base = getattr(instr.operands[1], "base", None)
+        return space_of(instr) == "param" and isinstance(base, Sym) and base.name in self.parameters
+
+
+@dataclass
+class Plan:
+    """How an entry runs as regions. `classes` has the strides of every register that lives between regions, None
+    where threads differ freely; `live` has, as bits of `order`, what is needed before each item."""
+
+    order: dict[str, int] = field(default_factory=dict)
+    bits: dict[str, int] = field(default_factory=dict)
+    live: list[int] = field(default_factory=list)
+    classes: dict = field(default_factory=dict)
+    set_bits: SetBits | None = None
+    wraps: bool = False  # a widened value may wrap around for some threads
+    leaves: bool = False  # some threads may leave before others
+
+    def names(self, live: int):
+        """(name, bits) of registers."""
+        return [(name, self.bits[name]) for name, i in self.order.items() if live >> i & 1]
+
+    @property
+    def degrades(self) -> bool:
+        """Whether linear registers may stop being linear."""
+        return self.wraps or self.leaves
+
+
+class _Analysis(Forms):
+    """Walks the regions with bases and strides that are unknown, until the classes hold."""
+
+    def __init__(self, function: Function, plan: Plan):
+        super().__init__()
+        self.function, self.plan = function, plan
+        self.parameters = {each.name for each in function.params}
+        self.changed = self.divergent = False
+        self.loose: list[int] = []  # positions of accesses at addresses that differ freely
+
+    def op(self, text: str) -> str:
+        return "?"
+
+    def symbol(self, symbol: Sym) -> str:
+        return "?"
+
+    def shared_window(self) -> str:
+        return "?"
+
+    def predefined(self, operand: Special) -> tuple[str, int]:
+        return "?", 64 if operand.name == "%gridid" else 1 if operand.name == "%is_explicit_cluster" else 32
+
+    def need_range(self, form: Linear, low: int, high: int) -> None:
+        self.plan.wraps = True
+
+    def incoming(self, reg: Reg) -> Linear | None:
+        strides = self.plan.classes.get(reg.name, FLAT)
+        return None if strides is None else Linear("?", strides)
+
+    def run(self) -> None:
+        for _ in range(20):
+            self.changed = self.divergent = self.plan.wraps = self.plan.leaves = False
+            self.loose.clear()
+            walk(self.function, self)
+            if not self.changed:
+                return
+        self.divergent = True
+
+    # ** what `walk` reports
+
+    def begin(self, position: int) -> None:
+        self.forms = {}
+
+    def step(self, instr: Instr, how) -> None:
+        for reg in writes(instr):
+            self.forms[reg.name] = how if isinstance(how, Linear) else None if how is EACH else Linear("?")
+        if how is EACH and instr.opcode in (*LOADS, "st"):
+            at = instr.operands[0 if instr.opcode == "st" else 1]
+            if self.place(at, space_of(instr)) is None:
+                self.loose.append(self.position)
+
+    def finish(self, position: int, last: Instr | None) -> None:
+        classes = self.plan.classes
+        live = self.plan.live[position]
+        for name, form in self.forms.items():
+            if not live >> self.plan.order[name] & 1:
+                continue
+            strides = form and form.strides
+            if name in classes:
+                strides = _joined(classes[name], strides)
+                if strides == classes[name]:
+                    continue
+            classes[name], self.changed = strides, True
+
+    def guard_of(self, instr: Instr) -> bool:
+        form = self.of(instr.guard, 1)
+        return form is not None and form.uniform
+
+
+def _joined(a, b):
+    if a is None or b is None:
+        return None
+    return tuple(x if x == y else "?" for x, y in zip(a, b))
+
+
+def is_barrier(item) -> bool:
+    """Whether all threads of a block, or of each warp, meet at it."""
+    if not isinstance(item, Instr) or item.opcode not in ("bar", "barrier") or item.guard is not None:
+        return False
+    if len(item.operands) != 1 or not isinstance(item.operands[0], Imm) or "sync" not in item.mods:
+        return False
+    if "warp" in item.mods:
+        return item.operands[0].value & 0xFFFFFFFF == 0xFFFFFFFF
+    return 0 <= item.operands[0].value < 16
+
+
+def ends_region(item) -> bool:
+    return isinstance(item, Label) or item.opcode in ("bra", *LEAVES) or is_barrier(item)
+
+
+def walk(function: Function, visitor) -> None:
+    """Show the regions of an entry to `visitor`: begin(position), step(instruction, how) and finish(position, last).
+
+    A load for the whole block comes before the threads' part of its region, so a store before it ends the region.
+    """
+    items, stored = function.items, False
+    visitor.begin(0)
+    for position, item in enumerate(items):
+        visitor.position = position
+        if ends_region(item):
+            instr = item if isinstance(item, Instr) else None
+            if instr is not None and instr.opcode in ("bra", *LEAVES) and instr.guard is not None:
+                if not visitor.guard_of(instr):
+                    visitor.plan.leaves = True
+                    visitor.divergent |= not exits(function, instr)
+            visitor.finish(position, instr)
+            visitor.begin(position + 1)
+            stored = False
+            continue
+        if item.opcode in HINTS:
+            continue
+        how = visitor.judge(item)
+        if how is FETCH and stored:
+            visitor.finish(position, None)
+            visitor.begin(position)
+            how, stored = visitor.judge(item), False
+        stored = stored or item.opcode == "st"
+        visitor.step(item, how)
+    visitor.position = len(items)
+    visitor.finish(len(items), None)
+
+
+def exits(function: Function, instr: Instr) -> bool:
+    """Whether a branch goes to nothing but the end."""
+    if instr.opcode in LEAVES:
+        return True
+    items = iter(function.items)
+    for item in items:
+        if isinstance(item, Label) and item.name == instr.operands[0].name:
+            break
+    rest = next((item for item in items if not isinstance(item, Label)), None)
+    return rest is None or (rest.opcode in LEAVES and rest.guard is None)
+
+
+def _live(function: Function, plan: Plan) -> None:
+    """Fill plan.live: the registers needed before each item, and after the last."""
+    items = function.items
+    for item in items:
+        if isinstance(item, Instr):
+            for reg in (*reads(item), *writes(item)):
+                plan.order.setdefault(reg.name, len(plan.order))
+                plan.bits[reg.name] = reg.bits
+    rows = []
+    for item in items:
+        used = killed = 0
+        if isinstance(item, Instr):
+            used = sum({1 << plan.order[reg.name] for reg in reads(item)})
+            if item.guard is None:
+                killed = sum({1 << plan.order[reg.name] for reg in writes(item)})
+        rows.append((used, ~killed))
+    labels = {item.name: i for i, item in enumerate(items) if isinstance(item, Label)}
+    plan.live = [0] * (len(items) + 1)
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(items) - 1, -1, -1):
+            item, live = items[i], plan.live[i + 1]
+            if isinstance(item, Instr) and item.opcode in ("bra", *LEAVES):
+                live = 0 if item.guard is None else live
+                if item.opcode == "bra":
+                    live |= plan.live[labels[item.operands[0].name]]
+            live = live & rows[i][1] | rows[i][0]
+            if live != plan.live[i]:
+                plan.live[i], changed = live, True
+
+
+def writers(function: Function) -> dict[str, list[Instr]]:
+    """The instructions that set each register."""
+    found: dict[str, list[Instr]] = {}
+    for item in function.items:
+        for reg in writes(item) if isinstance(item, Instr) else ():
+            found.setdefault(reg.name, []).append(item)
+    return found
+
+
+def _knows(function: Function) -> bool:
+    """Whether all instructions are of a kind that regions can hold."""
+    labels = {item.name for item in function.items if isinstance(item, Label)}
+    for item in function.items:
+        if not isinstance(item, Instr):
+            continue
+        if item.opcode not in _KNOWN or isa.find(item) is None:
+            return False
+        if not _STRONG.isdisjoint(item.mods) or "cc" in item.mods:
+            return False
+        if item.opcode in ("bar", "barrier") and not is_barrier(item):
+            return False
+        if item.opcode == "bra" and getattr(item.operands[0], "name", None) not in labels:
+            return False
+        if item.opcode in ("st", *LOADS) and not _well_formed(item):
+            return False
+        for operand in item.operands:
+            if isinstance(operand, Special) and operand.name[1:].startswith(_UNKNOWN):
+                return False
+    return True
+
+
+def _well_formed(instr: Instr) -> bool:
+    places = [operand for operand in instr.operands if isinstance(operand, Addr)]
+    return len(places) == 1 and type_of(instr) in TYPE_BITS and TYPE_BITS[type_of(instr)] <= 64
+
+
+def _array_bits(plan: Plan) -> int:
+    return sum(max(plan.bits[name], 8) for name, strides in plan.classes.items() if strides != FLAT)
+
+
+def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool) -> Plan | None:
+    """How an entry runs as regions; None where it must not, or where a loop round the whole body is as good.
+
+    `loops` has the positions of the first and the last item of each loop.
+    """
+    if not 0 < len(function.items) <= LARGEST or not _knows(function):
+        return None
+    plan = Plan()
+    _live(function, plan)
+    if plan.live[0]:
+        return None  # a register is read before it is set
+    plan.set_bits = SetBits(function, writers(function))
+    analysis = _Analysis(function, plan)
+    analysis.run()
+    if analysis.divergent or _array_bits(plan) > MOST_ARRAY_BITS:
+        return None
+    if not meets:
+        inside = [p for p in analysis.loose if any(a <= p <= b for a, b in loops)] if loops else analysis.loose
+        if inside:
+            return None
+    return plan

@@ -1,0 +1,166 @@
+"""Containers as arguments: tuples, lists, dicts, NamedTuples, dataclasses and layouts, part by part.
+
+A Python number in one is an argument like any other, as of NVIDIA's compiler: Int32, Float32 or Boolean, or what its
+field is annotated with. What its field marks as static (Constexpr), and what is no argument at all (None, a string, a
+type), is part of the code.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Numeric, is_dynamic
+from dsl.launch.argument.abi import Binding, ScalarType
+from dsl.layout import ComposedLayout, Layout, LayoutError
+from dsl.layout.int_tuple import flatten_to_tuple, transform_leaf
+
+
+class StaticInts:
+    """An annotation of int tuples (`cute.Shape`): Python integers in one are static, the DSL's numbers arguments."""
+
+
+def keeps_ints(annotation: object) -> bool:
+    """Whether an annotation keeps Python integers static."""
+    return isinstance(annotation, type) and issubclass(annotation, StaticInts)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A container: a name and an annotation a part, how to list the parts of one like it, and how to make one."""
+
+    names: tuple[str, ...]  # ".x", "[0]", "['k']"
+    annotations: tuple
+    of: Callable[[object], list]
+    make: Callable[[Sequence], object]
+
+
+def parts_of(value: object) -> Parts | None:
+    """The parts of a container, or None for what is none."""
+    kind = type(value)
+    if hasattr(kind, "__flatten__"):  # of the compiler's own: it says itself what in it is dynamic
+        return None
+    if isinstance(value, (tuple, list)):
+        fields = getattr(kind, "_fields", ())
+        names = tuple(f".{field}" for field in fields) or tuple(f"[{index}]" for index in range(len(value)))
+        hints = hints_of(kind) if fields else {}
+        make = (lambda parts: kind(*parts)) if fields else kind
+        return Parts(names, tuple(hints.get(name[1:]) for name in names), list, make)
+    if kind is dict:
+        keys = list(value)
+        return Parts(
+            tuple(f"[{key!r}]" for key in keys),
+            (None,) * len(keys),
+            lambda v: [v.get(key) for key in keys],
+            lambda parts: dict(zip(keys, parts)),
+        )
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields, hints = [field.name for field in dataclasses.fields(value)], hints_of(kind)
+        return Parts(
+            tuple(f".{field}" for field in fields),
+            tuple(map(hints.get, fields)),
+            lambda v: [getattr(v, field) for field in fields],
+            lambda parts: _filled(value, fields, parts),
+        )
+    return None
+
+
+def _filled(like: object, fields: list[str], parts: Sequence) -> object:
+    """A copy of a dataclass instance with other fields, also where it is frozen."""
+    made = copy.copy(like)
+    for field, part in zip(fields, parts):
+        object.__setattr__(made, field, part)
+    return made
+
+
+def hints_of(kind: type) -> dict[str, object]:
+    """The annotations of a class, as objects; those it inherits too."""
+    try:
+        return typing.get_type_hints(kind)
+    except Exception:  # an annotation is the author's own expression: it may do anything
+        found = [vars(base).get("__annotations__", {}).items() for base in reversed(kind.__mro__)]
+        return {name: hint for items in found for name, hint in items if not isinstance(hint, str)}
+
+
+def number_in(annotation: object) -> object:
+    """The one alternative of a union that is a numeric type, else the annotation."""
+    found = [part for part in typing.get_args(annotation) if isinstance(part, type) and issubclass(part, Numeric)]
+    return found[0] if len(found) == 1 else annotation
+
+
+def map_parts(value: object, function: Callable[[object, object], object], annotation: object = None) -> object:
+    """`value` with `function(part, annotation)` in place of everything in it that is no container."""
+    parts = parts_of(value)
+    if parts is None:
+        return function(value, annotation)
+    pairs = zip(parts.of(value), hints(parts, annotation))
+    return parts.make([map_parts(part, function, hint) for part, hint in pairs])
+
+
+def hints(parts: Parts, annotation: object) -> tuple:
+    """The annotation of each part of a container that is annotated itself."""
+    return (annotation,) * len(parts.annotations) if keeps_ints(annotation) else parts.annotations
+
+
+@dataclass(frozen=True)
+class LayoutType:
+    """A layout, also a composed one: an int leaf is static, a number of the DSL is brought by each call."""
+
+    layout: Layout | ComposedLayout
+    leaves: tuple  # a ScalarType, or an int
+
+    @staticmethod
+    def of(layout: Layout | ComposedLayout) -> LayoutType | None:
+        """The type of a layout with numbers of the DSL in it, else None."""
+        leaves = _leaves(layout)
+        if not any(isinstance(leaf, Numeric) for leaf in leaves) or any(map(is_dynamic, leaves)):
+            return None
+        types = (ScalarType(type(leaf)) if isinstance(leaf, Numeric) else leaf for leaf in leaves)
+        return LayoutType(layout, tuple(types))
+
+    def _scalars(self) -> list[ScalarType]:
+        return [leaf for leaf in self.leaves if isinstance(leaf, ScalarType)]
+
+    def slot_formats(self) -> str:
+        return "".join(leaf.slot_formats() for leaf in self._scalars())
+
+    def __str__(self) -> str:
+        return f"Layout({self.layout})"
+
+    def rebuild(self, values: Sequence[mlir.Value]) -> Layout | ComposedLayout:
+        remaining = iter(values)
+        made = iter([leaf.rebuild([next(remaining)]) if isinstance(leaf, ScalarType) else leaf for leaf in self.leaves])
+        *offset, shape, stride = (transform_leaf(lambda _: next(made), part) for part in _parts(self.layout))
+        return ComposedLayout(self.layout.inner, *offset, Layout(shape, stride)) if offset else Layout(shape, stride)
+
+    def read(self, value: object, binding: Binding) -> list:
+        if type(value) is not type(self.layout):
+            raise binding.mismatch(TypeError, "", "a layout", type(value).__name__)
+        if getattr(value, "inner", None) != getattr(self.layout, "inner", None):
+            raise binding.mismatch(ValueError, "", self.layout, value)
+        try:
+            pairs = list(zip(self.leaves, _leaves(value), strict=True))
+            transform_leaf(lambda a, b: a, _parts(self.layout), _parts(value))
+        except (ValueError, LayoutError, TypeError):
+            raise binding.mismatch(ValueError, "", f"congruent with {self.layout}", value) from None
+        slots = []
+        for known, leaf in pairs:
+            if isinstance(known, ScalarType):
+                slots += known.read(leaf, binding)
+            elif known != leaf:
+                raise binding.mismatch(ValueError, "", self.layout, value)
+        return slots
+
+
+def _parts(layout: Layout | ComposedLayout) -> tuple:
+    """The offset of a composed layout, the shape and the stride."""
+    outer = getattr(layout, "outer", layout)
+    return (*((layout.offset,) if outer is not layout else ()), outer.shape, outer.stride)
+
+
+def _leaves(layout: Layout | ComposedLayout) -> tuple:
+    return tuple(flatten_to_tuple(_parts(layout)))

@@ -1,0 +1,1 @@
+"""A call of a jit function: traced, compiled, kept, called again."""

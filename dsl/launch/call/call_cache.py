@@ -1,0 +1,117 @@
+"""Direct calls of a jit function in memory: what an earlier call compiled, where it is certain that this one would
+too.
+
+It is where the arguments have the same types, static ones are equal, everything that tracing read (reads) is the same,
+and so are the session and the GPU asked for. A function that tells somebody something while it is traced is traced by
+every call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dsl.launch import session
+from dsl.launch.argument import abi, kinds as arguments
+from dsl.launch.call import argument_reader
+from dsl.launch.call.dependencies import Reads, Unseen
+
+MOST = 8  # kinds of call that are remembered of a function
+
+
+@dataclass
+class Known:
+    """A call that was compiled: who to ask whether another is the same, and its code."""
+
+    same: Callable[[], bool]  # what was read
+    bind: Callable  # of the arguments: (slots, storages), or None
+    running: session.Session | None
+    arch: str | None
+    compiled: Any
+
+
+@dataclass
+class Noted:
+    """A call being traced, to be filled in."""
+
+    made: Any = None
+
+
+class KnownCalls:
+    """The calls of one jit function."""
+
+    def __init__(self, function: Any):
+        self._function, self._rows = function, []
+        self._unseen = False  # it reads what cannot be compared
+        kinds = {parameter.kind for parameter in function.signature.parameters.values()}
+        self._plain = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        self._count = len(function.signature.parameters)
+
+    def find(self, args: tuple) -> tuple | None:
+        """The code for a call with these arguments, and (slots, storages) for it."""
+        if len(args) == self._count:
+            for row in self._rows:
+                if row.running is not None and not session.is_current(row.running):
+                    continue
+                bound = row.bind(*args)
+                if bound is not None and row.arch == os.environ.get("CUTE_DSL_ARCH") and row.same():
+                    return row.compiled, bound
+        return None
+
+    @contextlib.contextmanager
+    def watching(self, args: tuple, keywords: dict) -> Iterator[Noted]:
+        """Remember the call that is traced in this `with`, where it can be recognised."""
+        noted = Noted()
+        if self._unseen or not self._plain or keywords or len(args) != self._count:
+            yield noted
+            return
+        try:
+            same = self._reads(args)
+        except Unseen:
+            self._unseen = True
+            yield noted
+            return
+        with _hearing_warnings() as heard:
+            yield noted
+        if not heard and same():
+            self._remember(noted.made, same)
+
+    def _reads(self, args: tuple) -> Callable[[], bool]:
+        """What the function and its static arguments read. Raises Unseen."""
+        reads = Reads()
+        reads.value(self._function)
+        for name, value in zip(self._function.signature.parameters, args):
+            if self._function.is_static(name):
+                reads.value(value)
+        return reads.validator()
+
+    def _remember(self, made: Any, same: Callable[[], bool]) -> None:
+        types = [type_ if arguments.is_typed(type_) else abi.Static(type_) for type_ in made.typed]
+        running = session.current() if made.compiled.traced.kernels else None
+        names = list(self._function.signature.parameters)
+        bind = argument_reader.make(names, types, running and running.device, exact=True)
+        if bind is not None:
+            row = Known(same, bind, running, os.environ.get("CUTE_DSL_ARCH"), made.compiled)
+            self._rows[:] = [row, *self._rows][:MOST]
+
+
+@contextlib.contextmanager
+def _hearing_warnings() -> Iterator[list]:
+    """A list that is no longer empty once somebody has been warned."""
+    heard: list = []
+    original = warnings.warn_explicit
+
+    def warn_explicit(*arguments, **keywords):
+        heard.append(arguments)
+        return original(*arguments, **keywords)
+
+    warnings.warn_explicit = warn_explicit
+    try:
+        yield heard
+    finally:
+        warnings.warn_explicit = original

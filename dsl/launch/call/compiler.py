@@ -1,0 +1,371 @@
+"""Traced text to a callable: PTX, a native host function, and the calls between it and the device."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
+from dsl.launch import disk_cache, session
+from dsl.launch.argument.returned_values import Result
+from dsl.launch.call import compile_options as options, launch_limits
+from dsl.launch.call.artifacts import Kept
+from dsl.launch.devices.native_launch import NOTED_BYTES, Noted, Record, Run, Table
+from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
+from dsl.lower import signals
+from dsl.lower.host import link
+from dsl.lower.machine_code import compile_modules
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compile. `gpu_arch` None is the device's own (or CUTE_DSL_ARCH); PTX is kept as a file in `dump_dir`."""
+
+    gpu_arch: str | None = None
+    opt_level: int = 3
+    keep_ptx: bool = False
+    keep_cubin: bool = False
+    keep_sass: bool = False
+    ptxas_options: str = ""
+    nvdisasm_options: str | None = None
+    dump_dir: str | None = None
+    enable_tvm_ffi: bool = False
+    no_cache: bool = False
+
+    @staticmethod
+    def from_text(text: str) -> Options:
+        """Options as upstream spells them: "--gpu-arch sm_90a --keep-ptx". Raises DSLUserCodeError for others."""
+        found = options.parse(text)
+        if os.environ.get("CUTE_DSL_ENABLE_TVM_FFI", "0") not in ("", "0"):
+            found["enable_tvm_ffi"] = True
+        return Options(**found)
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a traced module was compiled to."""
+
+    arch: str
+    llvm: str
+    ptx: str
+    host: Any  # a ctypes function of the argument block
+    address: int  # where it begins
+    collectives: launch_limits.Collectives
+
+
+DoesNotFit = struct.error  # a number is too large for its slot in the argument block
+
+_codes: dict[tuple, Code] = {}
+_CALLED = re.compile(r"(?:@|callee = @)([A-Za-z_]\w*)")
+_PLACES = re.compile(r" loc\([^()\n]*\)|^#loc.*\n", re.MULTILINE)
+
+
+def _code(traced: Traced, arch: str, opt_level: int, cached: bool = True) -> Code:
+    """Compiled, or found by its text; from which line the host function is called makes no difference."""
+    device_mlir = traced.device_mlir
+    entry = getattr(session.current().device, "launch_entry", None) if device_mlir else None
+    jump = jump_slot(traced.slots) if traced.failures else None
+    source = _PLACES.sub("", traced.host_mlir), device_mlir, arch, opt_level, jump
+    key = (*source, entry)
+    if key not in _codes:
+        llvm, ptx, host_object = _stored(traced.host_mlir, source) if cached else _compile(traced.host_mlir, source)
+        symbols = {"dsl_launch": entry or _entry_address, **signals.symbols()}
+        host = link(host_object, symbols, keep_alive=(_entry,))
+        function = host.function("host", ctypes.c_int32, ctypes.c_void_p)
+        _codes[key] = Code(arch, llvm, ptx, function, host.addresses["host"], launch_limits.Collectives(device_mlir))
+    return _codes[key]
+
+
+def _stored(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
+    """`_compile` by way of the disk cache."""
+    disk = disk_cache.current()
+    if disk is None:
+        return _compile(host_mlir, source)
+    key = disk_cache.key("code", *source)
+    found = disk.get(key)
+    if found is None:
+        made = _compile(host_mlir, source)
+        disk.put(key, disk_cache.pack(made[0].encode(), made[1].encode(), made[2]))
+        return made
+    llvm, ptx, host_object = disk_cache.unpack(found)
+    return llvm.decode(), ptx.decode(), host_object
+
+
+def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
+    """LLVM IR and PTX of the kernels, and the host function's machine code."""
+    placeless, device_mlir, arch, opt_level, jump = source
+    host_mlir = host_mlir if "loc(" in placeless else placeless  # half as long
+    launch_limits.check_collectives(device_mlir)
+    return compile_modules(host_mlir, device_mlir, arch, opt_level, jump)
+
+
+def compile(traced: Traced, options: Options = Options()) -> Compiled:
+    """Compile both modules, or find them by their text. Raises lower's LoweringError and LoweringCrash."""
+    arch = options.gpu_arch or os.environ.get("CUTE_DSL_ARCH")
+    if traced.kernels and not arch:
+        arch = session.current().device.arch
+    launch_limits.check_shared_memory(traced, arch or "sm_90a")
+    launch_limits.check_needs(traced, arch or "sm_90a")
+    return Compiled(traced, options, _code(traced, arch or "sm_90a", options.opt_level, not options.no_cache))
+
+
+class Compiled:
+    """A compiled host function and its kernels, which a device loads when they first run."""
+
+    def __init__(self, traced: Traced, options: Options, code: Code):
+        self.traced, self.options, self.code = traced, options, code
+        slots = traced.slots.replace("P", "Q")
+        self._pack_into = struct.Struct(
+            "<Q" + "".join(f"{letter}{SLOT_BYTES - struct.calcsize(letter)}x" for letter in slots)
+        ).pack_into
+        self._prints = bool(set(_CALLED.findall(traced.host_mlir)) - {"host", "dsl_launch"})
+        self.launches = bool(traced.kernels)
+        self._returns = isinstance(traced.result, Result)
+        self._frames: list[_Frame] = []  # of calls that have ended
+        self._noted: dict[bytes, tuple] = {}  # by the log's bytes: what they say
+        self._out_bytes = SLOT_BYTES * out_slot(traced.slots, 0)
+        self.block_bytes = self._out_bytes + SLOT_BYTES * getattr(traced.result, "slots", 0)
+        self._loaded: tuple[object, object] | None = None  # device, program
+        self._recorded: tuple[object, list] | None = None  # session, its records of these kernels
+        self.table = Table(len(traced.kernels))  # what machine code knows of the loaded program
+        if traced.kernels:
+            self.records(session.current())
+        self.kept = Kept(traced.name, code.arch, code.ptx, lambda: traced.device_mlir, options)
+        self.kept.write()
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a call neither returns nor prints anything on the host."""
+        return self.traced.result is None and not self._prints
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of all kernels, "" where none is launched."""
+        return self.code.ptx
+
+    def records(self, running: session.Session) -> list[session.KernelRecord]:
+        """This module's kernels as `running` records them, in the order of `traced.kernels`."""
+        if self._recorded is None or self._recorded[0] is not running:
+            known = {(record.name, record.ptx): record for record in running.kernels}
+            found = []
+            for kernel in self.traced.kernels:
+                record = known.get((kernel.name, self.code.ptx))
+                if record is None:
+                    code = self.code
+                    record = session.KernelRecord(kernel.name, code.arch, self.traced.device_mlir, code.llvm, code.ptx)
+                    running.kernels.append(record)
+                found.append(record)
+            self._recorded = running, found
+        return self._recorded[1]
+
+    def call(
+        self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = (), device: Any = None
+    ) -> object:
+        """Run the host function; what it returned. `storages` (address, bytes, label) are memory its kernels may touch.
+
+        `device` is that of the running session, where the caller knows it. Raises what a launch raised; the host
+        function ends with the launch that failed. Raises DoesNotFit where a number is too large for its slot.
+        """
+        if device is None and self.launches:
+            device = session.current().device
+        if not storages or device is None:
+            return _run(self, device, slots)
+        for storage in storages:
+            device.register(*storage)
+        try:
+            return _run(self, device, slots)
+        finally:
+            for address, _, _ in storages:
+                device.unregister(address)
+
+    def settle(self) -> None:
+        """Note the launches of calls that have ended."""
+        for frame in list(self._frames):
+            frame.note()
+
+    retire = settle
+
+    def program(self, device: Any) -> Any:
+        if self._loaded is None or self._loaded[0] is not device:
+            self._loaded = device, device.load(self.code.ptx)
+        return self._loaded[1]
+
+
+# --- from the native function back to Python ----------------------------------------------------------------------
+
+
+class _Frame:
+    """One call at a time of a host function: what machine code sees of it, and its argument block."""
+
+    __slots__ = ("compiled", "device", "table", "native", "handle", "error", "block", "address", "log", "begin")
+
+    def __init__(self, compiled: Compiled, device: Any):
+        self.compiled, self.device, self.table, self.error = compiled, device, compiled.table, None
+        self.native = self.table.run(_entry_address)
+        self.handle = ctypes.addressof(self.native)
+        self.block = ctypes.create_string_buffer(compiled.block_bytes)
+        self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset :]
+        self.begin = device.begin if hasattr(device, "launch_entry") else None
+        if self.begin is not None:
+            session.with_machine_code.add(compiled)
+
+    def note(self) -> None:
+        """Write down what machine code launched."""
+        native = self.native
+        count = native.count
+        if not count:
+            return
+        native.count = 0
+        compiled, running, at = self.compiled, session.current(), -native.ended
+        if compiled._recorded is None or compiled._recorded[0] is not running:
+            compiled._noted.clear()
+        for begin in range(0, count * NOTED_BYTES, NOTED_BYTES):
+            one = bytes(self.log[begin : begin + Noted.times.offset])
+            noted, facts, name, launch = compiled._noted.get(one) or self._row(one, running)
+            times = 1 if native.launched == count else Noted.from_address(self.handle + Run.log.offset + begin).times
+            at += times
+            noted.extend([facts] * times)
+            for _ in range(min(times, at)):
+                self.device.launched(name, launch)
+        native.launched = native.ended = 0
+
+    def _row(self, one: bytes, running: session.Session) -> tuple:
+        """What a launch in the log says: where it is noted and as what, and name and launch for the device."""
+        compiled, entry = self.compiled, Noted.from_buffer_copy(one.ljust(NOTED_BYTES))
+        if len(compiled._noted) > 1024:
+            compiled._noted.clear()
+        launch = _launch_of(entry.record)
+        facts = {"grid": list(launch.grid), "block": list(launch.block), "smem_bytes": launch.smem_bytes}
+        row = compiled._noted[one] = (
+            compiled.records(running)[entry.index].noted,
+            facts,
+            compiled.traced.kernels[entry.index].name,
+            launch,
+        )
+        return row
+
+
+_runs: dict[int, _Frame] = {}  # by handle: a native function may be running in every thread
+
+
+def enter(compiled: Compiled, device: Any) -> _Frame:
+    """A frame for machine code that calls the host function without `Compiled.call`, until `leave`."""
+    frame = _Frame(compiled, device)
+    _runs[frame.handle] = frame
+    return frame
+
+
+def leave(frame: _Frame) -> None:
+    """No machine code runs in this frame any more."""
+    frame.note()
+    _runs.pop(frame.handle, None)
+
+
+def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> object:
+    """Call the native function; what it returned."""
+    if compiled._loaded is not None and compiled._loaded[0] is not device:
+        compiled.table = Table(len(compiled.traced.kernels))
+    free = compiled._frames
+    frame = free.pop() if free else _Frame(compiled, device)
+    if frame.device is not device or frame.table is not compiled.table:
+        frame.note()
+        compiled.settle()
+        free.clear()
+        frame = _Frame(compiled, device)
+    if frame.begin is not None:
+        frame.begin()
+        device.unread = frame
+    handle = frame.handle
+    try:
+        compiled._pack_into(frame.block, 0, handle, *slots)
+    except DoesNotFit:
+        free.append(frame)
+        raise
+    _runs[handle] = frame
+    if compiled._prints:
+        print(end="", flush=True)  # printf of the host function writes past Python's buffer
+    try:
+        failed = compiled.code.host(frame.address)
+    finally:
+        del _runs[handle]
+    if failed or frame.error is not None:
+        frame.note()
+        raise frame.error or (
+            device.refused(frame.native.code)
+            if frame.native.code
+            else why(compiled, failed, struct.unpack_from("<q", frame.block)[0])
+        )
+    if device is not None:
+        try:
+            device.sync()
+        except BaseException:
+            frame.note()
+            raise
+        if frame.begin is not None:
+            native = frame.native
+            native.ended = native.launched
+    result = compiled.traced.result
+    if compiled._returns:
+        result = result.of_call(memoryview(frame.block)[compiled._out_bytes :])
+    free.append(frame)
+    return result
+
+
+def why(compiled: Compiled, failed: int, number: int) -> BaseException:
+    """What has ended a host function that returned `failed`, which is not 0, where no launch of it has failed.
+
+    `number`: what it left in the first slot of its block.
+    """
+    return signals.raised() if failed == signals.RAISED else compiled.traced.failures[failed - 1].error(number)
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+def _entry(handle: int, index: int, record: int, params: int) -> int:
+    """`dsl_launch`: 0, or 1 once a launch of this run has failed. Must not raise: there is no Python above it."""
+    run = _runs[handle]
+    if run.error is None:
+        try:
+            run.note()
+            _launch(run, index, Record.from_address(record), params)
+        except BaseException as error:
+            run.error = error
+    return int(run.error is not None)
+
+
+_entry_address = ctypes.cast(_entry, ctypes.c_void_p).value
+
+
+def _launch_of(record: Record) -> Launch:
+    return _launch_of_bytes(bytes(record))
+
+
+@functools.lru_cache(1024)
+def _launch_of_bytes(text: bytes) -> Launch:
+    record = Record.from_buffer_copy(text)
+    return Launch(
+        tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream, record.flags
+    )
+
+
+def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
+    kernel, launch = run.compiled.traced.kernels[index], _launch_of(record)
+    addresses = (ctypes.c_void_p * max(len(kernel.params), 1)).from_address(params)
+    values = [ctypes.string_at(address, size_bytes) for address, (_, size_bytes) in zip(addresses, kernel.params)]
+    noted = run.compiled.records(session.current())[index]
+    noted.launched(launch.grid, launch.block, launch.smem_bytes)
+    if launch.smem_bytes < 0:
+        text = f"launch of `{kernel.name}`: {launch.smem_bytes} bytes of shared memory"
+        raise DeviceError("CUDA_ERROR_INVALID_VALUE", text, INVALID_LAUNCH)
+    run.compiled.code.collectives.check(kernel.name, launch.block)
+    program = run.compiled.program(run.device)
+    run.device.launch(program, kernel.name, launch, values)
+    if hasattr(run.device, "launch_entry"):  # from now on without Python
+        handle, allowed_smem_bytes = run.device.function(program, kernel.name)
+        run.table.allowed_smem_bytes[index] = allowed_smem_bytes
+        run.table.functions[index] = handle

@@ -1,0 +1,138 @@
+"""The keywords of a launch that say more than how many threads: which bound the registers of a kernel, which are hints.
+
+Hints, accepted, without effect here: `preferred_smem_carveout`, `smem_merge_branch_allocs`, `hint_smem_base_uniform`.
+Events and other blocks of clusters to fall back on are refused.  CUDA: __launch_bounds__; PTX ISA: .maxntid,
+.minnctapersm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dsl.core.diagnosis import spelling
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.number.dtypes import Numeric, is_dynamic
+from dsl.core.number.operators import type_name
+
+KNOWN = (
+    "grid",
+    "block",
+    "cluster",
+    "smem",
+    "stream",
+    "async_deps",
+    "cooperative",
+    "use_pdl",
+    "min_blocks_per_mp",
+    "max_number_threads",
+)
+_EVENTS = (
+    "launch_completion_event",
+    "launch_completion_event_flags",
+    "programmatic_event",
+    "programmatic_event_flags",
+    "programmatic_event_trigger_at_block_start",
+)
+_HINTS = {
+    "smem_merge_branch_allocs": bool,
+    "hint_smem_base_uniform": (bool, type(None)),
+    "preferred_smem_carveout": (int, type(None)),
+}
+
+
+def check_others(kernel: str, others: Mapping[str, object]) -> None:
+    """Raise DSLUserCodeError for a keyword that a launch does not have, and for one that has no meaning here."""
+    for name, value in sorted(others.items()):
+        if name in _HINTS:
+            if not isinstance(value, _HINTS[name]):
+                raise DSLUserCodeTypeError(
+                    f"`{name}` of the launch of `{kernel}` is {type_name(value)}",
+                    fix=f"{name}={50 if name.startswith('preferred') else True}",
+                )
+        elif name in _EVENTS:
+            if value is not None:
+                raise DSLUserCodeError(
+                    f"`{name}` of the launch of `{kernel}`: events of a launch are not recorded here",
+                    fix=f"leave `{name}` out, or run it with NVIDIA's compiler on a GPU",
+                )
+        elif name == "fallback_cluster":
+            _check_fallback(kernel, value)
+        else:
+            near = spelling.nearest(name, KNOWN)
+            raise DSLUserCodeError(
+                f"the launch of `{kernel}` has no parameter `{name}` here",
+                id="CALL_UNEXPECTED_KWARG",
+                fix=f"did you mean `{near}`?" if near else f"launch({', '.join(f'{known}=' for known in KNOWN)})",
+            )
+
+
+def _check_fallback(kernel: str, value: object) -> None:
+    extents = value if isinstance(value, (tuple, list)) else (value,)
+    if value is not None and any(type(extent) is not int or extent != 1 for extent in extents):
+        raise DSLUserCodeError(
+            f"`fallback_cluster` of the launch of `{kernel}` is {value!r}: a launch has one shape of cluster here",
+            fix="leave `fallback_cluster` out",
+        )
+
+
+def stream_of(kernel: str, stream: object, async_deps: object) -> object:
+    """The stream of a launch. Raises DSLUserCodeError where it is to wait for more than one."""
+    deps = list(async_deps) if isinstance(async_deps, (tuple, list)) else [async_deps] if async_deps is not None else []
+    if len(deps) + (stream is not None) > 1:
+        raise DSLUserCodeError(
+            f"the launch of `{kernel}` runs in one stream, and {len(deps) + (stream is not None)} are given",
+            fix="stream=stream",
+        )
+    return deps[0] if deps else stream
+
+
+def min_blocks(kernel: str, value: object) -> int:
+    """How many blocks a multiprocessor is to hold at once, 0 for no bound."""
+    value = value.value if isinstance(value, Numeric) and not is_dynamic(value) else value
+    if type(value) is not int:
+        raise DSLUserCodeTypeError(
+            f"`min_blocks_per_mp` of the launch of `{kernel}` is {_spell(value)}: it must be an "
+            "int known while compiling",
+            fix="min_blocks_per_mp=2",
+        )
+    return max(value, 0)
+
+
+def max_threads(kernel: str, value: object, block: object) -> tuple[int, int, int] | None:
+    """The greatest block that the kernel is compiled for. Raises DSLUserCodeError where `block` has more threads."""
+    extents = [
+        extent.value if isinstance(extent, Numeric) and not is_dynamic(extent) else extent
+        for extent in (value if isinstance(value, (tuple, list)) else (value,))
+    ]
+    if not 1 <= len(extents) <= 3 or any(type(extent) is not int or extent < 0 for extent in extents):
+        raise DSLUserCodeTypeError(
+            f"`max_number_threads` of the launch of `{kernel}` is {_spell(value)}: it must be "
+            "three ints known while compiling",
+            fix="max_number_threads=[128, 1, 1]",
+        )
+    if not any(extents):
+        return None
+    bound = tuple([*extents, 1, 1][:3])
+    asked = [
+        extent.value if isinstance(extent, Numeric) else extent
+        for extent in (block if isinstance(block, (tuple, list)) else (block,))
+    ]
+    if all(type(extent) is int for extent in asked) and _product(asked) > _product(bound):
+        raise DSLUserCodeError(
+            f"the launch of `{kernel}` has blocks of {_product(asked)} threads, and "
+            f"max_number_threads={list(bound)} allows {_product(bound)}",
+            fix="a greater `max_number_threads`, or leave it out: the block's size is the bound then",
+            id="LAUNCH_TOO_MANY_THREADS",
+        )
+    return bound
+
+
+def _product(extents: object) -> int:
+    total = 1
+    for extent in extents:
+        total *= extent
+    return total
+
+
+def _spell(value: object) -> str:
+    return repr(value) if isinstance(value, (int, float, str, tuple, list, type(None))) else type_name(value)

@@ -1,0 +1,1 @@
+"""What executes PTX: the protocol, the emulator, CUDA, recording and playback."""

@@ -1,0 +1,159 @@
+"""The emulator as a device. Device memory is host memory."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from dsl.core.trace import COOPERATIVE
+from dsl.launch import disk_cache
+from dsl.launch.devices import torch_cuda
+from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
+
+if TYPE_CHECKING:
+    from dsl import emulator
+
+
+class Emulated:
+    """PTX run on this CPU; a Hopper to programs that ask."""
+
+    kind, arch = "emulator", "sm_90a"
+    capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
+
+    def __init__(self):
+        self.announce: Callable[[str], None] | None = None  # what gets a sentence of a kernel that runs for long
+        self._undo_torch = None
+        self._seed = self._launches = 0
+        self.checks = checks_of(os.environ.get("DSL_CHECK", ""))
+        self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
+
+    @functools.cached_property
+    def memory(self) -> emulator.Memory:
+        """What kernels may touch. Made on first use: a program that only compiles needs no emulator."""
+        from dsl import emulator
+
+        return emulator.Memory()
+
+    def facts(self) -> dict:
+        return {"kind": self.kind, "name": "PTX emulator", "driver": None, "arch": self.arch}
+
+    def install(self) -> None:
+        """Map torch's cuda device to host memory."""
+        if self._undo_torch is None:
+            self._undo_torch = torch_cuda.install(self, self.capsules_say_cuda)
+
+    def uninstall(self) -> None:
+        if self._undo_torch is not None:
+            self._undo_torch()
+            self._undo_torch = None
+
+    def schedule(self, seed: int) -> None:
+        """Run blocks, warps and lanes of later launches in an order that the seed chooses; 0: as is fastest."""
+        self._seed, self._launches = seed, 0
+
+    def look_for(self, checks: str) -> None:
+        """Look for these in later launches (see `checks_of`). Raises ValueError."""
+        self.checks = checks_of(checks)
+
+    def alloc(self, nbytes: int, label: str) -> int:
+        return self.memory.alloc(nbytes, label)
+
+    def free(self, address: int) -> None:
+        self.memory.free(address)
+
+    def copy(self, destination: int, source: int, nbytes: int) -> None:
+        ctypes.memmove(destination, source, nbytes)
+
+    def register(self, address: int, nbytes: int, label: str) -> None:
+        """The last label counts: a torch tensor is called as the parameter it is passed for, while it is."""
+        self.memory.register(address, nbytes, label)
+
+    def unregister(self, address: int) -> None:
+        self.memory.unregister(address)
+
+    def load(self, ptx: str) -> emulator.Program:
+        from dsl import emulator
+
+        disk = disk_cache.current()
+        if disk is None:
+            return emulator.load(ptx)
+        found: list[bytes | None] = []
+        program = emulator.load(ptx, lambda: found.append(disk.get(_key(ptx))) or found[0])
+        if found and found[0] is not None:
+            self._kept[program.sha256] = program.compiled
+        return program
+
+    def _keep(self, program: emulator.Program) -> None:
+        """Put machine code that was made here into the disk cache, once every entry of the module has some."""
+        compiled = program.compiled
+        if self._kept.get(program.sha256) != compiled and {name for name, *_ in compiled} == set(program.entries):
+            self._kept[program.sha256] = compiled
+            disk = disk_cache.current()
+            if disk is not None:
+                disk.put(_key(program.ptx), program.object_bytes())
+
+    def param_bytes(self, program: emulator.Program, entry: str) -> list[int]:
+        """The size of each parameter."""
+        return [param.size_bytes for param in program.entries[entry].params]
+
+    def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        from dsl import emulator
+
+        if launch.flags & COOPERATIVE:
+            smem_bytes = program.entries[entry].static_smem_bytes + launch.smem_bytes
+            blocks, most = math.prod(launch.grid), emulator.resident_blocks(launch.block, smem_bytes)
+            if blocks > most:
+                raise DeviceError(
+                    "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+                    f"launch of `{entry}`: {blocks} blocks are to run at once; of this shape the device holds {most}",
+                    INVALID_LAUNCH,
+                )
+        self._launches += 1
+        seed = self._seed * 1_000_003 + self._launches if self._seed else 0
+        try:
+            emulator.launch(
+                program,
+                entry,
+                launch.grid,
+                launch.block,
+                list(params),
+                self.memory,
+                smem_bytes=launch.smem_bytes,
+                cluster=launch.cluster,
+                seed=seed,
+                checks=self.checks,
+                announce=self.announce,
+            )
+        except ValueError as error:
+            raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
+        self._keep(program)
+
+    def sync(self) -> None:
+        """Nothing to wait for: a launch returns when its kernel has."""
+
+
+CHECKS = ("race", "undefined")
+
+
+def checks_of(text: str) -> tuple[str, ...]:
+    """The checks that a text names: `race,undefined`, `all` or `none` (so does an empty text). Raises ValueError."""
+    names = [each.strip() for each in text.split(",") if each.strip()]
+    if names in ([], ["none"]):
+        return ()
+    if names == ["all"]:
+        return CHECKS
+    wrong = [each for each in names if each not in CHECKS]
+    if wrong:
+        raise ValueError(f"there is no check `{wrong[0]}`; say all, none, or some of {', '.join(CHECKS)}")
+    return tuple(each for each in CHECKS if each in names)
+
+
+def _key(ptx: str) -> bytes:
+    """The key of a program's machine code in the disk cache."""
+    from dsl import emulator
+
+    return b"emulator\0" + emulator.object_key(ptx).encode()

@@ -1,0 +1,462 @@
+"""Map torch's cuda device to host memory, for the time of a run on the emulator.
+
+Programs say device="cuda" and run unmodified: their tensors live in host memory, answer `.is_cuda` and `.device` as on
+a GPU, and their storages are registered with the device as allocations. What torch computes on them it computes on the
+CPU. Random numbers come from the CPU's generator: torch gives others on a GPU for the same seed.
+The mapping holds for the thread that installs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.util
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any, Protocol
+
+from dsl.launch.devices.torch_memory import Places
+
+CAPABILITY = (9, 0)
+PROPERTIES = {
+    "name": "PTX emulator",
+    "major": CAPABILITY[0],
+    "minor": CAPABILITY[1],
+    "multi_processor_count": 132,
+    "total_memory": 80 << 30,
+    "warp_size": 32,
+    "max_threads_per_multi_processor": 2048,
+    "max_threads_per_block": 1024,
+    "regs_per_multiprocessor": 65536,
+    "shared_memory_per_block": 48 << 10,
+    "shared_memory_per_multiprocessor": 228 << 10,
+    "shared_memory_per_block_optin": 227 << 10,
+    "L2_cache_size": 50 << 20,
+    "is_integrated": 0,
+    "is_multi_gpu_board": 0,
+    "gcnArchName": "",
+}
+CAPSULE_DEVICE_AT = 8  # where a DLManagedTensor says its DLDeviceType, in bytes: after the data pointer
+
+
+class Memory(Protocol):
+    """What hears of the mapped storages; see launch.device.Device."""
+
+    def register(self, address: int, nbytes: int, label: str) -> None: ...
+    def unregister(self, address: int) -> None: ...
+    def sync(self) -> None: ...
+
+
+def install(device: Memory, capsules_say_cuda: bool = False) -> Callable[[], None]:
+    """Map cuda to host memory registered with `device`, now or when torch is imported; returns what undoes it.
+
+    `capsules_say_cuda`: DLPack capsules of mapped tensors name a CUDA device, for readers that ask where memory is.
+    """
+    undo: list[Callable[[], None]] = []
+
+    def uninstall() -> None:
+        while undo:
+            undo.pop()()
+
+    if "torch" in sys.modules:
+        undo.append(_install(sys.modules["torch"], device, capsules_say_cuda))
+    else:
+        finder = _AfterImport("torch", lambda torch: undo.append(_install(torch, device, capsules_say_cuda)))
+        sys.meta_path.insert(0, finder)
+        undo.append(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)
+    return uninstall
+
+
+class _AfterImport:
+    """Call `then(module)` once, after the first import of `name`."""
+
+    def __init__(self, name: str, then: Callable[[ModuleType], None]):
+        self.name, self.then = name, then
+
+    def find_spec(self, fullname: str, path=None, target=None):
+        if fullname != self.name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                del spec.loader.exec_module
+                execute(module)
+                self.then(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Callable[[], None]:
+    mapped = _Storages(device, Places(torch))
+    patches = contextlib.ExitStack()
+    for owner, name, value in _stand_ins(torch, device, mapped):
+        _patch(patches, owner, name, value)
+    for owner, name, value in _capsules(torch) if capsules_say_cuda else ():
+        _patch(patches, owner, name, value)
+    patches.enter_context(_mode(torch, mapped))
+    patches.callback(mapped.forget_all)
+    return patches.close
+
+
+def _patch(patches: contextlib.ExitStack, owner: Any, name: str, value: object) -> None:
+    missing = object()
+    before = vars(owner).get(name, missing)
+    setattr(owner, name, value)
+    patches.callback(lambda: delattr(owner, name) if before is missing else setattr(owner, name, before))
+
+
+class _Storages:
+    """The storages that pretend to be on the GPU, for as long as they live."""
+
+    def __init__(self, device: Memory, places: Places):
+        self.device, self.places = device, places
+        self.finalizers: dict[int, weakref.finalize] = {}  # by the identity of torch's StorageImpl
+
+    def holds(self, tensor: Any) -> bool:
+        key = _key(tensor)
+        return key is not None and key in self.finalizers
+
+    def add_all(self, tensors: list[Any], function: object = None) -> None:
+        """Tensors that `function` has just made."""
+        fresh = [tensor for tensor in tensors if _key(tensor) is not None and not self.holds(tensor)]
+        self.places.align(fresh, function)
+        for tensor in fresh:
+            self._add(tensor)
+
+    def renew(self, tensors: list[Any]) -> None:
+        """Tensors that torch may have given other memory."""
+        for tensor in filter(self.holds, tensors):
+            finalizer = self.finalizers[_key(tensor)]
+            if tensor.untyped_storage().data_ptr() != finalizer.peek()[2][1]:
+                finalizer()
+                self.add_all([tensor])
+
+    def _add(self, tensor: Any) -> None:
+        key = _key(tensor)
+        if key is None or key in self.finalizers:
+            return
+        storage = tensor.untyped_storage()
+        address, dtype = storage.data_ptr(), str(tensor.dtype).removeprefix("torch.")
+        self.device.register(address, storage.nbytes(), f"torch {dtype} tensor of shape {tuple(tensor.shape)}")
+        finalizer = weakref.finalize(storage, self._forget, key, address)
+        finalizer.atexit = False
+        self.finalizers[key] = finalizer
+
+    def _forget(self, key: int, address: int) -> None:
+        if self.finalizers.pop(key, None) is not None:
+            self.device.unregister(address)
+
+    def forget_all(self) -> None:
+        for finalizer in list(self.finalizers.values()):
+            finalizer()
+
+
+def _key(tensor: Any) -> int | None:
+    try:
+        return tensor.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):  # sparse, meta: no memory of its own
+        return None
+
+
+def _mode(torch: ModuleType, mapped: _Storages) -> Any:
+    """The TorchFunctionMode that hears of every torch call."""
+    from torch.overrides import TorchFunctionMode
+
+    tensor_type, cpu = torch.Tensor, torch.device("cpu")
+    special = _special_functions(torch, mapped)
+
+    class Cuda(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            handler = special.get(function)
+            if handler is not None:
+                return handler(function, *args, **kwargs)
+            tensors = list(_tensors(tensor_type, (args, kwargs)))
+            to_cuda = any(mapped.holds(tensor) for tensor in tensors)
+            wanted = kwargs.get("device")
+            if wanted is not None:
+                to_cuda = _names_cuda(torch, wanted)
+                kwargs["device"] = cpu if to_cuda else wanted
+            if to_cuda:
+                kwargs.pop("pin_memory", None)
+            try:
+                result = function(*args, **kwargs)
+            except Exception as error:  # torch's own, without this frame
+                held = [tensor for tensor in tensors if mapped.holds(tensor)]
+                if "not resizable" not in str(error) or not mapped.places.loosen(held):
+                    error.__traceback__ = error.__traceback__.tb_next
+                    raise
+                result = function(*args, **kwargs)
+                mapped.add_all(held)
+            if "out" in kwargs or function is tensor_type.resize_:
+                mapped.renew(tensors)
+            if to_cuda:
+                own = {_key(tensor) for tensor in tensors}
+                mapped.add_all([each for each in _tensors(tensor_type, result) if _key(each) not in own], function)
+            return result
+
+    return Cuda()
+
+
+def _tensors(tensor_type: type, value: object) -> Iterator[Any]:
+    if isinstance(value, tensor_type):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _tensors(tensor_type, part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _tensors(tensor_type, part)
+
+
+def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Callable]:
+    """Functions of a tensor that mean something else where the tensor pretends to be on the GPU."""
+    tensor = torch.Tensor
+    gpu = torch.device("cuda", 0)
+
+    def move(self, to_cuda: bool, result):
+        """`result` is self on the CPU, converted; give it its place, in memory of its own where that changes."""
+        if _key(result) == _key(self) and to_cuda != mapped.holds(self):
+            result = result.clone()
+        if to_cuda:
+            mapped.add_all([result])
+        return result
+
+    def to(function, self, *args, **kwargs):
+        to_cuda = mapped.holds(self)
+        for target in (*args[:1], kwargs.get("device"), kwargs.get("other")):
+            if isinstance(target, (str, torch.device)):
+                to_cuda = False
+            elif isinstance(target, tensor):
+                to_cuda = mapped.holds(target)
+        if args and _names_cuda(torch, args[0]):
+            to_cuda, args = True, ("cpu", *args[1:])
+        if _names_cuda(torch, kwargs.get("device")):
+            to_cuda, kwargs["device"] = True, "cpu"
+        return move(self, to_cuda, function(self, *args, **kwargs))
+
+    def cuda(function, self, device=None, non_blocking=False, memory_format=torch.preserve_format):
+        return move(self, True, self.to(memory_format=memory_format))
+
+    def cpu(function, self, memory_format=torch.preserve_format):
+        return move(self, False, self.cpu(memory_format=memory_format))
+
+    def to_numpy(function, self, *args, **kwargs):
+        if mapped.holds(self):
+            raise TypeError(
+                "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                "host memory first."
+            )
+        return function(self, *args, **kwargs)
+
+    def dlpack(function, self, *args, stream=None, **kwargs):
+        return function(self, *args, **kwargs)
+
+    def answer(value: object) -> Callable:
+        def ask(function, self, *args, **kwargs):
+            return value if mapped.holds(self) else function(self, *args, **kwargs)
+
+        return ask
+
+    return {
+        tensor.to: to,
+        tensor.cuda: cuda,
+        tensor.cpu: cpu,
+        tensor.numpy: to_numpy,
+        tensor.__array__: to_numpy,
+        tensor.__dlpack__: dlpack,
+        tensor.is_cuda.__get__: answer(True),
+        tensor.is_cpu.__get__: answer(False),
+        tensor.device.__get__: answer(gpu),
+        tensor.get_device: answer(0),
+        tensor.pin_memory: lambda function, self, *args: self.clone(),
+        tensor.is_pinned: lambda function, self, *args: False,
+        tensor.record_stream: lambda function, self, stream: None,
+    }
+
+
+def _names_cuda(torch: ModuleType, value: object) -> bool:
+    """Whether a `device=` argument means the GPU; a number is its index."""
+    if isinstance(value, int):
+        return True
+    if isinstance(value, str):
+        return value.split(":")[0] == "cuda"
+    return isinstance(value, torch.device) and value.type == "cuda"
+
+
+def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator[tuple[Any, str, object]]:
+    """What of torch is not asked through a mode: (owner, name, stand-in)."""
+    from torch.utils import _device
+
+    yield torch, "Generator", _generator(torch)
+    yield _device.DeviceContext, "__torch_function__", _default_device(_device, mapped)
+    stream = _stream(device)
+    properties = SimpleNamespace(**PROPERTIES)
+    answers = {
+        "is_available": True,
+        "is_initialized": True,
+        "is_bf16_supported": True,
+        "device_count": 1,
+        "current_device": 0,
+        "init": None,
+        "set_device": None,
+        "empty_cache": None,
+        "reset_peak_memory_stats": None,
+        "ipc_collect": None,
+        "memory_allocated": 0,
+        "max_memory_allocated": 0,
+        "memory_reserved": 0,
+        "max_memory_reserved": 0,
+        "mem_get_info": (properties.total_memory, properties.total_memory),
+        "get_device_properties": properties,
+        "get_device_capability": CAPABILITY,
+        "get_device_name": properties.name,
+        "get_arch_list": ["sm_90"],
+        "current_stream": stream,
+        "default_stream": stream,
+    }
+    for name, value in answers.items():
+        yield torch.cuda, name, _answer(name, value)
+    yield torch.cuda, "_lazy_init", _answer("_lazy_init", None)
+    yield torch.cuda, "synchronize", lambda device_=None: device.sync()
+    yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
+    yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU's
+    yield torch.cuda, "Stream", lambda *args, **kwargs: stream
+    yield torch.cuda, "Event", lambda *args, **kwargs: Event()
+    yield torch.cuda, "stream", lambda stream_: contextlib.nullcontext(stream_)
+    yield torch.cuda, "device", lambda device_: contextlib.nullcontext(device_)
+    for name in ("range_push", "range_pop", "mark"):
+        yield torch.cuda.nvtx, name, _answer(name, None)
+
+
+def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
+    """Ways out of torch by DLPack that say CUDA of mapped tensors: (owner, name, stand-in)."""
+    cuda, cpu = 2, 1  # DLDeviceType
+    to_host = torch.Tensor.__dlpack__
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+    def to_dlpack(self, **options):
+        if self.requires_grad:
+            if "stream" in options:
+                with torch._C.DisableTorchFunction():
+                    to_host(self)  # refuses
+            self = self.detach()  # TVM FFI names no stream; its own way into torch takes them
+        capsule = to_host(self)
+        if self.is_cuda:
+            ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + CAPSULE_DEVICE_AT).value = cuda
+        return capsule
+
+    if "__dlpack_c_exchange_api__" in vars(torch.Tensor):  # a way past Python
+        yield torch.Tensor, "__dlpack_c_exchange_api__", _Absent()
+    yield torch.Tensor, "__dlpack__", to_dlpack
+    yield torch.utils.dlpack, "to_dlpack", to_dlpack
+    yield torch.Tensor, "__dlpack_device__", lambda self: (cuda if self.is_cuda else cpu, 0)
+    yield torch._C, "_cuda_getCurrentRawStream", lambda index: 0
+
+
+class _Absent:
+    """An attribute that a class does not have."""
+
+    def __get__(self, instance: object, owner: type) -> object:
+        raise AttributeError
+
+
+def _answer(name: str, value: object) -> Callable:
+    def answer(*args, **kwargs):
+        return value
+
+    answer.__name__ = name
+    return answer
+
+
+def _generator(torch: ModuleType) -> type:
+    real = torch.Generator
+
+    class Generator(real):
+        """A generator of the CPU, whatever device it is asked for."""
+
+        def __new__(cls, device="cpu"):
+            return super().__new__(cls, "cpu")
+
+    return Generator
+
+
+def _default_device(_device: ModuleType, mapped: _Storages) -> Callable:
+    """DeviceContext (torch.set_default_device, `with torch.device(...)`) whose cuda is the mapped one."""
+    real = _device.DeviceContext.__torch_function__
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if self.device.type != "cuda":
+            return real(self, function, types, args, kwargs)
+        result = function(*args, **(kwargs or {}))
+        if function in _device._device_constructors() and (kwargs or {}).get("device") is None:
+            mapped.add_all([result], function)
+        return result
+
+    return __torch_function__
+
+
+class Event:
+    """A CUDA event; kernels are done when their launch returns, so its time is the host's."""
+
+    cuda_event = 0
+
+    def __init__(self):
+        self.seconds: float | None = None
+
+    def record(self, stream: object = None) -> None:
+        self.seconds = time.perf_counter()
+
+    def synchronize(self) -> None:
+        """It has happened."""
+
+    def wait(self, stream: object = None) -> None:
+        """It has happened."""
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, end: Event) -> float:
+        """Milliseconds from this event to `end`. Raises RuntimeError where either was not recorded."""
+        if self.seconds is None or end.seconds is None:
+            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        return (end.seconds - self.seconds) * 1e3
+
+
+def _stream(device: Memory) -> object:
+    class Stream:
+        """The one stream: everything happens in order."""
+
+        cuda_stream = 0
+
+        def synchronize(self) -> None:
+            device.sync()
+
+        def query(self) -> bool:
+            return True
+
+        def wait_stream(self, stream: object) -> None:
+            """Already in order."""
+
+        wait_event = wait_stream
+
+        def record_event(self, event: Event | None = None) -> Event:
+            event = event or Event()
+            event.record(self)
+            return event
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_) -> None:
+            """Nothing was switched."""
+
+    return Stream()

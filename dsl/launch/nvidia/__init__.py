@@ -1,0 +1,1 @@
+"""NVIDIA's compiler with this project's devices."""

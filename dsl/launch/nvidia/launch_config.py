@@ -1,0 +1,50 @@
+"""What NVIDIA's host functions hand to the CUDA runtime for a launch: cudaLaunchConfig_t, read as a Launch."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+
+from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
+from dsl.launch.devices.protocol import DeviceError, Launch
+
+
+class LaunchAttribute(ctypes.Structure):
+    """cudaLaunchAttribute, its value as words."""
+
+    _fields_ = [("id", ctypes.c_uint32), ("padding", ctypes.c_uint32), ("value", ctypes.c_uint32 * 16)]
+
+
+class LaunchConfig(ctypes.Structure):
+    """cudaLaunchConfig_t."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("smem_bytes", ctypes.c_size_t),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("attribute_count", ctypes.c_uint32),
+    ]
+
+
+CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6  # cudaLaunchAttributeID
+
+
+def launch_of(config: LaunchConfig) -> Launch:
+    """The launch a configuration describes. Raises DeviceError for an attribute that is set and not known here."""
+    cluster, flags = (1, 1, 1), 0
+    for attribute in config.attributes[: config.attribute_count]:
+        if attribute.id == CLUSTER_DIMENSION:
+            cluster = tuple(attribute.value[:3])
+        elif attribute.id == COOPERATIVE_LAUNCH:
+            flags |= COOPERATIVE if attribute.value[0] else 0
+        elif attribute.id == STREAM_SERIALIZATION:
+            flags |= PROGRAMMATIC if attribute.value[0] else 0
+        elif attribute.value[0]:
+            runtime = importlib.import_module("cuda.bindings.runtime")
+            name = runtime.cudaLaunchAttributeID(attribute.id).name
+            raise DeviceError(
+                "CUDA_ERROR_NOT_SUPPORTED", f"a launch has the attribute {name}, which the emulator does not know"
+            )
+    return Launch(tuple(config.grid), tuple(config.block), cluster, config.smem_bytes, config.stream or 0, flags)

@@ -1,0 +1,185 @@
+"""A decorated function of the author: its signature, its annotations as objects, its rewritten code."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import functools
+import inspect
+import types as python_types
+from collections.abc import Callable
+
+from dsl.core.errors import DSLUserCodeError
+from dsl.core.syntax import rewrite
+from dsl.core.syntax.function_source import find_definition
+from dsl.quadrants import wording
+from dsl.quadrants.errors import QuadrantsSyntaxError
+from dsl.span import Span, here
+
+_ANNOTATIONS = (
+    "annotate it with an element type (qd.i32, float...), qd.types.ndarray(), qd.types.vector(n, dtype) or qd.Template"
+)
+
+
+def _given(value: object) -> str:
+    return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else wording.described(value)
+
+
+def argument_place(call: Span, position: int, name: str) -> Span:
+    """The expression of one argument in the author's call, the whole call where that cannot be told."""
+    text = call.source_line().encode()[call.column - 1 : None if call.end_column is None else call.end_column - 1]
+    try:
+        node = ast.parse(text.decode(), mode="eval").body if call.end_line in (None, call.line) else None
+    except (SyntaxError, ValueError):
+        return call
+    if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
+        return call
+    named = {each.arg: each.value for each in node.keywords}
+    found = node.args[position] if 0 <= position < len(node.args) else named.get(name)
+    return (
+        call
+        if found is None
+        else Span(call.file, call.line, call.column + found.col_offset, call.line, call.column + found.end_col_offset)
+    )
+
+
+class Function:
+    """A decorated function: its signature with annotations as objects, and its rewritten code."""
+
+    grammar = "FUNC"  # of dsl.quadrants.surface
+
+    def __init__(self, function: Callable):
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.signature = inspect.signature(function)
+        if not function.__code__.co_flags & __future__.annotations.compiler_flag:
+            if any(isinstance(value, str) for value in function.__annotations__.values()):
+                _ = self.annotations  # raises for one that means nothing
+        owner = function.__qualname__.rpartition(".")[0]
+        in_class = bool(owner) and not owner.endswith("<locals>")
+        self.is_method = in_class and next(iter(self.signature.parameters), "") == "self"
+
+    @functools.cached_property
+    def annotations(self) -> dict[str, object]:
+        """Annotations, evaluated where they are text."""
+        found = {}
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
+        names = {}
+        for name, cell in cells:
+            try:
+                names[name] = cell.cell_contents
+            except ValueError:
+                continue
+        for name, value in getattr(self.function, "__annotations__", {}).items():
+            try:
+                found[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
+            except (NameError, SyntaxError, AttributeError) as error:
+                said, fix = getattr(error, "message", str(error)), getattr(error, "fix", "") or _ANNOTATIONS
+                raise QuadrantsSyntaxError.at(
+                    f"Invalid type annotation of `{name}` in `{self.function.__qualname__}`: {said}",
+                    fix,
+                    self.parameter_place(name),
+                ) from None
+        return found
+
+    @functools.cached_property
+    def rewritten(self) -> python_types.FunctionType:
+        from dsl.quadrants import surface
+
+        return rewrite.rewrite(self.function, getattr(surface, self.grammar))
+
+    @functools.cached_property
+    def _definition(self) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """Its `def` in the author's file, None where there is no source."""
+        try:
+            found = find_definition(self.function)
+        except DSLUserCodeError:
+            return None
+        return found if hasattr(found, "name") else None
+
+    def place(self) -> Span:
+        """The `def` line, up to the name."""
+        code, node = self.function.__code__, self._definition
+        if node is None:
+            return Span(code.co_filename, code.co_firstlineno)
+        column = node.col_offset + 1
+        return Span(code.co_filename, node.lineno, column, node.lineno, column + len(f"def {node.name}".encode()))
+
+    def parameter_place(self, name: str) -> Span:
+        """Where a parameter, or "return" the annotation of what is returned, stands in the definition."""
+        node = self._definition
+        arguments = (
+            []
+            if node is None
+            else [
+                *node.args.posonlyargs,
+                *node.args.args,
+                *node.args.kwonlyargs,
+                *filter(None, (node.args.vararg, node.args.kwarg)),
+            ]
+        )
+        found = next((each for each in arguments if each.arg == name), None)
+        if name == "return" and node is not None:
+            found = node.returns
+        return (
+            self.place()
+            if found is None
+            else Span(
+                self.function.__code__.co_filename,
+                found.lineno,
+                found.col_offset + 1,
+                found.end_lineno,
+                found.end_col_offset + 1,
+            )
+        )
+
+    def _spelled(self) -> str:
+        """A call that fits."""
+        return f"{self.__name__}({', '.join(list(self.signature.parameters)[self.is_method :])})"
+
+    def refuse_call(self, message: str, kind: type[DSLUserCodeError] = QuadrantsSyntaxError) -> DSLUserCodeError:
+        """The error for a call whose arguments do not fit the parameters."""
+        return kind(
+            message,
+            f"call it as `{self._spelled()}`",
+            None,
+            here(),
+            ((self.place(), f"`{self.__name__}` is defined here"),),
+        )
+
+    def _arguments(self, arguments: tuple, keywords: dict) -> dict[str, object]:
+        """The value of every parameter in order. Raises QuadrantsSyntaxError for a call that does not fit."""
+        parameters = self.signature.parameters
+        if len(arguments) > len(parameters):
+            wanted = ", ".join(list(parameters)[self.is_method :])
+            given = ", ".join(
+                [
+                    *map(_given, arguments[self.is_method :]),
+                    *(f"{name}={_given(value)}" for name, value in keywords.items()),
+                ]
+            )
+            raise self.refuse_call(f"Too many arguments. Expected ({wanted}), got ({given}).")
+        bound = dict(zip(parameters, arguments))
+        for name, value in keywords.items():
+            if name not in parameters:
+                raise self.refuse_call(f"Unexpected argument '{name}'.")
+            if name in bound:
+                raise self.refuse_call(f"Multiple values for argument '{name}'.")
+            bound[name] = value
+        for name, parameter in parameters.items():
+            if name not in bound and parameter.default is parameter.empty:
+                raise self.refuse_call(f"Missing argument '{name}'.")
+        return {name: bound.get(name, parameter.default) for name, parameter in parameters.items()}
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(_Method(self), instance)
+
+
+class _Method:
+    """A kernel or func as a method; it shows what the function does."""
+
+    def __init__(self, function: Function):
+        self.function = function
+
+    def __call__(self, instance, *arguments, **keywords):
+        return self.function(instance, *arguments, **keywords)

@@ -1,0 +1,1 @@
+"""Traced kernels as CUDA C++ for people to read."""

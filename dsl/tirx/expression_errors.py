@@ -1,0 +1,271 @@
+"""What Python itself raises at an expression of the author's, in the author's words and with a fix."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import difflib
+import inspect
+import re
+import types
+from collections.abc import Iterable, Iterator
+
+from dsl.core.errors import DSLUserCodeError
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import type_name
+from dsl.span import Span, is_between, of_traceback
+from dsl.tirx import error_wording
+
+CUDA_NAMES = {
+    "threadIdx": "T.thread_id([...])",
+    "blockIdx": "T.cta_id([...])",
+    "blockDim": "the extents of T.thread_id",
+    "gridDim": "the extents of T.cta_id",
+    "__syncthreads": "T.cuda.cta_sync()",
+    "syncthreads": "T.cuda.cta_sync()",
+    "__syncwarp": "T.cuda.warp_sync()",
+    "syncwarp": "T.cuda.warp_sync()",
+    "atomicAdd": "T.cuda.atomic_add(A.ptr_to([i]), x)",
+    "atomicCAS": "T.cuda.atomic_cas(...)",
+    "fabsf": "T.abs(x)",
+    "expf": "T.exp(x)",
+    "sqrtf": "T.sqrt(x)",
+    "printf": "T.cuda.printf(...)",
+}
+
+
+def alike(name: str, names: Iterable[str]) -> str:
+    """The one of `names` that an author who wrote `name` may have meant, or ""."""
+    lower = {each.lower(): each for each in names if not each.startswith("_") and each != name}
+    found = difflib.get_close_matches(name.lower(), lower, 1, 0.65)
+    return lower[found[0]] if found else ""
+
+
+@contextlib.contextmanager
+def of_the_author() -> Iterator[None]:
+    """What Python raises at an expression of the author's becomes an error that shows it."""
+    try:
+        yield
+    except DSLUserCodeError as error:
+        error_wording.translate(error)
+        raise
+    except Exception as error:
+        last = error.__traceback__
+        while last.tb_next is not None:
+            last = last.tb_next
+        if is_between(last.tb_frame.f_code) and not _is_of_call(error):
+            raise
+        raise explained(error, of_traceback(error.__traceback__)) from error
+
+
+def _is_of_call(error: Exception) -> bool:
+    """Whether the arguments of a call did not fit its parameters."""
+    return isinstance(error, TypeError) and re.search(r"\(\) (missing|takes|got) ", str(error)) is not None
+
+
+def explained(error: Exception, place: Span | None) -> DSLUserCodeError:
+    """An exception of Python's, at the author's expression; it stays one of its own class too."""
+    message, fix = _words(error)
+    known = next((kind for kind in _CLASSES if isinstance(error, kind)), None)
+    if known is None:
+        return DSLUserCodeError(message, fix, "PYTHON", place)
+    return _CLASSES[known](message, fix, "PYTHON", place)
+
+
+_CLASSES = {
+    kind: type(f"DSLUserCode{kind.__name__}", (DSLUserCodeError, kind), {"__str__": DSLUserCodeError.__str__})
+    for kind in (NameError, AttributeError, IndexError, KeyError, AssertionError, TypeError, ValueError)
+}
+
+
+def _words(error: Exception) -> tuple[str, str]:
+    if isinstance(error, UnboundLocalError):
+        name = _quoted(error)
+        return f"`{name}` has no value here", f"assign `{name}` before"
+    if isinstance(error, NameError):
+        return _of_name(error)
+    if isinstance(error, AttributeError) and error.name:
+        return _of_attribute(error.obj, error.name)
+    if isinstance(error, AssertionError):
+        return str(error) or "this does not hold", "it is tested while compiling: give what it asks for"
+    if _is_of_call(error):
+        return _of_call(str(error))
+    for pattern, message, fix in _PATTERNS:
+        if found := re.search(pattern, str(error)):
+            return message.format(*map(_type_word, found.groups())), fix
+    return (
+        f"{type(error).__name__}: {error}",
+        "this is Python's own, and runs once while compiling: compute with T's values and functions",
+    )
+
+
+_TYPE_WORDS = {
+    "NoneType": "None",
+    "str": "text",
+    "Buffer": "a buffer",
+    "function": "a function",
+    "int": "a Python int",
+    "float": "a Python float",
+    "list": "a list",
+    "tuple": "a tuple",
+    "dict": "a dict",
+    "TensorSSA": "a vector",
+    "Pointer": "an address",
+    "Handle": "a T.handle",
+    "Boolean": "a bool",
+}
+_PATTERNS = (
+    (
+        r"unsupported operand type\(s\) for (\S+?)(?:\(\))?: '(\w+)' and '(\w+)'",
+        "`{0}` has no meaning for {1} and {2}",
+        "compute with numbers: elements of buffers, registers, literals",
+    ),
+    (
+        r"'([<>=!]+)' not supported between instances of '(\w+)' and '(\w+)'",
+        "`{0}` does not compare {1} with {2}",
+        "compare numbers",
+    ),
+    (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` has no meaning for {1}", "compute with numbers"),
+    (r"'(\w+)' object is not callable", "{0} is not called", "multiply with `*`; take an element with `A[i]`"),
+    (r"'(\w+)' object is not subscriptable", "{0} has no elements", "index a buffer: `A[i]`"),
+    (
+        r"'(\w+)' object does not support item assignment",
+        "{0} has no elements to store in",
+        "store in a buffer: `A[i] = x`",
+    ),
+    (r"object of type '(\w+)' has no len\(\)", "{0} has no length", "take an extent of the buffer: `A.shape[0]`"),
+    (
+        r"'(\w+)' object does not support the context manager",
+        "{0} is no context for `with`",
+        'with T.launch_thread("threadIdx.x", 128) as tx: ...',
+    ),
+    (r"'(\w+)' object is not iterable", "{0} is not iterated", "loop over its places: `for i in T.serial(n)`"),
+    (r"type (\w+) doesn't define __round__", "Python's round does not take {0}", "T.round(x)"),
+    (
+        r"type (\w+) doesn't define __(?:floor|ceil|trunc)__",
+        "Python's math does not take {0}",
+        "T.floor(x), T.ceil(x) or T.trunc(x)",
+    ),
+    (
+        r"loop of ufunc does not support argument \d of type (\w+) which has no callable (\w+)",
+        "numpy computes while compiling, and {0} is known at run time only",
+        "use T's function: `T.exp(x)`, `T.sin(x)`, ...",
+    ),
+    (r"cannot unpack non-iterable (\w+)", "{0} is one value, and several names are assigned", "write one name"),
+)
+
+
+def _type_word(name: str) -> str:
+    if name in _TYPE_WORDS:
+        return _TYPE_WORDS[name]
+    if not name.isidentifier() or name[:1].islower():
+        return name
+    core = error_wording.translated(name)
+    return f"a{'n' if core[:1] in 'aeiou' else ''} {core}"
+
+
+def _quoted(error: Exception) -> str:
+    found = re.search(r"'(\w+)'", str(error))
+    return found[1] if found else ""
+
+
+def _of_name(error: NameError) -> tuple[str, str]:
+    name = error.name or _quoted(error)
+    if name in CUDA_NAMES:
+        return f"`{name}` is not defined", f"in T it is {CUDA_NAMES[name]}"
+    known: dict[str, object] = dict(vars(builtins))
+    traceback = error.__traceback__
+    while traceback is not None:
+        if not is_between(traceback.tb_frame.f_code):
+            known |= traceback.tb_frame.f_globals | traceback.tb_frame.f_locals
+        traceback = traceback.tb_next
+    from dsl.tirx.script import tirx
+
+    own = next((alias for alias, value in known.items() if value is tirx), "T")
+    if name in vars(tirx) and not name.startswith("_"):
+        return f"`{name}` is not defined", f"write `{own}.{name}`"
+    meant = alike(name, known)
+    return (
+        f"`{name}` is not defined",
+        f"did you mean `{meant}`?" if meant else f"assign `{name}` before, or define it outside the function",
+    )
+
+
+def _of_attribute(owner: object, name: str) -> tuple[str, str]:
+    meant = alike(name, dir(owner))
+    if isinstance(owner, types.ModuleType):
+        told = f"the module `{owner.__name__.removeprefix('dsl.')}` has no `{name}`"
+    else:
+        told = f"{_described(owner)} has no `{name}`"
+    if meant:
+        return told, f"did you mean `{meant}`?"
+    if isinstance(owner, Numeric):
+        return told, "a number has no parts: `tx, ty = T.thread_id([16, 8])` gives one name an axis"
+    public = [each for each in dir(type(owner)) if not each.startswith("_") and each not in _OWN]
+    if _is_buffer(owner):
+        return told, f"it has {', '.join(f'`{each}`' for each in public)}"
+    return told, "use a name that it has"
+
+
+_OWN = {"at", "load", "store", "check_value", "is_single", "is_no_operand", "type_text", "handle", "array", "name"}
+
+
+def _is_buffer(owner: object) -> bool:
+    return type(owner).__name__ == "Buffer"
+
+
+def _described(value: object) -> str:
+    if isinstance(value, Numeric):
+        word = error_wording.translated(type(value).__name__)
+        return f"a{'n' if word[:1] in 'aeiou' else ''} {word}"
+    if _is_buffer(value):
+        return f"the buffer `{value.name}`"
+    return error_wording.translated(type_name(value))
+
+
+def _of_call(text: str) -> tuple[str, str]:
+    """The message and the fix for arguments that do not fit: "serial() missing 1 required positional argument: 'x'"."""
+    called, _, rest = text.partition("() ")
+    name = called.rpartition(".")[2]
+    spelt, signature = called_as(name)
+    missing = re.findall(r"'(\w+)'", rest) if rest.startswith("missing") else []
+    unknown = re.search(r"unexpected keyword argument '(\w+)'", rest)
+    given = re.search(r"but (\d+) (?:positional argument)?", rest)
+    if missing:
+        told = f"`{spelt}` lacks {' and '.join(f'`{each}`' for each in missing)}"
+    elif unknown:
+        told = f"`{spelt}` has no parameter `{unknown[1]}`"
+    elif given:
+        told = f"`{spelt}` is given {given[1]} arguments, and takes fewer"
+    else:
+        told = f"`{spelt}` {rest}"
+    return told, f"{spelt}{signature}" if signature else "pass what its `def` names"
+
+
+def called_as(name: str) -> tuple[str, str]:
+    """How a function of T is called by its author, and its parameters: ("T.serial", "(start, stop=None, *, ...)")."""
+    from dsl.tirx import loops
+    from dsl.tirx.script import tirx
+
+    if name in ("serial", "unroll", "vectorized"):
+        return f"T.{name}", parameters(vars(loops)[name])
+    for prefix, module in (("T", tirx), ("T.cuda", tirx.cuda), ("T.ptx", tirx.ptx)):
+        found = vars(module).get(name)
+        if callable(found) and not isinstance(found, type):
+            return f"{prefix}.{name}", parameters(found)
+    return name, ""
+
+
+def parameters(function: object) -> str:
+    """The parameters of a function as an author writes them, without annotations."""
+    function = getattr(function, "signature_of", function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return "(...)"
+    bare = [
+        each.replace(annotation=inspect.Parameter.empty)
+        for each in signature.parameters.values()
+        if not each.name.startswith("_")
+    ]
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))

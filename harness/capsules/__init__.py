@@ -1,0 +1,1 @@
+"""Capsules: recorded cases in one file, and their replay on a GPU."""

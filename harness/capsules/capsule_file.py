@@ -1,0 +1,383 @@
+"""Capsules: record cases on the emulator into one file, and judge what came back from a GPU that replayed it.
+
+`repro capsule` writes it, replay.py replays it (that page says what is in it), `repro accept --from-replay`
+runs each repro here once more, its kernels giving what they gave on that GPU, and judges it as a run on hardware.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.resources
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness import judge, schema, store
+from harness.capsules import replay
+from harness.claim import findings
+from harness.claim.repro_file import Case, Repro, is_repro, read, short
+from harness.comparison import golden, observed
+from harness.host import hosts
+from harness.records import history
+from harness.reporting import text_report
+from harness.run import reply
+from harness.run.result import Outcome
+from harness.session import UsageError
+
+if TYPE_CHECKING:
+    from harness.run.transport import Transport
+
+DEFAULT_ARCH = "sm_80"
+RECORDED = ("outputs", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
+KEPT_CAPSULE = "replayed.capsule"
+AGAIN = "--again"  # behind the name of a case's second recording, over other contents of new memory
+_DATE = (1980, 1, 1, 0, 0, 0)  # zip members carry none: equal recordings are equal files
+
+
+class Refused(UsageError):
+    """It cannot be done; the text says why and what to do."""
+
+
+def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
+    """The cases of these files and folders whose name fits a `-k` expression. Raises Refused, ReproError."""
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found = (file for file in sorted(path.rglob("*.py")) if "goldens" not in file.parts)
+            files += [file for file in found if is_repro(file.read_bytes())]
+        elif path.exists():
+            files.append(path)
+        else:
+            raise Refused(f"{short(path)} does not exist")
+    fits = _matcher(keyword)
+    repros: list[Repro] = [read(file.resolve()) for file in dict.fromkeys(files)]
+    return [case for repro in repros for case in repro.cases() if fits(name_of(case))]
+
+
+def _matcher(keyword: str) -> Callable[[str], bool]:
+    if not keyword:
+        return lambda name: True
+    from _pytest.mark.expression import Expression
+
+    try:
+        expression = Expression.compile(keyword.replace("=", ":"))
+    except SyntaxError as error:
+        raise Refused(f"-k {keyword}: {error}") from None
+    return lambda name: expression.evaluate(lambda word, **_: word.lower() in name.replace("=", ":").lower())
+
+
+def name_of(case: Case) -> str:
+    """`shuffle_width--width=8`: the case in a capsule and in a folder of results."""
+    return case.repro.path.stem + (f"--{case.name}" if case.name else "")
+
+
+# --- recording -------------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """A capsule being written: whole and in its place when `close` returns, or not there at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        self.zip = zipfile.ZipFile(self.part, "w", zipfile.ZIP_DEFLATED)
+        self.cases: list[dict[str, Any]] = []
+        self._blobs: set[str] = set()
+
+    def add(self, case: dict[str, Any], folder: Path) -> None:
+        """A recorded case and the folder of its bytes."""
+        self.cases.append(case)
+        for file in sorted(folder.iterdir()):
+            if file.name != "launches.jsonl" and file.name not in self._blobs:
+                self._blobs.add(file.name)
+                self._write(f"blobs/{file.name}", file.read_bytes())
+
+    def close(self, about: dict[str, Any]) -> None:
+        index = {"schema": replay.SCHEMA, **about, "cases": self.cases}
+        self._write("capsule.json", json.dumps(index, indent=1).encode())
+        self._write("__main__.py", script().encode())
+        self.zip.close()
+        with open(self.part, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(self.part, self.path)
+
+    def abandon(self) -> None:
+        self.zip.close()
+        self.part.unlink(missing_ok=True)
+
+    def _write(self, name: str, data: bytes) -> None:
+        member = zipfile.ZipInfo(name, _DATE)
+        member.compress_type = zipfile.ZIP_DEFLATED
+        self.zip.writestr(member, data)
+
+
+def script() -> str:
+    """The text of replay.py."""
+    return importlib.resources.files("harness.capsules").joinpath("replay.py").read_text()
+
+
+def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], None]) -> int:
+    """Record these cases into a capsule at `out`; how many. `say` takes a line a case. Raises Refused, OSError."""
+    names = [name_of(case) for case in cases]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Refused(f"two repros are called {twice[0]}: record their folders into two capsules")
+    writer, host = Writer(out), hosts.resolve("embedded")
+    transport = host.connect()
+    about: dict[str, Any] = {"date": history.now()}
+    try:
+        for number, case in enumerate(cases, 1):
+            count = 0
+            for fill in observed.POISON if case.repro.poison else (None,):
+                with tempfile.TemporaryDirectory(prefix="capsule-") as folder:
+                    chosen = arch or case.repro.arch or DEFAULT_ARCH
+                    entry, why = _record(case, host, transport, chosen, Path(folder), fill)
+                    if entry is None:
+                        break
+                    writer.add(entry, Path(folder))
+                    count += len(entry["launches"])
+            said = f"recorded, {count} launch{'es' * (count != 1)}" if entry else why
+            say(f"[{number}/{len(cases)}] {names[number - 1]}: {said}")
+        if writer.cases:
+            writer.close(about)
+    finally:
+        transport.close()
+        if not out.exists() or writer.part.exists():
+            writer.abandon()
+    return len(writer.cases)
+
+
+def _record(
+    case: Case, host: hosts.Host, transport: Transport, arch: str, folder: Path, fill: int | None
+) -> tuple[dict[str, Any] | None, str]:
+    """The case as a capsule holds it, over new memory full of one byte where `fill` names one; or None and why not."""
+    recording = dataclasses.replace(host, device=f"recording:{arch}:{folder}")
+    outcome = judge.run(transport, case, recording, fill=fill)
+    if outcome.kind == "rejected":
+        return None, "skipped: the compiler rejects it, so there is nothing to replay"
+    if outcome.kind not in RECORDED:
+        return None, f"skipped: {text_report.brief(outcome)}"
+    lines = folder / "launches.jsonl"
+    launches = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
+    if not launches:
+        return None, "skipped: it launches no kernel"
+    kernels = [{k: v for k, v in kernel.items() if k not in ("ptx", "sass")} for kernel in outcome.kernels]
+    return {
+        "name": name_of(case) + (AGAIN if fill == observed.POISON[1] else ""),
+        "repro": history.relative(case.repro.path, history.root_of(case.repro.path)),
+        "case": case.name,
+        "claim": case.repro.claim,
+        "repro_sha256": case.repro.sha256,
+        "arch": arch,
+        "predicted": outcome.kind,
+        "outputs": [{"name": n, "dtype": a.dtype.name, "shape": list(a.shape)} for n, a in outcome.outputs.items()],
+        "compiler": outcome.facts.get("compiler"),
+        "kernels": kernels,
+        "versions": outcome.versions,
+        "launches": launches,
+    }, ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Replayed:
+    """What a folder of results says of one case, and is not trusted."""
+
+    name: str = schema.must(schema.string(1000))
+    repro_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
+    device: reply.Device = schema.must(schema.fields(reply.Device))
+    date: str = schema.must(schema.string(40, r"\d{4}-\d\d-\d\dT[\d:.]+Z", "a time such as 2026-11-20T17:01:00Z"))
+    result: dict[str, Any] = schema.must(schema.table(lambda value, place: value, 100))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kernel:
+    name: str = schema.must(schema.string(reply.MOST_NAME))
+    arch: str = schema.must(schema.string(8, reply.ARCH, "an arch such as sm_90a"))
+    ptx_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """What a capsule that came back says of one case, and is not trusted either."""
+
+    repro: str = schema.must(schema.string(1000))
+    case: str = schema.must(schema.string(1000))
+    repro_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
+    arch: str = schema.must(schema.string(8, reply.ARCH, "an arch such as sm_90a"))
+    kernels: list[_Kernel] = schema.must(schema.many(schema.fields(_Kernel), 10_000))
+    versions: dict[str, str] = schema.must(schema.table(schema.string(100), 100))
+
+
+# --- results of a replay ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Result:
+    """What a GPU did with one case of a capsule."""
+
+    case: dict[str, Any]
+    device: dict[str, Any]
+    date: str
+    result: dict[str, Any]
+    data: bytes
+
+
+def results(out: Path) -> tuple[replay.Capsule, list[Result]]:
+    """The capsule and the results in a folder that replay.py wrote. Raises Refused."""
+    kept = out / KEPT_CAPSULE
+    if not kept.exists():
+        raise Refused(f"{short(out)} holds no {KEPT_CAPSULE}: it is no folder that replay.py wrote")
+    try:
+        capsule = replay.Capsule(str(kept))
+    except replay.BadCapsule as error:
+        raise Refused(str(error)) from None
+    cases = {case["name"]: case for case in capsule.cases}
+    found = [_result(path, cases) for path in sorted(out.glob("*.json"))]
+    if not found:
+        raise Refused(f"{short(out)} holds no results")
+    return capsule, found
+
+
+def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
+    try:
+        table = json.loads(path.read_bytes())
+        data = path.with_suffix(".bin").read_bytes() if path.with_suffix(".bin").exists() else b""
+        if hashlib.sha256(data).hexdigest() != table["data_sha256"]:
+            raise ValueError("its data file does not have the sha256 it names")
+        said = schema.fields(Replayed)(table, "")
+        case = cases[said.name]
+        schema.fields(Recorded)(case, "capsule")
+        if case["repro_sha256"] != said.repro_sha256:
+            raise ValueError("it belongs to another capsule than the one in its folder")
+        device = {key: value for key, value in dataclasses.asdict(said.device).items() if value is not None}
+        return Result(case, device, said.date, said.result, data)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, schema.Misfit) as error:
+        raise Refused(f"{short(path)} is no result of a replay, or a damaged one: {error}") from None
+
+
+def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str], None]) -> dict[str, list[str]]:
+    """Judge the results in `out` as runs on that GPU; equal ones validate their goldens. The names by what they were:
+
+    validated, disagreement, failed; or stale, diverged, skipped, which say nothing of the claim. The first three are
+    recorded.
+    """
+    if judge.in_ci():
+        raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
+    capsule, found = results(out)
+    sorted_by: dict[str, list[str]] = {}
+    transport = hosts.resolve("embedded").connect()
+    try:
+        again = {one.case["name"].removesuffix(AGAIN): one for one in found if one.case["name"].endswith(AGAIN)}
+        for one in found:
+            if one.case["name"].endswith(AGAIN):
+                continue
+            both = [one, again.get(one.case["name"])]
+            status, text = _accept(capsule, both, root, transport, accept_differences)
+            sorted_by.setdefault(status, []).append(one.case["name"])
+            say(f"{one.case['name']}: {text}")
+    finally:
+        transport.close()
+    return sorted_by
+
+
+def _accept(
+    capsule: replay.Capsule, both: list[Result | None], root: Path, transport: Transport, accept_differences: bool
+) -> tuple[str, str]:
+    """`both`: a case's result, and that over other contents of new memory where it has one."""
+    one = both[0]
+    path = store.inside(root, one.case["repro"])
+    if path is None or not path.is_file():
+        return "stale", f"stale: {one.case['repro']} is gone"
+    repro = read(path.resolve())
+    case = next((case for case in repro.cases() if case.name == one.case["case"]), None)
+    if repro.sha256 != one.case["repro_sha256"] or case is None:
+        return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it anew"
+    for each in both[: 1 + repro.poison]:
+        if each is None:
+            return "skipped", "not replayed: its second run, over other contents of new memory, is not there"
+        if each.result["outcome"] in ("skipped", "error", "crash"):
+            return "skipped", f"not replayed: {each.result.get('text')}"
+    host = hosts.Host("replay", "cuda", device_facts=one.device)
+
+    def played(fill: int | None) -> Outcome:
+        each = both[fill == observed.POISON[1]]
+        with tempfile.TemporaryDirectory(prefix="playback-") as folder:
+            try:
+                _unpack(capsule, each, Path(folder))
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise Refused(f"{each.case['name']}.json is no result of a replay: {error!r}") from None
+            return judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"), fill=fill)
+
+    outcome = observed.settle(case, played)
+    diverged = outcome.text.partition("REPLAY_DIVERGED: ")[2] if outcome.kind == "error" else ""
+    if diverged:
+        return "diverged", f"diverged: {diverged.partition('(raised inside')[0].strip()}"
+    notes = _relabel(outcome, one, capsule)
+    verdict = judge.judge(case, host, outcome, root)
+    may_differ = ("no golden", "differs from the golden") if accept_differences else ("no golden",)
+    if verdict.status in ("pass", "skip") or verdict.reason in may_differ:
+        verdict = judge.judge(case, host, outcome, root, update=True)
+    if verdict.status != "infra":
+        history.append(history.folder(case.repro.path, True, root), verdict.record, history.blobs(outcome))
+    if verdict.pending:
+        golden.write(verdict.pending)
+    if verdict.status in ("pass", "skip"):
+        return "validated", "; ".join(["validated by " + host.describe(), *notes])
+    what = "disagreement" if verdict.reason.startswith("differs") else "failed"
+    return what, "\n".join([f"{what}: {verdict.reason}", *map("    {}".format, verdict.text.splitlines()), *notes])
+
+
+def _relabel(outcome: Outcome, one: Result, capsule: replay.Capsule) -> list[str]:
+    """Say of the outcome who made it: the compiler of the recording, the GPU of the replay. Notes worth telling."""
+    notes = []
+    now = {kernel["name"]: kernel["ptx_sha256"] for kernel in outcome.kernels}
+    then = {kernel["name"]: kernel["ptx_sha256"] for kernel in one.case["kernels"]}
+    if now != then:
+        notes.append("the compiler makes other PTX by now; the golden names the PTX that was replayed")
+    outside = [label for launch in one.result["launches"] for label in launch.get("wrote_outside", ())]
+    if outside:
+        notes.append(f"the GPU wrote outside of {', '.join(dict.fromkeys(outside))}")
+    held = {line["ptx"] for line in one.case["launches"]}
+    kernels = [
+        kernel | {"sass": None, "ptx": capsule.blob(sha).decode() if (sha := kernel["ptx_sha256"]) in held else ""}
+        for kernel in one.case["kernels"]
+    ]
+    about = {"device": one.device, "compiler": one.case["compiler"], "date": one.date}
+    outcome.facts = about | {"kernels": kernels if now != then else outcome.kernels}
+    outcome.versions = dict(one.case["versions"])
+    return notes
+
+
+def _unpack(capsule: replay.Capsule, one: Result, folder: Path) -> None:
+    """The folder that dsl's playback device reads: the recording, and the replay's rows with their bytes in files."""
+    for name in _blobs(one.case["launches"]):
+        (folder / name).write_bytes(capsule.blob(name))
+    (folder / "launches.jsonl").write_text("".join(json.dumps(line) + "\n" for line in one.case["launches"]))
+    launches = []
+    for launch in one.result["launches"]:
+        changes = {region: [_row(row, one.data, folder) for row in rows] for region, rows in launch["changes"].items()}
+        launches.append({"changes": changes, "as_predicted": launch["as_predicted"]})
+    table = one.result | {"launches": launches, "device": one.device, "arch": one.case["arch"]}
+    (folder / "result.json").write_text(json.dumps(table))
+
+
+def _blobs(launches: list[dict[str, Any]]) -> Iterator[str]:
+    for line in launches:
+        for rows in line["writes"].values():
+            for row in rows:
+                yield from (row[key] for key in ("bytes", "mask") if key in row)
+
+
+def _row(row: dict[str, Any], data: bytes, folder: Path) -> dict[str, Any]:
+    found = {"at": row["at"], "size": row["size"]}
+    for key, size in (("bytes", row["size"]), ("mask", -(-row["size"] // 8))):
+        if key in row:
+            piece = data[row[key] : row[key] + size]
+            found[key] = hashlib.sha256(piece).hexdigest()
+            (folder / found[key]).write_bytes(piece)
+    return found

@@ -1,0 +1,486 @@
+"""Replay a capsule on this machine's GPU: what the recorded kernels do there is written into a folder.
+
+    python replay.py all.capsule -o out/         every case; needs Python 3.11, numpy and cuda-bindings, nothing else
+    python all.capsule                           the same: a capsule holds this script
+    uv run --with numpy --with cuda-bindings python all.capsule
+
+A capsule is a zip file: `capsule.json`, and in `blobs/` PTX and bytes named by their sha256. Cases run in a child
+process, which is given up after a failure or a hang, so that no case sees another's. The folder gets, for each case,
+`NAME.json` (the GPU, the outcome, what each launch changed) and `NAME.bin` (those bytes), and a copy of the capsule.
+Exit status: 0 every case was replayed (a fault is a result), 1 some were not, 2 no such capsule, 3 no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import datetime
+import hashlib
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import zipfile
+from typing import Any
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("replay: numpy is missing: uv run --no-project --with numpy --with cuda-bindings python ...")
+
+SCHEMA = 1
+OUTCOMES = {  # what a failed kernel was. CUDA driver API: CUresult
+    "CUDA_ERROR_ILLEGAL_ADDRESS": ("fault", "out_of_bounds"),
+    "CUDA_ERROR_MISALIGNED_ADDRESS": ("fault", "misaligned"),
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE": ("fault", "illegal"),
+    "CUDA_ERROR_INVALID_PC": ("fault", "illegal"),
+    "CUDA_ERROR_HARDWARE_STACK_ERROR": ("fault", "illegal"),
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION": ("trap", "trap"),
+    "CUDA_ERROR_LAUNCH_FAILED": ("trap", "trap"),
+    "CUDA_ERROR_ASSERT": ("trap", "assert"),
+    "CUDA_ERROR_LAUNCH_TIMEOUT": ("deadlock", "deadlock"),
+    "CUDA_ERROR_INVALID_VALUE": ("fault", "invalid_launch"),
+    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": ("fault", "invalid_launch"),
+    "CUDA_ERROR_INVALID_CLUSTER_SIZE": ("fault", "invalid_launch"),
+}
+PAGE_BYTES = 4096  # addresses are kept modulo this; around each region lie guards of this size
+GUARD = 0xA5
+CHUNK_BYTES = 1 << 20
+DEFAULT_SMEM_BYTES = 48 * 1024
+COOPERATIVE, PROGRAMMATIC = 1, 2  # bits of a launch's flags
+START_S = 120.0  # for a child to import and to make a context
+NO_GPU = 3
+
+
+class BadCapsule(Exception):
+    """The file is no capsule, or a damaged one; the text says which."""
+
+
+class CudaError(Exception):
+    """The driver refused a call or a kernel failed; `name` is the driver's."""
+
+    def __init__(self, name: str, text: str):
+        super().__init__(f"{name}: {text}")
+        self.name = name
+
+
+class Capsule:
+    """An open capsule."""
+
+    def __init__(self, path: str):
+        try:
+            self.zip = zipfile.ZipFile(path)
+            self.index = json.loads(self.zip.read("capsule.json"))
+            if self.index["schema"] != SCHEMA:
+                raise BadCapsule(f"{path} has schema {self.index['schema']}, and this script reads {SCHEMA}")
+            self.cases = self.index["cases"]
+        except (OSError, zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError) as error:
+            text = error.strerror if isinstance(error, OSError) else str(error)
+            raise BadCapsule(f"{path} is no capsule, or only part of one: {text}") from None
+
+    def check(self, path: str) -> None:
+        """Read all of it once. Raises BadCapsule naming the first part that is damaged."""
+        try:
+            damaged = self.zip.testzip()
+        except Exception as error:
+            raise BadCapsule(f"{path} is damaged: {error}") from None
+        if damaged:
+            raise BadCapsule(f"{path} is damaged: {damaged} does not have its checksum")
+
+    def blob(self, name: str) -> bytes:
+        data = self.zip.read(f"blobs/{name}")
+        if hashlib.sha256(data).hexdigest() != name:
+            raise BadCapsule(f"the capsule is damaged: blobs/{name} has another sha256")
+        return data
+
+    def apply(self, data: np.ndarray, row: dict[str, Any]) -> None:
+        """Change `data` as a row of the recording says."""
+        part = data[row["at"] : row["at"] + row["size"]]
+        if "fill" in row:
+            part[:] = row["fill"]
+        elif "mask" in row:
+            bits = np.unpackbits(np.frombuffer(self.blob(row["mask"]), np.uint8), count=row["size"], bitorder="little")
+            np.copyto(part, np.frombuffer(self.blob(row["bytes"]), np.uint8), where=bits.astype(bool))
+        else:
+            part[:] = np.frombuffer(self.blob(row["bytes"]), np.uint8)
+
+
+class Gpu:
+    """The first GPU, through cuda-bindings."""
+
+    def __init__(self):
+        from cuda.bindings import driver
+
+        self.driver = driver
+        self.call("cuInit", 0)
+        self.device = self.call("cuDeviceGet", 0)
+        self.call("cuCtxSetCurrent", self.call("cuDevicePrimaryCtxRetain", self.device))
+        parts = [f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}" for part in ("MAJOR", "MINOR")]
+        names = driver.CUdevice_attribute
+        self.capability = [self.call("cuDeviceGetAttribute", getattr(names, part), self.device) for part in parts]
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        code, *results = getattr(self.driver, name)(*arguments)
+        if code != self.driver.CUresult.CUDA_SUCCESS:
+            known, text = (get(code)[1] or b"" for get in (self.driver.cuGetErrorName, self.driver.cuGetErrorString))
+            raise CudaError(known.decode() or f"CUDA error {int(code)}", f"{text.decode()} ({name})")
+        return results[0] if len(results) == 1 else results
+
+    def facts(self) -> dict[str, Any]:
+        version = self.call("cuDriverGetVersion")
+        cuda = f"{version // 1000}.{version % 1000 // 10}"
+        try:
+            with open("/sys/module/nvidia/version") as file:
+                driver = file.read().strip()
+        except OSError:
+            driver = f"CUDA {cuda}"
+        name = self.call("cuDeviceGetName", 256, self.device).split(b"\0")[0].decode()
+        arch = "sm_{}{}".format(*self.capability)
+        return {"kind": "cuda", "name": name, "driver": driver, "cuda": cuda, "arch": arch}
+
+    def load(self, ptx: bytes) -> Any:
+        log, options = bytearray(1 << 14), self.driver.CUjit_option
+        keys = [options.CU_JIT_ERROR_LOG_BUFFER, options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
+        try:
+            return self.call("cuModuleLoadDataEx", ptx + b"\0", 2, keys, [log, len(log)])
+        except CudaError as error:
+            said = log.split(b"\0")[0].decode(errors="replace").strip()
+            raise CudaError(error.name, f"{error}\n{said}".strip()) from None
+
+    def launch(self, function: Any, line: dict[str, Any], params: list[bytes]) -> None:
+        config, names = self.driver.CUlaunchConfig(), self.driver.CUfunction_attribute
+        config.gridDimX, config.gridDimY, config.gridDimZ = line["grid"]
+        config.blockDimX, config.blockDimY, config.blockDimZ = line["block"]
+        config.sharedMemBytes, config.numAttrs = line["smem_bytes"], 0
+        static = self.call("cuFuncGetAttribute", names.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function)
+        if static + line["smem_bytes"] > DEFAULT_SMEM_BYTES:
+            attribute = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self.call("cuFuncSetAttribute", function, attribute, line["smem_bytes"])
+        attributes = []
+        if line["cluster"] != [1, 1, 1]:
+            attributes.append(self._attribute("CLUSTER_DIMENSION"))
+            cluster = attributes[-1].value.clusterDim
+            cluster.x, cluster.y, cluster.z = line["cluster"]
+            if cluster.x * cluster.y * cluster.z > 8:
+                self.call("cuFuncSetAttribute", function, names.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
+        if line["flags"] & COOPERATIVE:
+            attributes.append(self._attribute("COOPERATIVE"))
+            attributes[-1].value.cooperative = 1
+        if line["flags"] & PROGRAMMATIC:
+            attributes.append(self._attribute("PROGRAMMATIC_STREAM_SERIALIZATION"))
+            attributes[-1].value.programmaticStreamSerializationAllowed = 1
+        config.attrs, config.numAttrs = attributes, len(attributes)
+        cells = [ctypes.create_string_buffer(param, len(param)) for param in params]
+        pointers = (ctypes.c_void_p * max(len(cells), 1))(*[ctypes.addressof(cell) for cell in cells])
+        self.call("cuLaunchKernelEx", config, function, ctypes.addressof(pointers), 0)
+        self.call("cuCtxSynchronize")
+
+    def _attribute(self, name: str) -> Any:
+        attribute = self.driver.CUlaunchAttribute()
+        attribute.id = getattr(self.driver.CUlaunchAttributeID, f"CU_LAUNCH_ATTRIBUTE_{name}")
+        return attribute
+
+
+class Region:
+    """Memory on the GPU with a guard on either side, and `known`, what lies in it."""
+
+    def __init__(self, gpu: Gpu, size_bytes: int, residue: int):
+        self.gpu, self.known = gpu, np.zeros(size_bytes, np.uint8)
+        whole = size_bytes + 4 * PAGE_BYTES
+        self.start = int(gpu.call("cuMemAlloc", whole))
+        gpu.call("cuMemsetD8", self.start, GUARD, whole)
+        self.address = self.start + PAGE_BYTES + (residue - self.start) % PAGE_BYTES
+        gpu.call("cuMemsetD8", self.address, 0, size_bytes)
+
+    def write(self, at: int, data: np.ndarray) -> None:
+        data = np.ascontiguousarray(data)
+        self.gpu.call("cuMemcpyHtoD", self.address + at, data.ctypes.data, data.nbytes)
+
+    def read(self, at: int, size: int) -> np.ndarray:
+        data = np.empty(size, np.uint8)
+        self.gpu.call("cuMemcpyDtoH", data.ctypes.data, self.address + at, size)
+        return data
+
+    def guards_hold(self) -> bool:
+        ends = (self.read(-PAGE_BYTES, PAGE_BYTES), self.read(self.known.size, PAGE_BYTES))
+        return all((end == GUARD).all() for end in ends)
+
+    def changes(self, pointers: list[int]) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """(offset, bytes, which of them changed) of each chunk that is not as known; then it is known.
+
+        A pointer changes as a whole: its single bytes are another machine's.
+        """
+        found = []
+        for at in range(0, self.known.size, CHUNK_BYTES):
+            old = self.known[at : at + CHUNK_BYTES]
+            new = self.read(at, old.size)
+            differs = new != old
+            for place in (pointer - at for pointer in pointers if at <= pointer < at + old.size):
+                differs[place : place + 8] = differs[place : place + 8].any()
+            if differs.any():
+                first, last = np.flatnonzero(differs)[[0, -1]]
+                found.append((at + int(first), new[first : last + 1], differs[first : last + 1]))
+                old[:] = new
+        return found
+
+
+class Replay:
+    """One case on the GPU."""
+
+    def __init__(self, capsule: Capsule, case: dict[str, Any], gpu: Gpu):
+        self.capsule, self.case, self.gpu = capsule, case, gpu
+        self.regions: dict[str, Region] = {}
+        self.modules: dict[str, Any] = {}
+        self.data = bytearray()
+
+    def run(self) -> dict[str, Any]:
+        """What happened: the outcome `ran`, or how it failed, and each launch's changes."""
+        result: dict[str, Any] = {"outcome": "ran", "launches": []}
+        try:
+            for line in self.case["launches"]:
+                self.check_arch(self.capsule.blob(line["ptx"]))
+                result["launches"].append(self.launch(line))
+        except CudaError as error:
+            outcome, kind = OUTCOMES.get(error.name, ("error", None))
+            if kind == "invalid_launch" and "(cuLaunchKernelEx)" not in str(error):
+                outcome, kind = "error", None
+            result |= {"outcome": outcome, "kind": kind, "name": error.name, "text": str(error).partition(": ")[2]}
+            result["launch"] = len(result["launches"])
+        except TooOld as error:
+            result |= {"outcome": "skipped", "text": str(error)}
+        return result
+
+    def close(self) -> None:
+        """Give back memory and modules."""
+        for region in self.regions.values():
+            self.gpu.call("cuMemFree", region.start)
+        for module in self.modules.values():
+            self.gpu.call("cuModuleUnload", module)
+
+    def check_arch(self, ptx: bytes) -> None:
+        target = re.search(rb"^\.target\s+sm_(\d+)(a?)", ptx, re.MULTILINE)
+        mine = 10 * self.gpu.capability[0] + self.gpu.capability[1]
+        if target and (int(target[1]) > mine or (target[2] and int(target[1]) != mine)):
+            raise TooOld(f"the PTX is for sm_{target[1].decode()}{target[2].decode()}, and this GPU is sm_{mine}")
+
+    def launch(self, line: dict[str, Any]) -> dict[str, Any]:
+        for name, about in line["regions"].items():
+            if name not in self.regions:
+                self.regions[name] = Region(self.gpu, about["size_bytes"], about["residue"])
+        for name, rows in line["writes"].items():
+            region = self.regions[name]
+            for row in rows:
+                self.capsule.apply(region.known, row)
+                if "fill" in row:
+                    self.gpu.call("cuMemsetD8", region.address + row["at"], row["fill"], row["size"])
+                else:
+                    region.write(row["at"], region.known[row["at"] : row["at"] + row["size"]])
+        for owner, at, to, offset in line["pointers"]:
+            address = np.array([self.regions[str(to)].address + offset], "<u8").view(np.uint8)
+            self.regions[str(owner)].known[at : at + 8] = address
+            self.regions[str(owner)].write(at, address)
+        pointers = {name: [row[1] for row in line["pointers"] if str(row[0]) == name] for name in line["regions"]}
+        predicted = line.get("predicted", {}).items()
+        wanted = {name: self.predicted(name, rows, pointers[name]) for name, rows in predicted}
+        params = [self.param(one) for one in line["params"]]
+        self.gpu.launch(self.function(line), line, params)
+        changes = {name: self.regions[name].changes(pointers[name]) for name in line["regions"]}
+        outside = [line["regions"][name]["label"] for name in line["regions"] if not self.regions[name].guards_hold()]
+        same = all(self.predicted(name, [], pointers[name]) == digest for name, digest in wanted.items())
+        rows = {name: [self.row(*one) for one in found] for name, found in changes.items() if found}
+        return {"changes": rows, "as_predicted": same and bool(wanted), "wrote_outside": outside}
+
+    def predicted(self, name: str, rows: list[dict[str, Any]], pointers: list[int]) -> str:
+        """The sha256 of a region after these changes, without what is (or looks like) a pointer."""
+        data = self.regions[name].known.copy()
+        for row in rows:
+            self.capsule.apply(data, row)
+        for at in pointers:
+            data[at : at + 8] = 0
+        return sha256(data)
+
+    def param(self, one: dict[str, Any]) -> bytes:
+        data = bytearray.fromhex(one["bytes"])
+        for at, region, offset in one["pointers"]:
+            data[at : at + 8] = (self.regions[str(region)].address + offset).to_bytes(8, "little")
+        return bytes(data)
+
+    def function(self, line: dict[str, Any]) -> Any:
+        if line["ptx"] not in self.modules:
+            self.modules[line["ptx"]] = self.gpu.load(self.capsule.blob(line["ptx"]))
+        return self.gpu.call("cuModuleGetFunction", self.modules[line["ptx"]], line["entry"].encode())
+
+    def row(self, at: int, new: np.ndarray, differs: np.ndarray) -> dict[str, Any]:
+        """Bytes of the result's data file; `mask` only where some between the first and the last did not change."""
+        row = {"at": at, "size": new.size, "bytes": len(self.data)}
+        self.data += new.tobytes()
+        if not differs.all():
+            row["mask"] = len(self.data)
+            self.data += np.packbits(differs, bitorder="little").tobytes()
+        return row
+
+
+class TooOld(Exception):
+    """The GPU cannot run this PTX."""
+
+
+def sha256(data: Any) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def write(path: str, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    with open(f"{path}.part", "wb") as file:
+        file.write(data)
+    os.replace(f"{path}.part", path)
+
+
+def write_result(out: str, case: dict[str, Any], device: dict[str, Any], result: dict[str, Any], data: bytes) -> None:
+    keys = ("name", "repro", "case", "repro_sha256")
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {"schema": SCHEMA, "device": device, "date": now, "data_sha256": sha256(data)}
+    write(os.path.join(out, case["name"] + ".bin"), data)
+    text = json.dumps({key: case[key] for key in keys} | about | {"result": result}, indent=1)
+    write(os.path.join(out, case["name"] + ".json"), text.encode() + b"\n")
+
+
+def child(capsule: Capsule, out: str, numbers: list[int], pipe: int) -> int:
+    """Replay cases until one fails; tell the parent of each."""
+    try:
+        gpu = Gpu()
+        device = gpu.facts()
+    except ImportError as error:
+        print(f"{error}: uv run --no-project --with numpy --with cuda-bindings python ...", file=sys.stderr)
+        return NO_GPU
+    except (RuntimeError, CudaError) as error:
+        print(f"no GPU that can be used: {error}", file=sys.stderr)
+        return NO_GPU
+    os.write(pipe, f"device {json.dumps(device)}\n".encode())
+    for number in numbers:
+        os.write(pipe, f"start {number}\n".encode())
+        replay = Replay(capsule, capsule.cases[number], gpu)
+        result = replay.run()
+        write_result(out, capsule.cases[number], device, result, bytes(replay.data))
+        os.write(pipe, f"done {number} {result['outcome']}\n".encode())
+        if result["outcome"] not in ("ran", "skipped"):
+            return 0  # the context may be lost: the next case gets another process
+        replay.close()
+    return 0
+
+
+class Children:
+    """Child processes, one after another, until every case has a result."""
+
+    def __init__(self, capsule: Capsule, path: str, out: str, timeout_s: float):
+        self.capsule, self.path, self.out, self.timeout_s = capsule, path, out, timeout_s
+        self.device: dict[str, Any] = {}
+        self.outcomes: dict[int, str] = {}
+
+    def run(self, numbers: list[int]) -> int:
+        """0, or NO_GPU where a child could not begin."""
+        todo = list(numbers)
+        while todo:
+            status = self.one(todo)
+            left = [number for number in todo if number not in self.outcomes]
+            if len(left) == len(todo):
+                return status or NO_GPU
+            todo = left
+        return 0
+
+    def one(self, numbers: list[int]) -> int:
+        reader, writer = os.pipe()
+        argv = [sys.executable, sys.argv[0], self.path, "-o", self.out, "--child", ",".join(map(str, numbers))]
+        process = subprocess.Popen(  # in a session of its own: Ctrl-C reaches only us
+            [*argv, "--pipe", str(writer)], pass_fds=[writer], stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        os.close(writer)
+        running, timed_out = None, False
+        try:
+            with open(reader, "rb", buffering=0) as pipe:
+                for line in lines(pipe, lambda: self.timeout_s if running is not None else START_S):  # noqa: B023
+                    word, _, rest = line.partition(" ")
+                    if word == "device":
+                        self.device = json.loads(rest)
+                    elif word == "start":
+                        running = int(rest)
+                    else:
+                        self.end(running, rest.partition(" ")[2])
+                        running = None
+        except TimeoutError:
+            timed_out = True
+        finally:
+            if timed_out or sys.exc_info()[0]:
+                process.kill()
+            process.wait()
+        if running is not None:
+            text = f"did not end within {self.timeout_s:g} s" if timed_out else f"it died: {process.returncode}"
+            ended = {"outcome": "deadlock" if timed_out else "crash", "kind": "deadlock" if timed_out else None}
+            result = ended | {"name": "REPLAY_TIMEOUT" if timed_out else "REPLAY_CRASH", "text": text, "launches": []}
+            write_result(self.out, self.capsule.cases[running], self.device, result, b"")
+            self.end(running, result["outcome"])
+        return process.returncode
+
+    def end(self, number: int, outcome: str) -> None:
+        self.outcomes[number] = outcome
+        print(f"[{len(self.outcomes)}] {self.capsule.cases[number]['name']}: {outcome}", flush=True)
+
+
+def lines(pipe: Any, limit_s: Any) -> Any:
+    """Lines of a pipe until its end. Raises TimeoutError where none comes within `limit_s()`."""
+    buffered = b""
+    while True:
+        if not select.select([pipe], [], [], limit_s())[0]:
+            raise TimeoutError
+        piece = pipe.read(1 << 16)
+        if not piece:
+            return
+        buffered += piece
+        *whole, buffered = buffered.split(b"\n")
+        for line in whole:
+            yield line.decode()
+
+
+def main(argv: list[str] | None = None) -> int:
+    own = sys.argv[0] if zipfile.is_zipfile(sys.argv[0]) else None
+    about = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
+    parser.add_argument("capsule", nargs="?" if own else None, default=own, help="what `repro capsule` wrote")
+    parser.add_argument("-o", "--out", default="out", metavar="FOLDER", help="where results go (default out)")
+    parser.add_argument("-k", default="", metavar="TEXT", help="only cases whose name contains it")
+    parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help="for one case (default 60)")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--pipe", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    try:
+        capsule = Capsule(options.capsule)
+        if options.child:
+            return child(capsule, options.out, [int(number) for number in options.child.split(",")], options.pipe)
+        capsule.check(options.capsule)
+        os.makedirs(options.out, exist_ok=True)
+        kept = os.path.join(options.out, "replayed.capsule")
+        if os.path.realpath(kept) != os.path.realpath(options.capsule):
+            shutil.copyfile(options.capsule, kept + ".part")
+            os.replace(kept + ".part", kept)
+    except (BadCapsule, OSError) as error:
+        print(f"replay: {error}", file=sys.stderr)
+        return 2
+    numbers = [number for number, case in enumerate(capsule.cases) if options.k in case["name"]]
+    children = Children(capsule, options.capsule, options.out, options.timeout)
+    try:
+        status = children.run(numbers)
+    except KeyboardInterrupt:
+        print("replay: stopped; what is in the folder is whole", file=sys.stderr)
+        return 130
+    if status:
+        return status
+    counts = {word: list(children.outcomes.values()).count(word) for word in sorted(set(children.outcomes.values()))}
+    said = ", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing"
+    print(f"{said} on {children.device.get('name', 'no GPU')}: {options.out}")
+    return int(any(word in counts for word in ("crash", "error", "skipped")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""A repro file as text: its claim, its table, its CHECK lines."""

@@ -1,0 +1,77 @@
+"""The keys of `[tool.repro]` about outputs that are not simply equal to something: allowed, mask, runs, poison.
+
+`source` is repro._Source, whose errors point at the key.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+MOST_RUNS = 1_000_000
+
+
+def implied(compare: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """The rules with those that other keys imply: what `allowed` names is compared by `set`."""
+    from harness.claim.repro_file import Rule
+
+    allowed = table.get("allowed")
+    names = allowed if isinstance(allowed, dict) else {}
+    return {**{name: Rule("set") for name in names}, **compare}
+
+
+def read(source: Any, table: dict[str, Any], tree: ast.Module) -> dict[str, Any]:
+    """What the keys say, as arguments of Repro. Raises ReproError."""
+    compare = implied(source.compare(table), table)
+    _predicates(source, compare, tree)
+    mask = _mask(source, table, compare)
+    runs = _runs(source, table)
+    poison = table.get("poison", False)
+    if not isinstance(poison, bool):
+        source.key_error("poison", "BAD_POISON", f"is {poison!r}", "write poison = true, or remove it")
+    undefined = any(rule.mode == "undef" for rule in compare.values())
+    return {"allowed": _allowed(source, table, compare), "mask": mask, "runs": runs, "poison": poison or undefined}
+
+
+def _allowed(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dict[str, list[Any]]:
+    allowed = table.get("allowed", {})
+    fix = "write `allowed = { out = [[0, 1], [1, 0]] }`: the values that out may have, each with its shape"
+    if not isinstance(allowed, dict):
+        source.key_error("allowed", "BAD_ALLOWED", "is not a table", fix)
+    for name, values in allowed.items():
+        if not isinstance(values, list) or not values:
+            source.key_error(name, "BAD_ALLOWED", "is no list of at least one value", fix)
+        if compare[name].mode != "set":
+            source.key_error(name, "BAD_ALLOWED", f"is compared by {compare[name]}", f'write compare {name} = "set"')
+    for name, rule in compare.items():
+        if rule.mode == "set" and name not in allowed:
+            source.key_error(name, "BAD_COMPARE", 'is compared by "set", and `allowed` does not name it', fix)
+    return allowed
+
+
+def _predicates(source: Any, compare: dict[str, Any], tree: ast.Module) -> None:
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for name, rule in compare.items():
+        if rule.mode == "pred" and rule.name not in functions:
+            fix = f"add `def {rule.name}({name}):` that returns a bool, or a boolean array of the same shape"
+            source.key_error(name, "BAD_COMPARE", f"is judged by {rule.name}, which the file does not define", fix)
+
+
+def _mask(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dict[str, str]:
+    mask = table.get("mask", {})
+    fix = 'write `mask = { out = "valid" }`, and return the boolean array valid from expected() or run()'
+    if not isinstance(mask, dict):
+        source.key_error("mask", "BAD_MASK", "is not a table", fix)
+    for name, other in mask.items():
+        if not isinstance(other, str) or other == name or other in mask:
+            source.key_error(name, "BAD_MASK", f"has the mask {other!r}", fix)
+        if name in compare and compare[name].is_free:
+            source.key_error(name, "BAD_MASK", f"is compared by {compare[name]}, which takes no mask", "remove one")
+    return mask
+
+
+def _runs(source: Any, table: dict[str, Any]) -> int:
+    runs = table.get("runs", 1)
+    if isinstance(runs, bool) or not isinstance(runs, int) or not 1 <= runs <= MOST_RUNS:
+        source.key_error("runs", "BAD_RUNS", f"is {runs!r}", f"write how often, 1 to {MOST_RUNS}")
+    return runs

@@ -1,0 +1,495 @@
+"""A repro file, read as text: its claim, its `[tool.repro]` table, its CHECK lines, and how `run` is called.
+
+Nothing here imports the file, a compiler or numpy; reading one repro costs about a millisecond.
+
+    # /// script
+    # [tool.repro]
+    # arch = "sm_80"                  the least GPU that has the feature
+    # params = { width = [8, 16] }    one case for each combination of values, passed to run() and expected()
+    # compare = { out = "ulp:2" }     per output: bits (the default) | ulp:N | rel:R | set | pred:NAME | undef
+    # allowed = { out = [[0, 1]] }    the values that an output compared by `set` may have, each as nested lists
+    # mask = { out = "valid" }        compare out only where the boolean array `valid`, of expected() or run(), is true
+    # runs = 1000                     call run() that often, and keep how often each outcome was seen
+    # poison = true                   run it twice over different contents of new memory: what differs was not written
+    # outcome = "rejected"            the claim is an outcome without arrays: rejected | trap | deadlock, or what a
+    #                                 checker finds: out_of_bounds | misaligned | race ... (findings.py); fault: any
+    # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { outputs = { out = [1] } }: differs
+    # timeout = 20                    seconds for one case (default 60)
+    # ///
+    # CHECK-PTX: cp.async.ca                     a FileCheck line matched against the PTX of every kernel of the case
+    # CHECK-PTX(relu=False)-NOT: max.f32         the same, only in cases whose parameter has that value
+    # CHECK-SASS: LDGSTS{{.*}}ZFILL              matched against SASS, where ptxas and nvdisasm are installed
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+import itertools
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+from harness.claim import findings, output_rules
+
+KNOWN_KEYS = {
+    "allowed": 'values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }',
+    "arch": 'the least GPU that has the feature, e.g. "sm_80"',
+    "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }',
+    "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
+    "nvidia": 'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }',
+    "outcome": 'what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", '
+    'or a fault by its name, as in "misaligned"',
+    "params": "a table of parameter name to list of values: { width = [8, 16, 32] }",
+    "poison": "true: run it twice over different contents of new memory, to see what was not written",
+    "runs": "how often run() is called; each outcome is counted",
+    "timeout": "seconds one case may run (default 60)",
+}
+OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
+DEFAULT_TIMEOUT_S = 60.0
+EMBEDDED = "embedded"  # this project's compiler
+NVIDIA = "nvidia"
+WARM_MODULES = ("torch", "cutlass", "quadrants", "tvm")
+DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
+
+_BLOCK = re.compile(r"(?m)^# /// script[ \t]*\n((?:#(?:| .*)\n)+?)# ///[ \t]*$")
+_OPENED = re.compile(r"(?m)^# /// script[ \t]*\n((?:#.*\n)*)")
+_CHECK_LIKE = re.compile(r"\s*#\s*CHECK(?![A-Za-z0-9_])")
+_CHECK = re.compile(
+    r"\s*#\s*CHECK-(?P<target>PTX|SASS)(?:\((?P<when>[^()]*)\))?"
+    r"(?:-(?P<directive>NOT|NEXT|SAME|DAG|LABEL|EMPTY|COUNT-\d+))?(?P<literal>\{LITERAL\})?:(?P<pattern>.*)"
+)
+_RULE = re.compile(r"bits|undef|set|pred:(?P<pred>[A-Za-z_]\w*)|ulp:(?P<ulp>\d{1,9})|rel:(?P<rel>[0-9.eE+-]+)")
+_ARCH = re.compile(r"sm_\d{2,3}[af]?")
+_LABEL = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
+MOST_CASES = 10_000
+
+Value = bool | int | float | str
+
+
+class ReproError(Exception):
+    """The file cannot be a repro; the text shows the line, the caret and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How one output is compared. `bound` is a count of ulps, or a relative error; `name` that of a predicate."""
+
+    mode: str = "bits"
+    bound: float = 0
+    name: str = ""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no other array says what the values must be."""
+        return self.mode in ("set", "pred", "undef")
+
+    def __str__(self) -> str:
+        if self.mode == "pred":
+            return f"pred:{self.name}"
+        return f"{self.mode}:{self.bound:.9g}" if self.mode in ("ulp", "rel") else self.mode
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """How a program ends under another compiler than ours, where that is not what the claim says.
+
+    rejected: the diagnostic's id, or words of the message where it has no id; None where it compiles. outputs: nested
+    lists of the values of those outputs that differ.
+    """
+
+    rejected: str | None = None
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One CHECK line. `when` maps parameter names to the labels for which it holds."""
+
+    target: str
+    directive: str
+    pattern: str
+    line: int
+    when: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Repro:
+    """One file that makes one claim."""
+
+    path: Path
+    text: str
+    claim: str
+    arch: str | None
+    params: Mapping[str, tuple[Value, ...]]
+    compare: Mapping[str, Rule]
+    outcome: str
+    timeout_s: float
+    checks: tuple[Check, ...]
+    has_expected: bool
+    needs: tuple[str, ...] = ()
+    requires_python: str = ">=3.11"
+    nvidia: Otherwise | None = None
+    allowed: Mapping[str, list[Any]] = field(default_factory=dict)
+    mask: Mapping[str, str] = field(default_factory=dict)
+    runs: int = 1
+    poison: bool = False
+
+    @property
+    def varies(self) -> bool:
+        """Whether the claim is about outputs that are not the same each time, or that nobody writes."""
+        return self.runs > 1 or self.poison or any(rule.mode == "set" for rule in self.compare.values())
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def warm(self) -> tuple[str, ...]:
+        """The heavy modules that the text mentions, worth importing before a fork."""
+        return tuple(name for name in WARM_MODULES if re.search(rf"\b{name}\b", self.text))
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The top modules that the file imports anywhere."""
+        nodes = list(ast.walk(ast.parse(self.text)))
+        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+        return frozenset(name.partition(".")[0] for name in names)
+
+    def cases(self) -> Iterator[Case]:
+        """Every combination of parameter values, in the order written."""
+        for values in self.combinations(self.params):
+            yield Case(self, values)
+
+    @staticmethod
+    def combinations(params: Mapping[str, tuple[Value, ...]]) -> Iterator[dict[str, Value]]:
+        """One value of each parameter, in every way."""
+        for values in itertools.product(*params.values()):
+            yield dict(zip(params, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A repro with one value for each parameter."""
+
+    repro: Repro
+    params: Mapping[str, Value]
+
+    @property
+    def name(self) -> str:
+        """`width=8,op=max`, or '' where there are no parameters."""
+        return ",".join(f"{key}={label(value)}" for key, value in self.params.items())
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether `params` lists every one of these values."""
+        return all(value in self.repro.params[name] for name, value in self.params.items())
+
+    def checks(self, target: str) -> list[Check]:
+        """The CHECK lines for `target` (PTX or SASS) that hold for these parameters."""
+        mine = {key: label(value) for key, value in self.params.items()}
+        return [c for c in self.repro.checks if c.target == target and all(mine[k] == v for k, v in c.when)]
+
+
+def label(value: Value) -> str:
+    """How a parameter value is spelt in item ids, golden names and CHECK conditions."""
+    return str(value)
+
+
+def is_repro(data: bytes) -> bool:
+    """Whether the file's bytes open a `# /// script` block with a `[tool.repro]` table; cheap enough for any file."""
+    if b"tool.repro" not in data or b"# /// script" not in data:
+        return False
+    opened = _OPENED.search(data.decode("utf-8", "replace").replace("\r\n", "\n"))
+    return opened is not None and "tool.repro" in opened[1]
+
+
+def read(path: Path) -> Repro:
+    """Read a repro. Raises ReproError with the line, a caret and the fix; OSError."""
+    try:
+        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ReproError(f"{short(path)}: SYNTAX_ERROR\n    the file is not UTF-8: {error}") from None
+    source = _Source(path, text)
+    tree = source.parse()
+    table = source.table()
+    params = source.params(table)
+    run = source.run(tree, params)
+    repro = Repro(
+        path=path,
+        text=text,
+        claim=source.claim(tree, run),
+        arch=source.arch(table),
+        params=params,
+        compare=output_rules.implied(source.compare(table), table),
+        outcome=source.outcome(table),
+        timeout_s=source.timeout_s(table),
+        checks=source.checks(params),
+        has_expected=any(isinstance(n, ast.FunctionDef) and n.name == "expected" for n in tree.body),
+        needs=source.needs(),
+        requires_python=source.requires_python(),
+        nvidia=source.nvidia(table),
+        **output_rules.read(source, table, tree),
+    )
+    return repro
+
+
+def short(path: Path | str) -> str:
+    """The path relative to the working folder where that is shorter to read."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+class _Source:
+    """The text of one file and the errors that point into it."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.lines = text.split("\n")
+        self.text = text
+        block = _BLOCK.search(text)
+        self.block_line = text.count("\n", 0, block.start()) + 1 if block else 1
+        self.block = block[1] if block else ""
+        self.script: dict[str, Any] = {}
+
+    def error(self, line: int, column: int, width: int, name: str, message: str, fix: str) -> NoReturn:
+        """Raise the text of an error at a 1-based line and column."""
+        source = self.lines[line - 1] if line <= len(self.lines) else ""
+        indent = len(source) - len(source.lstrip())
+        carets = " " * max(column - 1 - indent, 0) + "^" * max(width, 1)
+        head = f"{short(self.path)}:{line}:{column}: {name}"
+        raise ReproError(f"{head}\n    {source.strip()}\n    {carets} {message}\nfix: {fix}")
+
+    def parse(self) -> ast.Module:
+        try:
+            return ast.parse(self.text, str(self.path))
+        except SyntaxError as error:
+            line, column = error.lineno or 1, error.offset or 1
+            width = (error.end_offset or 0) - column if error.end_lineno == line else 1
+            self.error(line, column, width, "SYNTAX_ERROR", error.msg, "correct the Python syntax")
+        except (ValueError, RecursionError, MemoryError) as error:
+            why = str(error) or "it is nested too deep"
+            raise ReproError(f"{short(self.path)}: SYNTAX_ERROR\n    {why}") from None
+
+    def table(self) -> dict[str, Any]:
+        """The `[tool.repro]` table, its keys known."""
+        opened = _OPENED.search(self.text)
+        if opened and not self.block:
+            line = self.text.count("\n", 0, opened.start()) + 1
+            fix = "end the block with a line `# ///`, and begin each line between with `# `"
+            self.error(line, 1, 12, "UNCLOSED_BLOCK", "opens a block that does not end", fix)
+        toml = "\n".join(line[2:] for line in self.block.split("\n"))
+        try:
+            self.script = tomllib.loads(toml)
+            table = self.script.get("tool", {}).get("repro", {})
+        except tomllib.TOMLDecodeError as error:
+            place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+            line, column = (int(place[1]), int(place[2])) if place else (self.block.count("\n"), 1)
+            message = str(error).split(" (at ")[0]
+            fix = "write the block between `# /// script` and `# ///` as TOML, each line behind `# `"
+            self.error(self.block_line + line, column + 2, 1, "BAD_TOML", message, fix)
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in thousands of lists
+            fix = "write smaller numbers and flatter lists"
+            self.error(self.block_line, 1, 12, "BAD_TOML", f"cannot be read: {type(error).__name__}", fix)
+        for key in table:
+            if key not in KNOWN_KEYS:
+                near = difflib.get_close_matches(key, KNOWN_KEYS, 1)
+                known = "\n".join(f"    {name:8} {meaning}" for name, meaning in KNOWN_KEYS.items())
+                fix = (f"write `{near[0]}`; " if near else "remove it; ") + f"the keys of [tool.repro] are\n{known}"
+                self.key_error(key, "UNKNOWN_KEY", "is no key of [tool.repro]", fix)
+        return table
+
+    def key_error(self, key: str, name: str, message: str, fix: str) -> NoReturn:
+        """Raise an error that points at `key` in the block."""
+        pattern = re.compile(rf"^# (?:\s*|.*[{{,.\[]\s*)(\"?{re.escape(key)}\"?)\s*[=.\]]")
+        for number in range(self.block_line, self.block_line + self.block.count("\n") + 1):
+            found = pattern.match(self.lines[number - 1])
+            if found:
+                self.error(number, found.start(1) + 1, len(found[1]), name, message, fix)
+        self.error(self.block_line, 1, len(self.lines[self.block_line - 1]), name, f"`{key}` {message}", fix)
+
+    def needs(self) -> tuple[str, ...]:
+        """What PEP 723 calls `dependencies`."""
+        needs = self.script.get("dependencies", [])
+        if not isinstance(needs, list) or not all(isinstance(need, str) for need in needs):
+            fix = 'write `dependencies = ["nvidia-cutlass-dsl", "numpy"]`'
+            self.key_error("dependencies", "BAD_DEPENDENCIES", "is not a list of requirements", fix)
+        return tuple(needs)
+
+    def requires_python(self) -> str:
+        wanted = self.script.get("requires-python", ">=3.11")
+        if not isinstance(wanted, str):
+            self.key_error("requires-python", "BAD_PYTHON", f"is {wanted!r}", 'write `requires-python = ">=3.11"`')
+        return wanted
+
+    def params(self, table: dict[str, Any]) -> dict[str, tuple[Value, ...]]:
+        params = table.get("params", {})
+        if not isinstance(params, dict):
+            self.key_error("params", "BAD_PARAMS", "is not a table", f"write {KNOWN_KEYS['params']}")
+        for name, values in params.items():
+            if not name.isidentifier():
+                self.key_error(name, "BAD_PARAMS", "is no name of a parameter", "call it as run() does, as in `width`")
+            if not isinstance(values, list) or not values:
+                fix = f"write `{name} = [8, 16]`, also for one value"
+                self.key_error(name, "BAD_PARAMS", "is not a list of at least one value", fix)
+            for value in values:
+                if not isinstance(value, bool | int | float | str) or not _LABEL.fullmatch(label(value)):
+                    fix = "use booleans, numbers, or strings of letters, digits and `_ . + -` "
+                    fix += "(they name items and files)"
+                    self.key_error(name, "BAD_PARAMS", f"holds {value!r}", fix)
+            if len({label(value) for value in values}) < len(values):
+                self.key_error(name, "BAD_PARAMS", "holds a value twice", "keep one of each")
+        if (count := math.prod(map(len, params.values()))) > MOST_CASES:
+            self.key_error("params", "BAD_PARAMS", f"make {count} cases", f"keep at most {MOST_CASES}")
+        return {name: tuple(values) for name, values in params.items()}
+
+    def arch(self, table: dict[str, Any]) -> str | None:
+        arch = table.get("arch")
+        if arch is not None and not (isinstance(arch, str) and _ARCH.fullmatch(arch)):
+            self.key_error(
+                "arch", "BAD_ARCH", f"is {arch!r}", 'write the least GPU that has the feature: arch = "sm_80"'
+            )
+        return arch
+
+    def compare(self, table: dict[str, Any]) -> dict[str, Rule]:
+        compare = table.get("compare", {})
+        if not isinstance(compare, dict):
+            self.key_error("compare", "BAD_COMPARE", "is not a table", f"write {KNOWN_KEYS['compare']}")
+        return {output: self.rule(output, text) for output, text in compare.items()}
+
+    def rule(self, output: str, text: Any) -> Rule:
+        found = _RULE.fullmatch(text) if isinstance(text, str) else None
+        fix = f'write {output} = "bits" (exact), "ulp:2", "rel:1e-5", "set", "pred:NAME" or "undef" (not compared)'
+        if not found:
+            self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
+        if found["ulp"]:
+            return Rule("ulp", int(found["ulp"]))
+        if found["rel"]:
+            try:
+                bound = float(found["rel"])
+            except ValueError:
+                bound = math.inf
+            if not 0 <= bound < math.inf:
+                self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
+            return Rule("rel", bound)
+        return Rule("pred", name=found["pred"]) if found["pred"] else Rule(text)
+
+    def outcome(self, table: dict[str, Any]) -> str:
+        outcome = table.get("outcome", "outputs")
+        if outcome not in OUTCOMES:
+            faults = ", ".join(findings.MEANINGS)
+            fix = f"write {KNOWN_KEYS['outcome']}; the faults are {faults}"
+            self.key_error("outcome", "BAD_OUTCOME", f"is {outcome!r}", fix)
+        return outcome
+
+    def nvidia(self, table: dict[str, Any]) -> Otherwise | None:
+        one = table.get("nvidia")
+        if one is None:
+            return None
+        fix = 'write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ'
+        if not isinstance(one, dict) or len(one) != 1 or next(iter(one)) not in ("rejected", "outputs"):
+            self.key_error("nvidia", "BAD_NVIDIA", "says neither of `rejected` and `outputs`", fix)
+        rejected, outputs = one.get("rejected"), one.get("outputs", {})
+        if "rejected" in one and not (isinstance(rejected, str) and rejected):
+            self.key_error("nvidia", "BAD_NVIDIA", f"has rejected = {rejected!r}, which is no diagnostic id", fix)
+        if "outputs" in one and not (isinstance(outputs, dict) and outputs):
+            self.key_error("nvidia", "BAD_NVIDIA", "has `outputs` that name none", fix)
+        if outputs and table.get("outcome", "outputs") != "outputs":
+            self.key_error("nvidia", "BAD_NVIDIA", "has `outputs`, and the claim is an outcome without any", fix)
+        return Otherwise(rejected, outputs)
+
+    def timeout_s(self, table: dict[str, Any]) -> float:
+        timeout = table.get("timeout", DEFAULT_TIMEOUT_S)
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= 86400:
+            self.key_error("timeout", "BAD_TIMEOUT", f"is {timeout!r}", "write seconds, more than 0 and at most 86400")
+        return float(timeout)
+
+    def claim(self, tree: ast.Module, run: ast.FunctionDef) -> str:
+        docstring = (ast.get_docstring(tree) or "").strip()
+        if not docstring:
+            fix = "begin the file with a docstring whose first line is the claim: "
+            fix += '"""shfl.sync reads only inside its segment."""'
+            self.error(run.lineno, run.col_offset + 1, 3, "NO_CLAIM", "the file claims nothing", fix)
+        return re.split(r"\s+Source:", docstring.split("\n")[0])[0].strip()
+
+    def run(self, tree: ast.Module, params: Mapping[str, Any]) -> ast.FunctionDef:
+        """The `run` function, which must take exactly the parameters."""
+        found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "run"]
+        wanted = f"def run({', '.join(params)}):"
+        if not found:
+            last = max((n for n, line in enumerate(self.lines, 1) if line.strip()), default=1)
+            fix = f'add `{wanted}` that returns a dict of arrays, e.g. `return {{"out": out}}`'
+            text = self.lines[last - 1].strip()
+            message = "the file ends here without a function `run`"
+            self.error(last, self.lines[last - 1].find(text) + 1, len(text), "NO_RUN", message, fix)
+        run = found[-1]
+        self.signature(run, params, wanted)
+        for function in tree.body:
+            if isinstance(function, ast.FunctionDef) and function.name == "expected":
+                self.signature(function, params, f"def expected({', '.join(params)}):")
+        return run
+
+    def signature(self, function: ast.FunctionDef, params: Mapping[str, Any], wanted: str) -> None:
+        spec = function.args
+        positional = spec.posonlyargs + spec.args
+        required = [a.arg for a in positional[: len(positional) - len(spec.defaults)]]
+        required += [a.arg for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is None]
+        accepted = {a.arg for a in spec.args + spec.kwonlyargs}
+        missing = [name for name in required if name not in params]
+        surplus = [name for name in params if name not in accepted and not spec.kwarg]
+        if missing and "repro" not in self.script.get("tool", {}):
+            self.undeclared(function, missing)
+        if missing or surplus:
+            message = f"takes {missing[0]}, which is not in params" if missing else f"does not take {surplus[0]}"
+            fix = f"write `{wanted}`, or change params in [tool.repro]"
+            column = function.col_offset + 5
+            self.error(function.lineno, column, len(function.name), "BAD_SIGNATURE", message, fix)
+
+    def undeclared(self, function: ast.FunctionDef, names: list[str]) -> NoReturn:
+        """Raise the error of a program without a [tool.repro] table whose function needs values all the same."""
+        message = f"takes {', '.join(names)}, but the file has no [tool.repro] block that lists values for "
+        message += "it" if len(names) == 1 else "them"
+        params = ", ".join(f"{name} = [1, 2]" for name in names)
+        lines = f"    # [tool.repro]\n    # params = {{ {params} }}\n"
+        whole = f"begin the file with\n    # /// script\n{lines}    # ///\n"
+        fix = f"add to its `# /// script` block\n{lines}" if self.block else whole
+        fix += f"or run it as a plain program: python -m dsl {short(self.path)}"
+        self.error(function.lineno, function.col_offset + 5, len(function.name), "NO_PARAMS", message, fix)
+
+    def checks(self, params: Mapping[str, tuple[Value, ...]]) -> tuple[Check, ...]:
+        checks = []
+        for number, text in enumerate(self.lines, 1):
+            if "CHECK" in text and _CHECK_LIKE.match(text):
+                checks.append(self.check(number, text, params))
+        return tuple(checks)
+
+    def check(self, number: int, text: str, params: Mapping[str, tuple[Value, ...]]) -> Check:
+        found = _CHECK.fullmatch(text)
+        column = text.index("CHECK") + 1
+        if not found:
+            fix = "write `# CHECK-PTX: text` or `# CHECK-SASS: text`, "
+            fix += f"with one of {DIRECTIVES}: `# CHECK-PTX(width=8)-NOT: text`"
+            width = len(re.match(r"[^:\s]*", text[column - 1 :])[0])
+            self.error(number, column, width, "BAD_CHECK", "is no CHECK line", fix)
+        when = []
+        for part in filter(None, (p.strip() for p in (found["when"] or "").split(","))):
+            name, _, value = (p.strip() for p in part.partition("="))
+            if value not in [label(v) for v in params.get(name, ())]:
+                values = ", ".join(f"{k}={label(v)}" for k in params for v in params[k]) or "none: there are no params"
+                start = text.index(part) + 1
+                self.error(number, start, len(part), "BAD_CHECK", "is no value of a parameter", f"one of {values}")
+            when.append((name, value))
+        directive = (found["directive"] or "") + (found["literal"] or "")
+        if not found["pattern"].strip() and found["directive"] != "EMPTY":
+            width, fix = len(text) - column + 1, "write text after the colon"
+            self.error(number, column, width, "BAD_CHECK", "says nothing to match", fix)
+        return Check(found["target"], directive, found["pattern"].strip(), number, tuple(when))

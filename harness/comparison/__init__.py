@@ -1,0 +1,1 @@
+"""Outputs against expectations: rules, allowed sets, goldens."""

@@ -1,0 +1,357 @@
+"""Goldens: what a case gave when somebody accepted it, who made it, and how it gets onto the disk.
+
+`goldens/<stem>/<case>.json` beside the repro, `default` where it has no parameters:
+
+    outcome      outputs | rejected | trap | deadlock | out_of_bounds ... (findings.py), and what identifies it
+                 (class, id, line_text; kind)
+    outputs      name -> dtype, shape, compare, and
+                   values (to be read), hex (floats: what counts), or
+                   file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or
+                   nothing (compare = undef, set, pred)
+    provenance   device, gpu, driver, compiler, versions, ptx_sha256, repro_sha256, date, host
+    validated    true only where hardware gave it
+
+Files are written whole or not at all: a temporary file, fsync, rename.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import math
+import re
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness import schema, store
+from harness.claim import findings
+from harness.claim.repro_file import Case, Repro, Rule, short
+from harness.run.result import DTYPES, RAW, Array, Outcome
+from harness.store import write_atomically
+from harness.terminal import printable
+
+INLINE_LIMIT_BYTES = 4096
+LIMIT_BYTES = 512 << 20  # of a golden, or of a file beside it
+_NPY_HEADER_BYTES = 1 << 14
+_SIDECAR = r"[0-9a-f]{1,64}\.npy"
+IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
+IDENTITY |= dict.fromkeys(findings.MEANINGS, ())
+
+
+class CorruptGolden(Exception):
+    """A golden that cannot be read; the text names the file and the way out."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """An accepted result. `outputs` lacks those that were undef; `identity` is what other outcomes are held to."""
+
+    outcome: str
+    identity: dict[str, str | None] = field(default_factory=dict)
+    outputs: dict[str, Array] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    validated: bool = False
+
+
+_SHORT = schema.optional(schema.string(300))
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What is read again of who made a golden."""
+
+    host: str | None = schema.must(_SHORT, None)
+    device: str | None = schema.must(_SHORT, None)
+    gpu: str | None = schema.must(_SHORT, None)
+    driver: str | None = schema.must(_SHORT, None)
+    arch: str | None = schema.must(_SHORT, None)
+    date: str | None = schema.must(_SHORT, None)
+    compiler: dict[str, Any] | None = schema.must(schema.optional(schema.table(lambda value, place: value, 100)), None)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A golden to be written: plain data, so that an xdist worker can hand it to the controller."""
+
+    path: str
+    text: str
+    sidecars: dict[str, bytes] = field(default_factory=dict)
+
+
+def folder(repro: Path) -> Path:
+    """Where the goldens of a repro file are."""
+    return repro.parent / "goldens" / repro.stem
+
+
+def path_of(case: Case, arch: str | None = None) -> Path:
+    """Where a case's golden is: the one that this arch (`sm_80`) has of its own, else that of all."""
+    found = folder(case.repro.path) / f"{case.name or 'default'}.json"
+    own = own_path(found, arch or "")
+    return own if arch and own.exists() else found
+
+
+def own_path(general: Path, arch: str) -> Path:
+    """Beside the golden of all, that of one arch."""
+    return general.with_name(f"{general.stem.partition('@')[0]}@{arch}.json")
+
+
+def arch_of(made: dict[str, Any]) -> str:
+    """The arch in a provenance or in a device's facts, without its suffix; '' of programs without kernels."""
+    found = re.fullmatch(r"(sm_\d{2,3})[af]?", str(made.get("arch") or ""), re.ASCII)
+    return found[1] if found else ""
+
+
+def identity_of(case: Case, outcome: Outcome) -> dict[str, str | None]:
+    """What of an outcome a golden holds it to; empty for arrays."""
+    found = {key: outcome.detail.get(key) for key in IDENTITY.get(outcome.kind, ())}
+    if "line_text" in found:
+        found["line_text"] = line_text(case.repro, outcome.detail)
+    return found
+
+
+def line_text(repro: Repro, detail: dict[str, Any]) -> str | None:
+    """The author's line that an outcome points at, without its indentation; None outside of the repro's own text."""
+    lines, number = repro.text.split("\n"), detail.get("line") or 0
+    is_own = Path(detail.get("file") or "").name == repro.path.name  # a host may have it elsewhere
+    return printable(lines[number - 1].strip()) if is_own and 1 <= number <= len(lines) else None
+
+
+def read(path: Path) -> Golden | None:
+    """The golden at `path`, or None where there is none. Raises CorruptGolden."""
+    try:
+        data = _bytes(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise CorruptGolden(_way_out(path, getattr(error, "strerror", None) or str(error))) from None
+    return parse(path, data, lambda name: _bytes(path.parent / name))
+
+
+def _bytes(path: Path) -> bytes:
+    """The bytes of an ordinary file of a size that a golden has. Raises OSError, ValueError."""
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError("it is no ordinary file")
+    if about.st_size > LIMIT_BYTES:
+        raise ValueError(f"it has {about.st_size} bytes, and a golden at most {LIMIT_BYTES}")
+    return path.read_bytes()
+
+
+def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
+    """The golden that these bytes are; `sidecar(name)` gives those of a file beside it. Raises CorruptGolden."""
+    try:
+        table = json.loads(data)
+        outcome = findings.name(table["outcome"], table.get("kind"))
+        if outcome != "outputs" and outcome not in IDENTITY:
+            raise ValueError(f"unknown outcome {outcome!r}")
+        described = {name: one for name, one in table.get("outputs", {}).items() if not _is_free(one["compare"])}
+        outputs = {name: _read_output(one, sidecar) for name, one in described.items()}
+        identity = {key: schema.optional(schema.string(4096))(table.get(key), key) for key in IDENTITY.get(outcome, ())}
+        made = dict(table["provenance"])
+        schema.fields(Provenance)(made, "provenance")
+        return Golden(outcome, identity, outputs, made, table["validated"] is True)
+    except schema.Misfit as error:
+        raise CorruptGolden(_way_out(path, str(error))) from None
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OSError,
+        EOFError,
+        RecursionError,
+        OverflowError,
+        MemoryError,
+    ) as error:
+        raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}"[:1000])) from None
+
+
+def answer(case: Case, pending: Pending | None = None, arch: str | None = None) -> str | None:
+    """The hash of what a case's golden says (or will say, when `pending` is written); None without one."""
+    try:
+        data = pending.text.encode() if pending else _bytes(path_of(case, arch))
+    except (OSError, ValueError):
+        return None
+    return store.answer_sha256(data)
+
+
+def _way_out(path: Path, why: str) -> str:
+    name = short(path)
+    return (
+        f"the golden {name} cannot be read: {why}\n"
+        f"fix: take it back with `git checkout -- {name}`, or delete it and accept a new one with --update-goldens"
+    )
+
+
+def _is_free(rule: str) -> bool:
+    """Whether a golden holds no values under this rule."""
+    return rule in ("undef", "set") or rule.startswith("pred:")
+
+
+def _read_output(table: dict[str, Any], sidecar: Callable[[str], bytes]) -> Array:
+    dtype, shape = DTYPES[table["dtype"]], tuple(schema.many(schema.integer(0, 1 << 40), 32)(table["shape"], "shape"))
+    if "file" in table:
+        name = schema.string(80, _SIDECAR, "the name of a .npy file beside it")(table["file"], "file")
+        return Array(dtype, _read_sidecar(name, sidecar(name), table["sha256"], dtype.bits, shape))
+    if dtype.kind in ("float", "other"):
+        flat = [int(text, 16) for text in _flat(table["hex"])]
+    else:
+        flat = [int(value) % (1 << dtype.bits) for value in _flat(table["values"])]
+    array = Array(dtype, np.array(flat, dtype=np.uint64).astype(RAW[dtype.bits]).reshape(shape))
+    if math.prod(shape) != len(flat) or _readable(array) != table["values"]:
+        raise ValueError("its values and its hex disagree")
+    return array
+
+
+def _read_sidecar(name: str, data: bytes, sha256: str, bits: int, shape: tuple[int, ...]) -> np.ndarray:
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise ValueError(f"{name} does not have the sha256 that the golden names")
+    if len(data) > math.prod(shape) * bits // 8 + _NPY_HEADER_BYTES:
+        raise ValueError(f"{name} holds more than its shape says")
+    raw = _load(data, RAW[bits], shape)
+    return raw
+
+
+def _load(data: bytes, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """The array of a .npy file: its header is read first, for it says how much memory the rest takes."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f"a .npy file of version {version}")
+    said, in_columns, kind = readers[version](file)
+    if said != shape or kind != dtype:
+        raise ValueError(f"it holds {kind} {said}")
+    flat = np.frombuffer(data, dtype, offset=file.tell(), count=math.prod(shape))
+    return flat.reshape(shape, order="F" if in_columns else "C")
+
+
+def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bool) -> Pending:
+    """The files of a golden for `outcome`."""
+    table: dict[str, Any] = {"outcome": outcome.kind, **identity_of(case, outcome)}
+    sidecars: dict[str, bytes] = {}
+    if outcome.kind == "outputs":
+        rules = case.repro.compare
+        table["outputs"] = {n: _describe(a, rules.get(n, Rule()), sidecars) for n, a in sorted(outcome.outputs.items())}
+    table |= {"provenance": provenance, "validated": validated}
+    return Pending(str(path_of(case, arch_of(provenance))), _dump(table) + "\n", sidecars)
+
+
+def _describe(array: Array, rule: Rule, sidecars: dict[str, bytes]) -> dict[str, Any]:
+    table: dict[str, Any] = {"dtype": array.dtype.name, "shape": list(array.shape), "compare": str(rule)}
+    if rule.is_free:
+        return table
+    if array.raw.nbytes > INLINE_LIMIT_BYTES:
+        file = io.BytesIO()
+        np.save(file, array.raw, allow_pickle=False)
+        sha256 = hashlib.sha256(file.getvalue()).hexdigest()
+        sidecars[f"{sha256[:16]}.npy"] = file.getvalue()
+        return table | {"file": f"{sha256[:16]}.npy", "sha256": sha256}
+    table["values"] = _readable(array)
+    if array.dtype.kind in ("float", "other"):
+        table["hex"] = _nested(
+            np.array([f"{v:0{array.dtype.bits // 4}x}" for v in array.raw.flat], object), array.shape
+        )
+    return table
+
+
+def _readable(array: Array) -> Any:
+    """The values as nested lists of what JSON can say; NaN and infinities are strings."""
+    values = array.values()
+    if array.dtype.kind != "float":
+        return values.tolist()
+    text = [float(str(v)) if np.isfinite(v) else str(v) for v in values.flat]
+    return _nested(np.array(text, object), array.shape)
+
+
+def _nested(flat: np.ndarray, shape: tuple[int, ...]) -> Any:
+    return flat.reshape(shape).tolist() if shape else flat[0]
+
+
+def _flat(nested: Any) -> list[Any]:
+    return [item for part in nested for item in _flat(part)] if isinstance(nested, list) else [nested]
+
+
+def _dump(value: Any, indent: str = "") -> str:
+    """JSON with one key a line and rows of scalars filled to 110 columns."""
+    inner = indent + "  "
+    if isinstance(value, dict) and value:
+        rows = [f"{inner}{json.dumps(key)}: {_dump(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(rows) + "\n" + indent + "}"
+    if isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
+        return "[\n" + ",\n".join(inner + _dump(item, inner) for item in value) + "\n" + indent + "]"
+    if isinstance(value, list):
+        lines, line = [], ""
+        for text in map(json.dumps, value):
+            if line and len(inner) + len(line) + len(text) > 108:
+                lines.append(line)
+                line = ""
+            line += (", " if line else "") + text
+        lines.append(line)
+        return (
+            f"[{lines[0]}]" if len(lines) == 1 else "[\n" + ",\n".join(inner + n for n in lines) + "\n" + indent + "]"
+        )
+    return json.dumps(value)
+
+
+def write(pending: Pending) -> None:
+    """Write the sidecars, then the golden, each whole or not at all; then drop sidecars nothing refers to. OSError."""
+    path = Path(pending.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    store.sweep(path.parent)
+    for name, data in pending.sidecars.items():
+        if not re.fullmatch(_SIDECAR, name):
+            raise OSError(errno.EINVAL, "no name of a file beside a golden", name)
+        write_atomically(path.parent / name, data)
+    write_atomically(path, pending.text.encode())
+    for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
+        orphan.unlink(missing_ok=True)
+
+
+def _referenced(directory: Path) -> set[Path]:
+    """The sidecars that the goldens of a folder name; all of them where one cannot be read."""
+    names = set()
+    for path in directory.glob("*.json"):
+        try:
+            outputs = json.loads(path.read_bytes()).get("outputs", {})
+            names |= {
+                directory / one["file"] for one in outputs.values() if re.fullmatch(_SIDECAR, one.get("file") or "")
+            }
+        except (ValueError, AttributeError, OSError):
+            return set(directory.glob("*.npy"))
+    return names
+
+
+def _general(path: Path) -> Path:
+    """The golden of all archs beside which one of a single arch lies; another path as it is."""
+    return path.with_name(path.stem.partition("@")[0] + ".json") if path.suffix == ".json" else path
+
+
+def is_referenced(path: Path) -> bool:
+    """Whether a golden beside this sidecar names it."""
+    return path.suffix == ".npy" and path in _referenced(path.parent)
+
+
+def unused(repros: Iterable[Repro], broken: Iterable[Path] = ()) -> list[Path]:
+    """Golden files beside these repros that belong to no case; those of `broken` repro files are left alone."""
+    used: set[Path] = set()
+    parents: set[Path] = set()
+    for repro in repros:
+        parents.add(repro.path.parent)
+        used |= {path_of(case) for case in repro.cases()} | _referenced(folder(repro.path))
+    spared = {folder(path) for path in broken}
+    found = []
+    for parent in parents:
+        for directory in sorted((parent / "goldens").glob("*")):
+            if directory in spared:
+                continue
+            files = sorted(directory.iterdir()) if directory.is_dir() else [directory]
+            found += [path for path in files if _general(path) not in used and path.suffix in (".json", ".npy")]
+    return found

@@ -1,0 +1,173 @@
+"""What an outcome shows beyond equality: allowed sets, predicates, masks, and outputs that are not the same every time.
+
+`settle` runs a case a second time over other contents of new memory where its repro asks for it. `wrong` says what of
+the outcome is not as the repro says, `notes` what is worth telling of one that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from harness.claim.repro_file import Case, Rule
+from harness.comparison.compare import Difference
+from harness.run.result import RAW, Array, Outcome
+
+POISON = (0xA5, 0x5A)  # the bytes of new memory in the two runs: no bit is the same
+SHOWN_OUTCOMES = 8
+
+
+class BadMask(Exception):
+    """A mask that cannot be used; the text says why."""
+
+
+def settle(case: Case, run: Callable[[int | None], Outcome]) -> Outcome:
+    """Run the case, `run(byte)` with new memory of that byte, and again with the other where `poison` says so."""
+    if not case.repro.poison:
+        return run(None)
+    outcome = run(POISON[0])
+    if outcome.kind == "outputs":
+        second = run(POISON[1])
+        if second.kind != "outputs":
+            return second
+        outcome.refilled = second.outputs
+        outcome.durations["again_s"] = second.durations.get("run_s", 0.0)
+    return outcome
+
+
+def masks(case: Case, outcome: Outcome) -> dict[str, np.ndarray]:
+    """output -> where it counts. Raises BadMask."""
+    found = {}
+    for name, other in case.repro.mask.items():
+        array, got = outcome.expected.get(other, outcome.outputs.get(other)), outcome.outputs.get(name)
+        if got is None:
+            raise BadMask(f"mask names `{name}`, which run() did not return")
+        if array is None:
+            raise BadMask(f"the mask `{other}` of `{name}` is returned by neither expected() nor run()")
+        if array.dtype.name != "bool" or array.shape != got.shape:
+            raise BadMask(
+                f"the mask `{other}` is {array.dtype.name} {array.shape}, and `{name}` has the shape {got.shape}: "
+                "return a boolean array of that shape"
+            )
+        found[name] = array.raw != 0
+        if not found[name].any():
+            raise BadMask(f"the mask `{other}` leaves no element of `{name}`: nothing would be compared")
+    return found
+
+
+def wrong(case: Case, outcome: Outcome) -> tuple[str, str, list[Difference]] | None:
+    """A reason, a text and the differing elements where the outcome is not as the repro says; else None."""
+    try:
+        counts = masks(case, outcome)
+    except BadMask as error:
+        return "bad mask", str(error), []
+    rules = case.repro.compare
+    for one in (outcome, *outcome.others):
+        for name, array in one.outputs.items():
+            rule = rules.get(name, Rule())
+            if rule.mode == "set" and not any(_is(array, value) for value in case.repro.allowed[name]):
+                return "not allowed", _not_allowed(case, outcome, name, array, one.count), []
+            if rule.mode == "pred" and not (one.preds[name].raw != 0).all():
+                return _refused(name, rule, array, one.preds[name])
+    if outcome.uncounted:
+        return "too many outcomes", f"run() gave {SHOWN_OUTCOMES} and more different outcomes\n{_table(outcome)}", []
+    for other in outcome.others:
+        found = _unlike(case, outcome.outputs, other.outputs, counts, "another run of the same program")
+        if found:
+            return "differs between runs", "", found
+    found = _unlike(case, outcome.outputs, outcome.refilled, counts, "a run over other contents of new memory")
+    return ("not written", "", found) if found else None
+
+
+def _unlike(
+    case: Case, first: dict[str, Array], second: dict[str, Array], counts: dict[str, np.ndarray], against: str
+) -> list[Difference]:
+    """Outputs held to a value that two runs did not give alike."""
+    found = []
+    for name, a in first.items():
+        if name not in second or case.repro.compare.get(name, Rule()).is_free:
+            continue
+        b = second[name]
+        if (a.dtype, a.shape) != (b.dtype, b.shape):
+            found.append(Difference(name, against, f"`{name}` has another dtype or shape in {against}", b, a))
+            continue
+        indices = np.flatnonzero((a.raw != b.raw) & counts.get(name, True))
+        if indices.size:
+            text = f"`{name}` differs from {against} in {indices.size} of {a.raw.size} elements"
+            found.append(Difference(name, against, text, b, a, indices))
+    return found
+
+
+def _is(array: Array, value: Any) -> bool:
+    """Whether the array has this value, bit for bit."""
+    have = array.values()
+    try:
+        want = np.asarray(value).astype(have.dtype)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    if have.dtype.kind in "iu" and not np.array_equal(want, np.asarray(value)):
+        return False
+    return want.shape == have.shape and want.tobytes() == have.tobytes()
+
+
+def _not_allowed(case: Case, outcome: Outcome, name: str, array: Array, count: int) -> str:
+    allowed = ", ".join(map(str, case.repro.allowed[name]))
+    of = f" in {count} of {runs(outcome)} runs" if runs(outcome) > 1 else ""
+    text = f"`{name}` is {array.values().tolist()}{of}; allowed are {allowed}"
+    return text + (f"\n{_table(outcome)}" if runs(outcome) > 1 else "")
+
+
+def _refused(name: str, rule: Rule, array: Array, said: Array) -> tuple[str, str, list[Difference]]:
+    text = f"{rule.name}() does not hold for `{name}`"
+    if said.shape != array.shape or not said.shape:
+        return f"not {rule.name}", f"{text}: {array.values().tolist()}"[:2000], []
+    indices = np.flatnonzero(said.raw == 0)
+    zero = Array(array.dtype, np.zeros(array.shape, RAW[array.dtype.bits]))
+    lines = [f"    {list(map(int, np.unravel_index(i, array.shape)))}  {array.values().flat[i]}" for i in indices[:16]]
+    rest = [f"    ... and {indices.size - 16} more"] if indices.size > 16 else []
+    text = "\n".join([f"{text} in {indices.size} of {array.raw.size} elements", *lines, *rest])
+    return f"not {rule.name}", text, [Difference(name, f"{rule.name}()", text.splitlines()[0], zero, array, indices)]
+
+
+def runs(outcome: Outcome) -> int:
+    """How often run() was called."""
+    return outcome.count + sum(one.count for one in outcome.others) + outcome.uncounted
+
+
+def histogram(outcome: Outcome) -> list[dict[str, Any]] | None:
+    """How often each outcome was seen, the most frequent first; None of a case that was run once."""
+    if runs(outcome) == 1:
+        return None
+    seen = [{"count": one.count, "outputs": _values(one.outputs)} for one in (outcome, *outcome.others)]
+    seen.sort(key=lambda one: -one["count"])
+    return seen + ([{"count": outcome.uncounted, "outputs": None}] if outcome.uncounted else [])
+
+
+def _values(outputs: dict[str, Array]) -> dict[str, Any]:
+    return {n: a.values().tolist() if a.raw.size <= 64 else f"{a.dtype.name} {a.shape}" for n, a in outputs.items()}
+
+
+def _table(outcome: Outcome) -> str:
+    seen = histogram(outcome) or []
+    lines = [f"    {one['count']:8} {one['outputs']}" for one in seen[:SHOWN_OUTCOMES]]
+    return "\n".join([f"seen in {runs(outcome)} runs:", *lines])
+
+
+def notes(case: Case, outcome: Outcome) -> list[str]:
+    """What is worth telling of an outcome that is as it should be."""
+    found = []
+    if runs(outcome) > 1:
+        found.append(_table(outcome))
+        for name, values in case.repro.allowed.items():
+            arrays = [one.outputs[name] for one in (outcome, *outcome.others) if name in one.outputs]
+            unseen = [str(value) for value in values if not any(_is(array, value) for array in arrays)]
+            if unseen:
+                found.append(f"`{name}`: allowed, but never seen: {', '.join(unseen)}")
+    for name, rule in case.repro.compare.items():
+        if rule.mode == "undef" and name in outcome.refilled:
+            a, b = outcome.outputs[name], outcome.refilled[name]
+            if a.shape == b.shape and (count := int(np.count_nonzero(a.raw != b.raw))):
+                found.append(f"`{name}`: {count} of {a.raw.size} elements hold what memory held before")
+    return found

@@ -1,0 +1,1 @@
+"""Hosts: SSH connections, agents, environments, settings, releases of compilers."""

@@ -1,0 +1,129 @@
+"""What is on a host, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from harness.host import hosts, own_wheel, releases, remote_env
+from harness.host.hosts import Host
+from harness.host.settings import Settings
+from harness.run import reply
+from harness.run.transport import LinkDown
+
+LITTLE_BYTES = 12 << 30  # torch with its CUDA packages takes 6 GB, and uv's cache as much again
+
+
+def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[str], list[str]]:
+    """Lines about the host, and what is wrong with it, each with what to do. Raises LinkDown."""
+    transport = host.connect()
+    if not hasattr(transport, "doctor"):
+        transport.close()
+        return [f"{host.describe()}: on this machine; nothing to connect to", *_here(prune_s)], []
+    try:
+        started = time.monotonic()
+        transport.open()
+        connect_s = time.monotonic() - started
+        found = transport.doctor(fix, prune_s)
+        facts, why = transport.device(hosts._PROBE, hosts.PROBE_TIMEOUT_S)
+    finally:
+        transport.close()
+    lines = [
+        f"{host.name}: {transport.address.user}@{transport.address}, connected in {connect_s:.2f} s",
+        f"  Python of the agent  {found.python}",
+        f"  uv                   {_uv(found)}",
+        *(f"                       {one}" for one in found.broken),
+        f"  device               {_device(host.settings, facts, why)}",
+        f"  runs in              {_place(host.settings)}",
+        f"  kept in              {found.cache}: {len(found.environments)} environments, "
+        f"{found.packages} packages, {found.free_bytes / 1e9:.0f} GB free",
+    ]
+    lines += _environments(found.environments, found.pruned)
+    lines.append(f"  left over            {_left(found, fix)}")
+    lines += [f"    process {pid}: {line[:100]}" for pid, line in found.left_processes]
+    return lines, _wrong(host, found, facts, why, fix)
+
+
+def _here(prune_s: float | None) -> list[str]:
+    """The environments that releases of NVIDIA's compiler have on this machine."""
+    cache = str(releases.cache_folder())
+    pruned = [] if prune_s is None else remote_env.prune(cache, prune_s)
+    kept = [reply.read(reply.Environment, one) for one in remote_env.environments(cache)]
+    if not (kept or pruned):
+        return []
+    return [f"  kept in              {cache}: {len(kept)} environments", *_environments(kept, pruned)]
+
+
+def _environments(kept: list[reply.Environment], pruned: list[str]) -> list[str]:
+    """When each was used last, and what it holds."""
+    now = time.time()
+    days = {one.name: max(int((now - one.used) // 86400), 0) for one in kept}
+    lines = [f"    {one.name}  used {days[one.name]} days ago: {', '.join(one.requires)}" for one in kept]
+    lines += [f"    {name}  now removed" for name in pruned]
+    if kept:
+        most, after = remote_env.KEPT_ENVIRONMENTS, int(remote_env.KEEP_UNUSED_S // 86400)
+        lines.append(f"    at most {most} are kept, each {after} days unused; sooner: repro doctor HOST --prune DAYS")
+    return lines
+
+
+def report(host: Host, fix: bool = False, prune_s: float | None = None) -> tuple[str, bool]:
+    """The text for a person, and whether the host can run repros."""
+    try:
+        lines, wrong = examine(host, fix, prune_s)
+    except LinkDown as error:
+        text = str(error)
+        return text if text.startswith(host.name) else f"{host.name}: {text}", False
+    return "\n".join([*lines, *(["", *wrong] if wrong else ["ready"])]), not wrong
+
+
+def _uv(found: reply.Found) -> str:
+    return f"{found.uv_version} ({found.uv})" if found.uv else "none"
+
+
+def _device(settings: Settings, facts: dict[str, Any] | None, why: str) -> str:
+    if facts and settings.device != "emulator":
+        return f"{facts['name']}, {facts['arch']}, driver {facts['driver']}"
+    return "emulator, as its settings say" if facts else f"emulator ({why})"
+
+
+def _place(settings: Settings) -> str:
+    if settings.python:
+        return f"{settings.python} (`python` in its settings)"
+    if settings.workdir:
+        return f"{settings.workdir} (`workdir` in its settings), by `uv run --no-sync`"
+    return "an environment of ours, made by uv when first needed"
+
+
+def _left(found: reply.Found, fix: bool) -> str:
+    runs, processes = len(found.left_runs), len(found.left_processes)
+    if not runs:
+        return "nothing"
+    return f"{runs} runs and {processes} processes" + (", now removed" if fix else "")
+
+
+def _wrong(host: Host, found: reply.Found, facts: dict[str, Any] | None, why: str, fix: bool) -> list[str]:
+    wrong, settings = [], host.settings
+    if not found.uv and not settings.python and found.broken:
+        wrong.append(
+            f"the uv there does not run\nfix: `repro doctor {host.name} --fix --bootstrap` removes one that was brought"
+            ", and brings this machine's; one of the host's own is mended or removed there"
+        )
+    elif not found.uv and not settings.python and not settings.bootstrap:
+        wrong.append(
+            "there is no uv\nfix: --gpu-bootstrap, or `bootstrap = true` in its settings, brings this machine's uv "
+            "into the cache there"
+        )
+    if settings.device == "cuda" and not facts:
+        wrong.append(f'its settings say device = "cuda", and there is none: {why}')
+    managed = not (settings.python or settings.workdir)
+    made = any(set(own_wheel.needs()) <= set(one.requires) for one in found.environments)
+    if managed and not made and found.free_bytes < LITTLE_BYTES:
+        free = found.free_bytes / 1e9
+        wrong.append(
+            f"{free:.0f} GB are free in {found.cache}, and an environment with torch takes about "
+            f"{LITTLE_BYTES >> 30} GB while it is made\nfix: name a larger disk, as in --gpu-set "
+            f"{host.name}.cache=/scratch/gpu-repro"
+        )
+    if found.left_runs and not fix:
+        wrong.append(f"an earlier run left something\nfix: repro doctor {host.name} --fix")
+    return wrong

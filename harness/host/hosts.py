@@ -1,0 +1,180 @@
+"""Where repros run: `embedded` (the emulator here), `local` (this machine's CUDA device), and hosts over SSH.
+
+A name is a host over SSH where there are settings for it, where ssh_config knows it, or where it reads user@host.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from harness.claim.repro_file import EMBEDDED
+from harness.host.settings import Settings
+from harness.run.transport import LinkDown, Local, Transport
+
+PROBE_TIMEOUT_S = 60
+
+
+class HostError(Exception):
+    """The host is unknown; the text says which there are."""
+
+
+class NoDevice(HostError):
+    """The host is known and cannot be used; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A place with a device, and who compiles there: embedded, nvidia (what is installed there) or nvidia==RELEASE.
+
+    `device_facts` (name, driver, arch, uuid) are what a probe found, empty for the emulator.
+
+    The device of a host over SSH is "unknown" until a repro first needs the host: see `probed`.
+    """
+
+    name: str
+    device: str
+    connect: Callable[[], Transport] = Local
+    settings: Settings = field(default_factory=Settings)
+    device_facts: dict[str, Any] = field(default_factory=dict)
+    compiler: str = EMBEDDED
+
+    @property
+    def is_hardware(self) -> bool:
+        return self.device == "cuda"
+
+    def describe(self) -> str:
+        """`local (NVIDIA H200, sm_90, driver 570.1)`"""
+        if self.device == "unknown":
+            return f"{self.name} (over SSH)"
+        if not self.is_hardware:
+            return f"{self.name} ({self.device})"
+        facts = self.device_facts
+        return f"{self.name} ({facts['name']}, {facts['arch']}, driver {facts['driver']})"
+
+    def shortfall(self, arch: str | None) -> str:
+        """Why this host cannot show a feature that needs `arch`, or ''. The emulator shows all it knows."""
+        if not self.is_hardware or arch is None:
+            return ""
+        has, needs = (int(re.sub(r"\D", "", name)) for name in (self.device_facts["arch"], arch))
+        return f"needs {arch}; {self.describe()} is older" if has < needs else ""
+
+
+def resolve(
+    name: str, settings: Mapping[str, Settings] | None = None, note: Callable[[str], None] | None = None
+) -> Host:
+    """The host called `name`; `note` takes what is worth telling while it works. Raises HostError (NoDevice)."""
+    if name in _HOSTS:
+        return _HOSTS[name](note)
+    from harness.host import ssh
+
+    settings = settings or {}
+    chosen = settings.get(name, Settings())
+    try:
+        address = ssh.lookup(name)
+        if address and (chosen.is_listed or address.is_configured):
+            return _over_ssh(address, chosen, note)
+        listed = [name for name in settings if settings[name].is_listed]
+        known = dict.fromkeys([*_HOSTS, *listed, *ssh.configured_names()])
+    except ssh.CannotConnect as error:
+        raise HostError(f"host {name}: {error}") from None
+    raise HostError(f"unknown host {name!r}: the hosts are {', '.join(known)}")
+
+
+def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) -> Host:
+    """The host with this compiler. Raises HostError where a release cannot be brought there, BadCompiler."""
+    from harness.host import releases
+
+    connect = host.connect
+    if releases.split(compiler)[1]:
+        if host.settings.python or host.settings.workdir:
+            key = "python" if host.settings.python else "workdir"
+            raise HostError(
+                f"--compiler {compiler} needs an environment of its own on {host.name}, whose settings name another\n"
+                f"fix: remove `{key}` of this host, or run `--compiler nvidia` with the release that is installed there"
+            )
+        if host.name in _HOSTS:
+
+            def connect() -> Transport:
+                return releases.Released(compiler, note)
+
+    return replace(host, compiler=compiler, connect=connect)
+
+
+def _over_ssh(address: Any, settings: Settings, note: Callable[[str], None] | None) -> Host:
+    from harness.host.connection import Remote
+
+    return Host(address.alias, "unknown", lambda: Remote(address, settings, note), settings)
+
+
+def probed(host: Host, transport: Transport) -> Host:
+    """The host with the device it has: its GPU, or where there is none the emulator. Raises LinkDown."""
+    if host.device != "unknown":
+        return host
+    if host.settings.device == "emulator":
+        transport.open()
+        return replace(host, device="emulator")
+    facts, why = transport.device(_PROBE, PROBE_TIMEOUT_S)
+    if facts is None and host.settings.device == "cuda":
+        raise LinkDown(f"{host.name} has no CUDA device that can be used: {why}")
+    return replace(host, device="cuda", device_facts=facts) if facts else replace(host, device="emulator")
+
+
+def _embedded(note: Callable[[str], None] | None = None) -> Host:
+    return Host("embedded", "emulator")
+
+
+def _local(note: Callable[[str], None] | None = None) -> Host:
+    probe = [sys.executable, "-c", _PROBE]
+    try:
+        done = subprocess.run(probe, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise NoDevice(f"host local: the CUDA driver did not answer within {PROBE_TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise NoDevice(
+            f"host local: this machine has no CUDA device that can be used: {why}\n"
+            "run on the emulator with --gpu-host embedded (the default)"
+        )
+    return Host("local", "cuda", lambda: Local(note), device_facts=json.loads(done.stdout))
+
+
+_HOSTS = {"embedded": _embedded, "local": _local}
+
+# Run in a process of its own: one that has initialised CUDA can no longer fork.
+_PROBE = """
+import ctypes, json, sys
+try:
+    cuda = ctypes.CDLL("libcuda.so.1")
+except OSError as error:
+    sys.exit(f"there is no NVIDIA driver ({error})")
+def call(name, *arguments):
+    code = getattr(cuda, name)(*arguments)
+    if code:
+        sys.exit(f"{name} answers CUDA error {code}")
+call("cuInit", 0)
+count, device, major, minor, version = (ctypes.c_int() for _ in range(5))
+call("cuDeviceGetCount", ctypes.byref(count))
+if not count.value:
+    sys.exit("the driver sees no device")
+call("cuDeviceGet", ctypes.byref(device), 0)
+name = ctypes.create_string_buffer(256)
+call("cuDeviceGetName", name, 256, device)
+call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
+call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
+call("cuDriverGetVersion", ctypes.byref(version))
+uuid = (ctypes.c_ubyte * 16)()
+call("cuDeviceGetUuid", ctypes.byref(uuid), device)
+try:
+    with open("/sys/module/nvidia/version") as file:
+        driver = file.read().strip()
+except OSError:
+    driver = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+arch = f"sm_{major.value}{minor.value}"
+print(json.dumps({"name": name.value.decode(), "arch": arch, "driver": driver, "uuid": bytes(uuid).hex()}))
+"""

@@ -1,0 +1,1 @@
+"""The record: lines of judged cases, their index, and questions to them."""

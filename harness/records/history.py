@@ -1,0 +1,197 @@
+"""Records: one JSON line for each judged case, appended and never edited (store.py says where; index.py reads them).
+
+schema      2
+id, run     of the line, and of the run that wrote it
+key         repro_sha256, platform, toolchain: what the verdict is about; a new hash makes it stale, not false
+digest      of the question: repro, case, golden, bundle, lock, compiler, versions, platform. Equal questions that
+            get different verdicts are flaky
+repro, case, title, host, hardware, device, asked (the compiler as it was asked for), compiler, versions
+bundle_sha256, lock_sha256, golden_sha256 (of what the golden says), seed
+verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
+outcome     see result.Outcome                                 detail    class, id, line; kind
+outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
+golden      the file of the golden, where the arch has one of its own
+kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
+ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
+differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often
+allowed     output -> the values that the repro allows it, or null
+durations   seconds of each phase                              date      UTC, ISO 8601, to the microsecond
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.claim.repro_file import EMBEDDED, Case
+from harness.comparison import observed
+from harness.comparison.compare import Difference
+from harness.host.hosts import Host
+from harness.run.result import Outcome
+from harness.store import (
+    Run,
+    folder,
+    keep_text,
+    moment,
+    normalised_sass,
+    now,
+    relative,
+    root_of,
+    sha256,
+    without_folders,
+)
+
+__all__ = ["append", "blobs", "differences", "folder", "now", "provenance", "record", "relative", "root_of"]
+
+SCHEMA = 2
+KEPT_DIFFERENCES = 64  # elements of an output
+WARP = 32
+_RUN = Run()
+
+
+def provenance(case: Case, host: Host, outcome: Outcome) -> dict[str, Any]:
+    """Who made a result: device, GPU, driver, compiler, versions, hashes, date, host."""
+    device = outcome.device or {"kind": host.device, **host.device_facts}
+    return {
+        "host": host.name,
+        "device": device.get("kind"),
+        "gpu": device.get("name") if host.is_hardware else None,
+        "driver": device.get("driver"),
+        "arch": device.get("arch"),
+        "compiler": outcome.facts.get("compiler"),
+        "versions": outcome.versions,
+        "ptx_sha256": {kernel["name"]: kernel["ptx_sha256"] for kernel in outcome.kernels},
+        "repro_sha256": case.repro.sha256,
+        "date": outcome.facts.get("date") or now(),  # of a replay, when the GPU gave it
+    }
+
+
+def record(
+    case: Case, host: Host, outcome: Outcome, verdict: str, root: Path, golden_sha256: str | None = None
+) -> dict[str, Any]:
+    """One line of the record, without its id."""
+    made = provenance(case, host, outcome)
+    compiler = made["compiler"] or {}
+    platform = [made["device"], made["gpu"], made["driver"], made["arch"]]
+    key = {
+        "repro_sha256": case.repro.sha256,
+        "platform": " ".join(str(part) for part in platform if part),
+        "toolchain": " ".join(f"{name}={compiler[name]}" for name in sorted(compiler)),
+    }
+    about = {
+        "repro": relative(case.repro.path, root),
+        "case": case.name,
+        "asked": host.compiler if host.compiler != EMBEDDED else outcome.compiler,
+        "versions": outcome.versions,
+        "bundle_sha256": bundle_sha256() if outcome.compiler == EMBEDDED else None,
+        "lock_sha256": _lock_sha256(root),
+        "golden_sha256": golden_sha256,
+    }
+    seed = outcome.facts.get("seed")
+    question = [key, about, host.name, *([seed] if seed else [])]
+    digest = hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
+    return {
+        "schema": SCHEMA,
+        "key": key,
+        "digest": digest,
+        **about,
+        "title": case.repro.claim,
+        "host": host.name,
+        "hardware": host.is_hardware,
+        "device": outcome.device or {"kind": host.device, **host.device_facts},
+        "compiler": made["compiler"],
+        "seed": seed,
+        "verdict": verdict,
+        "outcome": outcome.kind,
+        "detail": {k: outcome.detail[k] for k in ("class", "id", "line", "kind", "signal") if k in outcome.detail},
+        "outputs": {name: hashlib.sha256(array.raw.tobytes()).hexdigest() for name, array in outcome.outputs.items()},
+        "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
+        "kernels": made["ptx_sha256"],
+        "sass": {k["name"]: sha256(normalised_sass(k["sass"])) for k in outcome.kernels if k.get("sass")},
+        "ptxas": outcome.facts.get("ptxas"),
+        "no_sass": (outcome.detail.get("no_sass") or {}).get("text"),
+        "histogram": observed.histogram(outcome),
+        "allowed": dict(case.repro.allowed) or None,
+        "durations": outcome.durations,
+        "date": outcome.facts.get("date") or moment(),
+    }
+
+
+def blobs(outcome: Outcome) -> dict[str, str]:
+    """The PTX and the normalised SASS of an outcome's kernels, by the names under which they are kept."""
+    found = {}
+    for kernel in outcome.kernels:
+        if kernel.get("ptx"):
+            found[f"{kernel['ptx_sha256']}.ptx"] = without_folders(kernel["ptx"])
+        if kernel.get("sass"):
+            text = normalised_sass(kernel["sass"])
+            found[f"{sha256(text)}.sass"] = text
+    return found
+
+
+def differences(found: Iterable[Difference], where: Any = None) -> list[dict[str, Any]]:
+    """Differences as a record keeps them: the first elements, and how many differ in each of the 32 lanes.
+
+    `where(index, shape)` names the place of an element, `block 0 warp 1 lane 5`, or ''.
+    """
+    return [_difference(one, where) for one in found]
+
+
+def _difference(one: Difference, where: Any) -> dict[str, Any]:
+    table: dict[str, Any] = {"output": one.output, "against": one.against, "message": one.message}
+    if one.indices is None:
+        return table | {"count": None, "size": None, "first": [], "lanes": None}
+    first, lanes = [], [0] * WARP
+    known = True
+    for number, flat in enumerate(one.indices):
+        index = tuple(int(i) for i in np.unravel_index(flat, one.got.shape))
+        place = where(index, one.got.shape) if where and known else ""
+        if place:
+            lanes[int(place.rpartition(" ")[2])] += 1
+        elif number < KEPT_DIFFERENCES:
+            known = False
+        if number < KEPT_DIFFERENCES:
+            first.append([list(index), place, _element(one.expected, flat), _element(one.got, flat)])
+        elif not known:
+            break
+    size = int(one.got.raw.size)
+    return table | {"count": int(one.indices.size), "size": size, "first": first, "lanes": lanes if known else None}
+
+
+def _element(array: Any, flat: int) -> str:
+    return f"0x{int(array.raw.flat[flat]):0{array.dtype.bits // 4}x} {array.values().flat[flat]}"
+
+
+@functools.cache
+def bundle_sha256() -> str | None:
+    """A hash of the compiler and the harness that run here; None where they are not installed as a package."""
+    try:
+        from harness.host import own_wheel
+
+        return sha256(json.dumps({n: hashlib.sha256(d).hexdigest() for n, d in sorted(own_wheel.ours().files.items())}))
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+@functools.cache
+def _lock_sha256(root: Path) -> str | None:
+    try:
+        return hashlib.sha256((root / "uv.lock").read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def append(
+    directory: Path, line: dict[str, Any], texts: dict[str, str] | None = None, run: Run | None = None
+) -> dict[str, Any]:
+    """Keep the texts, then append the line; returns it with its id. Raises OSError: then no line is there."""
+    for name, text in (texts or {}).items():
+        keep_text(directory, name, text)
+    return (run or _RUN).append(directory, line)

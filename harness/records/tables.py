@@ -1,0 +1,165 @@
+"""Answers of the record as plain text tables."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.records import states
+
+WIDTH = 110
+SHOWN_DIFFS = 5
+GLYPHS = {
+    states.VALIDATED: "V",
+    states.PREDICTED: "p",
+    states.STALE: "s",
+    states.REGRESSED: "R",
+    states.CONTRADICTED: "C",
+    states.FLAKY: "~",
+    states.FAILING: "F",
+    states.UNKNOWN: "?",
+}
+
+
+def table(rows: Sequence[Sequence[str]], indent: str = "    ") -> list[str]:
+    """Lines with columns as wide as their widest cell; the last is cut at WIDTH."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = (indent + "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return [line if len(line) <= WIDTH else line[: WIDTH - 3] + "..." for line in lines]
+
+
+def _count(number: int, things: str) -> str:
+    return f"{number} {things if number != 1 else things[:-1]}"
+
+
+def name(claim: str, case: str) -> str:
+    return f"{Path(claim).stem} {case}".rstrip()
+
+
+def age(date: str | None) -> str:
+    """`3 days ago`"""
+    if not date:
+        return "never"
+    then = datetime.datetime.fromisoformat(date.replace("Z", "+00:00"))
+    hours = int((datetime.datetime.now(datetime.UTC) - then).total_seconds() // 3600)
+    return f"{hours // 24} days ago" if hours >= 48 else f"{hours} hours ago" if hours > 0 else "within the hour"
+
+
+def status(found: dict[str, Any], limit: int) -> str:
+    if not found["cells"]:
+        return "\n".join(["there are no records yet: run something, e.g. `uv run pytest repros`", *found["damaged"]])
+    counts = ", ".join(f"{count} {state}" for state, count in found["states"].items())
+    claims, cells, records = (_count(found[key], key) for key in ("claims", "cells", "records"))
+    lines = [f"{claims} in {cells} (case x arch x compiler x host): {counts}"]
+    lines.append(f"hardware last validated one {age(found['last_validated'])}; {records}")
+    rows = [
+        (c["state"], name(c["claim"], c["case"]), c["arch"], c["compiler"], c["host"], c["reason"])
+        for c in found["attention"]
+    ]
+    if rows:
+        lines += ["", *table([("state", "claim", "arch", "compiler", "host", "why"), *rows[:limit]])]
+    other = [f"    repro diff {c['last']} {c['other_code']}" for c in found["attention"] if c["other_code"]]
+    lines += ["", "what is other in the PTX", *other[:SHOWN_DIFFS]] if other else []
+    if len(rows) > limit:
+        lines.append(f"    ... and {len(rows) - limit} more: --all")
+    if found["damaged"]:
+        lines += ["", "not read:", *(f"    {text}" for text in found["damaged"])]
+    return "\n".join(lines)
+
+
+def history(found: dict[str, Any]) -> str:
+    lines = []
+    for cell in found["cells"]:
+        place = f"{cell['arch']} {cell['compiler']} {cell['host']}"
+        said = f"{cell['state']}: {cell['reason']}"
+        lines.append(f"{name(cell['claim'], cell['case'])} on {place}  {cell['ticks']}  {said}")
+    rows = [("record", "when", "verdict", "case", "host", "compiler", "why; changed since the one before")]
+    for record in found["records"]:
+        changed = record["changed"]
+        said = "first" if changed is None else ", ".join(changed)
+        why = "; ".join(part for part in (record["verdict_reason"], said) if part)
+        where = (record["case"], record["host"], record["compiler"])
+        rows.append((record["id"], record["date"][:19].replace("T", " "), record["verdict"], *where, why))
+    lines += ["", *table(rows)]
+    if found["total"] > len(found["records"]):
+        lines.append("    ... and older ones: -n")
+    told = set()
+    for record in found["records"]:
+        place = (record["case"], record["arch"], record["compiler"], record["host"])
+        if record["seen"] and place not in told:
+            told.add(place)
+            lines += ["", *_seen(record)]
+    return "\n".join(lines)
+
+
+def _seen(record: dict[str, Any]) -> list[str]:
+    """The histogram of a record."""
+    runs = sum(count for count, _ in record["seen"])
+    place = (record["case"], "on", record["arch"], record["compiler"], record["host"])
+    about = " ".join(filter(None, place))
+    seed = record["provenance"].get("seed", 0)
+    lines = [f"seen in {runs} runs of {record['id']} {about}, seed {seed}"]
+    return lines + table([(f"{count:8}", text) for count, text in record["seen"]], "")
+
+
+def regressions(found: list[dict[str, Any]]) -> str:
+    if not found:
+        return "no regression"
+    lines = []
+    for one in found:
+        place = f"{one['arch']} {one['compiler']} {one['host']}"
+        lines.append(f"{one['state']}: {name(one['claim'], one['case'])} on {place}")
+        lines.append(f"    {one['reason']}")
+        if one["last_good"] and one["first_bad"]:
+            lines.append(f"    look: repro diff {one['last_good']} {one['first_bad']}")
+    return "\n".join(lines)
+
+
+def matrix(found: dict[str, Any]) -> str:
+    if not found["rows"]:
+        return "there are no records yet: run something, e.g. `uv run pytest repros`"
+    columns = found["columns"]
+    lines = [f"    {number + 1}  {c['arch']} {c['compiler']} {c['host']}" for number, c in enumerate(columns)]
+    rows = [("claim", *(str(number + 1) for number in range(len(columns))), "state")]
+    for row in found["rows"]:
+        cells = (GLYPHS[state] if state else "." for state in row["cells"])
+        rows.append((Path(row["claim"]).stem, *cells, row["state"]))
+    legend = "  ".join(f"{glyph} {state}" for state, glyph in GLYPHS.items())
+    return "\n".join(["columns", *lines, "", *table(rows, ""), "", f"{legend}  . not run"])
+
+
+def _shown(value: Any) -> str:
+    text = "-" if value is None else str(value)
+    return text[:12] if len(text) == 64 else text
+
+
+def diff(found: dict[str, Any]) -> str:
+    a, b = found["a"], found["b"]
+    lines = []
+    for letter, one in (("A", a), ("B", b)):
+        why = f" ({one['verdict_reason']})" if one["verdict_reason"] else ""
+        place = f"{one['arch']} {one['compiler']} {one['host']}"
+        when = one["date"][:19].replace("T", " ")
+        claim = name(one["claim"], one["case"])
+        lines.append(f"{letter}  {one['id']}  {when}  {one['verdict']}{why}  {claim}  {place}")
+    rows = [("field", "A", "B")]
+    rows += [(one["field"], _shown(one["a"]), _shown(one["b"])) for one in found["fields"]]
+    lines += ["", *(table(rows) if len(rows) > 1 else ["    every recorded field is the same"])]
+    if found["outputs"]:
+        lines += ["", "outputs", *table([(o["output"], _shown(o["a"]), _shown(o["b"])) for o in found["outputs"]])]
+    for one in found["differences"]:
+        lines += ["", f"{one['letter']}: {one['message']}"]
+        lines += table([("index", "where", "expected", "got"), *(tuple(map(str, r)) for r in one["first"][:16])])
+    for text in found["texts"]:
+        lines += ["", f"--- {text['kind'].upper()} of {text['kernel']}", text["diff"] or text["note"]]
+    lines += ["", f"cause: {found['cause']}"]
+    if found["known"]:
+        lines += ["already known", *(f"    {text}" for text in found["known"])]
+    if found["runs"]:
+        lines.append("the cheapest runs that would tell, in this order; stop at the first whose verdict changes")
+        lines += [f"    {n}. {run['command']}\n       {run['tells']}" for n, run in enumerate(found["runs"], 1)]
+    return "\n".join(lines)

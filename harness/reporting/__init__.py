@@ -1,0 +1,1 @@
+"""What people read: texts of verdicts, the report page, the table of releases."""

@@ -1,0 +1,170 @@
+"""The report of a project's records: each cell of the index as the page shows it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.claim.repro_file import ReproError, read
+from harness.records import differ, query, states
+from harness.records.index import Cell as Indexed, Index, Record
+from harness.reporting.page_model import ATTENTION, Cell, Claim, Code, Column, Output, Past, Report, Run
+
+SHOWN_PAST = 200  # runs of a cell's history, the newest
+SHOWN_ROWS = 16  # of the elements of an output that differ
+
+
+def collect(index: Index, names: Sequence[str] = ()) -> Report:
+    """The report of these claims (all: none named), as `repro status` takes their names. Raises UsageError."""
+    found = query.chosen(index.cells(), names, index.root)
+    rows = sorted({(cell.claim, cell.case) for cell in found}, key=_natural)
+    columns = sorted({_column(cell) for cell in found}, key=_place)
+    titles = {cell.claim: cell.title for cell in found if cell.title}
+    hardware = {_column(cell) for cell in found if cell.hardware}
+    row_of, column_of = ({place: number for number, place in enumerate(places)} for places in (rows, columns))
+    rivals, past = _rivals(found), _past(index)
+    wanted = [name for cell in found for name in (cell.last, cell.last_good, cell.first_bad)]
+    records = index.named(name for name in wanted if name)
+    of_case = defaultdict(list)
+    for name in sorted(records, key=lambda name: (records[name].date, name), reverse=True):
+        of_case[records[name].claim, records[name].case].append(records[name])
+    return Report(
+        title_of(index.root),
+        tuple(Claim(claim, case, titles.get(claim) or _sentence(index.root / claim)) for claim, case in rows),
+        tuple(Column(*place, place in hardware) for place in columns),
+        tuple(
+            replace(
+                _cell(index, cell, rivals.get(cell), records, of_case[cell.claim, cell.case]),
+                claim=row_of[cell.claim, cell.case],
+                column=column_of[_column(cell)],
+                history=tuple(past[cell.claim, cell.case, cell.arch, cell.compiler, cell.host][-SHOWN_PAST:]),
+                runs=len(past[cell.claim, cell.case, cell.arch, cell.compiler, cell.host]),
+            )
+            for cell in found
+        ),
+    )
+
+
+def title_of(root: Path) -> str:
+    """The project's name: of its pyproject.toml, else of its folder."""
+    try:
+        return str(tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["name"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return root.name
+
+
+def _sentence(path: Path) -> str:
+    """The claim of a repro whose records are too old to hold it; the file's name where it cannot be read."""
+    try:
+        return read(path).claim
+    except (ReproError, OSError):
+        return path.stem
+
+
+def _column(cell: Indexed) -> tuple[str, str, str]:
+    return cell.arch, cell.host, cell.compiler
+
+
+def _cell(
+    index: Index, cell: Indexed, rival: Indexed | None, records: dict[str, Record], others: Sequence[Record]
+) -> Cell:
+    """A cell without its place and its history. `others`: what was loaded of the same claim's case."""
+    newest, good, bad = (records.get(name or "") for name in (cell.last, cell.last_good, cell.first_bad))
+    base, base_name = (good, "last good")
+    if rival and rival.last in records:
+        base, base_name = records[rival.last], f"{rival.host}'s newest"
+    shown = Cell(
+        0, 0, cell.state, cell.reason,
+        newest=newest and _run(newest),
+        base=base and _run(base),
+        base_name=base_name,
+        bad=bad and _run(bad),
+        validated=(cell.last_validated or "") if cell.hardware else "",
+        rerun=newest.rerun if newest else "",
+        seen=tuple(newest.seen) if newest else (),
+    )  # fmt: skip
+    if newest is None or cell.state not in ATTENTION:
+        return shown
+    shown = replace(shown, outputs=_outputs(newest))
+    if base is None or base.id == newest.id:
+        return shown
+    base_first = base.verdict == "pass"
+    told = differ.compare(index, *((base, newest) if base_first else (newest, base)), others)
+    letters = f"A is the {base_name} run, B the newest" if base_first else f"A is the newest run, B {base_name}"
+    return replace(
+        shown,
+        code=_code(base, newest),
+        cause=f"{letters}. {told['cause'][:1].upper()}{told['cause'][1:]}.",
+        known=tuple(told["known"]),
+        tell=tuple((run["command"], run["tells"]) for run in told["runs"]),
+    )
+
+
+def _natural(parts: Iterable[str]) -> list[Any]:
+    """A key that puts width=8 before width=16."""
+    pieces = [re.split(r"(\d+)", part) for part in parts]
+    return [[(int(p), "") if n % 2 else (-1, p) for n, p in enumerate(one)] for one in pieces]
+
+
+def _place(column: tuple[str, str, str]) -> tuple[bool, list[Any]]:
+    """Architectures from the oldest on; programs without kernels, which belong to none, at the end."""
+    return column[0] == "any", _natural(column)
+
+
+def _rivals(cells: Sequence[Indexed]) -> dict[Indexed, Indexed]:
+    """For each contradicted cell, the one on the other side: hardware for an emulator, an emulator for hardware."""
+    groups = defaultdict(list)
+    for cell in cells:
+        groups[cell.claim, cell.case, cell.arch, cell.compiler].append(cell)
+    found = {}
+    for group in groups.values():
+        for cell in group:
+            others = [one for one in group if one.hardware != cell.hardware and one.last]
+            if cell.state == states.CONTRADICTED and others:
+                found[cell] = min(others, key=lambda one: (one.ticks[-1:] == cell.ticks[-1:], one.host))
+    return found
+
+
+def _past(index: Index) -> dict[tuple[str, ...], list[Past]]:
+    found = defaultdict(list)
+    for claim, case, arch, compiler, host, *run in index.past():
+        found[claim, case, arch, compiler, host].append(Past(*run))
+    return found
+
+
+def _run(record: Record) -> Run:
+    """Its provenance, after what it said and how it ended."""
+    said = f"{record.verdict}: {record.verdict_reason}" if record.verdict_reason else record.verdict
+    ended = [record.outcome, *(f"{name} {value}" for name, value in sorted(record.detail.items()) if value is not None)]
+    facts = {"verdict": said, "outcome": ", ".join(ended)} | record.provenance
+    return Run(record.id, record.date, tuple((name, str(value)) for name, value in facts.items()))
+
+
+def _outputs(record: Record) -> tuple[Output, ...]:
+    return tuple(
+        Output(
+            str(one.get("output", "")),
+            str(one.get("message", "")),
+            tuple(int(count) for count in one.get("lanes") or ()),
+            tuple(tuple(str(part) for part in row) for row in (one.get("first") or ())[:SHOWN_ROWS]),
+        )
+        for one in record.differences
+    )
+
+
+def _code(base: Record, newest: Record) -> tuple[Code, ...]:
+    """Each kernel whose PTX or SASS has another hash."""
+    found = []
+    for kind, key, texts in (("PTX", "kernels", Record.ptx), ("SASS", "sass", Record.sass)):
+        hashes = [one.line.get(key) or {} for one in (base, newest)]
+        both = [(one, other) for one, other in differ.kernel_pairs(*hashes) if one and other]
+        changed = [(one, other) for one, other in both if hashes[0][one] != hashes[1][other]]
+        if changed:
+            before, after = texts(base), texts(newest)
+            found += [Code(kind, other, before.get(one), after.get(other)) for one, other in changed]
+    return tuple(found)

@@ -1,0 +1,241 @@
+"""What a person reads: differences by element and lane, how to accept, how to run it again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.claim.repro_file import EMBEDDED, Case, label, short
+from harness.comparison.compare import Difference
+from harness.comparison.golden import Golden
+from harness.host.hosts import Host
+from harness.run.result import Array, Outcome
+
+if TYPE_CHECKING:
+    from harness.judge import Verdict
+
+SHOWN_DIFFERENCES = 16
+SHOWN_BRIEF = 100
+SHOWN_TEXT = 16384  # characters of what a repro printed
+WARP = 32
+
+
+def differences(found: list[Difference], outcome: Outcome) -> str:
+    """One paragraph for each output that differs: the count, then the first elements with place, hex and value."""
+    return "\n\n".join(_difference(one, outcome) for one in found)
+
+
+def _difference(one: Difference, outcome: Outcome) -> str:
+    if one.indices is None:
+        return one.message
+    shape = one.got.shape
+    rows = [("index", "where", "expected", "got")]
+    for flat in one.indices[:SHOWN_DIFFERENCES]:
+        index = tuple(int(i) for i in np.unravel_index(flat, shape))
+        place = f"[{', '.join(map(str, index))}]"
+        rows.append((place, lane_of(index, shape, outcome), element(one.expected, flat), element(one.got, flat)))
+    if not any(row[1] for row in rows[1:]):
+        rows = [(row[0], "", row[2], row[3]) for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        "    " + "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True) if w).rstrip() for row in rows
+    ]
+    left = one.indices.size - SHOWN_DIFFERENCES
+    if left > 0:
+        lines.append(f"    ... and {left} more")
+    return "\n".join([one.message, *lines])
+
+
+def element(array: Array, flat: int) -> str:
+    """`0x40a00000 5.0`: the bits and the value of one element."""
+    raw = int(array.raw.flat[flat])
+    value = array.values().flat[flat]
+    return f"0x{raw:0{array.dtype.bits // 4}x} {value}"
+
+
+def lane_of(index: tuple[int, ...], shape: tuple[int, ...], outcome: Outcome) -> str:
+    """`block 0 warp 1 lane 5` where the leading modes of an output are the threads of the only launch, else ''."""
+    launches = [launch for kernel in outcome.kernels for launch in kernel.get("launches", [])]
+    if len(launches) != 1:
+        return ""
+    threads, blocks = int(np.prod(launches[0]["block"])), int(np.prod(launches[0]["grid"]))
+    if threads < 2:
+        return ""
+    for modes in range(1, len(shape) + 1):
+        if int(np.prod(shape[:modes])) == threads * blocks:
+            thread = int(np.ravel_multi_index(index[:modes], shape[:modes]))
+            block, in_block = divmod(thread, threads)
+            return f"block {block} warp {in_block // WARP} lane {in_block % WARP}"
+    return ""
+
+
+def case_options(case: Case) -> list[str]:
+    return [part for key, value in case.params.items() for part in ("-p", f"{key}={label(value)}")]
+
+
+def rerun(case: Case, host: Host, compiler: str = EMBEDDED, seed: int = 0) -> str:
+    """The command that runs this case alone."""
+    argv = ["uv", "run", "repro", "run", short(case.repro.path), *case_options(case)]
+    if host.name != "embedded":
+        argv += ["--host", host.name]
+    if compiler != EMBEDDED:
+        argv += ["--compiler", compiler]
+    if seed:
+        argv += ["--seed", str(seed)]
+    return shlex.join(argv)
+
+
+def failure(case: Case, host: Host, verdict: Verdict) -> str:
+    """The text of a failed item: verdict, claim, host, what is wrong, how to run it again."""
+    head = "\n".join([f"{verdict.status}: {verdict.reason}", *_about(case, host, verdict)])
+    outcome = verdict.outcome
+    again = rerun(case, host, _asked(host, outcome), outcome.facts.get("seed") or 0)
+    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {again}"
+
+
+def _asked(host: Host, outcome: Outcome) -> str:
+    """The compiler as it was asked for, with its release where one was."""
+    return host.compiler if host.compiler != EMBEDDED else outcome.compiler
+
+
+def _about(case: Case, host: Host, verdict: Verdict) -> list[str]:
+    """The claim, where it ran, and who compiled where that was not us."""
+    lines = [f"claim: {case.repro.claim}", f"host:  {host.describe()}"]
+    if verdict.outcome.compiler != EMBEDDED:
+        facts = verdict.outcome.facts.get("compiler") or {"name": _asked(host, verdict.outcome)}
+        lines.append(f"compiler: {facts['name']} {facts.get('version', '')}".rstrip())
+    return lines
+
+
+def verdict(case: Case, host: Host, verdict: Verdict) -> str:
+    """What `repro run` prints of a case."""
+    name = f"{short(case.repro.path)} {case.name}".rstrip()
+    if verdict.status != "pass":
+        return f"{name}\n{failure(case, host, verdict)}"
+    state = "validated by hardware" if verdict.validated else "predicted, not validated"
+    lines = [name, f"pass: {state}", *_about(case, host, verdict)]
+    lines += [f"    {output}: {preview(array)}" for output, array in verdict.outcome.outputs.items()]
+    if verdict.outcome.kind != "outputs":
+        lines += ["    " + line for line in verdict.outcome.text.splitlines()]
+    return "\n".join(lines + verdict.notes)
+
+
+def brief(outcome: Outcome) -> str:
+    """`error: ValueError: no`: the kind and the line of its text that says most."""
+    lines = [line for line in outcome.text.splitlines() if line.strip()] or [""]
+    line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    if outcome.kind in ("timeout", "crash"):
+        line = outcome.detail.get("signal", "")
+    return f"{outcome.kind}: {line.strip()}"[:SHOWN_BRIEF].rstrip(": ")
+
+
+def accept_advice(case: Case) -> str:
+    name = short(case.repro.path) + (f"::{case.name}" if case.name else "")
+    return f"accept it with `repro accept {shlex.quote(name)}`, or run again with --update-goldens"
+
+
+def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
+    """Says what the run gave, and how to accept it."""
+    lines = [f"there is no golden {short(path)}; this run gave"]
+    lines += [f"    {name}: {preview(array)}" for name, array in outcome.outputs.items()]
+    if outcome.kind != "outputs":
+        lines += ["    " + line for line in f"{outcome.kind}: {outcome.text}".split("\n")]
+    lines.append(f"fix: if that is what the claim says, {accept_advice(case)}")
+    return "\n".join(lines)
+
+
+def preview(array: Array, count: int = 8) -> str:
+    """`float32 (32) 0.0 1.0 2.0 ...`"""
+    values = array.values().reshape(-1)
+    shape = ", ".join(map(str, array.shape))
+    more = " ..." if values.size > count else ""
+    return f"{array.dtype.name} ({shape}) " + " ".join(str(value) for value in values[:count]) + more
+
+
+def compiler_of(known: Golden) -> str:
+    return (known.provenance.get("compiler") or {}).get("name", EMBEDDED)
+
+
+def made_by(known: Golden) -> str:
+    """`made by embedded (emulator) on 2026-11-20, not validated`"""
+    made = known.provenance
+    device = made.get("gpu") or made.get("device")
+    state = "validated by hardware" if known.validated else "predicted, not validated"
+    return f"made by {made.get('host')} ({device}) on {str(made.get('date'))[:10]}, {state}"
+
+
+def differs_from_golden(
+    case: Case, differs: str, path: Path, known: Golden, is_hardware: bool, compiler: str = EMBEDDED
+) -> str:
+    lines = [differs, "", f"golden: {short(path)}, {made_by(known)}"]
+    if compiler != compiler_of(known):
+        lines.append(f"the compilers disagree: this is {compiler}'s result, and the golden is {compiler_of(known)}'s")
+        return "\n".join(lines)
+    if is_hardware and not known.validated:
+        lines.append("the golden is the emulator's prediction, and hardware contradicts it")
+    lines.append(f"fix: if the new result is right, {accept_advice(case)}")
+    return "\n".join(lines)
+
+
+def other_arch(case: Case, made_on: str, arch: str) -> str:
+    """What to do where a GPU of another arch made the golden."""
+    name = short(case.repro.path) + (f"::{case.name}" if case.name else "")
+    return (
+        f"the golden was made on {made_on}, and this is {arch}: if they differ here, that is the finding, and "
+        f"`repro accept --for-arch {shlex.quote(name)}` keeps an answer of {arch}'s own beside it"
+    )
+
+
+def contradicted(differs: str, path: Path, known: Golden) -> str:
+    return "\n".join(
+        [
+            differs,
+            "",
+            f"golden: {short(path)}, {made_by(known)}",
+            "contradicted: hardware gave the golden, so the emulator or the compiler is wrong here.",
+            "An emulator result never replaces it; --update-goldens on hardware does.",
+        ]
+    )
+
+
+def unused_goldens(paths: list[Path]) -> list[str]:
+    """Says which goldens belong to no case, and how to be rid of them."""
+    names = [short(path) for path in paths]
+    return ["these goldens belong to no repro:", *(f"    {name}" for name in names), f"fix: rm {shlex.join(names)}"]
+
+
+def notes(found: list[str], count: int) -> list[str]:
+    """Each different note once, with how often it was said; at most `count`."""
+    lines = [f"{note} ({found.count(note)} times)" if found.count(note) > 1 else note for note in dict.fromkeys(found)]
+    left = len(lines) - count
+    return lines[:count] + ([f"... and {left} more"] if left > 0 else [])
+
+
+def capped(text: str) -> str:
+    """The first and the last of a long text."""
+    half = SHOWN_TEXT // 2
+    if len(text) <= SHOWN_TEXT:
+        return text
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def properties(host: Host, verdict: Verdict) -> list[tuple[str, object]]:
+    """What `--junitxml` says of an item."""
+    record = verdict.record
+    found: list[tuple[str, object]] = [
+        ("host", host.name),
+        ("device", record["device"].get("name") or record["device"].get("kind")),
+        ("verdict", record["verdict"]),
+        ("outcome", record["outcome"]),
+    ]
+    about = ("repro_sha256", "platform", "toolchain")
+    found += [(name, record["key"][name]) for name in about if record["key"].get(name)]
+    about = ("asked", "golden_sha256", "bundle_sha256", "lock_sha256", "seed", "digest", "reason", "date")
+    found += [(name, record[name]) for name in about if record.get(name) not in (None, "")]
+    found += [(f"version.{name}", version) for name, version in record["versions"].items()]
+    found += [(f"sass_sha256.{name}", sha256) for name, sha256 in record["sass"].items()]
+    found += [(f"ptx_sha256.{name}", sha256) for name, sha256 in record["kernels"].items()]
+    return found + [(f"duration.{name}", seconds) for name, seconds in record["durations"].items()]

@@ -1,0 +1,1 @@
+"""Running one case: supervisor, runner, transport, reply, result."""

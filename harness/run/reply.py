@@ -1,0 +1,274 @@
+"""What a host answers, typed and bounded: the door through which its words come in. Nothing behind it checks again.
+
+A supervisor's reply is a `Reply`; what the agent of a host over SSH says besides is a `Hello`, a `Device`, a `Found`,
+a `Said`. `read` makes each of a frame's header, or raises schema.Misfit, whose text is one sentence. Hashes are never
+taken from a host: `Kernel` has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from harness.claim.findings import MEANINGS
+from harness.schema import (
+    Check,
+    Misfit,
+    boolean,
+    either,
+    fields,
+    integer,
+    many,
+    must,
+    one_of,
+    optional,
+    real,
+    string,
+    table,
+)
+
+__all__ = [
+    "ARCH",
+    "DEVICE",
+    "Described",
+    "Device",
+    "Facts",
+    "Found",
+    "Hello",
+    "Kernel",
+    "Misfit",
+    "Reply",
+    "Result",
+    "Said",
+    "read",
+]
+
+ARCH = r"sm_[1-9]\d{1,2}[af]?"
+SHA256 = r"[0-9a-f]{64}"
+MOST_TEXT = 1 << 20  # characters of what a person reads
+MOST_CODE = 32 << 20  # characters of PTX or SASS; a whole header may have no more bytes
+MOST_NAME = 4096  # a kernel's name holds its arguments' types
+MOST_KERNELS = 10_000
+MOST_LAUNCHES = 100_000
+MOST_OUTPUTS = 4096
+MOST_RUNS = 10**9
+MOST_SECONDS = 1e9
+MOST_BYTES = 1 << 62
+
+_NAME, _SHORT, _PROSE = string(MOST_NAME), string(300), string(MOST_TEXT)
+_SCALAR = either(
+    optional(string(1000)),
+    boolean,
+    integer(-(1 << 62), 1 << 62),
+    real(-1e300, 1e300),
+    called="a short text or a number",
+)
+_SECONDS = table(real(0, MOST_SECONDS), 100, _SHORT)
+_ARCH = string(8, ARCH, "an arch such as sm_90a")
+DEVICE = {"kind", "name", "driver", "arch", "uuid", "cuda"}
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel: blocks of the grid, threads of a block."""
+
+    grid: list[int] = must(many(integer(1, 2**31 - 1), exactly=3))
+    block: list[int] = must(many(integer(1, 2**31 - 1), exactly=3))
+    smem_bytes: int = must(integer(0, 2**31 - 1), 0)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was compiled."""
+
+    name: str = must(_NAME)
+    arch: str = must(_ARCH)
+    ptx: str = must(string(MOST_CODE))
+    sass: str | None = must(optional(string(MOST_CODE)), None)
+    launches: list[Launch] = must(many(fields(Launch), MOST_LAUNCHES), list)
+
+
+@dataclass(frozen=True)
+class Device:
+    """What executes PTX there: a GPU, or the emulator."""
+
+    kind: str = must(string(20, r"[a-z]+", "a word"), "cuda")
+    name: str = must(_SHORT, "")
+    arch: str | None = must(optional(_ARCH), None)
+    driver: str | None = must(optional(string(100, r"[\w. +-]*", "a version")), None)
+    uuid: str | None = must(optional(string(64, r"[0-9A-Za-z-]+", "letters, digits and -")), None)
+    cuda: str | None = must(optional(string(20, r"[\w.]+", "a version")), None)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was compiled and launched, by whom and on what."""
+
+    device: Device | None = must(optional(fields(Device)), None)
+    compiler: dict[str, Any] | None = must(optional(table(_SCALAR, 20, _SHORT)), None)
+    kernels: list[Kernel] = must(many(fields(Kernel), MOST_KERNELS), list)
+    ptxas: str | None = must(optional(_SHORT), None)
+
+
+@dataclass(frozen=True)
+class Described:
+    """An array whose bytes are one of the reply's buffers."""
+
+    name: str = must(string(1000))
+    dtype: str = must(_SHORT)
+    shape: list[int] = must(many(integer(0, 1 << 40), 32))
+
+
+_ARRAYS = many(fields(Described), MOST_OUTPUTS)
+
+
+@dataclass(frozen=True)
+class Other:
+    """What run() gave `count` times besides."""
+
+    count: int = must(integer(1, MOST_RUNS))
+    outputs: list[Described] = must(_ARRAYS)
+    preds: list[Described] = must(_ARRAYS, list)
+
+
+@dataclass(frozen=True)
+class NoSass:
+    """Why there is no machine code; whether only a tool is missing."""
+
+    missing: bool = must(boolean)
+    text: str = must(_PROSE)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the runner wrote (see runner.py)."""
+
+    outcome: str = must(one_of("outputs", "rejected", "trap", "deadlock", "fault", *MEANINGS, "error", "infra"))
+    kind: str | None = must(optional(_SHORT), None)
+    text: str | None = must(optional(_PROSE), None)
+    full_text: str | None = must(optional(_PROSE), None)
+    class_: str | None = must(optional(_SHORT), None, "class")
+    id: str | None = must(optional(_SHORT), None)
+    file: str | None = must(optional(string(MOST_NAME)), None)
+    line: int | None = must(optional(integer(0, 1 << 31)), None)
+    no_sass: NoSass | None = must(optional(fields(NoSass)), None)
+    facts: Facts | None = must(optional(fields(Facts)), None)
+    seed: int = must(integer(-(1 << 63), 1 << 63), 0)
+    versions: dict[str, str] = must(table(string(100), 100, _SHORT), dict)
+    durations: dict[str, float] = must(_SECONDS, dict)
+    outputs: list[Described] = must(_ARRAYS, list)
+    expected: list[Described] = must(_ARRAYS, list)
+    preds: list[Described] = must(_ARRAYS, list)
+    count: int = must(integer(1, MOST_RUNS), 1)
+    uncounted: int = must(integer(0, MOST_RUNS), 0)
+    others: list[Other] = must(many(fields(Other), 64), list)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What the runner wrote before the repro ran."""
+
+    facts: Facts | None = must(optional(fields(Facts)), None)
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the repro's process ended."""
+
+    timeout: bool = must(boolean, False)
+    signal: str | None = must(optional(string(20, r"SIG[A-Z0-9+]+|\d+", "the name of a signal")), None)
+    exit: int | None = must(optional(integer(-(1 << 31), 1 << 31)), None)
+    why: str = must(_PROSE, "")  # what the system says of it
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a supervisor says of one job (see supervisor.py)."""
+
+    status: Status = must(fields(Status))
+    stdout: str = must(_PROSE)
+    stderr: str = must(_PROSE)
+    fault: str = must(_PROSE)
+    timeout_s: float = must(real(0, MOST_SECONDS))
+    durations: dict[str, float] = must(_SECONDS)
+    result: Result | None = must(optional(fields(Result)), None)
+    begun: Begun | None = must(optional(fields(Begun)), None)
+    broken: str = must(_PROSE, "")
+
+
+# --- what an agent says besides -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Said:
+    """A frame of any kind: what it is, and its text for a person."""
+
+    kind: str = must(string(20))
+    text: str = must(_PROSE, "")
+
+
+@dataclass(frozen=True)
+class Hello:
+    """An agent's first word."""
+
+    protocol: int = must(integer(0, 1 << 31))
+    machine: str = must(_SHORT, "")
+    packages: list[str] = must(many(string(64), 100_000), list)
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The CUDA device there, or why there is none."""
+
+    facts: Device | None = must(optional(fields(Device)), None)
+    why: str = must(_PROSE, "")
+
+
+@dataclass(frozen=True)
+class Uv:
+    """Where uv is there; what is wrong with one that does not run."""
+
+    uv: str | None = must(optional(string(MOST_NAME)), None)
+    broken: list[str] = must(many(_PROSE, 100), list)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An environment that is kept there. `used`: when, in seconds since 1970."""
+
+    name: str = must(_SHORT)
+    requires: list[str] = must(many(string(1000), 1000))
+    used: float = must(real(0, 1e12))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What `repro doctor` finds there."""
+
+    python: str = must(_SHORT)
+    cache: str = must(string(MOST_NAME))
+    free_bytes: int = must(integer(0, MOST_BYTES))
+    packages: int = must(integer(0, 1 << 31))
+    uv: str | None = must(optional(string(MOST_NAME)), None)
+    uv_version: str | None = must(optional(_PROSE), None)
+    broken: list[str] = must(many(_PROSE, 100), list)
+    environments: list[Environment] = must(many(fields(Environment), 10_000), list)
+    pruned: list[str] = must(many(_SHORT, 10_000), list)
+    left_runs: list[str] = must(many(_SHORT, 100_000), list)
+    left_processes: list[tuple[int, str]] = must(many(lambda row, place: _process(row, place), 100_000), list)
+
+
+def _process(row: Any, place: str) -> tuple[int, str]:
+    pid, line = many(either(integer(0, 1 << 31), _PROSE, called="a process"), exactly=2)(row, place)
+    return integer(0, 1 << 31)(pid, place), _PROSE(line, place)
+
+
+T = TypeVar("T")
+_CHECKS: dict[type, Check] = {cls: fields(cls) for cls in (Reply, Said, Hello, Probed, Uv, Device)}
+
+
+def read(cls: type[T], header: Any, place: str = "") -> T:
+    """What a frame's header says, as one of the types above. Raises Misfit."""
+    if cls not in _CHECKS:
+        _CHECKS[cls] = fields(cls)
+    return _CHECKS[cls](header, place)

@@ -1,0 +1,338 @@
+"""Runs one case of a repro in this process and writes what came of it as one frame.
+
+It runs beside the repro: standard library and numpy, and `dsl.alias` by name, which makes `import cutlass` ours.
+The header of the frame holds `outcome` and what belongs to it:
+
+    outputs     outputs, expected, preds: lists of {name, dtype, shape}, whose bytes are the buffers, in that order;
+                count, others, uncounted: how often run() gave these, and what else it gave (see repeat.py)
+    rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says; `kind` names the fault
+    error       text: what the author reads;  full_text: the same with the frames inside the compiler
+    infra       text: the repro could not be run at all
+    begun       of a frame before that one: the device and the compiler, known also of a repro that does not come back
+
+and always `facts` (kernels, device, compiler; see dsl.alias), `versions` and `durations`.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import importlib.util
+import linecache
+import os
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from harness.run import environment, repeat, supervisor
+
+_OWN_FOLDERS = tuple(
+    os.path.dirname(os.path.abspath(spec.origin)) + os.sep
+    for spec in (importlib.util.find_spec("harness"), importlib.util.find_spec("dsl"))
+    if spec and spec.origin
+)
+KEPT_TEXT = 256 << 10  # characters of what an error says
+_RAW_VIEWS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+class Refused(Exception):
+    """The repro broke a rule of the harness; the text is for its author."""
+
+
+class Unavailable(Exception):
+    """The compiler is not here; nothing is known about the claim."""
+
+
+def warm(modules: list[str], compiler: str, device: str) -> None:
+    """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report.
+
+    Our compiler is imported on the emulator whatever the repro's device is: a process that touched CUDA cannot fork.
+    NVIDIA's is imported for the emulator or not at all.
+    """
+    if "torch" in modules or _compilers(modules):
+        _import("torch")
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(1)  # an OpenMP pool does not survive a fork
+    new = [name for name in _compilers(modules) if name not in _warm]
+    if new and compiler == "nvidia":
+        if device != "cuda":
+            try:
+                importlib.import_module("dsl.alias").warm(compiler)
+            except Exception:
+                return
+            _warm.update(new)
+    elif new:
+        try:
+            install_alias("emulator")
+            sys.modules["dsl.alias"].warm()
+        except Exception:
+            return
+        for name in new:
+            _import(name)
+        _warm.update(new)
+        sys.modules["dsl.alias"].uninstall()  # its modules stay imported; each job chooses its own device
+
+
+_warm: set[str] = set()
+
+
+def _import(name: str) -> None:
+    if name not in sys.modules:
+        try:
+            importlib.import_module(name)
+        except Exception:
+            pass  # the repro that imports it meets the same error, and reports it
+
+
+def _compilers(modules: list[str]) -> list[str]:
+    return [name for name in modules if name != "torch"]
+
+
+def install_alias(device: str, compiler: str = "embedded") -> Any:
+    """Make `import cutlass` this compiler's on this device and return the session. Raises Unavailable."""
+    try:
+        alias = importlib.import_module("dsl.alias")
+    except ModuleNotFoundError as error:
+        if error.name not in ("dsl", "dsl.alias"):
+            raise
+        raise Unavailable("the package `dsl`, which compiles the repro, is not installed: uv add gpu-repro") from None
+    try:
+        return alias.install(device, compiler)
+    except Exception as error:
+        if type(error).__name__ in ("DeviceMissing", "CompilerMissing"):
+            raise Unavailable(str(error)) from None
+        raise
+
+
+def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
+    """Run the job, write its frame to `result_fd` and end the process. A crash or a hang is told on `fault_fd`."""
+    faulthandler.enable(fault_fd)
+    faulthandler.register(supervisor.DUMP_SIGNAL, fault_fd, chain=False)
+    header, buffers = _run(job, result_fd)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass
+    supervisor.write_frame(result_fd, header, buffers)
+    os._exit(0)
+
+
+def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.ndarray]]:
+    header: dict[str, Any] = {"outcome": "outputs", "facts": None, "durations": {}}
+    buffers: list[np.ndarray] = []
+    session = None
+    started = time.monotonic()
+    try:
+        if _compilers(job["warm"]):
+            session = install_alias(job["device"], job["compiler"])
+            supervisor.write_frame(result_fd, {"outcome": "begun", "facts": session.facts()})
+        _seed(job["seed"])
+        schedule = session.schedule if session is not None else lambda seed: None
+        schedule(job["seed"])
+        if session is not None:
+            session.look_for(job["checks"])
+        if job["fill"] is not None:
+            if job["warm"]:
+                _import("torch")
+            repeat.fill_new_memory(job["fill"])
+        module = _load(job["path"], job["source"])
+        header["durations"]["load_s"] = round(time.monotonic() - started, 4)
+        _call(module, job, header, buffers, schedule)
+        if session is not None:
+            session.check()
+    except Refused as error:
+        header |= {"outcome": "error", "text": str(error)}
+    except Unavailable as error:
+        header |= {"outcome": "infra", "text": str(error)}
+    except BaseException as error:
+        header |= _outcome_of(error if session is None else session.cause(error), job)
+    if header["outcome"] != "outputs":
+        buffers.clear()
+    header["seed"] = job["seed"]
+    if session is not None:
+        header |= _facts(session, job["sass"])
+    names = ("numpy", "torch")
+    header["versions"] = {
+        n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")
+    }
+    header["versions"]["python"] = sys.version.split()[0]
+    return header, buffers
+
+
+def _facts(session: Any, sass: bool) -> dict[str, Any]:
+    """What was compiled and launched. `no_sass` says why there is no SASS, and whether only a tool is missing."""
+    try:
+        return {"facts": session.facts(sass=sass)}
+    except Exception as error:
+        if not sass:
+            raise
+        missing = type(error).__name__ == "ToolMissing"
+        return {"facts": session.facts(), "no_sass": {"missing": missing, "text": str(error)}}
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.manual_seed(seed)
+
+
+def _load(path: str, source: str) -> ModuleType:
+    """Execute the file as a module that is not `__main__`, with its source at hand for inspect."""
+    name = "repro_" + os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, os.path.dirname(path))
+    sys.argv = [path]
+    sys.dont_write_bytecode = True
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
+def _call(
+    module: ModuleType,
+    job: dict[str, Any],
+    header: dict[str, Any],
+    buffers: list[np.ndarray],
+    schedule: Callable[[int], None],
+) -> None:
+    started = time.monotonic()
+    returned = module.run(**job["params"])
+    header["durations"]["call_s"] = round(time.monotonic() - started, 4)
+    header["outputs"] = _arrays(module.run, returned, buffers, job["limit_bytes"])
+    header["expected"] = []
+    if hasattr(module, "expected"):
+        header["expected"] = _arrays(module.expected, module.expected(**job["params"]), buffers, job["limit_bytes"])
+    header["preds"] = repeat.judged(module, job["preds"], returned, header["outputs"], buffers)
+    if job["runs"] > 1:
+        first = (returned, header["outputs"], buffers[: len(header["outputs"])])
+        header |= repeat.others(module, job, first, buffers, _arrays, schedule)
+
+
+def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes: int) -> list[dict[str, Any]]:
+    """Append the raw bytes of each array to `buffers` and describe them. Raises Refused."""
+    if not isinstance(returned, dict):
+        raise _refusal(function, f"returned {_a(returned)}")
+    if not returned:
+        raise _refusal(function, "returned an empty dict: there is nothing to judge")
+    described = []
+    for key, value in returned.items():
+        if not isinstance(key, str) or not key:
+            raise _refusal(function, f"returned the name {key!r}, which is not a string")
+        try:
+            dtype, raw = _raw(value)
+        except Refused as error:
+            raise _refusal(function, f"returned {error} for {key!r}") from None
+        buffers.append(raw)
+        described.append({"name": key, "dtype": dtype, "shape": list(raw.shape)})
+        total = sum(buffer.nbytes for buffer in buffers)
+        if total > limit_bytes:
+            raise _refusal(function, f"returned {total} bytes, and the limit is {limit_bytes}")
+    return described
+
+
+def _refusal(function: Any, message: str) -> Refused:
+    """What run() or expected() returned cannot be judged: the place, the author's line, the fix."""
+    name, code = function.__name__, getattr(function, "__code__", None)
+    fix = f'fix: return a dict of name to torch tensor or numpy array from {name}(), e.g. `return {{"out": out}}`'
+    if code is None:
+        return Refused(f"{name}() {message}\n{fix}")
+    path, line = os.path.relpath(code.co_filename), linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    place = path if not path.startswith("..") else code.co_filename
+    carets = " " * max(line.find(name), 0) + "^" * len(name)
+    return Refused(f"{place}:{code.co_firstlineno}: BAD_RETURN\n    {line}\n    {carets} {message}\n{fix}")
+
+
+def _raw(value: Any) -> tuple[str, np.ndarray]:
+    """The dtype's name and the elements as unsigned integers of its width, C-contiguous. Raises Refused."""
+    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
+        torch = sys.modules["torch"]
+        if value.layout != torch.strided or value.is_complex() or value.is_quantized:
+            raise Refused(f"a {value.layout} tensor of {value.dtype}")
+        tensor = value.detach().cpu().contiguous()
+        flat = tensor.reshape(-1).view(torch.uint8).numpy()
+        view = flat.view(_RAW_VIEWS[tensor.element_size()]).reshape(tuple(tensor.shape))
+        return str(tensor.dtype).removeprefix("torch."), view
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        registered = array.dtype.kind == "V" and array.dtype.isbuiltin == 2  # bfloat16 and the like of ml_dtypes
+        if array.dtype.itemsize not in _RAW_VIEWS or not (registered or array.dtype.kind in "biuf"):
+            raise Refused(f"an array of {array.dtype}")
+        if array.dtype.byteorder == ">":
+            array = array.astype(array.dtype.newbyteorder("<"))
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        return array.dtype.name, array.view(_RAW_VIEWS[array.dtype.itemsize])
+    raise Refused(_a(value))
+
+
+def _a(value: Any) -> str:
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+
+
+def _outcome_of(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
+    """What an exception that left the repro means."""
+    why = environment.trouble(error, job["path"], job["needs"])
+    if why:
+        return {"outcome": "infra", "text": why, "full_text": _traceback(error, True)[-KEPT_TEXT:]}
+    outcome = getattr(error, "repro_outcome", None)
+    if isinstance(outcome, dict):
+        return dict(outcome) | {"text": str(outcome.get("text") or "")[:KEPT_TEXT]}
+    if isinstance(error, SystemExit):
+        return {"outcome": "error", "text": f"the repro called sys.exit({error.code!r})\n" + _traceback(error, False)}
+    text, full_text = _traceback(error, False)[-KEPT_TEXT:], _traceback(error, True)[-KEPT_TEXT:]
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames and os.sep + "dsl" + os.sep in frames[-1].filename and _is_ours(frames[-1].filename):
+        text += "(raised inside the compiler: --full-trace shows where)\n"
+    return {"outcome": "error", "text": text, "full_text": full_text if full_text != text else None}
+
+
+def _traceback(error: BaseException, full: bool) -> str:
+    """The traceback as Python prints it; without frames of ours, and of the import system, unless `full`."""
+    described = traceback.TracebackException.from_exception(error)
+    if not full:
+        seen: list[traceback.TracebackException] = []
+        todo = [described]
+        while todo:
+            one = todo.pop()
+            if one is None or any(one is other for other in seen):
+                continue
+            seen.append(one)
+            one.stack = traceback.StackSummary.from_list([f for f in one.stack if not _is_ours(f.filename)])
+            todo += [one.__cause__, one.__context__]
+    return "".join(described.format())
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.startswith(_OWN_FOLDERS) or filename.startswith("<frozen importlib")
+
+
+def main() -> NoReturn:
+    """In a new interpreter: read the job from the first file descriptor named, and run it."""
+    try:
+        job_fd, result_fd, fault_fd = map(int, sys.argv[1:4])
+        frame = supervisor.read_frame(supervisor.read_exactly(job_fd), limit_bytes=0)
+        os.close(job_fd)
+        for fd in (result_fd, fault_fd):
+            os.set_inheritable(fd, False)
+        run_job(frame[0], result_fd, fault_fd)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(supervisor.FAILED)
+
+
+if __name__ == "__main__":
+    from harness.run import runner  # one copy of this module, under its own name
+
+    runner.main()

@@ -1,0 +1,407 @@
+"""The process that starts repros and sees to their end: one at a time, each in a session of its own.
+
+It runs beside the repro (standard library only), reads jobs from stdin and writes replies to stdout, both as frames.
+It imports what the repros need once and forks for each job; a job that is `fresh` execs a new interpreter instead.
+Whatever a repro started - also in other sessions - is killed when the repro ends, when its time is over, and when
+the other end of stdin goes away: the process is the subreaper of all its descendants.
+
+A frame is `RPR1`, the length of the header (u32, little endian), a JSON header, then the raw buffers whose sizes in
+bytes the header lists under `buffers`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import select
+import selectors
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+PROTOCOL = 1  # of the jobs and replies below
+MAGIC = b"RPR1"
+HEADER_LIMIT_BYTES = 32 << 20
+STRUCTURE_LIMIT_BYTES = 8 << 20  # of a header without its texts: what Python makes of it is some twenty times larger
+TEXT_LIMIT_BYTES = 256 << 10  # of stdout and of stderr that is kept; the rest is counted and dropped
+FAILED = 70  # the exit status of a runner that failed itself
+DUMP_SIGNAL = signal.SIGUSR2  # makes a repro write where it is
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class BadFrame(Exception):
+    """The other side sent bytes that are no frame, or one over the limit."""
+
+
+def pack_frame(header: dict[str, Any], buffers: Sequence[bytes | memoryview] = ()) -> list[bytes | memoryview]:
+    """The pieces of a frame, in order."""
+    views = [memoryview(buffer).cast("B") for buffer in buffers]
+    text = json.dumps(dict(header, buffers=[view.nbytes for view in views])).encode()
+    return [MAGIC + struct.pack("<I", len(text)) + text, *views]
+
+
+def write_frame(fd: int, header: dict[str, Any], buffers: Sequence[bytes | memoryview] = ()) -> None:
+    """Write a whole frame. Raises OSError (BrokenPipeError when the reader is gone)."""
+    for piece in pack_frame(header, buffers):
+        view = memoryview(piece).cast("B")
+        while view:
+            view = view[os.write(fd, view) :]
+
+
+def read_frame(read: Callable[[int], bytes], limit_bytes: int) -> tuple[dict[str, Any], list[bytes]] | None:
+    """Read one frame with `read(n)`, which returns exactly n bytes or fewer at the end; None at a clean end.
+
+    Raises BadFrame. The buffers together may hold at most `limit_bytes`.
+    """
+    start = read(8)
+    if not start:
+        return None
+    if len(start) < 8 or start[:4] != MAGIC:
+        raise BadFrame(f"expected a frame, got {start!r}")
+    (length,) = struct.unpack("<I", start[4:])
+    if length > HEADER_LIMIT_BYTES:
+        raise BadFrame(f"a header of {length} bytes is over the limit of {HEADER_LIMIT_BYTES}")
+    text = read(length)
+    if length > STRUCTURE_LIMIT_BYTES and _structure_bytes(text) > STRUCTURE_LIMIT_BYTES:
+        raise BadFrame(f"a header of more than {STRUCTURE_LIMIT_BYTES} bytes besides its texts is over the limit")
+    try:
+        header = json.loads(text)
+        sizes = header["buffers"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadFrame(f"the header of a frame is broken ({type(error).__name__})") from None
+    if not isinstance(header, dict) or not isinstance(sizes, list) or any(type(size) is not int for size in sizes):
+        raise BadFrame("the header of a frame is broken (it lists no buffers)")
+    if any(not 0 <= size <= limit_bytes for size in sizes) or sum(sizes) > limit_bytes:
+        raise BadFrame(f"the arrays are over the limit of {limit_bytes} bytes")
+    buffers = [read(size) for size in sizes]
+    if [len(buffer) for buffer in buffers] != sizes:
+        raise BadFrame("the stream ended within a frame")
+    return header, buffers
+
+
+def _structure_bytes(text: bytes) -> int:
+    """How many bytes of JSON stand outside of its texts, each of which counts for four."""
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    quotes = plain.count(b'"')
+    if 2 * quotes > STRUCTURE_LIMIT_BYTES:
+        return 2 * quotes
+    return 2 * quotes + sum(map(len, plain.split(b'"')[::2]))
+
+
+def read_exactly(fd: int) -> Callable[[int], bytes]:
+    """A `read` for read_frame that blocks on a file descriptor."""
+
+    def read(count: int) -> bytes:
+        pieces = []
+        while count and (piece := os.read(fd, min(count, 1 << 20))):
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+    return read
+
+
+def read_from(data: bytes) -> Callable[[int], bytes]:
+    """A `read` for read_frame over bytes already here."""
+    position = 0
+
+    def read(count: int) -> bytes:
+        nonlocal position
+        piece = data[position : position + count]
+        position += len(piece)
+        return piece
+
+    return read
+
+
+def descendants() -> list[int]:
+    """Process ids below this process, by /proc."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    stat = file.read()
+            except OSError:
+                continue
+            fields = stat[stat.rindex(b")") + 2 :].split()
+            children.setdefault(int(fields[1]), []).append(int(entry))
+    found, todo = [], [os.getpid()]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+def kill_descendants(patience_s: float = 5.0) -> None:
+    """Kill and reap everything below this process, also what changed its session or forks meanwhile."""
+    end = time.monotonic() + patience_s
+    while (pids := descendants()) and time.monotonic() < end:
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.002)
+        while _reap_any():
+            pass
+
+
+def _killed_for_memory() -> int:
+    """How many processes this system has killed for memory so far."""
+    try:
+        with open("/proc/vmstat") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("oom_kill ")), 0)
+    except (OSError, ValueError):
+        return 0
+
+
+def _reap_any() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+class _Stream:
+    """The bytes of one pipe: the first and last of them, or all up to a limit."""
+
+    def __init__(self, fd: int, limit_bytes: int) -> None:
+        self.fd, self.limit_bytes = fd, limit_bytes
+        self.head, self.tail, self.size = bytearray(), bytearray(), 0
+        os.set_blocking(fd, False)
+
+    def drain(self) -> bool:
+        """Take what is there; False at the end of the stream."""
+        while True:
+            try:
+                data = os.read(self.fd, 1 << 18)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self.size += len(data)
+            room = self.limit_bytes // 2 - len(self.head)
+            self.head += data[: max(room, 0)]
+            self.tail = (self.tail + data[max(room, 0) :])[-(self.limit_bytes // 2) :]
+
+    def text(self) -> str:
+        dropped = self.size - len(self.head) - len(self.tail)
+        gap = f"\n[... {dropped} bytes left out ...]\n".encode() if dropped else b""
+        return bytes(self.head + gap + self.tail).decode("utf-8", "replace")
+
+
+class Supervisor:
+    """Runs jobs that come in on one file descriptor and answers on another."""
+
+    def __init__(self, jobs_fd: int, replies_fd: int) -> None:
+        self.jobs_fd, self.replies_fd, self.gpu_fd = jobs_fd, replies_fd, -1
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.wake_fd, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self.leave())
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def leave(self) -> None:
+        kill_descendants()
+        os._exit(0)
+
+    def serve(self) -> None:
+        """Answer jobs until stdin ends."""
+        from harness.run import gpu_lock, runner  # beside this file; needs numpy
+
+        ready = {"kind": "ready", "protocol": PROTOCOL, "pid": os.getpid(), "python": sys.version.split()[0]}
+        write_frame(self.replies_fd, ready)
+        while frame := read_frame(read_exactly(self.jobs_fd), limit_bytes=0):
+            job = frame[0]
+            started = time.monotonic()
+            if not job["fresh"]:
+                runner.warm(job["warm"], job["compiler"], job["device"])
+            warm_s = time.monotonic() - started
+            try:
+                self.gpu_fd = self._take_gpu(job["gpu"])
+            except (gpu_lock.Busy, OSError) as error:
+                write_frame(self.replies_fd, {"kind": "busy", "text": str(error)})
+                continue
+            try:
+                header, buffers = self.run(job, runner.run_job)
+            except OSError as error:  # no more processes, files or memory
+                header, buffers = {"kind": "busy", "text": f"no process could be started: {error}", "durations": {}}, []
+            if self.gpu_fd >= 0:
+                os.close(self.gpu_fd)
+            header["durations"]["warm_s"] = round(warm_s, 4)
+            write_frame(self.replies_fd, header, buffers)
+        self.leave()
+
+    def _take_gpu(self, uuid: str) -> int:
+        """Wait for the GPU's lock, telling so; leave when the client is gone. -1 where there is no GPU to lock."""
+        from harness.run import gpu_lock
+
+        def waiting(text: str) -> None:
+            write_frame(self.replies_fd, {"kind": "note", "text": text})
+
+        def alive() -> None:
+            if select.select([self.jobs_fd], [], [], 0)[0]:
+                self.leave()
+
+        return gpu_lock.take(uuid, waiting, alive) if uuid else -1
+
+    def run(self, job: dict[str, Any], body: Callable[[dict, int, int], None]) -> tuple[dict[str, Any], list[bytes]]:
+        """Run one job in a child, and reply with its result frame, what it printed and how it ended."""
+        pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(4)]
+        started = time.monotonic()
+        killed_before = _killed_for_memory()
+        pid = os.fork()
+        if pid == 0:
+            self._become_child(job, [write for _, write in pipes], body)
+        for _, write in pipes:
+            os.close(write)
+        limit = job["limit_bytes"] + HEADER_LIMIT_BYTES
+        limits = (TEXT_LIMIT_BYTES, TEXT_LIMIT_BYTES, 2 * limit, TEXT_LIMIT_BYTES)
+        streams = [_Stream(read, size) for (read, _), size in zip(pipes, limits, strict=True)]
+        status = self._watch(pid, streams, started + job["timeout_s"])
+        if status.get("signal") == "SIGKILL" and _killed_for_memory() > killed_before:
+            status["why"] = "the system ran out of memory, and killed it"
+        kill_descendants()
+        for stream in streams:
+            stream.drain()
+            os.close(stream.fd)
+        return self._reply(job, status, streams, time.monotonic() - started)
+
+    def _become_child(self, job: dict[str, Any], writes: list[int], body: Callable[[dict, int, int], None]) -> None:
+        """In the child: leave the parent's session, signals and files behind, run the body, and never return."""
+        try:
+            os.setsid()
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            os.dup2(writes[0], 1)
+            os.dup2(writes[1], 2)
+            null = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(null, 0)
+            for fd in (self.jobs_fd, self.replies_fd, self.wake_fd, self.gpu_fd, writes[0], writes[1], null):
+                if fd > 2:
+                    os.close(fd)
+            if job["fresh"]:
+                self._exec_fresh(job, writes[2], writes[3])
+            body(job, writes[2], writes[3])
+        except BaseException:
+            import traceback
+
+            os.write(2, traceback.format_exc().encode())
+            os._exit(FAILED)
+        os._exit(0)
+
+    def _exec_fresh(self, job: dict[str, Any], result_fd: int, fault_fd: int) -> None:
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.close(read)
+            write_frame(write, job)
+            os._exit(0)
+        os.close(write)
+        for fd in (read, result_fd, fault_fd):
+            os.set_inheritable(fd, True)
+        argv = [sys.executable, "-P", "-m", "harness.run.runner", str(read), str(result_fd), str(fault_fd)]
+        os.execv(sys.executable, argv)
+
+    def _watch(self, pid: int, streams: list[_Stream], deadline: float) -> dict[str, Any]:
+        """Drain the streams until the child ends or its time is over; leave when the client is gone."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.wake_fd, selectors.EVENT_READ)
+            selector.register(self.jobs_fd, selectors.EVENT_READ)
+            for stream in streams:
+                selector.register(stream.fd, selectors.EVENT_READ, stream)
+            while True:
+                status = self._ended(pid)
+                if status is not None:
+                    return status
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return self._stop(pid, streams)
+                for key, _ in selector.select(left):
+                    if key.fd == self.jobs_fd:
+                        self.leave()  # a client sends nothing while it waits: this is the end of the stream
+                    elif key.fd == self.wake_fd:
+                        os.read(self.wake_fd, 4096)
+                    elif not key.data.drain():
+                        selector.unregister(key.fd)
+
+    def _ended(self, pid: int) -> dict[str, Any] | None:
+        """How the child ended, or None while it runs. Adopted orphans that ended are reaped on the way."""
+        while True:
+            try:
+                done, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return {"exit": 255}
+            if done == 0:
+                return None
+            if done == pid:
+                code = os.waitstatus_to_exitcode(status)
+                return {"exit": code} if code >= 0 else {"signal": signal.Signals(-code).name}
+
+    def _stop(self, pid: int, streams: list[_Stream]) -> dict[str, Any]:
+        """Ask a child whose time is over where it is, then let it be killed."""
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                if file.read().rpartition(b") ")[2][:1] == b"T":
+                    return {"signal": "SIGSTOP"}
+        except OSError:
+            pass
+        try:
+            os.kill(pid, DUMP_SIGNAL)
+        except ProcessLookupError:
+            pass
+        fault = streams[3]
+        end = time.monotonic() + 0.25
+        while time.monotonic() < end and not fault.size:
+            time.sleep(0.005)
+            fault.drain()
+        return {"timeout": True}
+
+    def _reply(
+        self, job: dict, status: dict, streams: list[_Stream], run_s: float
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        stdout, stderr, result, fault = streams
+        header: dict[str, Any] = {"kind": "reply", "status": status, "timeout_s": job["timeout_s"], "result": None}
+        header |= {"stdout": stdout.text(), "stderr": stderr.text(), "fault": fault.text()}
+        header["durations"] = {"run_s": round(run_s, 4)}
+        buffers: list[bytes] = []
+        try:
+            read = read_from(bytes(result.head + result.tail))
+            frame = read_frame(read, job["limit_bytes"])
+            if frame and frame[0].get("outcome") == "begun":
+                header["begun"] = frame[0]
+                frame = read_frame(read, job["limit_bytes"])
+            if frame and "timeout" not in status and "signal" not in status:
+                header["result"], buffers = frame
+        except BadFrame as error:
+            header["broken"] = str(error)
+        return header, buffers
+
+
+def main() -> None:
+    """Serve on stdin and stdout; what is printed meanwhile goes to stderr."""
+    jobs_fd, replies_fd = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    Supervisor(jobs_fd, replies_fd).serve()
+
+
+if __name__ == "__main__":
+    from harness.run import supervisor  # one copy of this module, under its own name
+
+    supervisor.main()

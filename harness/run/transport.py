@@ -1,0 +1,164 @@
+"""What passes between this process and a supervisor: jobs go out, replies come in.
+
+A transport starts one supervisor when it is first needed and keeps it. Another way of reaching a host is another
+class with these two methods.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from harness.run.supervisor import BadFrame, read_frame, write_frame
+from harness.terminal import printable
+
+RESULT_LIMIT_BYTES = 64 << 20
+_START_S = 60.0  # for a supervisor to say that it is ready
+WARM_S = 300.0  # for it to import torch and the compiler from a cold disk
+SLACK_S = 20.0  # beyond a job's own timeout, which the supervisor keeps
+
+
+class LinkDown(Exception):
+    """No reply came; the text says why. The claim was not judged."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case to run. `warm` names modules worth importing before the fork; `fresh` execs a new interpreter."""
+
+    path: str
+    source: str
+    params: Mapping[str, Any]
+    device: str
+    timeout_s: float
+    warm: tuple[str, ...] = ()
+    fresh: bool = False
+    sass: bool = False
+    limit_bytes: int = RESULT_LIMIT_BYTES
+    needs: tuple[str, ...] = ()  # requirements of the repro's own, for an environment made for it
+    requires_python: str = ">=3.11"
+    gpu: str = ""  # whose lock to hold meanwhile
+    runs: int = 1  # how often run() is called
+    preds: Mapping[str, str] = field(default_factory=dict)  # output -> the function that judges it
+    fill: int | None = None  # the byte that torch.empty and numpy.empty give; None: whatever is there
+    seed: int = 0  # of Python's, numpy's and torch's random numbers
+    checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
+    compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the compiler takes part."""
+        return any(name != "torch" for name in self.warm)
+
+
+class Transport(Protocol):
+    """A way to one supervisor."""
+
+    def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
+        """Header and buffers of the reply. Raises LinkDown; whatever interrupts it leaves nothing running."""
+
+    def close(self) -> None:
+        """End the supervisor and all it started. May be called twice."""
+
+
+class Start(NamedTuple):
+    """A Python: argv, and the whole environment of its process."""
+
+    argv: list[str]
+    variables: dict[str, str]
+
+
+class Local:
+    """A supervisor that is a child of this process, in a session of its own so that Ctrl-C reaches only us."""
+
+    def __init__(self, note: Callable[[str], None] | None = None, command: Callable[[], Start] | None = None) -> None:
+        self._note, self._command = note, command or (lambda: Start([sys.executable], dict(os.environ)))
+        self._process: subprocess.Popen | None = None
+        self._errors: Any = None
+
+    def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            process = self._start()
+            write_frame(process.stdin.fileno(), asdict(job))
+            warm_s = WARM_S if job.warm and not job.fresh else 0.0
+            while True:
+                frame = self._read(job.timeout_s + warm_s + SLACK_S, job.limit_bytes)
+                if frame[0].get("kind") != "note":
+                    return frame
+                if self._note:
+                    self._note(f"local: {printable(str(frame[0].get('text')))}")
+        except (OSError, BadFrame, LinkDown) as error:
+            said = self._said()
+            self.close()
+            raise LinkDown(f"{error}{said}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.stdin.close()
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+        self._errors.close()
+
+    def _start(self) -> subprocess.Popen:
+        if self._process is None:
+            start, pipe = self._command(), subprocess.PIPE
+            self._errors = tempfile.TemporaryFile()
+            self._process = subprocess.Popen(
+                [*start.argv, "-P", "-m", "harness.run.supervisor"], stdin=pipe, stdout=pipe, stderr=self._errors,
+                bufsize=0, start_new_session=True, env=start.variables,
+            )  # fmt: skip
+            self._read(_START_S, 0)
+        return self._process
+
+    def _read(self, timeout_s: float, limit_bytes: int) -> tuple[dict[str, Any], list[bytes]]:
+        """The next frame from the supervisor. Raises LinkDown at its end or after `timeout_s`, and BadFrame."""
+        stdout, deadline = self._process.stdout, time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+
+            def read(count: int) -> bytes:
+                pieces = []
+                while count:
+                    if not selector.select(max(deadline - time.monotonic(), 0)):
+                        raise LinkDown(f"the supervisor did not answer within {timeout_s:g} s")
+                    piece = stdout.read(min(count, 1 << 20))
+                    if not piece:
+                        break
+                    pieces.append(piece)
+                    count -= len(piece)
+                return b"".join(pieces)
+
+            frame = read_frame(read, limit_bytes)
+        if frame is None:
+            raise LinkDown("the supervisor ended")
+        return frame
+
+    def _said(self) -> str:
+        """What the supervisor wrote to stderr and how it ended, to put behind an error."""
+        if self._process is None:
+            return ""
+        try:
+            code = self._process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            code = None
+        self._errors.seek(0)
+        text = printable(self._errors.read()[-4000:].decode("utf-8", "replace")).strip()
+        ended = f" (exit status {code})" if code is not None else ""
+        return f"{ended}:\n{text}" if text else ended
