@@ -15,6 +15,7 @@ import threading
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from dsl import span
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
@@ -54,14 +55,26 @@ class _Dialect(types.ModuleType):
         return getattr(importlib.import_module(self.__name__), name)
 
 
-ir = _bindings_without_numpy()
+ir: Any = _bindings_without_numpy()
 _llvm = _bindings("_mlir_libs._mlirDialectsLLVM")
 for _dialect in ("builtin", "llvm"):
     _dialect = f"{_llvm.__name__.partition('.')[0]}.dialects.{_dialect}"
     sys.modules.setdefault(_dialect, _Dialect(_dialect))
 
 context = ir.Context()
-Operation, Value, Type, Block = ir.Operation, ir.Value, ir.Type, ir.Block
+if TYPE_CHECKING:  # the bindings have no stubs: what a value is called, with members that are not checked
+
+    class Operation(Any): ...
+
+    class Value(Any): ...
+
+    class Type(Any): ...
+
+    class Block(Any): ...
+
+    class Location(Any): ...
+else:
+    Operation, Value, Type, Block, Location = ir.Operation, ir.Value, ir.Type, ir.Block, ir.Location
 
 with context:
     i1, i4, i8, i16, i32, i64, i128 = (ir.IntegerType.get_signless(width) for width in (1, 4, 8, 16, 32, 64, 128))
@@ -139,10 +152,10 @@ def unit_attr():
     return ir.UnitAttr.get(context)
 
 
-_locations: dict[span.Span, ir.Location] = {}
+_locations: dict[span.Span, Location] = {}
 
 
-def location(place: span.Span | None = None) -> ir.Location:
+def location(place: span.Span | None = None) -> Location:
     """The MLIR location of `place`, or of the author's innermost frame."""
     place = place or span.here()
     found = _locations.get(place)
@@ -151,7 +164,7 @@ def location(place: span.Span | None = None) -> ir.Location:
     return found
 
 
-def place_of(at: ir.Location) -> span.Span | None:
+def place_of(at: Location) -> span.Span | None:
     """The place that `location` made `at` of."""
     return next((place for place, known in _locations.items() if known == at), None)
 

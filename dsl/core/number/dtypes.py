@@ -8,6 +8,7 @@ measured of release 4.8.1 of NVIDIA's compiler (docs/types.md).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from dsl.core import number_rules
 from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
@@ -24,6 +25,16 @@ _INSTEAD = {
 
 class NumericMeta(type):
     """Types print by their bare name, and compare by identity; their facts are attributes."""
+
+    if TYPE_CHECKING:
+        width: int
+        storage_width: int
+        signed: bool
+        is_integer: bool
+        is_float: bool
+        format: str | None
+        numpy_name: str | None
+        carrier: mlir.Type
 
     def __repr__(cls) -> str:
         return cls.__name__
@@ -137,6 +148,23 @@ class Numeric(metaclass=NumericMeta):
     numpy_name: str | None = None
     carrier: mlir.Type  # the MLIR type of its SSA values: bits, where MLIR has no arithmetic on the type
     _exact_range: tuple[int, int] | None = None
+
+    if TYPE_CHECKING:  # value.py sets the operators, subclasses that have static values `wrapped`
+        value: Any
+        owner: Any
+        known_divisor: int
+
+        @classmethod
+        def wrapped(cls, value: Any) -> Any: ...
+        def _with(self, other: Any) -> Any: ...
+        def _alone(self) -> Any: ...
+
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __matmul__ = _with
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __rmatmul__ = _with
+        __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _with
+        __rand__ = __ror__ = __rxor__ = __rlshift__ = __rrshift__ = _with
+        __lt__ = __le__ = __gt__ = __ge__ = _with
+        __neg__ = __pos__ = __abs__ = __invert__ = _alone
 
     def __init__(self, value: object):
         if isinstance(value, mlir.Value):
@@ -403,21 +431,51 @@ def _float(
     )
 
 
-Int4, Int8, Int16, Int32, Int64, Int128 = (_integer(width) for width in (4, 8, 16, 32, 64, 128))
-Uint8, Uint16, Uint32, Uint64, Uint128 = (_integer(width, signed=False) for width in (8, 16, 32, 64, 128))
-Float16 = _float("Float16", 16, mlir.f16, "e", "float16")
-BFloat16 = _float("BFloat16", 16, mlir.bf16, "H")
-TFloat32 = _float("TFloat32", 32, mlir.f32, "f")
-Float32 = _float("Float32", 32, mlir.f32, "f", "float32")
-Float64 = _float("Float64", 64, mlir.f64, "d", "float64")
-Float8E5M2, Float8E4M3, Float8E4M3FN, Float8E4M3B11FNUZ, Float8E8M0FNU = (
-    _float(f"Float8{name}", 8, mlir.i8, "B") for name in ("E5M2", "E4M3", "E4M3FN", "E4M3B11FNUZ", "E8M0FNU")
-)
-Float6E3M2FN, Float6E2M3FN, Float4E2M1FN = (
-    _float(name, int(name[5]), mlir.i8) for name in ("Float6E3M2FN", "Float6E2M3FN", "Float4E2M1FN")
-)
-Float4E2M1FNx2, FloatNV8E5M3FNU = _float("Float4E2M1FNx2", 8, mlir.i8), _float("FloatNV8E5M3FNU", 8, mlir.i8)
-Float6E3M2FNx4, Float6E2M3FNx4 = _float("Float6E3M2FNx4", 24, mlir.i32), _float("Float6E2M3FNx4", 24, mlir.i32)
+if TYPE_CHECKING:  # a checker does not run what makes them: for it a type is its family
+    Int4 = Integer
+    Int8 = Integer
+    Int16 = Integer
+    Int32 = Integer
+    Int64 = Integer
+    Int128 = Integer
+    Uint8 = Integer
+    Uint16 = Integer
+    Uint32 = Integer
+    Uint64 = Integer
+    Uint128 = Integer
+    Float16 = Float
+    BFloat16 = Float
+    TFloat32 = Float
+    Float32 = Float
+    Float64 = Float
+    Float8E5M2 = Float
+    Float8E4M3 = Float
+    Float8E4M3FN = Float
+    Float8E4M3B11FNUZ = Float
+    Float8E8M0FNU = Float
+    Float6E3M2FN = Float
+    Float6E2M3FN = Float
+    Float4E2M1FN = Float
+    Float4E2M1FNx2 = Float
+    FloatNV8E5M3FNU = Float
+    Float6E3M2FNx4 = Float
+    Float6E2M3FNx4 = Float
+else:
+    Int4, Int8, Int16, Int32, Int64, Int128 = (_integer(width) for width in (4, 8, 16, 32, 64, 128))
+    Uint8, Uint16, Uint32, Uint64, Uint128 = (_integer(width, signed=False) for width in (8, 16, 32, 64, 128))
+    Float16 = _float("Float16", 16, mlir.f16, "e", "float16")
+    BFloat16 = _float("BFloat16", 16, mlir.bf16, "H")
+    TFloat32 = _float("TFloat32", 32, mlir.f32, "f")
+    Float32 = _float("Float32", 32, mlir.f32, "f", "float32")
+    Float64 = _float("Float64", 64, mlir.f64, "d", "float64")
+    Float8E5M2, Float8E4M3, Float8E4M3FN, Float8E4M3B11FNUZ, Float8E8M0FNU = (
+        _float(f"Float8{name}", 8, mlir.i8, "B") for name in ("E5M2", "E4M3", "E4M3FN", "E4M3B11FNUZ", "E8M0FNU")
+    )
+    Float6E3M2FN, Float6E2M3FN, Float4E2M1FN = (
+        _float(name, int(name[5]), mlir.i8) for name in ("Float6E3M2FN", "Float6E2M3FN", "Float4E2M1FN")
+    )
+    Float4E2M1FNx2, FloatNV8E5M3FNU = _float("Float4E2M1FNx2", 8, mlir.i8), _float("FloatNV8E5M3FNU", 8, mlir.i8)
+    Float6E3M2FNx4, Float6E2M3FNx4 = _float("Float6E3M2FNx4", 24, mlir.i32), _float("Float6E2M3FNx4", 24, mlir.i32)
 
 
 class Boolean(Integer):
