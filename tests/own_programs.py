@@ -262,15 +262,7 @@ def run(compiler: str, paths: list[str], out, only: frozenset[str] | None = None
     observer.observe(runtime)
     with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
         pytest.main(
-            [
-                *paths,
-                "-q",
-                "-p",
-                "no:cacheprovider",
-                "-p",
-                "no:faulthandler",
-                "--continue-on-collection-errors",
-            ],
+            [*paths, "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--continue-on-collection-errors"],
             plugins=[observer],
         )
 
