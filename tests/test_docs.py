@@ -1,12 +1,15 @@
 """The programs in the documentation do what the pages say: they are collected,
 judged and accepted as a reader would."""
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import fork_server
 
 DOCS = Path(__file__).parents[1] / "docs"
 PROGRAM = re.compile(r"^```python\n# file: (repros/\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -16,36 +19,32 @@ def programs(page: Path) -> list[tuple[str, str]]:
     return PROGRAM.findall(page.read_text())
 
 
-def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "repros", "-q", "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=_environment(),
-    )
+PAGES = {page.name: found for page in sorted(DOCS.glob("*.md")) if (found := programs(page))}
+OUTCOME = re.compile(r"^(PASSED|FAILED|ERROR) (repros/\w+\.py)", re.MULTILINE)
 
 
-def _environment() -> dict[str, str]:
-    import os
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory) -> list[str]:
+    """What pytest says of the programs of all pages: at first, where it accepts, and again."""
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "repros").mkdir()
+    for name, text in (program for found in PAGES.values() for program in found):
+        assert not (folder / name).exists(), f"two pages have a {name}"
+        (folder / name).write_text(text)
+    command = [sys.executable, "-m", "pytest", "repros", "-q", "-rA", "-p", "no:cacheprovider"]
+    env = {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_CURRENT_TEST")}
+    return [
+        subprocess.run(command + more, cwd=folder, env=env, capture_output=True, text=True, timeout=300).stdout
+        for more in ([], ["--update-goldens"], [])
+    ]
 
-    return {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_CURRENT_TEST")}
 
-
-@pytest.mark.parametrize("page", [page.name for page in DOCS.glob("*.md") if programs(page)])
-def test_programs_of_the_page(page, tmp_path):
-    (tmp_path / "repros").mkdir()
-    found = programs(DOCS / page)
-    for name, text in found:
-        (tmp_path / name).write_text(text)
-    first = pytest_in(tmp_path)
-    assert first.returncode == 1 and "no golden" in first.stdout, first.stdout + first.stderr
-    accepting = pytest_in(tmp_path, "--update-goldens")
-    assert accepting.returncode == 0, accepting.stdout
-    again = pytest_in(tmp_path)
-    assert again.returncode == 0, again.stdout
-    assert int(re.search(r"(\d+) passed", again.stdout)[1]) >= len(found)
+@pytest.mark.parametrize("page", PAGES)
+def test_programs_of_the_page(page, sessions):
+    files = {name for name, _ in PAGES[page]}
+    first, accepting, again = ({one for one in OUTCOME.findall(text) if one[1] in files} for text in sessions)
+    assert any(outcome == "FAILED" for outcome, _ in first) and "no golden" in sessions[0], sessions[0]
+    assert accepting == again == {("PASSED", name) for name in files}, "\n".join(sessions[1:])
 
 
 # --- pages of examples: a `# start.py` block, then `# example.py` blocks,
@@ -79,13 +78,7 @@ def test_an_example_prints_and_becomes_what_is_shown(page, text, shown, tmp_path
     start = next(block for kind, block in BLOCK.findall((DOCS / page).read_text()) if block.startswith("# start.py\n"))
     (tmp_path / "start.py").write_text(start)
     (tmp_path / "example.py").write_text(text.replace("# example.py", "from start import *", 1))
-    run = subprocess.run(
-        [sys.executable, "-m", "dsl", "--device", "emulator", "--show", "mlir", "example.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    run = fork_server.run(["-m", "dsl", "--device", "emulator", "--show", "mlir", "example.py"], cwd=tmp_path)
     assert shown, "an example without its output"
     for kind, block in shown:
         if kind == "text":

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import fork_server
+
 HEAD = """\
 import cutlass
 import cutlass.cute as cute
@@ -43,9 +45,7 @@ def run(n=3):
 
 
 def dsl(*arguments: str, text: str | None = None, folder: Path | None = None) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "dsl", *arguments], input=text, capture_output=True, text=True, timeout=120, cwd=folder
-    )
+    return fork_server.run(["-m", "dsl", *arguments], input=text, cwd=folder)
 
 
 def failing(tmp_path: Path, body: str) -> str:
@@ -393,9 +393,7 @@ fix: use it as it is, or `cutlass.Boolean(x)`"""
 
 def test_without_dsl_the_missing_source_is_said(tmp_path):
     program = "from dsl import alias\nalias.install('emulator')\n" + EXECUTED
-    run = subprocess.run(
-        [sys.executable, "-"], input=program, capture_output=True, text=True, timeout=120, cwd=tmp_path
-    )
+    run = fork_server.run(["-"], warm="dsl", input=program, cwd=tmp_path)
     assert run.stderr.rstrip().endswith("""\
     the source of `host` cannot be read: it was made by exec or eval
 fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, \
@@ -408,14 +406,7 @@ def test_the_compilers_frames_come_on_demand(tmp_path):
     variable = {**os.environ, "DSL_FULL_TRACEBACK": "1"}
     shown = [
         dsl("--full-traceback", "author.py", folder=tmp_path).stderr,
-        subprocess.run(
-            [sys.executable, "-m", "dsl", "author.py"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            cwd=tmp_path,
-            env=variable,
-        ).stderr,
+        fork_server.run(["-m", "dsl", "author.py"], cwd=tmp_path, env=variable).stderr,
     ]
     for text in shown:
         assert (
@@ -483,7 +474,5 @@ def test_nvidias_compiler_takes_no_other_language(tmp_path, line, language):
 def test_a_function_called_run_that_needs_arguments_is_the_programs_own(tmp_path):
     for text in ("def run(f):\n    return f\n", "def run(*, n):\n    return n\n"):
         (tmp_path / "author.py").write_text(text + "print('plain')\n")
-        done = subprocess.run(
-            [sys.executable, "-m", "dsl", "author.py"], capture_output=True, text=True, timeout=120, cwd=tmp_path
-        )
+        done = fork_server.run(["-m", "dsl", "author.py"], cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (0, "plain\n", "")

@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+from tests import fork_server
+
 HEAD = """\
 import cutlass
 import cutlass.cute as cute
@@ -37,14 +39,7 @@ def odd(n: cutlass.Int32):
 
 def run(folder, program: str, *arguments, **environment) -> subprocess.CompletedProcess:
     (folder / "author.py").write_text(HEAD + textwrap.dedent(program))
-    return subprocess.run(
-        [sys.executable, "-m", "dsl", *arguments, "author.py"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=folder,
-        env={**os.environ, **environment},
-    )
+    return fork_server.run(["-m", "dsl", *arguments, "author.py"], cwd=folder, env={**os.environ, **environment})
 
 
 def frames(text: str) -> list[tuple[str, str, str]]:

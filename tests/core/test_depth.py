@@ -2,10 +2,11 @@
 and leaves a process that ends as it should."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import fork_server
 
 HEAD = "import cutlass\nimport cutlass.cute as cute\n\n\n"
 CHAIN = (
@@ -42,13 +43,7 @@ print("end")
 
 def dsl(tmp_path: Path, text: str) -> subprocess.CompletedProcess:
     (tmp_path / "author.py").write_text(text)
-    return subprocess.run(
-        [sys.executable, "-m", "dsl", "--device", "emulator", "author.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return fork_server.run(["-m", "dsl", "--device", "emulator", "author.py"], cwd=tmp_path)
 
 
 @pytest.mark.parametrize("arms, printed", [(150, "447"), (149, "-1")])

@@ -3,8 +3,6 @@
 import json
 import operator
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +11,13 @@ from hypothesis import given, strategies as st
 
 from dsl.core.number import dtypes, operators
 from dsl.core.number.dtypes import Boolean, Float16, Float32, Int8, Int32, Int64, Uint8, Uint32
+from tests import fork_server
 
 TABLE = Path(__file__).with_name("operator_table.json")
 
 
 def run_table(*compiler: str) -> dict:
-    run = subprocess.run(
-        [sys.executable, *compiler, str(TABLE.with_suffix(".py"))],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
-    )
+    run = fork_server.run([*compiler, str(TABLE.with_suffix(".py"))], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout[run.stdout.index("{") :])
 

@@ -2,8 +2,9 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
+
+from tests import fork_server
 
 HEAD = """\
 import cutlass
@@ -19,13 +20,7 @@ FIRST_LINE = HEAD.count("\n") + 1
 
 def run(folder: Path, program: str, *options: str) -> subprocess.CompletedProcess:
     (folder / "author.py").write_text(HEAD + program)
-    return subprocess.run(
-        [sys.executable, "-m", "dsl", "--device", "emulator", *options, "author.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return fork_server.run(["-m", "dsl", "--device", "emulator", *options, "author.py"], cwd=folder)
 
 
 def printed(folder: Path, program: str) -> str:

@@ -1,8 +1,8 @@
 """Memory of the host prints as generic, torch's cuda memory as gmem, in host functions and in kernels."""
 
 import re
-import subprocess
-import sys
+
+from tests import fork_server
 
 PROGRAM = """\
 import cutlass
@@ -32,13 +32,7 @@ host(from_dlpack(torch.zeros(4, device="cuda")))
 
 def test_the_space_of_a_pointer_is_printed(tmp_path):
     (tmp_path / "author.py").write_text(PROGRAM)
-    run = subprocess.run(
-        [sys.executable, "-m", "dsl", "--device", "emulator", "author.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    run = fork_server.run(["-m", "dsl", "--device", "emulator", "author.py"], cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     found = re.findall(r"^(traced|host|kernel) .*?(generic|gmem)", run.stdout, re.MULTILINE)
     assert found == [

@@ -1,8 +1,6 @@
 """The surface has upstream's names only, and docs/cute.md lists them all."""
 
 import re
-import subprocess
-import sys
 import types
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 
 import dsl.cutlass
 from dsl.cutlass import cuda, cute, memory, pipeline, upstream, utils
+from tests import fork_server
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cute.md").read_text()
 MODULES = {
@@ -47,7 +46,7 @@ def names(module: types.ModuleType) -> set[str]:
 
 def test_the_file_of_upstreams_names_is_what_the_package_has():
     script = Path(__file__).with_name("upstream_names.py")
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    run = fork_server.run([script])
     assert run.returncode == 0, run.stderr
     assert run.stdout == Path(dsl.cutlass.__file__).with_name("upstream_names.txt").read_text()
 

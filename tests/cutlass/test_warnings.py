@@ -1,9 +1,9 @@
 """Warnings: each once a place, whatever is traced, compiled or launched again; Python's own are left alone."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests import fork_server
 
 PROGRAM = """\
 import warnings
@@ -47,13 +47,7 @@ def test_each_warning_is_given_once_a_place(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(
-        [sys.executable, "-m", "dsl", str(file)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": str(root)},
-    )
+    done = fork_server.run(["-m", "dsl", str(file)], env={**os.environ, "PYTHONPATH": str(root)})
     assert done.returncode == 0, done.stderr
     told = [line.partition("program.py:")[2] for line in done.stderr.splitlines() if "program.py:" in line]
     assert sorted(told) == [
@@ -98,13 +92,7 @@ def main(n: cutlass.Int32):
 main(2)
 """)
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(
-        [sys.executable, "-m", "dsl", str(file)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": str(root)},
-    )
+    done = fork_server.run(["-m", "dsl", str(file)], env={**os.environ, "PYTHONPATH": str(root)})
     assert (done.returncode, done.stdout) == (0, "0 0\n1 10\n"), done.stderr
     told = [line for line in done.stderr.splitlines() if "Warning" in line]
     assert len(told) == 1 and "12: PortabilityWarning: `break` leaves" in told[0], done.stderr
@@ -136,13 +124,7 @@ def main(k: cutlass.Int32):
 main(cutlass.Int32(3))
 """)
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(
-        [sys.executable, "-m", "dsl", "--portable", str(file)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": str(root)},
-    )
+    done = fork_server.run(["-m", "dsl", "--portable", str(file)], env={**os.environ, "PYTHONPATH": str(root)})
     assert (done.returncode, done.stdout, done.stderr) == (0, "6 7 110\n", "")
 
 
@@ -153,13 +135,7 @@ def told_by(program: str, folder: Path) -> list[str]:
     file.write_text("import cutlass\nimport cutlass.cute as cute\nfrom cutlass import Float32, Int32\n" + program)
     root = Path(__file__).resolve().parents[2]
     done, strict = [
-        subprocess.run(
-            [sys.executable, "-m", "dsl", *options, str(file)],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env={**os.environ, "PYTHONPATH": str(root)},
-        )
+        fork_server.run(["-m", "dsl", *options, str(file)], env={**os.environ, "PYTHONPATH": str(root)})
         for options in ((), ("--portable",))
     ]
     assert (done.returncode, strict.returncode) == (0, 1), done.stderr + strict.stderr

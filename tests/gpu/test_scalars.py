@@ -2,8 +2,6 @@
 what is refused."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ import dsl.cutlass as cutlass
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.launch import session
+from tests import fork_server
 
 PROGRAM = Path(__file__).with_name("scalar_program.py")
 TABLE = Path(__file__).with_name("scalar_table.txt")  # python -m dsl --compiler nvidia scalar_program.py > it
@@ -27,13 +26,7 @@ def emulator():
 
 
 def output_of() -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "dsl", str(PROGRAM)],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
-    )
+    done = fork_server.run(["-W", "ignore", "-m", "dsl", str(PROGRAM)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert done.returncode == 0, done.stderr
     return done.stdout
 

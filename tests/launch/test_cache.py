@@ -12,6 +12,7 @@ import pytest
 from dsl.core.errors import DSLWarning
 from dsl.launch import disk_cache, session
 from dsl.launch.call import compiler as compilation
+from tests import fork_server
 
 PROGRAM = """\
 import sys
@@ -70,13 +71,7 @@ def entries(folder) -> set:
 
 
 def run(file, *options: str, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "dsl", *options, str(file)],
-        env=os.environ | variables,
-        text=True,
-        capture_output=True,
-        timeout=120,
-    )
+    done = fork_server.run(["-m", "dsl", *options, str(file)], env=os.environ | variables)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -114,15 +109,7 @@ def test_options_and_the_gpu_are_part_of_the_key(folder, program):
     seen = {}
     for options in ("--gpu-arch sm_80", "--gpu-arch sm_90a", "--gpu-arch sm_80 --opt-level 0"):
         file = program(text)
-        done = [
-            subprocess.run(
-                [sys.executable, "-m", "dsl", "--device", "emulator", str(file), options],
-                text=True,
-                capture_output=True,
-                timeout=120,
-            ).stdout
-            for _ in range(2)
-        ]
+        done = [fork_server.run(["-m", "dsl", "--device", "emulator", str(file), options]).stdout for _ in range(2)]
         assert done[0] == done[1] and done[0].startswith("//")
         seen[options] = done[0]
     assert len(set(seen.values())) == len(seen) and "sm_80" in seen["--gpu-arch sm_80"]

@@ -1,11 +1,11 @@
 """--enable-tvm-ffi: a real tvm_ffi.Function, called by Python and by whoever has only its handle."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import fork_server
 
 pytest.importorskip("tvm_ffi")
 
@@ -57,12 +57,8 @@ def run(tmp_path):
     def run(program: str) -> str:
         path = tmp_path / "program.py"
         path.write_text(program)
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", str(path)],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        done = fork_server.run(
+            ["-W", "ignore", path], warm="dsl", env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.strip()

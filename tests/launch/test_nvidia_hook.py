@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dsl.launch.nvidia import hook
+from tests import fork_server
 
 ROOT = Path(__file__).parents[2]
 HEAD = """
@@ -34,14 +35,8 @@ def program(tmp_path):
 
 
 def dsl(*arguments, env=None, cwd=None, **options) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "dsl", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=cwd or ROOT,
-        env={**os.environ, **(env or {})},
-        **options,
+    return fork_server.run(
+        ["-m", "dsl", *map(str, arguments)], cwd=cwd or ROOT, env={**os.environ, **(env or {})}, **options
     )
 
 
@@ -409,12 +404,7 @@ import test_nvidia_hook as t
 
 def in_a_process(runtime: Path, body: str):
     """What `body` prints as JSON, with `t`, this module: use_device lasts as long as a process."""
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(body=body), str(runtime), str(Path(__file__).parent)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
+    run = fork_server.run(["-c", SCRIPT.format(body=body), runtime, Path(__file__).parent], warm="dsl", cwd=ROOT)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

@@ -8,10 +8,11 @@ line each.
 
 import json
 import re
-import subprocess
 import sys
 import warnings
 from pathlib import Path
+
+from tests import fork_server
 
 TABLE = Path(__file__).with_name("surface_table.json")
 
@@ -67,14 +68,7 @@ def values(expressions: list[str], in_jit: bool = True) -> list[str]:
 
 
 def _printed(*command: str, expressions: list[str]) -> list[str]:
-    run = subprocess.run(
-        [sys.executable, *command, __file__, "--print"],
-        input="\n".join(expressions),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
+    run = fork_server.run([*command, __file__, "--print"], input="\n".join(expressions), check=True)
     return re.findall(r"^= (.*)$", run.stdout, re.MULTILINE)
 
 

@@ -1,15 +1,15 @@
 """Composition of layouts known at run time only: NVIDIA's compiler prints the same, and R(c) is A(B(c))."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from tests import fork_server
 
 PROGRAM = Path(__file__).with_name("dynamic_composition.py")
 
 
 def output_of(*command: str) -> str:
-    run = subprocess.run([sys.executable, *command, str(PROGRAM)], capture_output=True, text=True, timeout=120)
+    run = fork_server.run([*command, str(PROGRAM)])
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -1,14 +1,13 @@
 """Pictures of layouts: what their cells say, and NVIDIA's text of the same."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dsl.layout import LayoutError, make_composed_layout, make_identity_layout, make_layout, make_swizzle, size
 from dsl.layout.latex import picture, picture_tv
+from tests import fork_server
 
 PROGRAM = """\
 import warnings
@@ -36,13 +35,7 @@ host()
 def test_the_text_is_nvidias(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM.replace("cutlass.utils", "cutlass.cute.viz"))
     texts = [
-        subprocess.run(
-            [sys.executable, "-W", "ignore", *options, str(tmp_path / "program.py")],
-            text=True,
-            capture_output=True,
-            timeout=120,
-            cwd=Path(__file__).parents[2],
-        ).stdout
+        fork_server.run(["-W", "ignore", *options, str(tmp_path / "program.py")], cwd=Path(__file__).parents[2]).stdout
         for options in ((), ("-m", "dsl"))
     ]
     assert texts[0].count("\\documentclass") == 7 and texts[0] == texts[1]

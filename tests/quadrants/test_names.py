@@ -12,6 +12,7 @@ import dsl.quadrants as qd
 from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.launch import session
 from dsl.quadrants import refused_names
+from tests import fork_server
 
 MODULES = (
     "",
@@ -152,7 +153,7 @@ def test_every_public_name_of_the_real_package_can_be_imported(needs_module, tmp
         )
     )
     assert program.read_text().count("try:") > 700
-    done = subprocess.run([sys.executable, "-m", "dsl", program], capture_output=True, text=True, timeout=120)
+    done = fork_server.run(["-m", "dsl", program])
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 

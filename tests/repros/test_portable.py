@@ -2,13 +2,12 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness.claim import repro_file
+from tests import fork_server
 
 ROOT = Path(__file__).parents[2]
 REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").glob("*.py"))]
@@ -38,9 +37,7 @@ for path, params in json.load(sys.stdin):
 def ids() -> dict[str, str]:
     """What each of the programs ends with, by its name."""
     programs = [(str(one.path), dict(next(one.cases()).params)) for one in REJECTED]
-    done = subprocess.run(
-        [sys.executable, "-c", RUN], input=json.dumps(programs), capture_output=True, text=True, cwd=ROOT, timeout=300
-    )
+    done = fork_server.run(["-c", RUN], warm="dsl", input=json.dumps(programs), cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return dict(zip((one.path.stem for one in REJECTED), done.stdout.split(), strict=True))
 

@@ -1,8 +1,6 @@
 """Tiled mma, gemm and the copies that fit them: layouts and instructions as upstream's, products as numpy's."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +9,13 @@ import pytest
 import dsl.cutlass as cutlass
 from dsl.cutlass import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, Float64, TFloat32, Uint8, cute
 from dsl.cutlass.cute.nvgpu import CopyUniversalOp, MmaUniversalOp, warp
+from tests import fork_server
 
 PROGRAM = Path(__file__).with_name("mma_program.py")
 
 
 def output_of(*command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", *command, str(PROGRAM)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
-    )
+    done = fork_server.run(["-W", "ignore", *command, str(PROGRAM)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert done.returncode == 0, done.stderr
     return done.stdout
 

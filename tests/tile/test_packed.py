@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor
+from tests import fork_server
 
 PROGRAM = Path(__file__).with_name("packed_program.py")
 TABLE = Path(__file__).with_name("packed_table.txt")  # python -m dsl --compiler nvidia packed_program.py > it
@@ -20,13 +19,7 @@ PACKED = [cutlass.Int4, cutlass.Float4E2M1FN, cutlass.Float6E2M3FN, cutlass.Floa
 
 
 def output_of(*command: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "dsl", *command],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_100a"},
-    )
+    done = fork_server.run(["-W", "ignore", "-m", "dsl", *command], env={**os.environ, "CUTE_DSL_ARCH": "sm_100a"})
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

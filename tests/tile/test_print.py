@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +10,13 @@ import pytest
 from dsl import cutlass
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import cute
+from tests import fork_server
 
 PROGRAM = Path(__file__).with_name("print_program.py")
 
 
 def output_of(*command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", *command, str(PROGRAM)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
-    )
+    done = fork_server.run(["-W", "ignore", *command, str(PROGRAM)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert done.returncode == 0, done.stderr
     return without_addresses(done.stdout)
 

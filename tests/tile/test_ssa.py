@@ -3,8 +3,6 @@
 import operator
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,19 +13,14 @@ from dsl import cutlass
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
+from tests import fork_server
 
 PROGRAM = Path(__file__).with_name("ssa_program.py")
 DTYPES = {np.int8: cutlass.Int8, np.int32: cutlass.Int32, np.uint32: cutlass.Uint32, np.float32: cutlass.Float32}
 
 
 def output_of(*command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", *command, str(PROGRAM)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
-    )
+    done = fork_server.run(["-W", "ignore", *command, str(PROGRAM)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert done.returncode == 0, done.stderr
     return done.stdout
 

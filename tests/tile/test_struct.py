@@ -1,8 +1,6 @@
 """Structs and unions: offsets as NVIDIA's compiler has them, fields in memory, dynamic control flow, errors."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 import dsl.cutlass as cutlass
 from dsl.core.errors import DSLUserCodeError, PortabilityWarning
 from dsl.cutlass import Float16, Float32, Int8, Int32, Int64, cute
+from tests import fork_server
 
 PROGRAM = Path(__file__).with_name("struct_program.py")
 RECORD = Path(__file__).with_name("upstream_structs.txt")
@@ -18,13 +17,7 @@ MemRange, Align = cute.struct.MemRange, cute.struct.Align
 
 
 def output_of(*command: str) -> str:
-    run = subprocess.run(
-        [sys.executable, *command, str(PROGRAM)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
-    )
+    run = fork_server.run([*command, str(PROGRAM)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -1,8 +1,6 @@
 """Tiled copies: partitions as upstream makes them, and every element copied once."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +9,13 @@ import pytest
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
 from dsl.cutlass.cute.nvgpu import CopyUniversalOp, cpasync
+from tests import fork_server
 
 PROGRAM = Path(__file__).with_name("partition_program.py")
 
 
 def output_of(*command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", *command, str(PROGRAM)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
-    )
+    done = fork_server.run(["-W", "ignore", *command, str(PROGRAM)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
