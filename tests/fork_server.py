@@ -115,6 +115,7 @@ class Server:
         if os.getpid() == self.owner:
             self.process.kill()
             self.process.wait()
+            self.socket.close()
 
     def ask(self, ask: dict, streams: list[int], timeout: float) -> int | None:
         """The exit status of a program, negative for a signal; None where it ran longer than `timeout` seconds."""
