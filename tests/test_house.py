@@ -22,7 +22,6 @@ _CORE = (
 _TRACE = (*_CORE, "dsl.core.traced_program", "dsl.core.pytree", "dsl.core.syntax", "dsl.core.trace")
 _EMULATOR = "dsl.emulator.context", "dsl.emulator.builder", "dsl.emulator.ptx"
 _EMIT = (*_EMULATOR, "dsl.emulator.runtime", "dsl.emulator.emit")
-_LAUNCH = "dsl.launch.disk_cache", "dsl.launch.session"
 _RUN = "harness.terminal", "harness.schema", "harness.store", "harness.claim", "harness.run"
 _RECORDS = (*_RUN, "harness.host", "harness.comparison", "harness.session", "harness.records")
 FLOORS = {
@@ -57,14 +56,33 @@ FLOORS = {
     "dsl/tile": (("dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/launch": (("dsl.launch", "dsl.lower", "dsl.core", "dsl.span"), ()),
     "dsl/launch/argument": (("dsl.launch.argument", "dsl.tile", "dsl.core", "dsl.layout"), ("numpy", "torch")),
-    "dsl/launch/devices": ((*_LAUNCH, "dsl.launch.devices", "dsl.lower", "dsl.core"), ("numpy", "torch")),
+    "dsl/launch/devices": (
+        ("dsl.launch.disk_cache", "dsl.launch.devices", "dsl.lower", "dsl.core"),
+        ("numpy", "torch"),
+    ),
     "dsl/launch/nvidia": (
-        (*_LAUNCH, "dsl.launch.argument", "dsl.launch.devices", "dsl.launch.nvidia", "dsl.lower", "dsl.core"),
+        (
+            "dsl.launch.disk_cache",
+            "dsl.launch.session",
+            "dsl.launch.argument",
+            "dsl.launch.devices",
+            "dsl.launch.nvidia",
+            "dsl.lower",
+            "dsl.core",
+        ),
         ("numpy", "torch"),
     ),
     "dsl/launch/call": (
         (
-            *(*_LAUNCH, "dsl.launch.argument", "dsl.launch.devices", "dsl.launch.call", "dsl.lower", "dsl.analysis"),
+            *(
+                "dsl.launch.disk_cache",
+                "dsl.launch.session",
+                "dsl.launch.argument",
+                "dsl.launch.devices",
+                "dsl.launch.call",
+                "dsl.lower",
+                "dsl.analysis",
+            ),
             *("dsl.readable_cuda", "dsl.tile", "dsl.core", "dsl.layout", "dsl.span"),
         ),
         ("numpy", "torch"),

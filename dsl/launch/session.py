@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
+from dsl.launch.devices.choice import choose
+from dsl.launch.devices.protocol import Device
+from dsl.lower.ptx_identity import ptx_sha256
 
 
 @dataclass
@@ -51,7 +51,7 @@ class KernelRecord:
 class Session:
     """The device programs run on, and the kernels they compiled, in order."""
 
-    device: Any  # launch.device.Device
+    device: Device
     kernels: list[KernelRecord] = field(default_factory=list)
 
     def compiler_facts(self) -> dict:
@@ -82,21 +82,18 @@ class Session:
 
     def schedule(self, seed: int) -> None:
         """Let threads run in an order that the seed chooses, where the device can; 0: as is fastest."""
-        if hasattr(self.device, "schedule"):
-            self.device.schedule(seed)
+        self.device.schedule(seed)
 
     def announce(self, write: Callable[[str], None]) -> None:
         """Let `write` get a sentence of each kernel that runs for long, where the device can tell."""
-        if hasattr(self.device, "announce"):
-            self.device.announce = write
+        self.device.announce = write
 
     def look_for(self, checks: str) -> None:
         """What the device looks for in later launches, where it can: `race,undefined`, `all` or `none`.
 
         Raises ValueError for a check that there is not.
         """
-        if hasattr(self.device, "look_for"):
-            self.device.look_for(checks)
+        self.device.look_for(checks)
 
     def check(self) -> None:
         """Raises what a launch raised and the program did not let through: here nothing."""
@@ -125,19 +122,6 @@ def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:
         "sass": kernel.sass if sass else None,
         "launches": kernel.launches,
     }
-
-
-_FILE_FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+").*/', re.MULTILINE)
-
-
-def without_folders(ptx: str) -> str:
-    """PTX whose `.file` lines name the author's file, wherever it lies."""
-    return _FILE_FOLDER.sub(r"\1", ptx)
-
-
-def ptx_sha256(ptx: str) -> str:
-    """A hash of PTX that is the same wherever the author's file lies."""
-    return hashlib.sha256(without_folders(ptx).encode()).hexdigest()
 
 
 def compiler_facts() -> dict:
@@ -179,10 +163,8 @@ def start(device: str | None = None) -> Session:
 
     On the emulator torch's cuda device is mapped to host memory until `stop`.
     """
-    from dsl.launch.devices import protocol as devices
-
     stop()
-    return begin(Session(devices.choose(device)))
+    return begin(Session(choose(device)))
 
 
 def begin(run: Session) -> Session:

@@ -44,7 +44,7 @@ def make(
     captured.
     Arrays of the host go the careful way to a GPU, which copies them.
     """
-    storages, apart = getattr(device, "wants_storages", True), device.kind == "cuda"
+    storages, apart = device.wants_storages, device.kind == "cuda"
     source, parameters = _Source(), []
     for position, (kind, like) in enumerate(zip(kinds, arguments)):
         value = f"a{position}"

@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 
 from dsl.launch import session
+from dsl.launch.devices.choice import choose
+from dsl.launch.devices.warm_up import ready
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError, UnknownOption
 
@@ -145,11 +147,7 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
     types.Defaults.ip, types.Defaults.fp = config.default_ip, config.default_fp
     running = session.current()
     if chosen in (x64, arm64) and running.device.kind == "cuda":
-        from dsl.launch.devices import protocol
-
-        running.device = protocol.choose("emulator")
-    from dsl.launch.devices.warm_up import ready
-
+        running.device = choose("emulator")
     ready(running.device)
 
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 from dsl.emulator.runtime.memory import Allocation
 from dsl.launch.devices import recording
+from dsl.launch.devices.choice import choose
 from dsl.launch.devices.playback import Playback
-from dsl.launch.devices.protocol import DeviceError, Launch, choose
+from dsl.launch.devices.protocol import DeviceError, Launch
 from dsl.launch.devices.recording import Recording, Regions
 
 PTX = """.version 7.0

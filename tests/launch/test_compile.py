@@ -12,11 +12,11 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.launch import session
 from dsl.launch.call import compiler as compilation
 from dsl.launch.call.compiler import Options
-from dsl.launch.devices import protocol as devices
-from dsl.launch.devices.protocol import Launch
+from dsl.launch.devices.choice import choose
+from dsl.launch.devices.protocol import Device, DeviceMissing, Launch
 
 
-class Recorder:
+class Recorder(Device):
     """A device that notes what it is told, and fails where it shall."""
 
     kind, arch = "emulator", "sm_90a"
@@ -26,11 +26,6 @@ class Recorder:
 
     def facts(self):
         return {"kind": self.kind, "name": "recorder", "driver": None, "arch": self.arch}
-
-    def install(self):
-        """Nothing to map."""
-
-    uninstall = install
 
     def register(self, address, nbytes, label):
         self.live[address] = (nbytes, label)
@@ -54,7 +49,7 @@ class Recorder:
 @pytest.fixture
 def recorder(monkeypatch):
     made = Recorder()
-    monkeypatch.setattr(devices, "choose", lambda kind=None: made)
+    monkeypatch.setattr(session, "choose", lambda kind=None: made)
     made.session = alias.install("emulator")
     yield made
     alias.uninstall()
@@ -154,7 +149,7 @@ def test_host_only_function_needs_no_device(monkeypatch, capfd):
     def no_device(kind=None):
         raise AssertionError("asked for a device")
 
-    monkeypatch.setattr(devices, "choose", no_device)
+    monkeypatch.setattr(session, "choose", no_device)
     from dsl.cutlass import Int32, cute
 
     @cute.jit
@@ -187,10 +182,10 @@ def test_cuda_without_a_driver_says_so():
 
     if cuda.present():
         pytest.skip("this machine has a GPU")
-    with pytest.raises(devices.DeviceMissing, match="no CUDA (driver|GPU) on this machine: "):
-        devices.choose("cuda")
+    with pytest.raises(DeviceMissing, match="no CUDA (driver|GPU) on this machine: "):
+        choose("cuda")
     with pytest.raises(ValueError, match="unknown device 'tpu'; known: emulator, cuda"):
-        devices.choose("tpu")
+        choose("tpu")
 
 
 def test_facts_of_a_session(recorder, scale):
@@ -209,3 +204,15 @@ def test_importing_brings_nothing_that_only_compiling_needs():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("[]\n2.0\n", "")
+
+
+def test_a_device_need_not_do_what_is_optional(recorder, scale):
+    """It has no order of threads, no checks, nothing to announce and no machine code that launches."""
+    running = recorder.session
+    running.schedule(1)
+    running.look_for("all")
+    running.announce(print)
+    scale(torch.ones(4), 2.0, 4)
+    scale(torch.ones(4), 2.0, 4)
+    assert [entry for entry, *_ in recorder.launches] == ["kernel_kernel_0", "kernel_kernel_1"] * 2
+    assert recorder.launch_entry is recorder.native_calls is None

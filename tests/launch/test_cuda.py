@@ -366,5 +366,5 @@ def test_refused_ptx_carries_the_log_of_the_jit(on_gpu):
     ],
 )
 def test_a_driver_without_a_gpu(on_gpu, variables, why):
-    said = on_gpu("from dsl.launch import cuda\nprint(cuda.present())\ncuda.Cuda()", **variables)
+    said = on_gpu("from dsl.launch.devices import cuda\nprint(cuda.present())\ncuda.Cuda()", **variables)
     assert said.startswith("False") and f"DeviceMissing: no CUDA GPU on this machine: {why}" in said

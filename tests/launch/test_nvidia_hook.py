@@ -332,7 +332,7 @@ def runtime(needs, monkeypatch, tmp_path):
 
 
 def test_is_built_once_by_many_processes(runtime, tmp_path):
-    script = "from dsl.launch import nvidia_hook; print(nvidia_hook.library())"
+    script = "from dsl.launch.nvidia import hook; print(hook.library())"
     runtime.unlink()
 
     def build(_):

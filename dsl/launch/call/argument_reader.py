@@ -15,6 +15,7 @@ from dsl.core.number.pointer import AddressSpace
 from dsl.launch import session
 from dsl.launch.argument import kinds
 from dsl.launch.argument.abi import PointerType, ScalarType, Static, StreamType, SymInt, TensorType
+from dsl.launch.devices.protocol import Device
 
 _KINDS = (TensorType, ScalarType, PointerType, StreamType)
 
@@ -42,14 +43,14 @@ class _Source:
         return name
 
 
-def make(names: Sequence[str], types: Sequence[object], device: object | None, exact: bool = False) -> Callable | None:
+def make(names: Sequence[str], types: Sequence[object], device: Device | None, exact: bool = False) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; or None for a signature it cannot be made for.
 
     `device` is where it runs, None for a function that launches nothing. `exact`: arguments that would be *typed*
     otherwise are refused too, as their function would be traced for another type.
     """
-    storages = device is not None and getattr(device, "wants_storages", True)
-    on_gpu = getattr(device, "kind", "") == "cuda"
+    storages = device is not None and device.wants_storages
+    on_gpu = device is not None and device.kind == "cuda"
     if not all(isinstance(type_, _KINDS) or (exact and isinstance(type_, Static)) for type_ in types):
         return None
     source, parameters = _Source(), []

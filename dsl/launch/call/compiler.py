@@ -17,7 +17,7 @@ from dsl.launch.argument.returned_values import Result
 from dsl.launch.call import compile_options as options, launch_limits
 from dsl.launch.call.artifacts import Kept
 from dsl.launch.devices.native_launch import NOTED_BYTES, Noted, Record, Run, Table
-from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
+from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch
 from dsl.lower import signals
 from dsl.lower.host import link
 from dsl.lower.machine_code import compile_modules
@@ -69,7 +69,7 @@ _PLACES = re.compile(r" loc\([^()\n]*\)|^#loc.*\n", re.MULTILINE)
 def _code(traced: Traced, arch: str, opt_level: int, cached: bool = True) -> Code:
     """Compiled, or found by its text; from which line the host function is called makes no difference."""
     device_mlir = traced.device_mlir
-    entry = getattr(session.current().device, "launch_entry", None) if device_mlir else None
+    entry = session.current().device.launch_entry if device_mlir else None
     jump = jump_slot(traced.slots) if traced.failures else None
     source = _PLACES.sub("", traced.host_mlir), device_mlir, arch, opt_level, jump
     key = (*source, entry)
@@ -162,10 +162,26 @@ class Compiled:
                     running.kernels.append(record)
                 found.append(record)
             self._recorded = running, found
+            self._noted.clear()
         return self._recorded[1]
 
+    def noted(self, one: bytes, running: session.Session) -> tuple:
+        """What a launch in a frame's log says: where it is noted and as what, and name and launch for the device."""
+        self.records(running)  # of another session's than before the rows are others
+        known = self._noted.get(one)
+        if known is not None:
+            return known
+        entry = Noted.from_buffer_copy(one.ljust(NOTED_BYTES))
+        if len(self._noted) > 1024:
+            self._noted.clear()
+        launch = _launch_of(entry.record)
+        facts = {"grid": list(launch.grid), "block": list(launch.block), "smem_bytes": launch.smem_bytes}
+        record, name = self.records(running)[entry.index], self.traced.kernels[entry.index].name
+        row = self._noted[one] = record.noted, facts, name, launch
+        return row
+
     def call(
-        self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = (), device: Any = None
+        self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = (), device: Device | None = None
     ) -> object:
         """Run the host function; what it returned. `storages` (address, bytes, label) are memory its kernels may touch.
 
@@ -175,14 +191,67 @@ class Compiled:
         if device is None and self.launches:
             device = session.current().device
         if not storages or device is None:
-            return _run(self, device, slots)
+            return self._run(device, slots)
         for storage in storages:
             device.register(*storage)
         try:
-            return _run(self, device, slots)
+            return self._run(device, slots)
         finally:
             for address, _, _ in storages:
                 device.unregister(address)
+
+    def _run(self, device: Device | None, slots: Sequence[int | float]) -> object:
+        """Call the native function; what it returned."""
+        frame = self._frame(device)
+        if frame.begin is not None:
+            frame.begin()
+            device.unread = frame
+        handle = frame.handle
+        try:
+            self._pack_into(frame.block, 0, handle, *slots)
+        except DoesNotFit:
+            self._frames.append(frame)
+            raise
+        _runs[handle] = frame
+        if self._prints:
+            print(end="", flush=True)  # printf of the host function writes past Python's buffer
+        try:
+            failed = self.code.host(frame.address)
+        finally:
+            del _runs[handle]
+        if failed or frame.error is not None:
+            frame.note()
+            raise frame.error or (
+                device.refused(frame.native.code)
+                if frame.native.code
+                else why(self, failed, struct.unpack_from("<q", frame.block)[0])
+            )
+        if device is not None:
+            try:
+                device.sync()
+            except BaseException:
+                frame.note()
+                raise
+            if frame.begin is not None:
+                native = frame.native
+                native.ended = native.launched
+        result = self.traced.result
+        if self._returns:
+            result = result.of_call(memoryview(frame.block)[self._out_bytes :])
+        self._frames.append(frame)
+        return result
+
+    def _frame(self, device: Device | None) -> _Frame:
+        """A frame that no call uses; those of another device are dropped."""
+        if self._loaded is not None and self._loaded[0] is not device:
+            self.table = Table(len(self.traced.kernels))
+        frame = self._frames.pop() if self._frames else _Frame(self, device)
+        if frame.device is device and frame.table is self.table:
+            return frame
+        frame.note()
+        self.settle()
+        self._frames.clear()
+        return _Frame(self, device)
 
     def settle(self) -> None:
         """Note the launches of calls that have ended."""
@@ -191,7 +260,8 @@ class Compiled:
 
     retire = settle
 
-    def program(self, device: Any) -> Any:
+    def program(self, device: Device) -> Any:
+        """The kernels, loaded by `device`."""
         if self._loaded is None or self._loaded[0] is not device:
             self._loaded = device, device.load(self.code.ptx)
         return self._loaded[1]
@@ -205,13 +275,13 @@ class _Frame:
 
     __slots__ = ("compiled", "device", "table", "native", "handle", "error", "block", "address", "log", "begin")
 
-    def __init__(self, compiled: Compiled, device: Any):
+    def __init__(self, compiled: Compiled, device: Device | None):
         self.compiled, self.device, self.table, self.error = compiled, device, compiled.table, None
         self.native = self.table.run(_entry_address)
         self.handle = ctypes.addressof(self.native)
         self.block = ctypes.create_string_buffer(compiled.block_bytes)
         self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset :]
-        self.begin = device.begin if hasattr(device, "launch_entry") else None
+        self.begin = device.begin if device is not None and device.launch_entry is not None else None
         if self.begin is not None:
             session.with_machine_code.add(compiled)
 
@@ -222,12 +292,10 @@ class _Frame:
         if not count:
             return
         native.count = 0
-        compiled, running, at = self.compiled, session.current(), -native.ended
-        if compiled._recorded is None or compiled._recorded[0] is not running:
-            compiled._noted.clear()
+        running, at = session.current(), -native.ended
         for begin in range(0, count * NOTED_BYTES, NOTED_BYTES):
             one = bytes(self.log[begin : begin + Noted.times.offset])
-            noted, facts, name, launch = compiled._noted.get(one) or self._row(one, running)
+            noted, facts, name, launch = self.compiled.noted(one, running)
             times = 1 if native.launched == count else Noted.from_address(self.handle + Run.log.offset + begin).times
             at += times
             noted.extend([facts] * times)
@@ -235,26 +303,11 @@ class _Frame:
                 self.device.launched(name, launch)
         native.launched = native.ended = 0
 
-    def _row(self, one: bytes, running: session.Session) -> tuple:
-        """What a launch in the log says: where it is noted and as what, and name and launch for the device."""
-        compiled, entry = self.compiled, Noted.from_buffer_copy(one.ljust(NOTED_BYTES))
-        if len(compiled._noted) > 1024:
-            compiled._noted.clear()
-        launch = _launch_of(entry.record)
-        facts = {"grid": list(launch.grid), "block": list(launch.block), "smem_bytes": launch.smem_bytes}
-        row = compiled._noted[one] = (
-            compiled.records(running)[entry.index].noted,
-            facts,
-            compiled.traced.kernels[entry.index].name,
-            launch,
-        )
-        return row
-
 
 _runs: dict[int, _Frame] = {}  # by handle: a native function may be running in every thread
 
 
-def enter(compiled: Compiled, device: Any) -> _Frame:
+def enter(compiled: Compiled, device: Device | None) -> _Frame:
     """A frame for machine code that calls the host function without `Compiled.call`, until `leave`."""
     frame = _Frame(compiled, device)
     _runs[frame.handle] = frame
@@ -265,56 +318,6 @@ def leave(frame: _Frame) -> None:
     """No machine code runs in this frame any more."""
     frame.note()
     _runs.pop(frame.handle, None)
-
-
-def _run(compiled: Compiled, device: Any, slots: Sequence[int | float]) -> object:
-    """Call the native function; what it returned."""
-    if compiled._loaded is not None and compiled._loaded[0] is not device:
-        compiled.table = Table(len(compiled.traced.kernels))
-    free = compiled._frames
-    frame = free.pop() if free else _Frame(compiled, device)
-    if frame.device is not device or frame.table is not compiled.table:
-        frame.note()
-        compiled.settle()
-        free.clear()
-        frame = _Frame(compiled, device)
-    if frame.begin is not None:
-        frame.begin()
-        device.unread = frame
-    handle = frame.handle
-    try:
-        compiled._pack_into(frame.block, 0, handle, *slots)
-    except DoesNotFit:
-        free.append(frame)
-        raise
-    _runs[handle] = frame
-    if compiled._prints:
-        print(end="", flush=True)  # printf of the host function writes past Python's buffer
-    try:
-        failed = compiled.code.host(frame.address)
-    finally:
-        del _runs[handle]
-    if failed or frame.error is not None:
-        frame.note()
-        raise frame.error or (
-            device.refused(frame.native.code)
-            if frame.native.code
-            else why(compiled, failed, struct.unpack_from("<q", frame.block)[0])
-        )
-    if device is not None:
-        try:
-            device.sync()
-        except BaseException:
-            frame.note()
-            raise
-        if frame.begin is not None:
-            native = frame.native
-            native.ended = native.launched
-    result = compiled.traced.result
-    if compiled._returns:
-        result = result.of_call(memoryview(frame.block)[compiled._out_bytes :])
-    free.append(frame)
-    return result
 
 
 def why(compiled: Compiled, failed: int, number: int) -> BaseException:
@@ -365,7 +368,7 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     run.compiled.code.collectives.check(kernel.name, launch.block)
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
-    if hasattr(run.device, "launch_entry"):  # from now on without Python
+    if run.device.launch_entry is not None:  # from now on without Python
         handle, allowed_smem_bytes = run.device.function(program, kernel.name)
         run.table.allowed_smem_bytes[index] = allowed_smem_bytes
         run.table.functions[index] = handle

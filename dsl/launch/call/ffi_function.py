@@ -70,10 +70,9 @@ class Machine:
             return False
         device, state = running and running.device, self.state
         if self.compiled.launches:
-            around = getattr(device, "native_calls", None)
-            if around is None or not hasattr(device, "launch_entry"):
+            if device.native_calls is None or device.launch_entry is None:
                 return False
-            state.begin, state.begin_argument, state.sync = around
+            state.begin, state.begin_argument, state.sync = device.native_calls
             state.device_type = CUDA if device.kind == "cuda" else 0
         if self.frame is None or self.frame.device is not device or self.frame.table is not self.compiled.table:
             self._drop_frame()

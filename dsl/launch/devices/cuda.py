@@ -10,7 +10,7 @@ from typing import Any
 
 from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
 from dsl.launch.devices import native_launch
-from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, DeviceMissing, Launch
+from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
 
 # What a failed kernel was, by the driver's name. CUDA driver API: CUresult.
 _OUTCOMES = {
@@ -73,7 +73,7 @@ def ptx_of_cuda(version: tuple[int, int]) -> tuple[int, int]:
     return major - 4, minor - (major == 12 and minor >= 6)
 
 
-class Cuda:
+class Cuda(Device):
     """The first GPU CUDA sees, in its primary context (the one torch uses)."""
 
     kind = "cuda"
@@ -83,7 +83,6 @@ class Cuda:
         self._lost: str | None = None  # why the context is lost
         self._functions: dict[tuple[int, str], Any] = {}
         self._granted_smem_bytes: dict[tuple[int, str], int] = {}
-        self.unread: Any = None  # the last call's frame: `note` tells of its launches
         self._running: list[tuple[str, Launch]] = []  # launches whose end nobody has waited for
         try:
             ctypes.CDLL("libcuda.so.1")
@@ -274,7 +273,7 @@ class Cuda:
         return current, int(self.context), wait
 
     def begin(self) -> None:
-        """Before machine code launches. Raises DeviceError where the context is lost."""
+        """Raises DeviceError where the context is lost."""
         self._call("cuCtxSetCurrent", self.context)
 
     def launched(self, entry: str, launch: Launch) -> None:

@@ -6,26 +6,25 @@ import ctypes
 import functools
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
 from dsl.launch.devices import torch_cuda
-from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
+from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch
 
 if TYPE_CHECKING:
     from dsl import emulator
 
 
-class Emulated:
+class Emulated(Device):
     """PTX run on this CPU; a Hopper to programs that ask."""
 
     kind, arch = "emulator", "sm_90a"
     capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
-        self.announce: Callable[[str], None] | None = None  # what gets a sentence of a kernel that runs for long
         self._undo_torch = None
         self._seed = self._launches = 0
         self.checks = checks_of(os.environ.get("DSL_CHECK", ""))

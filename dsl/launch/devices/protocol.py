@@ -1,10 +1,10 @@
-"""What executes PTX: the protocol, and the choice between its implementations."""
+"""What executes PTX: the base class of devices, a launch, and errors of devices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -19,19 +19,18 @@ class Launch:
     flags: int = 0  # COOPERATIVE | PROGRAMMATIC of core.trace
 
 
-class Device(Protocol):
+class Device:
     """A device. Addresses are those kernels see; on the emulator they are host addresses.
 
-    One that launches by machine code has also `launch_entry` and `native_calls` (addresses, as `cuda.Cuda` says), and
-    `unread`, which it is given: who tells it, by `note()`, of launches it has not heard of.
+    The first part is every device's (by default there is nothing to map and to register); what follows is optional.
     """
 
     kind: str  # "emulator" | "cuda"
     arch: str  # what kernels are compiled for unless the program says otherwise
-    wants_storages: bool  # whether `register` has to hear of the device's own tensors (the default)
 
     def facts(self) -> dict:
         """{"kind", "name", "driver", "arch"}, as the harness records it."""
+        raise NotImplementedError
 
     def install(self) -> None:
         """Make the process ready for programs that say device="cuda"."""
@@ -41,12 +40,15 @@ class Device(Protocol):
 
     def alloc(self, nbytes: int, label: str) -> int:
         """The address of new memory, whose name in reports is `label`."""
+        raise NotImplementedError
 
     def free(self, address: int) -> None:
         """Give back what `alloc` returned."""
+        raise NotImplementedError
 
     def copy(self, destination: int, source: int, nbytes: int) -> None:
         """Copy between host and device, either way or within."""
+        raise NotImplementedError
 
     def register(self, address: int, nbytes: int, label: str) -> None:
         """Kernels may touch this memory, until as many calls of `unregister`."""
@@ -56,12 +58,46 @@ class Device(Protocol):
 
     def load(self, ptx: str) -> Any:
         """A program to launch entries of."""
+        raise NotImplementedError
 
     def launch(self, program: Any, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         """Run `entry`; `params` are the bytes of each parameter. Errors may surface at `sync` only."""
+        raise NotImplementedError
 
     def sync(self) -> None:
         """Wait for every launch. Raises the error of any."""
+        raise NotImplementedError
+
+    # --- optional: what a run may ask of a device ---------------------------------------------------------------------
+
+    wants_storages = True  # whether `register` has to hear of the device's own tensors
+    announce: Callable[[str], None] | None = None  # what gets a sentence of a kernel that runs for long
+
+    def schedule(self, seed: int) -> None:
+        """Run the threads of later launches in an order that the seed chooses; 0: as is fastest."""
+
+    def look_for(self, checks: str) -> None:
+        """Look for these mistakes in later launches: `race,undefined`, `all` or `none`. Raises ValueError."""
+
+    # --- optional: launches by machine code, see native_launch --------------------------------------------------------
+
+    launch_entry: int | None = None  # the address of machine code that launches; None: each launch calls Python
+    native_calls: tuple[int, int, int] | None = None  # what machine code calls for `begin` (address, argument), `sync`
+    unread: Any = None  # given: the last call's frame, whose `note` tells of launches the device has not heard of
+
+    def begin(self) -> None:
+        """Before machine code launches."""
+
+    def launched(self, entry: str, launch: Launch) -> None:
+        """Hear of a launch that machine code made."""
+
+    def refused(self, code: int) -> DeviceError:
+        """The error of the last launch, which machine code made and which returned `code`."""
+        raise NotImplementedError
+
+    def function(self, program: Any, entry: str) -> tuple[int, int]:
+        """What `launch_entry` launches a kernel by, and the dynamic shared memory it may have, in bytes."""
+        raise NotImplementedError
 
 
 # The outcome of a launch no GPU can run; a claim may be that it is refused.
@@ -80,30 +116,3 @@ class DeviceError(Exception):
 
 class DeviceMissing(Exception):
     """No such device on this machine; the text says what is missing."""
-
-
-def choose(kind: str | None = None) -> Device:
-    """The device "emulator" or "cuda", or for None a CUDA device where there is one.
-
-    "recording:ARCH:FOLDER" is the emulator, writing what it does into FOLDER; "playback:FOLDER" repeats what a GPU did
-    with such a recording. Raises DeviceMissing for "cuda" on a machine without a driver or a GPU.
-    """
-    what, _, rest = (kind or "").partition(":")
-    if what == "recording":
-        from dsl.launch.devices.recording import Recording
-
-        return Recording(*rest.split(":", 1))
-    if what == "playback":
-        from dsl.launch.devices.playback import Playback
-
-        return Playback(rest)
-    if kind in (None, "cuda"):
-        from dsl.launch.devices import cuda
-
-        if kind == "cuda" or cuda.present():
-            return cuda.Cuda()
-    if kind in (None, "emulator"):
-        from dsl.launch.devices.emulated import Emulated
-
-        return Emulated()
-    raise ValueError(f"unknown device {kind!r}; known: emulator, cuda")

@@ -28,7 +28,7 @@ import numpy as np
 
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.protocol import Launch
-from dsl.launch.session import without_folders
+from dsl.lower.ptx_identity import without_folders
 
 CHUNK_BYTES = 1 << 20
 PAGE_BYTES = 4096

@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 
 from dsl.launch.devices import emulated
-from dsl.launch.devices.protocol import Launch
+from dsl.launch.devices.protocol import Device, Launch
 from dsl.lower.machine_code import compile_modules
 
 _KERNEL = "module { llvm.func @ready(%a: !llvm.ptr<1>) attributes {nvvm.kernel} { llvm.return } }"
@@ -16,9 +16,9 @@ _HOST = (
 _done: weakref.WeakSet = weakref.WeakSet()
 
 
-def ready(device: object) -> None:
+def ready(device: Device) -> None:
     """Compile and, on the emulator itself, launch a kernel that does nothing; once a device."""
-    if device in _done or not hasattr(device, "arch"):
+    if device in _done:
         return
     _done.add(device)
     _, ptx, _ = compile_modules(_HOST, _KERNEL, device.arch)

@@ -30,8 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from dsl.launch import session
-from dsl.launch.devices import protocol as devices, torch_cuda
-from dsl.launch.devices.protocol import DeviceError
+from dsl.launch.devices import torch_cuda
+from dsl.launch.devices.choice import choose
+from dsl.launch.devices.protocol import DeviceError, DeviceMissing
 from dsl.launch.nvidia import errors, tensors
 from dsl.launch.nvidia.launch_config import LaunchConfig, launch_of
 
@@ -45,7 +46,7 @@ SUCCESS, INVALID_CONFIGURATION, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 9, 
 KEPT_UNTIL_4_4 = ("CUTE_DSL_KEEP_PTX", "CUTE_DSL_KEEP_CUBIN")  # later releases read CUTE_DSL_KEEP
 
 
-class CompilerMissing(devices.DeviceMissing):
+class CompilerMissing(DeviceMissing):
     """NVIDIA's compiler cannot be used here; the text says what to install."""
 
 
@@ -318,10 +319,10 @@ _COLUMN = re.compile(r"((?:^[ \t]*\.loc|\binlined_at)[ \t]+\d+[ \t]+\d+[ \t]+)(\
 
 
 def start(kind: str | None = None) -> NvidiaSession:
-    """Begin observing a run under NVIDIA's compiler on a device of protocol.choose. Raises CompilerMissing."""
+    """Begin observing a run under NVIDIA's compiler on a device of `choose`. Raises CompilerMissing."""
     version()
     session.stop()
-    device = devices.choose(kind)
+    device = choose(kind)
     prepare(device.kind)
     run = NvidiaSession(device, folder=_kept.start())
     if device.kind == "emulator":
