@@ -35,17 +35,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="samples of each kind, besides the one dropped")
     parser.add_argument(
-        "repro", nargs="?", default="vote_ballot_partial_mask", help="a file name of repros/, without .py"
+        "repro", nargs="?", default="vote/vote_ballot_partial_mask", help="a file below repros/, without .py"
     )
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "repros" / "goldens").mkdir(parents=True)
-        shutil.copytree(ROOT / "repros" / "goldens" / options.repro, folder / "repros" / "goldens" / options.repro)
-        source = (ROOT / "repros" / f"{options.repro}.py").read_text()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        subject, _, name = options.repro.partition("/")
+        goldens = Path("repros", subject, "goldens", name)
+        shutil.copytree(ROOT / goldens, folder / goldens)
+        source = (ROOT / "repros" / subject / f"{name}.py").read_text()
         torch_s, verdict_s = [], []
         for sample in range(options.runs + 1):
-            file = folder / "repros" / f"{options.repro}.py"
+            file = folder / "repros" / subject / f"{name}.py"
             file.write_text(f"{source}\n# edited {sample}\n")
             torch_s.append(wall_s([sys.executable, "-c", "import torch"], folder))
             verdict_s.append(wall_s([str(Path(sys.executable).with_name("repro")), "run", str(file)], folder))

@@ -22,8 +22,8 @@ from dsl.span import source_lines
 
 EXAMPLES = """\
 examples:
-  python -m dsl repros/zfill_pred_false.py            run it; a file that only defines run() has run() called
-  python -m dsl repros/shuffle_idx_width.py -p width=8
+  python -m dsl repros/cp_async/zfill_pred_false.py   run it; a file that only defines run() has run() called
+  python -m dsl repros/shuffle/shuffle_idx_width.py -p width=8
   python -m dsl --show ptx kernel.py                  and print the PTX of every kernel it launched
   python -m dsl --check all kernel.py                 look for races and reads of memory that nobody wrote
   python -m dsl --timeout 10 kernel.py                stop a kernel that hangs, and see where its warps are

@@ -251,7 +251,7 @@ def unused(root: Path, paths: Iterable[Path]) -> list[Path]:
                     repros.append(read(file.resolve()))
             except (ReproError, OSError):
                 broken.append(file.resolve())
-    found = golden.unused(repros, broken)
+    found = golden.unused(repros, broken, folders)
     if folders:
         return found
     mine = {golden.folder(repro.path) for repro in repros}

@@ -224,8 +224,8 @@ class Session:
         inside = {p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(path) for path in paths)}
         complete = {p: r for p, r in inside.items() if r and p not in self.narrowed}
         left_out = {file for parent in {p.parent for p in inside} for file in parent.glob("*.py")} - complete.keys()
-        found = golden.unused(complete.values(), left_out)
         folders = [path for path in paths if path.is_dir()]
+        found = golden.unused(complete.values(), left_out, folders)
         mine = {golden.folder(path) for path in complete}
         return [
             path for path in found

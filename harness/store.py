@@ -249,19 +249,23 @@ def kept_text(directories: list[Path], name: str) -> str | None:
 def record_folders(root: Path) -> list[Path]:
     """Every folder of records in a project: its own, and those beside repros."""
     found = [root / LOCAL / "records"] if (root / LOCAL / "records").is_dir() else []
+    return found + [path for above in walk(root) if (path := above / "records").is_dir()]
+
+
+def walk(root: Path) -> Iterator[Path]:
+    """A folder and those below it where repros may lie: no hidden ones, goldens, records or installed packages."""
     todo = [root]
     while todo:
+        above = todo.pop()
+        yield above
         try:
-            entries = [entry for entry in os.scandir(todo.pop()) if entry.is_dir(follow_symlinks=False)]
+            entries = [entry for entry in os.scandir(above) if entry.is_dir(follow_symlinks=False)]
         except OSError:
             continue
         for entry in entries:
-            if entry.name == "records":
-                found.append(Path(entry.path))
-            elif entry.name[0] not in "._" and entry.name not in ("goldens", "node_modules"):
+            if entry.name[0] not in "._" and entry.name not in ("goldens", "node_modules", "records"):
                 if not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
                     todo.append(Path(entry.path))
-    return found
 
 
 def answer_sha256(data: bytes) -> str | None:

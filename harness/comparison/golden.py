@@ -17,6 +17,7 @@ Files are written whole or not at all: a temporary file, fsync, rename.
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import io
 import json
@@ -339,8 +340,11 @@ def is_referenced(path: Path) -> bool:
     return path.suffix == ".npy" and path in _referenced(path.parent)
 
 
-def unused(repros: Iterable[Repro], broken: Iterable[Path] = ()) -> list[Path]:
-    """Golden files beside these repros that belong to no case; those of `broken` repro files are left alone."""
+def unused(repros: Iterable[Repro], broken: Iterable[Path] = (), folders: Iterable[Path] = ()) -> list[Path]:
+    """Golden files beside these repros, and below these folders, that belong to no case.
+
+    Those of `broken` repro files are left alone.
+    """
     used: set[Path] = set()
     parents: set[Path] = set()
     for repro in repros:
@@ -354,4 +358,33 @@ def unused(repros: Iterable[Repro], broken: Iterable[Path] = ()) -> list[Path]:
                 continue
             files = sorted(directory.iterdir()) if directory.is_dir() else [directory]
             found += [path for path in files if _general(path) not in used and path.suffix in (".json", ".npy")]
+    empty = {above for top in folders for above in store.walk(top.resolve())} - parents
+    return found + [path for above in sorted(empty) for path in _left_behind(above)]
+
+
+def _left_behind(above: Path, name: str = "*") -> list[Path]:
+    """Goldens in a folder whose repro is not beside them."""
+    found = []
+    for directory in sorted((above / "goldens").glob(f"{name}/")):
+        if not (above / f"{directory.name}.py").exists():
+            files = sorted(path for path in directory.iterdir() if path.suffix in (".json", ".npy"))
+            found += files if any(_is_golden(path) for path in files) else []  # else they are somebody else's
     return found
+
+
+def before_a_move(repro: Path) -> Path | None:
+    """The folder of goldens that a repro of this name left behind elsewhere in the project, if there is one."""
+    found = [path.parent for above in _folders(store.root_of(repro)) for path in _left_behind(above, repro.stem)[:1]]
+    return found[0] if len(found) == 1 else None
+
+
+@functools.cache
+def _folders(root: Path) -> tuple[Path, ...]:
+    return tuple(store.walk(root))
+
+
+def _is_golden(path: Path) -> bool:
+    try:
+        return path.suffix == ".json" and {"outcome", "provenance", "validated"} <= json.loads(_bytes(path)).keys()
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return False

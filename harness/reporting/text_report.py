@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.claim.repro_file import EMBEDDED, Case, label, short
+from harness.comparison import golden
 from harness.comparison.compare import Difference
 from harness.comparison.golden import Golden
 from harness.host.hosts import Host
@@ -144,6 +145,11 @@ def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
     if outcome.kind != "outputs":
         lines += ["    " + line for line in f"{outcome.kind}: {outcome.text}".split("\n")]
     lines.append(f"fix: if that is what the claim says, {accept_advice(case)}")
+    before, now = golden.before_a_move(case.repro.path), golden.folder(case.repro.path)
+    if before:
+        move = shlex.join(["git", "mv", short(before), short(now)])
+        lines.append(f"{short(before)} holds goldens whose repro is not beside them")
+        lines.append(f"fix: if this repro was there, mkdir -p {shlex.quote(short(now.parent))} && {move}")
     return "\n".join(lines)
 
 

@@ -61,7 +61,7 @@ def run():
 def sources() -> list[str]:
     """The programs that mutants are made of."""
     found = []
-    for path in sorted(ROOT.glob("repros/*.py")):
+    for path in sorted(ROOT.glob("repros/**/*.py")):
         text = path.read_text()
         if not re.search(r"^import (quadrants|tvm)|^from (quadrants|tvm)", text, re.MULTILINE):
             found.append(text)

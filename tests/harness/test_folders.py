@@ -53,14 +53,14 @@ def run():
     compute(a, 3)
     return {"a": a.to_numpy()}
 """
-OURS = ("assert_in_a_kernel_traps",)
+OURS = ("control_flow/assert_in_a_kernel_traps",)
 
 
 def program(body: str, language: str, table: str = "") -> str:
     return f'# /// script\n# dependencies = ["{language}"]\n# [tool.repro]\n# {table}\n# ///\n"""It is so."""\n{body}'
 
 
-TEXTS = {name: (ROOT / "repros" / f"{name}.py").read_text() for name in OURS} | {
+TEXTS = {Path(name).name: (ROOT / "repros" / f"{name}.py").read_text() for name in OURS} | {
     "prints": program(PRINTS, "nvidia-cutlass-dsl"),
     "checked": program(CHECKED, "quadrants", 'outcome = "trap"'),
 }

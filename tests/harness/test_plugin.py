@@ -216,6 +216,33 @@ def test_unused_goldens_fail_unless_their_file_was_narrowed(pytester, accepted):
     assert pytester.runpytest(one).ret == 0
 
 
+def test_goldens_that_a_repro_left_behind_are_told_and_followed(pytester, accepted):
+    folder = accepted(one=(TWICE, WIDTHS))
+    (folder / "goldens/somebody_elses").mkdir()
+    (folder / "goldens/somebody_elses/table.json").write_text('{"rows": []}')
+    (folder / "shuffle").mkdir()
+    (folder / "one.py").rename(folder / "shuffle/one.py")
+    result = pytester.runpytest("repros")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines([
+        "there is no golden repros/shuffle/goldens/one/width=8.json; this run gave",
+        "repros/goldens/one holds goldens whose repro is not beside them",
+        "fix: if this repro was there, mkdir -p repros/shuffle/goldens && git mv repros/goldens/one "
+        "repros/shuffle/goldens/one",
+        "*unused goldens*",
+        "    repros/goldens/one/width=16.json",
+        "    repros/goldens/one/width=8.json",
+        "fix: rm repros/goldens/one/width=16.json repros/goldens/one/width=8.json",
+    ])  # fmt: skip
+    assert "somebody_elses" not in result.stdout.str()
+    (folder / "shuffle/goldens").mkdir()
+    (folder / "goldens/one").rename(folder / "shuffle/goldens/one")
+    result = pytester.runpytest("repros")
+    result.assert_outcomes(passed=2)
+    assert result.ret == 0 and "unused goldens" not in result.stdout.str()
+    pytester.runpytest("repros/shuffle").assert_outcomes(passed=2)
+
+
 def test_a_validated_golden_is_never_overwritten_by_the_emulator(pytester, accepted, repros):
     folder = accepted(one=give("np.float32([1])"))
     path = folder / "goldens/one/default.json"

@@ -202,7 +202,7 @@ def test_a_release_of_nvidias_compiler_runs_on_a_host(on_host, write, sshd, monk
     assert any(f"nvidia-cutlass-dsl=={release}" in note for note in host.notes)
 
 
-OTHER_LANGUAGES = ["quadrants_mod_follows_the_divisor", "tirx_mod_follows_the_divisor"]
+OTHER_LANGUAGES = ["quadrants/quadrants_mod_follows_the_divisor", "tirx/tirx_mod_follows_the_divisor"]
 
 
 @pytest.mark.parametrize("name", OTHER_LANGUAGES)

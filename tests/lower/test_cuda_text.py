@@ -13,7 +13,11 @@ FOLDER = Path(__file__).parent
 sys.path.append(str(FOLDER))
 import readable_page  # noqa: E402
 
-REPROS = ["for_else_is_skipped_by_break", "containers_are_carried_by_element", "zfill_mixed_tile"]
+REPROS = [
+    "control_flow/for_else_is_skipped_by_break",
+    "objects/containers_are_carried_by_element",
+    "cp_async/zfill_mixed_tile",
+]
 
 
 def run(*arguments) -> subprocess.CompletedProcess:

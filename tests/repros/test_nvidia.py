@@ -14,7 +14,7 @@ from harness.host import releases
 from harness.session import Session, UsageError
 
 ROOT = Path(__file__).parents[2]
-REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").glob("*.py"))]
+REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").rglob("*.py"))]
 CASES = [case for each in REPROS if not releases.untaken(each, "nvidia") for case in each.cases()]
 
 

@@ -10,7 +10,7 @@ from harness.claim import repro_file
 from tests import fork_server
 
 ROOT = Path(__file__).parents[2]
-REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").glob("*.py"))]
+REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").rglob("*.py"))]
 REJECTED = [one for one in REPROS if one.nvidia and one.nvidia.rejected]
 WITHOUT_ID = {"name 'x' is not defined": "SCOPE_UNBOUND_NAME"}
 # NVIDIA's compiles their functions; what it refuses is what Python does around them.

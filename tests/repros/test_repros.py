@@ -1,4 +1,4 @@
-"""What every file in repros/ is, seen from its text: one claim with its source, short, and able to run alone."""
+"""What every file below repros/ is, seen from its text: one claim with its source, short, and able to run alone."""
 
 import ast
 import re
@@ -9,7 +9,8 @@ import pytest
 
 from harness.claim import repro_file
 
-REPROS = sorted(Path(__file__).parents[2].joinpath("repros").glob("*.py"))
+FOLDER = Path(__file__).parents[2] / "repros"
+REPROS = sorted(FOLDER.rglob("*.py"))
 MOST_LINES = 100
 DISTRIBUTIONS = {
     "cutlass": "nvidia-cutlass-dsl",
@@ -34,8 +35,10 @@ def imported(text: str) -> set[str]:
     return found
 
 
-def test_there_are_repros():
-    assert len(REPROS) >= 12
+def test_each_lies_in_the_folder_of_its_subject_and_no_two_have_one_name():
+    assert len(REPROS) >= 155
+    assert {path.parent.parent for path in REPROS} == {FOLDER}
+    assert len({path.stem for path in REPROS}) == len(REPROS)
 
 
 @every_repro
