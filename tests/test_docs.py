@@ -101,7 +101,9 @@ def _nameless(line: str) -> str:
 
 
 def test_links_between_pages_hold():
-    for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
+    root = DOCS.parent
+    pages = [*DOCS.rglob("*.md"), *root.glob("*.md"), *(root / "benchmarks").glob("*.md")]
+    for page in pages:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", re.sub(r"`[^`\n]*`", "", page.read_text())):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
@@ -109,3 +111,9 @@ def test_links_between_pages_hold():
 def test_the_readme_leads_to_every_page():
     shown = set(re.findall(r"\]\(docs/([\w-]+\.md)\)", (DOCS.parent / "README.md").read_text()))
     assert shown == {page.name for page in DOCS.glob("*.md")}
+
+
+def test_the_index_and_the_site_lead_to_every_page():
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert set(re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "index.md").read_text())) == pages - {"index.md"}
+    assert set(re.findall(r"- (?:[\w ]+: )?([\w/-]+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.M)) == pages
