@@ -205,7 +205,7 @@ host()
         == """\
 author.py:8:9: CALL_OUTSIDE_KERNEL
     x = cute.arch.thread_idx()
-        ^^^^^^^^^^^^^^^^^^^^^^ is only known inside a kernel, and this runs in a @cute.jit host function
+        ^^^^^^^^^^^^^^^^^^^^^^ is only known inside a kernel, but this runs in a @cute.jit host function
 fix: call it in a @cute.kernel function"""
     )
 
@@ -386,7 +386,7 @@ def test_executed_texts_and_standard_input_are_compiled(tmp_path):
         == """\
 <text at <stdin>:6>:4:12: PHASE_REQUIRES_CONSTANT
     return bool(n)
-           ^^^^^^^ Python needs a bool while compiling, and this is a dynamic Int32
+           ^^^^^^^ Python needs a bool while compiling, got a dynamic Int32
 fix: use it as it is, or `cutlass.Boolean(x)`"""
     )
 

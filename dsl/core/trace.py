@@ -119,7 +119,7 @@ def kernel() -> KernelTrace:
     if not in_kernel():
         where = "a @cute.jit host function" if this_thread.functions else "plain Python"
         raise DSLUserCodeRuntimeError(
-            f"is only known inside a kernel, and this runs in {where}",
+            f"is only known inside a kernel, but this runs in {where}",
             fix="call it in a @cute.kernel function",
             id="CALL_OUTSIDE_KERNEL",
         )
@@ -205,7 +205,7 @@ def current() -> HostTrace | KernelTrace:
     """The function being traced. Raises DSLUserCodeRuntimeError in plain Python."""
     if not this_thread.functions:
         raise DSLUserCodeRuntimeError(
-            "works in a traced function only, and this runs in plain Python",
+            "works only in a traced function, but this runs in plain Python",
             fix="move it into a @cute.jit function, and call that",
             id="CALL_OUTSIDE_JIT",
         )
@@ -386,7 +386,7 @@ def triple(value, what: str) -> list[Numeric]:
     """Three Int32 extents from an int, a dynamic value or a sequence of up to three."""
     values = list(value) if isinstance(value, (tuple, list)) else [value]
     if not 1 <= len(values) <= 3 or any(numeric(v) is None for v in values):
-        raise DSLUserCodeTypeError(f"{what} is a triple of integers, and got {value!r}", fix=f"{what}=(x, y, z)")
+        raise DSLUserCodeTypeError(f"{what} must be three integers, got {value!r}", fix=f"{what}=(x, y, z)")
     return [Int32(v) for v in values] + [Int32(1)] * (3 - len(values))
 
 

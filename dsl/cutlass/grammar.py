@@ -71,7 +71,7 @@ def range_constexpr(*bounds):
             found.append(int(bound))
         except (TypeError, ValueError, OverflowError):
             raise DSLUserCodeTypeError(
-                f"a bound of range_constexpr is an integer, and this is {type_name(bound)}",
+                f"bound of range_constexpr must be an integer, got {type_name(bound)}",
                 fix="write range_constexpr(stop), (start, stop) or (start, stop, step)",
             ) from None
     if not 1 <= len(bounds) <= 3 or (len(bounds) == 3 and found[2] == 0):

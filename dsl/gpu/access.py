@@ -47,7 +47,7 @@ def load(
     """
     if not isinstance(dtype, NumericMeta) or dtype.is_packed or dtype.width > 64:
         raise DSLUserCodeTypeError(
-            f"load reads one number of up to 64 bits, and this is {dtype!r}",
+            f"load reads one number of up to 64 bits, got {dtype!r}",
             fix="load several as a tensor: `cute.make_tensor(ptr, 4).load()`",
         )
     modifiers = _order("load", ptr, sem, ("relaxed", "acquire"), scope, cop, ("ca", "cg", "cs", "lu", "cv"), ss)
@@ -89,7 +89,7 @@ def store(
     number = numeric(val)
     if number is None or type(number).is_packed or type(number).width > 64:
         raise DSLUserCodeTypeError(
-            f"store writes one number of up to 64 bits, and got {type_name(val)}",
+            f"store writes one number of up to 64 bits, got {type_name(val)}",
             fix="store several as a tensor: `cute.make_tensor(ptr, 4).store(values)`",
         )
     modifiers = _order("store", ptr, sem, ("relaxed", "release"), scope, cop, ("wb", "cg", "cs", "wt"), ss)
@@ -139,7 +139,7 @@ def _order(
     """Order, scope, space and cache operation, as PTX writes them."""
     if not isinstance(ptr, Pointer) or ptr.space not in (AddressSpace.gmem, AddressSpace.smem, AddressSpace.generic):
         raise DSLUserCodeTypeError(
-            f"{what} works on global or shared memory, and got {type_name(ptr)}",
+            f"{what} needs a pointer to global or shared memory, got {type_name(ptr)}",
             fix=f"cute.arch.{what}(tensor.iterator + i, ...)",
         )
     for word, known, name in (
@@ -150,7 +150,7 @@ def _order(
     ):
         if word not in known:
             raise DSLUserCodeValueError(
-                f"{name} of a {what} is one of {', '.join(known[1:])}, and this is {word!r}", fix=f'{name}="{known[1]}"'
+                f"{name} of a {what} must be one of {', '.join(known[1:])}, got {word!r}", fix=f'{name}="{known[1]}"'
             )
     if sem is not None and scope is None:
         raise DSLUserCodeValueError(f'sem="{sem}" needs the scope of the threads it is for', fix='scope="gpu"')
@@ -173,8 +173,7 @@ def _order(
 def _known(word: str | None, words: dict, name: str) -> str:
     if word not in words:
         raise DSLUserCodeValueError(
-            f"{name} is one of {', '.join(filter(None, words))}, and this is {word!r}",
-            fix=f'{name}="{next(iter(words))}"',
+            f"{name} must be one of {', '.join(filter(None, words))}, got {word!r}", fix=f'{name}="{next(iter(words))}"'
         )
     return words[word]
 
@@ -198,7 +197,7 @@ def prefetch(
         )
     if not isinstance(addr, Pointer) or addr.space not in (AddressSpace.gmem, AddressSpace.generic):
         raise DSLUserCodeTypeError(
-            f"prefetch takes a pointer to global memory, and got {type_name(addr)}",
+            f"prefetch needs a pointer to global memory, got {type_name(addr)}",
             fix="cute.arch.prefetch(tensor.iterator)",
         )
     level = cache_level or "L1"
@@ -208,7 +207,7 @@ def prefetch(
         CacheEvictionPriority.EVICT_NORMAL,
     ):
         raise DSLUserCodeValueError(
-            f"prefetch fills L1 or L2, and this is {cache_level!r}, {evict_priority}", fix='cache_level="L2"'
+            f"prefetch fills L1 or L2, got {cache_level!r}, {evict_priority}", fix='cache_level="L2"'
         )
     priority = "" if evict_priority is None else f"::{evict_priority.name.lower()}"
     space = ".global" if addr.space is AddressSpace.gmem else ""

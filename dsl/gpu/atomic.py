@@ -136,7 +136,7 @@ def _order(sem: str | None, scope: str | None) -> str:
     for word, known, what in ((sem, _SEMS, "sem"), (scope, SCOPES, "scope")):
         if word not in known:
             raise DSLUserCodeValueError(
-                f"{what} is one of {', '.join(known[1:])}, and this is {word!r}", fix=f'{what}="{known[1]}"'
+                f"{what} must be one of {', '.join(known[1:])}, got {word!r}", fix=f'{what}="{known[1]}"'
             )
     if sem in (None, "relaxed") and scope in (None, "gpu"):
         return ""
@@ -254,7 +254,7 @@ def typed(ptr: Pointer, val: object, what: str) -> tuple[Pointer, Numeric]:
     number = numeric(val)
     if not isinstance(ptr, Pointer) or number is None:
         raise DSLUserCodeTypeError(
-            f"{what} takes a pointer and a number, and got {type_name(ptr)} and {type_name(val)}",
+            f"{what} takes a pointer and a number, got {type_name(ptr)} and {type_name(val)}",
             fix=f"cute.arch.{what}(tensor.iterator + i, value)",
         )
     dtype = type(number)
@@ -353,6 +353,6 @@ def red(
         )
     if sem not in ("relaxed", "release") or scope not in SCOPES:
         raise DSLUserCodeValueError(
-            f"red needs its order: sem is relaxed or release, and this is {sem!r}", fix='sem="relaxed", scope="gpu"'
+            f"sem of red must be relaxed or release, got {sem!r}", fix='sem="relaxed", scope="gpu"'
         )
     reduce(op, ptr, number.ir(), kind, sem, scope or "gpu")

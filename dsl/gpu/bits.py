@@ -17,7 +17,7 @@ def _number(name: str, operand: object, allowed: tuple = _WIDE) -> Numeric:
     number = numeric(operand)
     if type(number) not in allowed:
         raise DSLUserCodeTypeError(
-            f"{name} takes {', '.join(map(str, allowed))}, and got {type_name(operand)}",
+            f"{name} takes {', '.join(map(str, allowed))}, got {type_name(operand)}",
             fix=f"convert it: `x.to(cutlass.{allowed[0]})`",
         )
     return number
@@ -43,7 +43,7 @@ def popc(value) -> Numeric:
     number = numeric(value)
     if number is None or not type(number).is_integer:
         raise DSLUserCodeTypeError(
-            f"popc takes an integer, and got {type_name(value)}", fix="convert it first, for example `Int32(x)`"
+            f"popc takes an integer, got {type_name(value)}", fix="convert it first, for example `Int32(x)`"
         )
     dtype = type(number)
     return dtype(mlir.intrinsic(f"llvm.ctpop.i{dtype.width}", dtype.carrier, number.ir()))
@@ -91,7 +91,7 @@ def mul_wide(a, b) -> Numeric:
     number = numeric(a)
     if number is None or not type(number).is_integer or type(number).width not in (16, 32):
         raise DSLUserCodeTypeError(
-            f"mul_wide takes integers of 16 or 32 bits, and got {type_name(a)}",
+            f"mul_wide takes integers of 16 or 32 bits, got {type_name(a)}",
             fix="convert it first, for example `Int32(x)`",
         )
     wide = type(number).recast_width(2 * type(number).width)
@@ -125,7 +125,7 @@ def lop3(a, b, c, lut: int) -> Numeric:
     a = _number("lop3", a, _NARROW)
     if not isinstance(lut, int) or not 0 <= lut < 256:
         raise DSLUserCodeValueError(
-            f"lut is a static number from 0 to 255, and {lut!r} is none",
+            f"lut must be a static number from 0 to 255, got {lut!r}",
             fix="compute it from 0xF0, 0xCC and 0xAA: `0xF0 & 0xCC` is a & b",
         )
     return inline.ptx(f"lop3.b32 $0, $1, $2, $3, {lut};", type(a), "=r,r,r,r", a, type(a)(b), type(a)(c))
@@ -139,7 +139,7 @@ def shf(a, b, shift, kind: str = "l") -> Numeric:
     a = _number("shf", a, _NARROW)
     if kind not in _SHIFTS:
         raise DSLUserCodeValueError(
-            f"kind is one of {', '.join(_SHIFTS)}, and {kind!r} is none", fix="write one of these as a string"
+            f"kind must be one of {', '.join(_SHIFTS)}, got {kind!r}", fix="write one of these as a string"
         )
     return _run(f"shf.{_SHIFTS[kind]}.b32", type(a), a, type(a)(b), Uint32(shift))
 

@@ -28,7 +28,7 @@ def _chained(name: str, instruction: str, count: int, text: str) -> Callable:
             or not typed <= set(_TYPES)
         ):
             raise DSLUserCodeTypeError(
-                f"{name} takes {count} integers of one type of 32 or 64 bits, and got "
+                f"{name} takes {count} integers of one type of 32 or 64 bits, got "
                 f"{', '.join(map(type_name, operands))}",
                 fix="convert them, for example `Int32(x)`",
             )

@@ -31,7 +31,7 @@ def _check(vector: object, source: type[Numeric], count: int | None, name: str) 
     if not is_vector or vector.type.element_type != source.carrier or count not in (None, vector.type.shape[0]):
         wanted = f"a vector of {source}" if count is None else f"a vector of {count} {source}"
         raise DSLUserCodeTypeError(
-            f"{name} takes {wanted} as an SSA value, and got "
+            f"{name} takes {wanted} as an SSA value, got "
             f"{vector.type if isinstance(vector, mlir.Value) else type(vector).__name__}",
             fix="t.load().ir_value()",
         )

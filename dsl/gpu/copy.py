@@ -17,12 +17,12 @@ def cp_async(dst: Pointer, src: Pointer, nbytes: int, src_bytes=None, cache: str
     legal = (16,) if cache == "cg" else (4, 8, 16)
     if nbytes not in legal:
         raise DSLUserCodeError(
-            f"cp.async.{cache} copies {' or '.join(map(str, legal))} bytes, and this is {nbytes}",
+            f"cp.async.{cache} copies {' or '.join(map(str, legal))} bytes, got {nbytes}",
             fix=f"num_bits_per_copy={legal[-1] * 8}",
         )
     if src.space != AddressSpace.gmem or dst.space != AddressSpace.smem:
         raise DSLUserCodeError(
-            f"cp.async copies gmem to smem, and this is {src.space.name} to {dst.space.name}",
+            f"cp.async copies gmem to smem, got {src.space.name} to {dst.space.name}",
             fix="use a CopyUniversalOp atom for other memory",
         )
     size = () if src_bytes is None else (Int32(src_bytes),)
@@ -56,7 +56,7 @@ def _static_count(count: object) -> Int32:
     """A number of groups: part of the instruction."""
     if not isinstance(count, int) and (not isinstance(count, Numeric) or is_dynamic(count)):
         raise DSLUserCodeTypeError(
-            f"waits for a number of groups known while compiling, and this is a {type_name(count)}",
+            f"number of groups must be known while compiling, got {type_name(count)}",
             fix="write the number: 0 waits for all of them",
             id="PHASE_REQUIRES_CONSTANT",
         )

@@ -36,7 +36,7 @@ def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
     if not args:
         raise DSLUserCodeTypeError("printf prints at least one argument", fix='printf("")')
     if not isinstance(end, (str, NoneType)):
-        raise DSLUserCodeTypeError(f"`end` is a text, and this is {type_name(end)}", fix='end="\\n"')
+        raise DSLUserCodeTypeError(f"`end` must be a string, got {type_name(end)}", fix='end="\\n"')
     leaves: list = []
     tail = "\n" if end is None else end.replace("%", "%%")
     if isinstance(args[0], Formatted):
@@ -167,7 +167,7 @@ def _for_conversion(place: str, value: object) -> Numeric | Pointer:
     if kind in "eEfFgGaA":
         return Float64(number)
     if number.is_float:
-        raise DSLUserCodeTypeError(f"{place} prints integers, and got {type_name(value)}", fix="%f, or {}")
+        raise DSLUserCodeTypeError(f"{place} prints integers, got {type_name(value)}", fix="%f, or {}")
     if kind in "oxX" and number.signed and type(number).width < 32:
         number = Int32(number)  # as C promotes it
     return (Int64 if wide else Int32)(number) if kind in "dic" else (Uint64 if wide else Uint32)(number)
@@ -175,7 +175,7 @@ def _for_conversion(place: str, value: object) -> Numeric | Pointer:
 
 def _refuse(value: object) -> None:
     raise DSLUserCodeTypeError(
-        f"printf prints numbers, pointers, layouts, tensors and tuples of them, and got {type_name(value)}",
+        f"printf prints numbers, pointers, layouts, tensors and tuples of them, got {type_name(value)}",
         fix="print its parts, or use Python's print while compiling",
     )
 

@@ -35,7 +35,7 @@ def _operands(name: str, *operands: object, floats: bool = True) -> list[Numeric
     numbers = [numeric(operand) for operand in operands]
     if any(number is None for number in numbers):
         raise DSLUserCodeTypeError(
-            f"{name} takes numbers, and got {', '.join(map(operators.type_name, operands))}",
+            f"{name} takes numbers, got {', '.join(map(operators.type_name, operands))}",
             fix="give numbers, or a TensorSSA: `x[i]`, or `x.load()` of a tensor in registers",
         )
     types = [type(number) for number in numbers]
@@ -47,7 +47,7 @@ def _operands(name: str, *operands: object, floats: bool = True) -> list[Numeric
         )
     if is_bits(types[0]) or types[0] is TFloat32 or (floats and not types[0].is_float):
         raise DSLUserCodeTypeError(
-            f"{name} is only supported for floating-point types, and this is {types[0]}",
+            f"{name} is only supported for floating-point types, got {types[0]}",
             fix="convert it: `x.to(cutlass.Float32)`",
         )
     return numbers
@@ -236,7 +236,7 @@ def _rounded(name: str, operands: list[Numeric], rounding: RoundingMode | None, 
         return Float64(mlir.intrinsic(f"llvm.nvvm.{name}.{mode}.d", mlir.f64, *(operand.ir() for operand in operands)))
     if kind is not Float32:
         raise DSLUserCodeTypeError(
-            f"{name} has a rounding mode and ftz for Float32, and this is {kind}",
+            f"{name} has a rounding mode and ftz for Float32 only, got {kind}",
             fix="convert it: `x.to(cutlass.Float32)`",
         )
     return _instruction(f"{name}.{mode}{'.ftz' * ftz}.f", *operands)

@@ -34,14 +34,13 @@ def setmaxregister_decrease(reg_count: int) -> None:
 def _set_registers(how: str, reg_count: int) -> None:
     if not isinstance(reg_count, int):
         raise DSLUserCodeError(
-            "a number of registers is known while compiling, and this is dynamic",
+            "register count must be known while compiling, got a dynamic value",
             fix="pass it as cutlass.Constexpr",
             id="ARG_NON_CONSTANT",
         )
     if reg_count % 8 or not LEAST_REGISTERS <= reg_count <= MOST_REGISTERS:
         raise DSLUserCodeValueError(
-            f"a thread has a multiple of 8 registers from {LEAST_REGISTERS} to "
-            f"{MOST_REGISTERS}, and this is {reg_count}",
+            f"register count must be a multiple of 8 from {LEAST_REGISTERS} to {MOST_REGISTERS}, got {reg_count}",
             fix="setmaxregister_increase(232), for example",
         )
     ptx(f"setmaxnreg.{how}.sync.aligned.u32 {reg_count};", None, "")

@@ -22,7 +22,7 @@ def address_of(barrier: Pointer) -> mlir.Value:
     """The address of an mbarrier. Raises DSLUserCodeTypeError for what is none."""
     if not isinstance(barrier, Pointer):
         raise DSLUserCodeTypeError(
-            f"an mbarrier is 8 bytes of shared memory, and this is {type_name(barrier)}",
+            f"an mbarrier is 8 bytes of shared memory, got {type_name(barrier)}",
             id="MBARRIER_TYPE",
             fix="smem.allocate_array(cutlass.Int64, 1)",
         )
@@ -37,7 +37,7 @@ def address_of(barrier: Pointer) -> mlir.Value:
 
 def init(mbar_ptr: Pointer, cnt: object) -> None:
     """Make a barrier whose phases end with `cnt` arrivals.  PTX ISA: mbarrier.init."""
-    _require(cnt, 1, MOST_ARRIVALS, "arrivals end a phase of an mbarrier")
+    _require(cnt, 1, MOST_ARRIVALS, "arrival count of an mbarrier")
     ptx("mbarrier.init.shared.b64 [$0], $1;", None, "r,r", address_of(mbar_ptr), Int32(cnt))
 
 
@@ -54,7 +54,7 @@ def arrive(
     PTX ISA: mbarrier.arrive.
     """
     _no_scope(scope)
-    _require(arrive_count, 1, MOST_ARRIVALS, "arrivals come at once at an mbarrier")
+    _require(arrive_count, 1, MOST_ARRIVALS, "arrive_count")
     if peer_cta_rank_in_cluster is not None:
         order = ".relaxed.cluster" if relaxed else ""
         text = f"mbarrier.arrive{order}.shared::cluster.b64 _, [%dsl_peer], $2;"
@@ -74,7 +74,7 @@ def arrive_expect_tx(
 ) -> None:
     """Arrive once, and let the phase wait for `bytes` more.  PTX ISA: mbarrier.arrive.expect_tx."""
     _no_scope(scope)
-    _require(bytes, 0, MOST_BYTES, "bytes are expected at an mbarrier at once")
+    _require(bytes, 0, MOST_BYTES, "byte count expected by an mbarrier")
     if peer_cta_rank_in_cluster is not None:
         text = "mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%dsl_peer], $2;"
         return _at_peer(text, mbar_ptr, peer_cta_rank_in_cluster, bytes)
@@ -91,7 +91,7 @@ def arrive_expect_tx(
 def expect_tx(mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=None, *, scope=None) -> None:
     """Let the phase wait for `bytes` more, without an arrival.  PTX ISA: mbarrier.expect_tx."""
     _no_scope(scope)
-    _require(bytes, 0, MOST_BYTES, "bytes are expected at an mbarrier at once")
+    _require(bytes, 0, MOST_BYTES, "byte count expected by an mbarrier")
     if peer_cta_rank_in_cluster is not None:
         text = "mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%dsl_peer], $2;"
         return _at_peer(text, mbar_ptr, peer_cta_rank_in_cluster, bytes)
@@ -174,9 +174,9 @@ def _asked(text: str, barrier: Pointer, parity: object) -> Boolean:
 
 def _require(amount: object, least: int, most: int, what: str) -> None:
     number = numeric(amount)
-    known = getattr(number, "value", None)
-    if isinstance(known, int) and not least <= known <= most:
-        raise DSLUserCodeValueError(f"{least} to {most} {what}, and this is {known}", id="MBARRIER_COUNT")
+    static = getattr(number, "value", None)
+    if isinstance(static, int) and not least <= static <= most:
+        raise DSLUserCodeValueError(f"{what} must be {least}-{most}, got {static}", id="MBARRIER_COUNT")
 
 
 def _no_scope(scope: object) -> None:

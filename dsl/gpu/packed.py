@@ -38,7 +38,7 @@ def _register(operand: object, dtype: type[Numeric]) -> Int32:
         number = numeric(operand)
         if number is None or not number.is_integer or type(number).width != 32:
             raise DSLUserCodeTypeError(
-                f"two {dtype} come as a tuple or as an Int32, and this is {type_name(operand)}", fix="pass (a, b)"
+                f"two {dtype} must be a tuple or an Int32, got {type_name(operand)}", fix="pass (a, b)"
             )
         return Int32(number)
     return _joined(operand, dtype, Int32)
@@ -54,7 +54,7 @@ def _joined(operand: tuple, dtype: type[Numeric], whole: type[Numeric]) -> Numer
 def _two(operand: tuple) -> tuple:
     if len(operand) != 2 or any(numeric(part) is None for part in operand):
         raise DSLUserCodeTypeError(
-            f"a packed operand is a tuple of two numbers, and this is {type_name(operand)}", fix="pass (a, b)"
+            f"packed operand must be a tuple of two numbers, got {type_name(operand)}", fix="pass (a, b)"
         )
     return operand
 
@@ -76,7 +76,7 @@ def _modifiers(**given: object) -> str:
 
 def _check_rounding(rnd: object, known: tuple) -> None:
     if rnd not in known:
-        raise DSLUserCodeValueError(f"rnd is one of {', '.join(map(str, known))}, and this is {rnd!r}", fix='rnd="rn"')
+        raise DSLUserCodeValueError(f"rnd must be one of {', '.join(map(str, known))}, got {rnd!r}", fix='rnd="rn"')
 
 
 def add_packed_f16x2(a, b, *, rnd: str | None = None, ftz: bool | None = None, sat: bool | None = None, predicate=None):
@@ -162,7 +162,7 @@ def _floats(name: str, operands: tuple, rnd: str | None, ftz: bool | None) -> tu
 
 def _wide(operand: object) -> Int64:
     if not isinstance(operand, tuple):
-        raise DSLUserCodeTypeError(f"two Float32 come as a tuple, and this is {type_name(operand)}", fix="pass (a, b)")
+        raise DSLUserCodeTypeError(f"two Float32 must be a tuple, got {type_name(operand)}", fix="pass (a, b)")
     return _joined(operand, Float32, Int64)
 
 

@@ -25,7 +25,7 @@ def shuffle_sync_op(value, offset, mask=FULL_MASK, mask_and_clamp=31, kind: str 
     number = numeric(value)
     if number is None:
         raise DSLUserCodeTypeError(
-            f"a shuffle moves a number, and got {type_name(value)}", fix="shuffle the elements one by one"
+            f"a shuffle moves a number, got {type_name(value)}", fix="shuffle the elements one by one"
         )
     operands = Int32(offset), Int32(mask_and_clamp), Int32(mask)
     dtype = type(number)
@@ -129,8 +129,7 @@ def warp_redux_sync(value, kind: str, mask_and_clamp=FULL_MASK):
     number = numeric(value)
     if kind not in _REDUX or number is None or not type(number).is_integer or type(number).width != 32:
         raise DSLUserCodeTypeError(
-            f"redux.sync combines Int32 or Uint32 by one of {', '.join(_REDUX)}, and got "
-            f"{type_name(value)} and {kind!r}",
+            f"redux.sync combines Int32 or Uint32 by one of {', '.join(_REDUX)}, got {type_name(value)} and {kind!r}",
             fix="use warp_reduction for other types",
         )
     operation, suffix = _REDUX[kind]
@@ -143,7 +142,7 @@ def match_sync(mask, value, kind: str = "any") -> Uint32:
     integer = number is not None and type(number).is_integer and type(number).width in (32, 64)
     if kind not in ("any", "all") or not integer:
         raise DSLUserCodeTypeError(
-            f"match.sync compares integers of 32 or 64 bits, any or all, and got {type_name(value)} and {kind!r}",
+            f"match.sync compares integers of 32 or 64 bits, any or all, got {type_name(value)} and {kind!r}",
             fix="convert it first, for example `Int32(x)`",
         )
     width, letter = type(number).width, "l" if type(number).width == 64 else "r"
@@ -159,6 +158,6 @@ def vote_sync_op(pred, kind: str, mask=FULL_MASK):
     votes = {"any": vote_any_sync, "all": vote_all_sync, "uni": vote_uni_sync, "ballot": vote_ballot_sync}
     if kind not in votes:
         raise DSLUserCodeTypeError(
-            f"kind is one of {', '.join(votes)}, and {kind!r} is none", fix="write one of these as a string"
+            f"kind must be one of {', '.join(votes)}, got {kind!r}", fix="write one of these as a string"
         )
     return votes[kind](pred, mask)

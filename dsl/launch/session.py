@@ -202,7 +202,7 @@ class CUstream(int):
 def initialize_cuda_context(device_id: int = 0, flags: int = 0) -> None:
     """Choose the device, where none is chosen yet. There is one: `device_id` 0."""
     if device_id != 0:
-        raise DSLUserCodeError(f"there is one device here, and this asks for number {device_id}", fix="device_id=0")
+        raise DSLUserCodeError(f"device_id must be 0, got {device_id}: there is one device here", fix="device_id=0")
     current()
 
 

@@ -36,7 +36,7 @@ def is_static(x: Any) -> bool:
     if hasattr(x, "static_parts"):
         return is_static(x.static_parts)
     if isinstance(x, (str, bytes, list, dict, set)):
-        raise LayoutError(f"is_static asks of int tuples and layouts, and {x!r} is neither", fix="give a tuple")
+        raise LayoutError(f"is_static takes int tuples and layouts, got {x!r}", fix="give a tuple")
     return isinstance(x, (int, float)) or x is None
 
 
@@ -92,7 +92,7 @@ def divisor_of(leaf: Any) -> int:
 def assume(x: Any, divby: int = 1) -> Any:
     """`x`, known to be a multiple of `divby`. Raises LayoutError where `x` is static and is not."""
     if not isinstance(divby, int) or divby < 1:
-        raise LayoutError(f"assume: divby is a positive integer, and this is {divby!r}", fix="for example divby=8")
+        raise LayoutError(f"divby of assume must be a positive integer, got {divby!r}", fix="for example divby=8")
     if isinstance(x, int):
         if x % divby:
             raise LayoutError(f"assume: {x} is not a multiple of {divby}", fix="assume a divisor of it")
@@ -473,7 +473,7 @@ def group_tuple(x: tuple, begin: int, end: int) -> tuple:
 def find(x: Any, value: Any) -> int | tuple[int, ...] | None:
     """The mode path of the first leaf equal to the integer `value`; None where there is none."""
     if isinstance(value, (tuple, ScaledBasis, *NO_INTEGERS)):
-        raise LayoutError(f"find looks for an integer, and {text(value)} is none", fix="write find(tuple, integer)")
+        raise LayoutError(f"find takes an integer, got {text(value)}", fix="write find(tuple, integer)")
     if not isinstance(x, tuple):
         return 0 if equal(x, value) else None
     for i, child in enumerate(x):

@@ -29,18 +29,14 @@ def picture(layout: Layout | ComposedLayout) -> str:
     no integers.
     """
     if not isinstance(layout, (Layout, ComposedLayout)):
-        raise LayoutError(
-            f"a picture is of a layout, and this is {type(layout).__name__}", fix="cute.make_layout(shape)"
-        )
+        raise LayoutError(f"a picture needs a layout, got {type(layout).__name__}", fix="cute.make_layout(shape)")
     _require(
         rank(layout) <= 2,
         f"a picture has at most two modes, and {layout} has {rank(layout)}",
         "cute.group_modes(layout, 1, n)",
     )
     _require(
-        is_static(layout),
-        f"a picture is of a layout that is known while compiling, and {layout} is not",
-        "print_latex of a static layout",
+        is_static(layout), f"the layout of a picture must be static, got {layout}", "print_latex of a static layout"
     )
     rows, columns = (size(layout), 1) if rank(layout) == 1 else product_each(layout.shape)
     lines = [f"%% Layout: {{}} {layout}", _HEAD]
@@ -59,7 +55,7 @@ def picture_tv(layout: Layout, tile: object, *, title: str | None = None, axis_l
     """
     _require(
         isinstance(layout, Layout) and rank(layout) == 2,
-        f"a thread-value layout has two modes, and this is {layout}",
+        f"a thread-value layout has two modes, got {layout}",
         "tiler_mn, layout_tv = cute.make_layout_tv(thr_layout, val_layout)",
     )
     tile = tile if isinstance(tile, Layout) else make_layout(tile)
@@ -68,7 +64,7 @@ def picture_tv(layout: Layout, tile: object, *, title: str | None = None, axis_l
         "a picture is of layouts that are known while compiling",
         "print_latex_tv of static layouts",
     )
-    _require(rank(tile) == 2, f"a tile has two modes, and this is {tile.shape}", "(M, N)")
+    _require(rank(tile) == 2, f"a tile has two modes, got {tile.shape}", "(M, N)")
     rows, columns = product_each(tile.shape)
     lines = [f"%% Layout TV: {{}} {layout}", _HEAD, ""]
     threads, values = product_each(layout.shape)

@@ -181,7 +181,7 @@ def _have_room(input_bytes: int) -> None:
     try:
         mmap.mmap(-1, size_bytes).close()
     except OSError:
-        raise MemoryError(f"LLVM needs up to {size_bytes >> 20} MiB here, and this process gets no more") from None
+        raise MemoryError(f"LLVM needs up to {size_bytes >> 20} MiB, but this process can allocate no more") from None
 
 
 class Module:

@@ -69,7 +69,7 @@ class Matrix:
     def __bool__(self) -> bool:
         """Python's own tests (`in`, `sorted`) cannot ask a matrix of a kernel. Raises QuadrantsTypeError there."""
         if active():
-            raise QuadrantsTypeError.at("a test is a number, and this is a matrix", fix="x.any(), x.all()")
+            raise QuadrantsTypeError.at("condition must be scalar, got matrix", fix="x.any(), x.all()")
         return True
 
     def like(self, entries: Sequence) -> Matrix:

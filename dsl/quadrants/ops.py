@@ -230,7 +230,7 @@ def _matrix_of(values: object) -> Matrix:
     if isinstance(values, (list, tuple)) and values:
         return Matrix([types.number(value_of(value)) for value in values], shape=(len(values),))
     raise QuadrantsTypeError.at(
-        f"any and all take a vector or matrix, and got {types.name_of(value_of(values))}",
+        f"any and all take a vector or matrix, got {types.name_of(value_of(values))}",
         fix="loop over the elements, and combine them with `or` or `and`",
     )
 

@@ -57,7 +57,7 @@ def copy(
         raise _unknown_parameter(next(iter(of_tma)))
     if not isinstance(atom, CopyAtom):
         raise DSLUserCodeTypeError(
-            f"copy starts with a copy atom, and this is a {type(atom).__name__}",
+            f"copy takes a copy atom first, got {type(atom).__name__}",
             fix="cute.copy(cute.make_copy_atom(op, dtype), src, dst)",
         )
     if isinstance(atom.op, MatrixOp):
@@ -128,7 +128,8 @@ def _unknown_parameter(name: str) -> DSLUserCodeTypeError:
     """The error of a keyword of `copy` that a copy without TMA does not have."""
     if any(name in inspect.signature(function).parameters for function in (copy_boxes, copy_runs)):
         return DSLUserCodeTypeError(
-            f"`{name}` is for copies by TMA, and this is no TMA atom", fix="cpasync.make_tiled_tma_atom makes one"
+            f"`{name}` is only for copies by TMA, but this atom is not a TMA atom",
+            fix="cpasync.make_tiled_tma_atom makes one",
         )
     near = spelling.nearest(name, ("pred",))
     return DSLUserCodeTypeError(
@@ -223,7 +224,7 @@ def _different(what: str, src: Tensor, dst: Tensor) -> DSLUserCodeError:
 def _require_tensor(side: str, tensor: Any, what: str) -> None:
     if not isinstance(tensor, Tensor):
         raise DSLUserCodeTypeError(
-            f"the {side} of {what} is a tensor, and this is a {type(tensor).__name__}",
+            f"{side} of {what} must be a tensor, got {type(tensor).__name__}",
             fix="cute.make_tensor(pointer, layout) makes one",
         )
     tensor.pointer()

@@ -50,8 +50,7 @@ class CopyUniversalOp(VectorOp):
     def check(self, dtype: type[Numeric], bits: int) -> None:
         if bits % dtype.storage_width or bits not in (8, 16, 32, 64, 128, 256):
             raise DSLUserCodeError(
-                "a CopyUniversalOp moves 8, 16, 32, 64, 128 or 256 bits, whole elements of "
-                f"{dtype}, and this is {bits}",
+                f"a CopyUniversalOp moves 8, 16, 32, 64, 128 or 256 bits, whole elements of {dtype}, got {bits}",
                 fix=f"num_bits_per_copy={max(dtype.storage_width, 32)}",
             )
 
@@ -78,7 +77,7 @@ class CopyG2SOp(VectorOp):
         legal = (128,) if self.cache_mode is LoadCacheMode.GLOBAL else (32, 64, 128)
         if bits not in legal or bits % dtype.storage_width:
             raise DSLUserCodeError(
-                f"cp.async.{self.cache_mode.value} copies {' or '.join(map(str, legal))} bits, and this is {bits}",
+                f"cp.async.{self.cache_mode.value} copies {' or '.join(map(str, legal))} bits, got {bits}",
                 fix="num_bits_per_copy=128"
                 if len(legal) == 1
                 else "num_bits_per_copy=32, 64 or 128 with LoadCacheMode.ALWAYS",
@@ -139,17 +138,15 @@ def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_c
     """A copy atom; without `num_bits_per_copy` it moves one element."""
     if not isinstance(op, (VectorOp, MatrixOp)) and not hasattr(op, "atom_of"):
         raise DSLUserCodeTypeError(
-            f"a copy atom is made of a copy operation, and this is {op!r}",
-            fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()",
+            f"a copy atom takes a copy operation, got {op!r}", fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()"
         )
     if not (isinstance(copy_internal_type, type) and issubclass(copy_internal_type, Numeric)):
         raise DSLUserCodeTypeError(
-            f"a copy atom moves elements of a numeric type, and this is {copy_internal_type!r}",
-            fix="cutlass.Float32, for example",
+            f"a copy atom needs a numeric type, got {copy_internal_type!r}", fix="cutlass.Float32, for example"
         )
     if not isinstance(num_bits_per_copy, int):
         raise DSLUserCodeTypeError(
-            "num_bits_per_copy is known while compiling, and this is dynamic", fix="pass it as cutlass.Constexpr"
+            "num_bits_per_copy must be known while compiling, got a dynamic value", fix="pass it as cutlass.Constexpr"
         )
     if hasattr(op, "atom_of"):
         return op.atom_of(copy_internal_type, num_bits_per_copy)

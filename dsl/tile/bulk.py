@@ -47,7 +47,7 @@ class CopyBulkS2GOp:
 def _checked(value_type: type[Numeric], bits: int) -> int:
     if bits and (bits % LEAST_BITS or bits % value_type.storage_width):
         raise DSLUserCodeError(
-            f"a bulk copy moves a multiple of {LEAST_BITS} bits, whole elements of {value_type}, and this is {bits}",
+            f"a bulk copy moves a multiple of {LEAST_BITS} bits, whole elements of {value_type}, got {bits}",
             fix="leave num_bits_per_copy out: it copies as much as is contiguous",
         )
     return bits
@@ -124,9 +124,7 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
 def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> None:
     if not isinstance(tensor, Tensor) or tensor.pointer().space != space:
         raise DSLUserCodeTypeError(
-            f"the {side} of this bulk copy is a tensor in {space.name}, and this is "
-            f"{type_name(tensor)}"
-            f"{f' in {tensor.memspace.name}' if isinstance(tensor, Tensor) else ''}",
+            f"{side} of this bulk copy must be a tensor in {space.name}, got {type_name(tensor)}{f' in {tensor.memspace.name}' if isinstance(tensor, Tensor) else ''}",
             fix="CopyBulkG2SOp copies gmem to smem, CopyBulkS2GOp smem to gmem",
         )
     static_size(tensor, "a bulk copy")

@@ -18,12 +18,11 @@ def full(shape: Any, fill_value: Any, dtype: type[Numeric]) -> TensorSSA:
     """A value of static shape with `fill_value`, converted to `dtype`, in every element."""
     if not isinstance(dtype, NumericMeta):
         raise DSLUserCodeTypeError(
-            f"a TensorSSA has elements of a numeric type, and this is {dtype!r}",
-            fix="full((2, 4), 0.0, cutlass.Float32)",
+            f"a TensorSSA needs a numeric type, got {dtype!r}", fix="full((2, 4), 0.0, cutlass.Float32)"
         )
     if numeric(fill_value) is None:
         raise DSLUserCodeTypeError(
-            f"full repeats a number, and got {type_name(fill_value)}", fix="`x.broadcast_to(shape)` repeats a TensorSSA"
+            f"full repeats a number, got {type_name(fill_value)}", fix="`x.broadcast_to(shape)` repeats a TensorSSA"
         )
     shape = static_shape(shape)
     return TensorSSA(splat(dtype(fill_value), lay.size(shape)), shape, dtype)
@@ -33,7 +32,7 @@ def full_like(a: Any, fill_value: Any, dtype: type[Numeric] | None = None) -> Te
     """`fill_value` in the shape, and where no `dtype` is given the element type, of a tensor or TensorSSA."""
     if not isinstance(a, (Tensor, TensorSSA)):
         raise DSLUserCodeTypeError(
-            f"a value is made like a tensor or a TensorSSA, and this is {type_name(a)}",
+            f"needs a tensor or a TensorSSA to copy the shape of, got {type_name(a)}",
             fix="cute.full(shape, value, dtype)",
         )
     return full(a.shape, fill_value, dtype or a.element_type)
@@ -64,7 +63,7 @@ def where(cond: Any, x: Any, y: Any) -> Any:
         cond = full(1, cond, Boolean)
     if cond.dtype is not Boolean:
         raise DSLUserCodeValueError(
-            f"where chooses by a TensorSSA of Boolean, and this is of {cond.dtype}", fix="compare: `x != 0`"
+            f"condition of where must be a TensorSSA of Boolean, got {cond.dtype}", fix="compare: `x != 0`"
         )
     dtype = _common_type(x, y)
     x, y = (operand if isinstance(operand, TensorSSA) else full(1, operand, dtype) for operand in (x, y))
@@ -82,14 +81,14 @@ def _common_type(x: Any, y: Any) -> type[Numeric]:
         number = numeric(operand)
         if number is None:
             raise DSLUserCodeTypeError(
-                f"where chooses between numbers, and got {type_name(operand)}", fix="load a tensor first: `t.load()`"
+                f"where chooses between numbers, got {type_name(operand)}", fix="load a tensor first: `t.load()`"
             )
         wanted = other.dtype if isinstance(other, TensorSSA) else type(number)
         fits = (isinstance(operand, int) and wanted.is_integer) or (isinstance(operand, float) and wanted.is_float)
         types.append(wanted if fits and isinstance(operand, bool) == (wanted is Boolean) else type(number))
     if types[0] is not types[1]:
         raise DSLUserCodeValueError(
-            f"where chooses between values of one type, and got {types[0]} and {types[1]}",
+            f"where needs two values of one type, got {types[0]} and {types[1]}",
             fix=f"convert one, for example `.to(cutlass.{types[0]})`",
         )
     return types[0]
@@ -98,8 +97,7 @@ def _common_type(x: Any, y: Any) -> type[Numeric]:
 def _truths(x: Any, name: str) -> mlir.Value:
     if not isinstance(x, TensorSSA):
         raise DSLUserCodeTypeError(
-            f"{name} tests the elements of a TensorSSA, and this is {type_name(x)}",
-            fix="load a tensor first: `t.load()`",
+            f"{name} takes a TensorSSA, got {type_name(x)}", fix="load a tensor first: `t.load()`"
         )
     return x.ir() if x.dtype is Boolean else (x != 0).ir()
 

@@ -34,9 +34,9 @@ def gemm(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
     (m, n), (a_m, k), (b_n, b_k), c_mn = extents
     if (a_m, b_n, b_k) != (m, n, k) or c_mn != [m, n]:
         raise DSLUserCodeError(
-            "gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) agree in M, N and K, and these are A "
-            f"{text(tensors[1].shape)}, B {text(tensors[2].shape)}, C {text(tensors[3].shape)} "
-            f"and D {text(tensors[0].shape)}",
+            "gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) must agree in M, N and K, got A "
+            f"{text(tensors[1].shape)}, B {text(tensors[2].shape)}, C {text(tensors[3].shape)} and D "
+            f"{text(tensors[0].shape)}",
             fix="partition all of them with one tiled mma",
         )
     for step in range(k):
@@ -53,8 +53,7 @@ def mma_atom_call(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
     for tensor, name in zip(tensors, _NAMES):
         if lay.size(tensor) != _values(atom, name):
             raise DSLUserCodeError(
-                f"mma_atom_call: one fragment of {name} has {_values(atom, name)} elements, and "
-                f"this is {text(tensor.shape)}",
+                f"mma_atom_call: one fragment of {name} has {_values(atom, name)} elements, got {text(tensor.shape)}",
                 fix="cute.gemm(atom, d, a, b, c) calls the atom for all of them",
             )
     d, a, b, c = (Tensor(t.iterator, lay.append_ones(lay.make_layout((t.layout,)), 3)) for t in tensors)
@@ -72,7 +71,7 @@ def _values(atom: MmaAtom, name: str) -> int:
 def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tensor]:
     if not isinstance(atom, MmaAtom):
         raise DSLUserCodeTypeError(
-            f"{what} starts with a tiled mma or an mma atom, and this is a {type(atom).__name__}",
+            f"{what} takes a tiled mma or an mma atom first, got {type(atom).__name__}",
             fix=f"cute.{what}(tiled_mma, d, a, b, c)",
         )
     found = []
@@ -86,19 +85,18 @@ def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tenso
             tensor = tensor[0]
         if not isinstance(tensor, Tensor):
             raise DSLUserCodeTypeError(
-                f"{what}: {name} is a tensor, and this is a {type(tensor).__name__}",
+                f"{what}: {name} must be a tensor, got {type(tensor).__name__}",
                 fix="tiled_mma.make_fragment_A, _B and _C make fragments",
             )
         dtype = atom.op.ab_dtype if name in "AB" else atom.op.acc_dtype
         if tensor.element_type is not dtype:
             raise DSLUserCodeTypeError(
-                f"{what}: {name} of {type(atom.op).__name__} is of {dtype}, and this is a "
-                f"tensor of {tensor.element_type}",
+                f"{what}: {name} of {type(atom.op).__name__} must be of {dtype}, got a tensor of {tensor.element_type}",
                 fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) makes registers of the right type",
             )
         if tensor.memspace is not AddressSpace.rmem and not isinstance(atom.op, MmaUniversalOp):
             raise DSLUserCodeTypeError(
-                f"{what}: {name} of {type(atom.op).__name__} is in registers, and this is in {tensor.memspace}",
+                f"{what}: {name} of {type(atom.op).__name__} must be in registers, got {tensor.memspace}",
                 fix="copy it into a fragment first: "
                 f"cute.copy(tiled_copy, ..., thr_copy.retile(fragment_{_ROLES[name]}))",
             )

@@ -18,7 +18,7 @@ def _index_leaf(leaf: Any) -> Any:
         return leaf if is_dynamic(leaf) else int(leaf.value)
     what = type(leaf).__name__
     raise DSLUserCodeTypeError(
-        f"a tensor is indexed by integers and None, and this index is a {what}",
+        f"tensor index must be integers and None, got {what}",
         fix="convert it: `Int32(x)`; None (or `:`) keeps a mode whole",
     )
 

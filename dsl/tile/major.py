@@ -27,14 +27,14 @@ class LayoutEnum(enum.Enum):
     def from_tensor(tensor: Tensor) -> LayoutEnum:
         """Raises DSLUserCodeError where neither of the first two modes is the contiguous one."""
         if not hasattr(tensor, "leading_dim"):
-            raise DSLUserCodeTypeError(f"from_tensor takes a tensor, and this is a {type(tensor).__name__}")
+            raise DSLUserCodeTypeError(f"from_tensor takes a tensor, got {type(tensor).__name__}")
         found = lay.leading_dim(tensor.shape, tensor.stride)
         if found == 1:
             return LayoutEnum.ROW_MAJOR
         if found == 0:
             return LayoutEnum.COL_MAJOR
         raise DSLUserCodeError(
-            "from_tensor: one of the first two modes of a matrix is contiguous, and this is "
+            "from_tensor: one of the first two modes of a matrix must be contiguous, got "
             f"{text(tensor.shape)}:{text(tensor.stride)}",
             fix="mark_layout_dynamic(leading_dim=...) keeps a stride of 1 static",
         )

@@ -58,13 +58,13 @@ class MatrixOp(Constant):
         name = type(self).__name__
         if not isinstance(self.transpose, bool):
             raise DSLUserCodeError(
-                f"`transpose` of {name} is True or False, and this is {self.transpose!r}", fix="transpose=True"
+                f"`transpose` of {name} must be True or False, got {self.transpose!r}", fix="transpose=True"
             )
         if self.transpose and not self.can_transpose:
             raise DSLUserCodeError(f"{name} does not transpose", fix="transpose=False")
         if self.num_matrices not in (1, 2, 4):
             raise DSLUserCodeError(
-                f"{name} moves 1, 2 or 4 matrices at once, and this is {self.num_matrices!r}", fix="num_matrices=4"
+                f"{name} moves 1, 2 or 4 matrices at once, got {self.num_matrices!r}", fix="num_matrices=4"
             )
         if self.unpack_bits is not None:
             raise DSLUserCodeError(
@@ -123,7 +123,7 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
     for tensor, side, space in ((rows, names[0], AddressSpace.smem), (registers, names[1], AddressSpace.rmem)):
         if tensor.memspace is not space:
             raise DSLUserCodeTypeError(
-                f"{name} has its {side} in {_SPACE_NAMES[space]}, and this is in {tensor.memspace}",
+                f"{name} needs its {side} in {_SPACE_NAMES[space]}, got {tensor.memspace}",
                 fix="copy between other memory with cute.nvgpu.CopyUniversalOp()",
             )
     row = ROW_BITS // atom.value_type.width

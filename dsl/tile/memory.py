@@ -73,7 +73,7 @@ class SmemAllocator:
             return self.allocate_array(size_or_type, 1, byte_alignment=byte_alignment)
         if isinstance(size_or_type, bool) or not isinstance(size_or_type, (int, Numeric)):
             raise DSLUserCodeTypeError(
-                f"allocate takes a number of bytes, a struct or a numeric type, and got {size_or_type!r}",
+                f"allocate takes a number of bytes, a struct or a numeric type, got {size_or_type!r}",
                 fix="allocate(64), or allocate(cutlass.Float32)",
             )
         return self.allocate_array(Int8, size_or_type, byte_alignment=byte_alignment)
@@ -109,15 +109,15 @@ class SmemAllocator:
         asked = alignment_bytes
         if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1 or asked & (asked - 1):
             raise DSLUserCodeError(
-                f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
-                f"and this is {asked!r}",
+                f"alignment of shared memory must be a power of two up to {REGION_ALIGNMENT_BYTES} bytes, got "
+                f"{asked!r}",
                 fix="byte_alignment=16, for example",
             )
         alignment_bytes = max(asked, least_alignment_bytes, natural_alignment(dtype))
         if alignment_bytes > REGION_ALIGNMENT_BYTES:
             raise DSLUserCodeError(
-                f"a shared memory alignment is a power of two up to {REGION_ALIGNMENT_BYTES} bytes, "
-                f"and this is {alignment_bytes}",
+                f"alignment of shared memory must be a power of two up to {REGION_ALIGNMENT_BYTES} bytes, got "
+                f"{alignment_bytes}",
                 fix="byte_alignment=16, for example",
             )
         kernel = trace.kernel()
@@ -147,5 +147,5 @@ def size_in_bytes(dtype: type[Numeric], layout: Layout | ComposedLayout) -> int:
 def _require_type(dtype: Any) -> None:
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
         raise DSLUserCodeTypeError(
-            f"shared memory holds elements of a numeric type, and this is {dtype!r}", fix="cutlass.Float32, for example"
+            f"shared memory needs a numeric type, got {dtype!r}", fix="cutlass.Float32, for example"
         )

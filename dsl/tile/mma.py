@@ -56,7 +56,7 @@ def _require(parameter: str, value: Any, choices: tuple, operation: str) -> None
             getattr(value, "__name__", None) or text(value) if isinstance(value, (int, tuple, type)) else repr(value)
         )
         raise DSLUserCodeError(
-            f"the {parameter} of {operation} is {_names(choices)}, and this is {shown}",
+            f"{parameter} of {operation} must be {_names(choices)}, got {shown}",
             fix=f"{parameter}={_names(choices[-1:])}",
         )
 
@@ -233,7 +233,7 @@ def make_mma_atom(op: MmaOp | MmaUniversalOp) -> MmaAtom:
     """The atom of a matrix multiply operation."""
     if not isinstance(op, (MmaOp, MmaUniversalOp)):
         raise DSLUserCodeTypeError(
-            f"an mma atom is made of an mma operation, and this is a {type(op).__name__}",
+            f"an mma atom takes an mma operation, got {type(op).__name__}",
             fix="cute.nvgpu.warp.MmaF16BF16Op(ab_dtype, acc_dtype, (16, 8, 16)), for example",
         )
     return MmaAtom(op)

@@ -38,8 +38,7 @@ def make_pipeline_state(type: PipelineUserType, stages: int) -> PipelineState:
     """The state that a side of a pipeline of `stages` begins with."""
     if type not in (PipelineUserType.Producer, PipelineUserType.Consumer):
         raise DSLUserCodeTypeError(
-            f"a pipeline state is a producer's or a consumer's, and got {type!r}",
-            fix="pipeline.PipelineUserType.Producer",
+            f"a pipeline state is a producer's or a consumer's, got {type!r}", fix="pipeline.PipelineUserType.Producer"
         )
     return PipelineState(stages, Int32(0), Int32(0), Int32(1 if type is PipelineUserType.Producer else 0))
 
@@ -55,7 +54,7 @@ def _barriers(
     """The arrays full and empty, one behind the other."""
     if isinstance(num_stages, bool) or not isinstance(num_stages, int) or num_stages < 1:
         raise DSLUserCodeValueError(
-            f"a pipeline has one stage or more, known while compiling, and got {num_stages!r}",
+            f"num_stages must be 1 or more and known while compiling, got {num_stages!r}",
             fix="num_stages=2, for example",
         )
     storage = sync.barrier_memory(storage, 2 * num_stages)

@@ -33,7 +33,7 @@ def print_tensor(tensor: Any, *, verbose: bool = False) -> None:
         tensor = _in_registers(tensor)
     if not isinstance(tensor, Tensor):
         raise DSLUserCodeTypeError(
-            f"print_tensor prints a tensor or a TensorSSA, and got {type_name(tensor)}",
+            f"print_tensor takes a tensor or a TensorSSA, got {type_name(tensor)}",
             fix="cute.printf prints numbers, tuples and layouts",
         )
     out = _Out()
@@ -236,8 +236,7 @@ def _printf_value(value: TensorSSA, leaves: list) -> str:
 def _require_listed(count: int) -> None:
     if count > _MOST_LISTED:
         raise DSLUserCodeTypeError(
-            f"printf lists up to {_MOST_LISTED} elements, and these are {count}",
-            fix="cute.print_tensor(x), or print a part",
+            f"printf lists up to {_MOST_LISTED} elements, got {count}", fix="cute.print_tensor(x), or print a part"
         )
 
 

@@ -35,11 +35,11 @@ def reduce(value: TensorSSA, op: ReductionOp, init_val: Any, profile: Any) -> An
     """See TensorSSA.reduce. Raises DSLUserCodeTypeError, DSLUserCodeValueError for another op, start or profile."""
     if not isinstance(op, ReductionOp):
         raise DSLUserCodeTypeError(
-            f"a reduction combines with a cute.ReductionOp, and got {op!r}", fix="ReductionOp.ADD, MUL, MIN or MAX"
+            f"op of a reduction must be a cute.ReductionOp, got {op!r}", fix="ReductionOp.ADD, MUL, MIN or MAX"
         )
     if numeric(init_val) is None:
         raise DSLUserCodeTypeError(
-            f"a reduction starts from a number, and got {type_name(init_val)}",
+            f"init_val of a reduction must be a number, got {type_name(init_val)}",
             fix="for example `x.reduce(cute.ReductionOp.ADD, 0.0, 0)`",
         )
     profile = as_index(profile)

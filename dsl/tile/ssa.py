@@ -189,7 +189,7 @@ class TensorSSA:
         """Every element as `dtype`. An integer becomes the Boolean that is its low bit, as NVIDIA's compiler has it."""
         if not isinstance(dtype, NumericMeta):
             raise DSLUserCodeTypeError(
-                f"`.to()` takes a numeric type, and got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
+                f"`.to()` takes a numeric type, got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
             )
         return self if dtype is self.dtype else TensorSSA(_converted(self, dtype), self.shape, dtype)
 
@@ -300,7 +300,7 @@ def static_shape(shape: Any) -> Any:
     shape = as_index(shape)
     if not lay.is_static(shape) or any(leaf is None or leaf < 1 for leaf in lay.flatten_to_tuple(shape)):
         raise DSLUserCodeTypeError(
-            f"the shape of a TensorSSA is static and positive, and this is {text(shape)}",
+            f"shape of a TensorSSA must be static and positive, got {text(shape)}",
             fix="give extents as Python integers",
         )
     return shape

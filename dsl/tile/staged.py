@@ -26,7 +26,7 @@ def make_smem_layout(
     """
     if not isinstance(leading_mode, OperandMajorMode):
         raise DSLUserCodeTypeError(
-            f"leading_mode is OperandMajorMode.K or .MN, and got {type_name(leading_mode)}",
+            f"leading_mode must be OperandMajorMode.K or .MN, got {type_name(leading_mode)}",
             fix="utils.LayoutEnum.from_tensor(tensor).mma_major_mode()",
         )
     major = 1 if leading_mode is OperandMajorMode.K else 0

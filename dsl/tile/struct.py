@@ -43,7 +43,7 @@ def _static_int(value: Any) -> int | None:
 
 def _pair(item: Any, spelling: str) -> tuple:
     if not isinstance(item, tuple) or len(item) != 2:
-        raise DSLUserCodeTypeError(f"takes two things in brackets, and got {item!r}", fix=spelling)
+        raise DSLUserCodeTypeError(f"takes two items in brackets, got {item!r}", fix=spelling)
     return item
 
 
@@ -59,12 +59,12 @@ class MemRange:
         count = _static_int(size)
         if not _is_scalar(dtype):
             raise DSLUserCodeTypeError(
-                f"a MemRange holds elements of a numeric type, and this is {_spell(dtype)}",
+                f"a MemRange needs a numeric type, got {_spell(dtype)}",
                 fix="cute.struct.MemRange[cutlass.Float32, 128]",
             )
         if count is None or count < 0:
             raise DSLUserCodeTypeError(
-                f"the size of a MemRange is a static number of elements, and this is {size!r}",
+                f"size of a MemRange must be a static number of elements, got {size!r}",
                 fix="cute.struct.MemRange[cutlass.Float32, 128]",
             )
         return cls(dtype, count)
@@ -94,13 +94,12 @@ class Align:
         count = _static_int(align)
         if isinstance(kind, Align) or not _is_field(kind):
             raise DSLUserCodeTypeError(
-                f"Align is for a number, a MemRange, a struct or a union, and this is {_spell(kind)}",
+                f"Align takes a number, a MemRange, a struct or a union, got {_spell(kind)}",
                 fix="cute.struct.Align[cutlass.Int32, 16]",
             )
         if count is None or count < 1 or count & (count - 1):
             raise DSLUserCodeTypeError(
-                f"an alignment is a power of two in bytes, and this is {align!r}",
-                fix="cute.struct.Align[cutlass.Int32, 16]",
+                f"alignment must be a power of two in bytes, got {align!r}", fix="cute.struct.Align[cutlass.Int32, 16]"
             )
         return cls(kind, count)
 
@@ -176,7 +175,7 @@ class struct:
         """The fields of one that lies at `base`. Raises DSLUserCodeTypeError for what is no pointer to bytes."""
         if not isinstance(base, Pointer) or base.dtype.width != 8:
             raise DSLUserCodeTypeError(
-                f"{self.__name__} lies at a pointer to bytes, and got {base!r}",
+                f"{self.__name__} takes a pointer to bytes, got {base!r}",
                 fix=f"`{self.__name__}(cute.recast_ptr(p, dtype=cutlass.Int8))`",
             )
         made = object.__new__(self._storage)
@@ -362,7 +361,7 @@ class Range:
         moved = self._pointer + (index if static is None else static)
         if moved is NotImplemented:
             raise DSLUserCodeTypeError(
-                f"a MemRange is indexed by an integer, and this is {index!r}", fix="convert it: `cutlass.Int32(i)`"
+                f"index of a MemRange must be an integer, got {index!r}", fix="convert it: `cutlass.Int32(i)`"
             )
         return moved
 

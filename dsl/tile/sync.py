@@ -52,8 +52,7 @@ class CooperativeGroup:
         known = size.value if isinstance(size, Numeric) and not is_dynamic(size) else size
         if isinstance(known, int) and known <= 0:
             raise DSLUserCodeValueError(
-                f"a CooperativeGroup has one agent or more, and this has {known}",
-                fix="CooperativeGroup(Agent.Thread, 32)",
+                f"a CooperativeGroup has one agent or more, got {known}", fix="CooperativeGroup(Agent.Thread, 32)"
             )
         if agent not in (Agent.Thread, Agent.Warp):
             refuse(f"a CooperativeGroup of {agent}")
@@ -216,7 +215,7 @@ class NamedBarrier:
         number = getattr(numeric(barrier_id), "value", None)
         if isinstance(number, int) and not 0 <= number < NAMED_BARRIERS:
             raise DSLUserCodeValueError(
-                f"a block has barriers 0 to {NAMED_BARRIERS - 1}, and this is {number}",
+                f"barrier id must be 0-{NAMED_BARRIERS - 1}, got {number}",
                 fix="NamedBarrier(barrier_id=1, num_threads=64)",
             )
 
@@ -258,7 +257,7 @@ class TmaStoreFence:
         self.num_stages = num_stages
         if num_stages <= 0:
             raise DSLUserCodeValueError(
-                f"a buffer has one stage or more, and this has {num_stages}", fix="num_stages=1, for example"
+                f"number of stages must be 1 or more, got {num_stages}", fix="num_stages=1, for example"
             )
 
     def arrive(self) -> None:
@@ -305,7 +304,7 @@ def agent_sync(group: Agent, is_relaxed: bool = False) -> None:
         gpu_sync.cluster_wait()
     else:
         raise DSLUserCodeValueError(
-            f"agent_sync joins a block or a cluster, and got {group}",
+            f"agent_sync synchronizes a block or a cluster, got {group}",
             fix="Agent.ThreadBlock; `cute.arch.sync_warp()` joins a warp",
         )
 
@@ -339,7 +338,7 @@ def barrier_memory(storage: Pointer | None, count: int) -> Pointer:
         return SmemAllocator().allocate_array(Int64, count)
     if not isinstance(storage, Pointer):
         raise DSLUserCodeTypeError(
-            f"barrier_storage points at shared memory for mbarriers, and got {type_name(storage)}",
+            f"barrier_storage must be a pointer to shared memory for mbarriers, got {type_name(storage)}",
             fix="barrier_storage=storage.barriers.data_ptr()",
         )
     mbarrier.address_of(storage)

@@ -313,7 +313,7 @@ def static_size(tensor: Tensor, what: str) -> int:
     count = lay.size(tensor)
     if not isinstance(count, int):
         raise DSLUserCodeError(
-            f"{what} needs a tensor whose shape is known while compiling, and this is {text(tensor.shape)}",
+            f"{what} needs a tensor with a static shape, got {text(tensor.shape)}",
             fix="tile it with a static tiler, and work on one tile",
         )
     if count > _MAX_UNROLLED_ELEMENTS:
@@ -353,14 +353,13 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
     """A tensor in the registers of this thread, uninitialised; the layout must be static. A Boolean takes a byte."""
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
         raise DSLUserCodeTypeError(
-            f"a register tensor has elements of a numeric type, and this is {dtype!r}",
-            fix="make_rmem_tensor(layout, cutlass.Float32)",
+            f"a register tensor needs a numeric type, got {dtype!r}", fix="make_rmem_tensor(layout, cutlass.Float32)"
         )
     layout = as_layout(layout_or_shape)
     strided = _strided(layout)
     if not lay.is_static(strided):
         raise DSLUserCodeError(
-            f"register memory has a size known while compiling, and this layout is {layout}",
+            f"layout of a register tensor must be static, got {layout}",
             fix="tile it with a static tiler, and make a fragment of one tile",
         )
     count = lay.storage_elements(layout)
@@ -393,7 +392,7 @@ def recast_tensor(src: Tensor, dtype: type[Numeric]) -> Tensor:
     """The same memory as elements of another type: 8 Float16 are 4 Float32 in the contiguous mode."""
     if not isinstance(src, Tensor) or not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
         raise DSLUserCodeTypeError(
-            f"recast_tensor takes a tensor and a numeric type, and got {type_name(src)} and {type_name(dtype)}",
+            f"recast_tensor takes a tensor and a numeric type, got {type_name(src)} and {type_name(dtype)}",
             fix="recast_tensor(t, cutlass.Int32), for example",
         )
     layout = lay.recast_layout(dtype.storage_width, src.element_type.storage_width, src.layout)

@@ -100,8 +100,7 @@ class ThrCopy(OneThread, TiledCopy):
     def _partition(self, tensor: Tensor, layout_tv: Layout, what: str) -> Tensor:
         if not isinstance(tensor, Tensor):
             raise DSLUserCodeTypeError(
-                f"{what} takes a tensor, and this is a {type(tensor).__name__}",
-                fix="cute.make_tensor(pointer, layout) makes one",
+                f"{what} takes a tensor, got {type(tensor).__name__}", fix="cute.make_tensor(pointer, layout) makes one"
             )
         if lay.rank(tensor) < len(self.tiler_mn):
             raise DSLUserCodeError(
@@ -122,7 +121,7 @@ def _check_fragment(src: Any) -> None:
     if not isinstance(src, Tensor) or not lay.is_static(src.layout) or lay.rank(src) < 2:
         shown = text(src.shape) if isinstance(src, Tensor) else type(src).__name__
         raise DSLUserCodeError(
-            f"retile takes a static fragment of shape ((V, rest_v), rest...), and this is {shown}",
+            f"retile takes a static fragment of shape ((V, rest_v), rest...), got {shown}",
             fix="retile what partition_S, partition_D or a fragment like them gave",
         )
 
@@ -131,13 +130,12 @@ def make_tiled_copy(atom: CopyAtom, layout_tv: Layout, tiler_mn: Any) -> TiledCo
     """A tiled copy from its TV layout, (thread, value) -> index in the tile `tiler_mn`."""
     if not isinstance(atom, CopyAtom):
         raise DSLUserCodeTypeError(
-            f"a tiled copy is made of a copy atom, and this is a {type(atom).__name__}",
-            fix="cute.make_copy_atom(op, dtype) makes one",
+            f"a tiled copy takes a copy atom, got {type(atom).__name__}", fix="cute.make_copy_atom(op, dtype) makes one"
         )
     tiler = wrap(as_tiler(tiler_mn))
     if not isinstance(layout_tv, Layout) or not lay.is_static(layout_tv) or lay.rank(layout_tv) != 2:
         raise DSLUserCodeError(
-            f"a TV layout is static and has the modes thread and value, and this is {layout_tv}",
+            f"a TV layout must be static and have the modes thread and value, got {layout_tv}",
             fix="make it with cute.make_layout_tv(thr_layout, val_layout)",
         )
     values = lay.size(layout_tv, 1)
@@ -167,7 +165,7 @@ def make_tiled_copy_tv(atom: CopyAtom, thr_layout: Layout, val_layout: Layout) -
 def _of_mma(atom: CopyAtom, tiled_mma: TiledMma, name: str, modes: tuple[int, int]) -> TiledCopy:
     if not isinstance(tiled_mma, TiledMma):
         raise DSLUserCodeTypeError(
-            f"make_tiled_copy_{name} takes a tiled mma, and this is a {type(tiled_mma).__name__}",
+            f"make_tiled_copy_{name} takes a tiled mma, got {type(tiled_mma).__name__}",
             fix="cute.make_tiled_mma(op, atom_layout_mnk) makes one",
         )
     tiler = tuple(make_layout(tiled_mma.get_tile_size(mode)) for mode in modes)

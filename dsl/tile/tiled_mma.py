@@ -153,8 +153,7 @@ class ThrMma(OneThread, TiledMma):
         what = f"partition_{name}"
         if not isinstance(tensor, Tensor):
             raise DSLUserCodeTypeError(
-                f"{what} takes a tensor, and this is a {type(tensor).__name__}",
-                fix="cute.make_tensor(pointer, layout) makes one",
+                f"{what} takes a tensor, got {type(tensor).__name__}", fix="cute.make_tensor(pointer, layout) makes one"
             )
         _check_rank(tensor.shape, name, what)
         parts = tensor.with_layout(self._parts(tensor.layout, name))
@@ -167,7 +166,7 @@ def _check_rank(shape: Any, name: str, what: str) -> None:
     if not isinstance(shape, tuple) or len(shape) < 2:
         modes = "".join("MNK"[mode] for mode in _MODES[name])
         raise DSLUserCodeError(
-            f"{what}: {name} has the modes {modes[0]} and {modes[1]}, and this is {text(shape)}",
+            f"{what}: {name} must have the modes {modes[0]} and {modes[1]}, got {text(shape)}",
             fix=f"give it the shape ({modes[0]}, {modes[1]})",
         )
 
@@ -180,21 +179,21 @@ def make_tiled_mma(op_or_atom: Any, atom_layout_mnk: Any = (1, 1, 1), permutatio
     atom = op_or_atom if isinstance(op_or_atom, MmaAtom) else None
     if atom is None and not isinstance(op_or_atom, (MmaOp, MmaUniversalOp)):
         raise DSLUserCodeTypeError(
-            f"a tiled mma is made of an mma operation or atom, and this is a {type(op_or_atom).__name__}",
+            f"a tiled mma takes an mma operation or atom, got {type(op_or_atom).__name__}",
             fix="cute.make_tiled_mma(warp.MmaF16BF16Op(...), (2, 2, 1))",
         )
     op = (atom or make_mma_atom(op_or_atom)).op
     layout = atom_layout_mnk if isinstance(atom_layout_mnk, Layout) else make_layout(as_index(atom_layout_mnk))
     if lay.rank(layout) != 3 or not isinstance(layout.shape, tuple) or not lay.is_static(layout):
         raise DSLUserCodeValueError(
-            f"the atom layout of a tiled mma is static and has three modes, M, N and K, and this is {layout}",
+            f"atom layout of a tiled mma must be static with three modes M, N and K, got {layout}",
             fix="(2, 2, 1) is two atoms along M and two along N",
         )
     tiles = (None, None, None) if permutation_mnk is None else permutation_mnk
     if not isinstance(tiles, tuple) or len(tiles) != 3:
         raise DSLUserCodeTypeError(
-            "permutation_mnk has an extent, a layout or None for each of M, N and K, and this "
-            f"is {text(tiles) if isinstance(tiles, (int, tuple)) else tiles}",
+            "permutation_mnk must have an extent, a layout or None for each of M, N and K, got "
+            f"{text(tiles) if isinstance(tiles, (int, tuple)) else tiles}",
             fix="(32, 32, 16), for example",
         )
     return TiledMma(op, layout, tuple(map(_as_tile, tiles)))

@@ -141,7 +141,7 @@ def make_tiled_tma_atom(
     """
     if not isinstance(op, (CopyBulkTensorTileG2SOp, CopyBulkTensorTileS2GOp)):
         raise DSLUserCodeTypeError(
-            f"a TMA atom is made of a bulk tensor operation, and this is {type_name(op)}",
+            f"a TMA atom takes a bulk tensor operation, got {type_name(op)}",
             fix="cpasync.CopyBulkTensorTileG2SOp(), or ...S2GOp()",
         )
     if num_multicast != 1 or gmem_coord_tensor is not None:
@@ -152,7 +152,7 @@ def make_tiled_tma_atom(
         )
     if trace.in_kernel():
         raise DSLUserCodeError(
-            "make_tiled_tma_atom describes a tensor on the host, and this is a kernel",
+            "make_tiled_tma_atom runs on the host, but this is a kernel",
             fix="make the atom in the @cute.jit function and pass it to the kernel",
         )
     dtype = internal_type or gmem_tensor.element_type
@@ -182,12 +182,12 @@ def make_tiled_tma_atom(
 def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
     if not isinstance(tensor, Tensor) or tensor.pointer().space not in (AddressSpace.gmem, AddressSpace.generic):
         raise DSLUserCodeTypeError(
-            f"TMA copies a tensor in global memory, and this is {type_name(tensor)}",
+            f"TMA copies a tensor in global memory, got {type_name(tensor)}",
             fix="pass the tensor that came as an argument",
         )
     if dtype not in _CODES and not (dtype.is_integer and dtype.width in _INTEGER_CODES) and dtype.storage_width != 8:
         raise DSLUserCodeTypeError(
-            f"TMA copies elements of 1, 2, 4 or 8 bytes, and these are {dtype}",
+            f"TMA copies elements of 1, 2, 4 or 8 bytes, got {dtype}",
             fix="internal_type=cutlass.Uint8, over a recast tensor",
         )
     if dtype.storage_width != tensor.element_type.storage_width:
@@ -218,8 +218,8 @@ def _tile_of(tiler: Any, modes: int) -> tuple[int, ...]:
         or len(tile) > modes
     ):
         raise DSLUserCodeError(
-            f"the tiler of a TMA atom has a static extent for each of the tensor's {modes} modes, "
-            f"or the first of them, and this is {text(tiler)}",
+            f"tiler of a TMA atom must have a static extent for each of the tensor's {modes} modes, or the "
+            f"first of them, got {text(tiler)}",
             fix="cta_tiler=(128, 64), for example",
         )
     return tile
@@ -236,7 +236,7 @@ def _smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tupl
         )
     if swizzle.bits and (swizzle.base != 4 or swizzle.shift != 3 or swizzle.bits > 3):
         raise DSLUserCodeError(
-            f"TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is {swizzle}",
+            f"swizzle of TMA must be S<1,4,3>, S<2,4,3> or S<3,4,3>, counted in bytes, got {swizzle}",
             fix="cute.make_swizzle(3, 4, 3) swizzles 128 bytes",
         )
     modes = [outer[i] for i in range(lay.rank(outer))] if isinstance(outer.shape, tuple) else [outer]
@@ -353,7 +353,7 @@ def prefetch_descriptor(tma_atom: TmaAtom) -> None:
 def _require_atom(atom: Any) -> TmaAtom:
     if not isinstance(atom, TmaAtom):
         raise DSLUserCodeTypeError(
-            f"this takes a TMA atom, and got {type_name(atom)}",
+            f"this takes a TMA atom, got {type_name(atom)}",
             fix="atom, tensor = cpasync.make_tiled_tma_atom(op, tensor, smem_layout, tile)",
         )
     return atom
@@ -448,12 +448,12 @@ def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
     names = ("source", "destination") if atom.op.loads else ("destination", "source")
     if not isinstance(coords, Tensor) or isinstance(coords.iterator, Pointer):
         raise DSLUserCodeTypeError(
-            f"the {names[0]} of a copy by TMA is a tensor of TMA's coordinates, and this is {type_name(coords)}",
+            f"{names[0]} of a copy by TMA must be a tensor of TMA coordinates, got {type_name(coords)}",
             fix="tma_partition's second tensor, of what make_tiled_tma_atom gave",
         )
     if not isinstance(smem, Tensor) or smem.pointer().space != AddressSpace.smem:
         raise DSLUserCodeTypeError(
-            f"the {names[1]} of a copy by TMA is in shared memory, and this is {type_name(smem)}",
+            f"{names[1]} of a copy by TMA must be in shared memory, got {type_name(smem)}",
             fix="tma_partition's first tensor",
         )
     sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (coords, smem)]

@@ -45,7 +45,7 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
     tensor.pointer()
     if not isinstance(data, TensorSSA):
         raise DSLUserCodeTypeError(
-            f"a tensor stores a TensorSSA, and this is {type_name(data)}",
+            f"a tensor stores a TensorSSA, got {type_name(data)}",
             fix="t.fill(number) stores a number in every element, t.store(other.load()) a tensor",
         )
     count = static_size(tensor, "store")

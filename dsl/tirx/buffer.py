@@ -308,7 +308,7 @@ class Buffer:
     def _refuse_other_scalar(self, wanted: DType) -> None:
         if wanted.scalar is not self._dtype.scalar:
             raise DSLUserCodeTypeError(
-                f"`{self.name}` holds {self._dtype}, and this loads {wanted}",
+                f"`{self.name}` holds {self._dtype}, but this loads {wanted}",
                 id="VECTOR_TYPE",
                 fix=f'dtype="{self._dtype}x{wanted.lanes}"',
             )

@@ -69,8 +69,8 @@ class _Outside:
         op = op_of(value)
         if op is None or not op.name.startswith(("arith.", "scf.if")):
             raise DSLUserCodeError(
-                "an extent of the launch must be known before the kernel runs, and this one is "
-                "computed from what only the kernel has: its ids or the memory that it loads",
+                "an extent of the launch must be known before the kernel runs, but this one is computed from "
+                "what only the kernel has: its ids or the memory that it loads",
                 place=self.place,
                 id="LAUNCH_EXTENT",
                 fix="compute it from the parameters of the function",

@@ -182,9 +182,7 @@ def _refuse_vector(test: object) -> None:
     if isinstance(test, (TensorSSA, Ramp)):
         refuse("a branch in it goes one way in some trips and another in others")
         raise DSLUserCodeTypeError(
-            "a branch is decided by one number, and this is a vector",
-            id="BRANCH_VECTOR",
-            fix="T.Select chooses lane by lane",
+            "condition must be scalar, got vector", id="BRANCH_VECTOR", fix="T.Select chooses lane by lane"
         )
 
 

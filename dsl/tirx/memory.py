@@ -101,7 +101,7 @@ def _static_shape(shape: object) -> tuple[int, ...]:
     for extent in shape:
         if is_dynamic(numeric(extent)):
             raise DSLUserCodeError(
-                "memory is allocated while compiling, and this extent is known at run time only",
+                "extent of an allocation must be known while compiling, got a value known only at run time",
                 fix="an extent known while compiling: a T.constexpr of a T.jit function",
                 id="SHAPE",
             )

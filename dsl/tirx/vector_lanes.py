@@ -196,7 +196,8 @@ def note(pointer: Pointer, offset: object) -> None:
 def unaligned(lanes: int, wanted_bytes: int, elements: int, place: Span) -> UnalignedVector:
     """The error of an access that is known to be unaligned."""
     return UnalignedVector(
-        f"an access of {lanes} lanes lies on a multiple of {wanted_bytes} bytes, and this begins between two of them",
+        f"an access of {lanes} lanes must be at a multiple of {wanted_bytes} bytes, but this one begins "
+        "between two of them",
         id="VECTOR_UNALIGNED",
         place=place,
         fix=f"begin at a multiple of {elements} elements, or loop with T.serial",

@@ -75,7 +75,7 @@ class Capsule:
             self.zip = zipfile.ZipFile(path)
             self.index = json.loads(self.zip.read("capsule.json"))
             if self.index["schema"] != SCHEMA:
-                raise BadCapsule(f"{path} has schema {self.index['schema']}, and this script reads {SCHEMA}")
+                raise BadCapsule(f"{path} has schema {self.index['schema']}, but this script reads {SCHEMA}")
             self.cases = self.index["cases"]
         except (OSError, zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError) as error:
             text = error.strerror if isinstance(error, OSError) else str(error)
@@ -264,7 +264,7 @@ class Replay:
         target = re.search(rb"^\.target\s+sm_(\d+)(a?)", ptx, re.MULTILINE)
         mine = 10 * self.gpu.capability[0] + self.gpu.capability[1]
         if target and (int(target[1]) > mine or (target[2] and int(target[1]) != mine)):
-            raise TooOld(f"the PTX is for sm_{target[1].decode()}{target[2].decode()}, and this GPU is sm_{mine}")
+            raise TooOld(f"the PTX is for sm_{target[1].decode()}{target[2].decode()}, but this GPU is sm_{mine}")
 
     def launch(self, line: dict[str, Any]) -> dict[str, Any]:
         for name, about in line["regions"].items():

@@ -131,7 +131,7 @@ class Link:
         self.packages, self.has_uv = set(self.hello.packages), False
         if self.hello.protocol != agent.PROTOCOL:
             theirs = self.hello.protocol
-            raise LinkDown(f"the agent there speaks protocol {theirs}, and this machine {agent.PROTOCOL}")
+            raise LinkDown(f"the agent there speaks protocol {theirs}, but this machine speaks {agent.PROTOCOL}")
 
     def _skip_noise(self) -> None:
         """Read up to the agent's first word, past what the shell's start-up files print."""

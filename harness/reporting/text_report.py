@@ -190,8 +190,9 @@ def other_arch(case: Case, made_on: str, arch: str) -> str:
     """What to do where a GPU of another arch made the golden."""
     name = short(case.repro.path) + (f"::{case.name}" if case.name else "")
     return (
-        f"the golden was made on {made_on}, and this is {arch}: if they differ here, that is the finding, and "
-        f"`repro accept --for-arch {shlex.quote(name)}` keeps an answer of {arch}'s own beside it"
+        f"the golden was made on {made_on}, but this is {arch}: if they differ here, that is the "
+        f"finding, and `repro accept --for-arch {shlex.quote(name)}` keeps an answer of {arch}'s own "
+        "beside it"
     )
 
 

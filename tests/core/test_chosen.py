@@ -312,12 +312,12 @@ REFUSED = {
     created: "xs[i].new = 3 | creates the attribute `new` of an object that a dynamic index has chosen",
     deleted: "del xs[i].v | deletes the attribute `v` of an object that a dynamic index has chosen",
     replaced: "xs[i] = xs[0] | puts another Plain at an index that is known only at run time",
-    other_type: "xs[i].v = 1.5 | the elements a dynamic index chooses from are of one type, and these are Int32 and "
-    "Python float",
+    other_type: "xs[i].v = 1.5 | a dynamic index needs elements of one type, got Int32 and Python float",
     own_setattr: "return [Guarded(i), Guarded(1)][i].v | a dynamic index cannot choose between objects of `Guarded`, "
     "which has a `__setattr__` of its own",
-    two_classes: "return [Guarded(i), Plain(1)][i].v | the elements a dynamic index chooses from are of one type, and "
-    "these are Plain and Guarded",
+    two_classes: (
+        "return [Guarded(i), Plain(1)][i].v | a dynamic index needs elements of one type, got Plain and Guarded"
+    ),
     keys: '[{"a": i}, {"a": 1}][i]["b"] = 2 | changes the keys of a dict that a dynamic index has chosen',
 }
 

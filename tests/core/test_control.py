@@ -249,10 +249,9 @@ def test_dynamic_value_where_python_decides(rejected):
             p.store(1)
 
     assert rejected(program) == (
-        "here:12: PHASE_REQUIRES_CONSTANT\n"
-        "    if const_expr(n > 3):\n"
-        "       ^^^^^^^^^^^^^^^^^ needs a value known while compiling, and this is a dynamic Boolean\n"
-        "fix: drop const_expr, or pass the value as cutlass.Constexpr"
+        "here:12: PHASE_REQUIRES_CONSTANT\n    if const_expr(n > 3):\n       ^^^^^^^^^^^^^^^^^ needs a "
+        "value known while compiling, got a dynamic Boolean\nfix: drop const_expr, or pass the value as "
+        "cutlass.Constexpr"
     )
 
 

@@ -200,7 +200,7 @@ here:9: PHASE_DYNAMIC_INDEX
 fix: assign to the attributes of the one that is there"""
     )
     assert "values that can be changed later (list of 2)" in rejected(assigned, 1)
-    assert "these are list of 2 and list of 1" in rejected(ragged, 1)
+    assert "got list of 2 and list of 1" in rejected(ragged, 1)
 
 
 def test_in_a_loop():
@@ -241,7 +241,7 @@ def test_what_has_no_meaning_is_refused():
         == """\
 here:16: PHASE_DYNAMIC_INDEX
     return [i, x][i]
-           ^^^^^^^^^ the elements a dynamic index chooses from are of one type, and these are Float32 and Int32
+           ^^^^^^^^^ a dynamic index needs elements of one type, got Float32 and Int32
 fix: convert them to one type, or use an `if` for each"""
     )
     assert (
@@ -249,12 +249,12 @@ fix: convert them to one type, or use an `if` for each"""
         == """\
 here:16: PHASE_DYNAMIC_INDEX
     return {1: 2}[i]
-           ^^^^^^^^^ the key of a dict is needed while compiling, and this is a dynamic Int32
+           ^^^^^^^^^ the key of a dict must be known while compiling, got a dynamic Int32
 fix: use a list of numbers, or an `if` for each case"""
     )
-    assert "the index of a string is needed while compiling" in rejected(text, 1)
+    assert "the index of a string must be known while compiling" in rejected(text, 1)
     assert "an empty list has no element to choose" in rejected(empty, 1)
-    assert "an index is an integer, and this is a Float32" in rejected(fraction, 1.0)
+    assert "index must be an integer, got Float32" in rejected(fraction, 1.0)
 
 
 def test_python_integers_take_the_type_of_the_others():

@@ -31,7 +31,7 @@ def test_values_are_those_of_the_pointer():
         with pytest.raises(DSLUserCodeTypeError) as error:
             host(from_dlpack(a), from_dlpack(out), 3, 6)
         assert (error.value.message, error.value.fix) == (
-            "an alignment is a power of two, and 6 is none",
+            "alignment must be a power of two, got 6",
             "write 4, 8, 16, ...",
         )
     finally:

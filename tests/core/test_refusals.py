@@ -132,12 +132,12 @@ TEXTS = {
     const_expr_in_if: """\
 8: PHASE_REQUIRES_CONSTANT
     if cutlass.const_expr(n > 2):
-       ^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, and this is a dynamic Boolean
+       ^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, got a dynamic Boolean
 fix: drop const_expr, or pass the value as cutlass.Constexpr""",
     const_expr_in_while: """\
 11: PHASE_REQUIRES_CONSTANT
     while cutlass.const_expr(n > 2):
-          ^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, and this is a dynamic Boolean
+          ^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, got a dynamic Boolean
 fix: drop const_expr, or pass the value as cutlass.Constexpr""",
     range_constexpr: """\
 14: ARG_NON_CONSTANT
@@ -172,7 +172,7 @@ fix: write `def`""",
     to_bool: """\
 12: PHASE_REQUIRES_CONSTANT
     return bool(n > 2)
-           ^^^^^^^^^^^ Python needs a bool while compiling, and this is a dynamic Boolean
+           ^^^^^^^^^^^ Python needs a bool while compiling, got a dynamic Boolean
 fix: use it as it is, or `cutlass.Boolean(x)`""",
     to_int: """\
 12: PHASE_DYNAMIC_INDEX
@@ -198,7 +198,7 @@ fix: decide in an `if` statement of a @cute.jit or @cute.kernel function, or pas
     matches: """\
 11: PHASE_DYNAMIC_TO_STATIC_BOOL
     match n:
-          ^ a `match` is decided while compiling, and this is a dynamic Int32
+          ^ the subject of `match` must be known while compiling, got a dynamic Int32
 fix: write `if x == 1: ... elif x == 2: ...`""",
     two_targets: """\
 9: DSLUserCodeError
@@ -223,7 +223,7 @@ fix: choose between numbers of one kind, or mark the test `const_expr(...)`""",
     logic: """\
 12: DSLUserCodeTypeError
     return n and "x"
-           ^^^^^^^^^ `and` and `or` of a dynamic value need numbers, and got Python str
+           ^^^^^^^^^ `and` and `or` of a dynamic value need numbers, got Python str
 fix: use an `if` statement""",
     vectorized: """\
 14: UNSUP_ARCH

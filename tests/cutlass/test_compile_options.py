@@ -61,7 +61,7 @@ def test_what_is_no_option_is_refused(tmp_path):
         == """\
 author.py:18:1: CONFIG_MALFORMED_COMPILE_OPTIONS
     cute.compile[cute.KeepPTX, 3](host, from_dlpack(out))
-    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ cute.compile[...] takes compile options, and got 3
+    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ cute.compile[...] takes compile options, got 3
 fix: write `cute.compile[cute.KeepPTX, cute.GPUArch("sm_90a")](f, ...)`"""
     )
 

@@ -150,7 +150,7 @@ main(10)
         == """\
 author.py:3:8: PHASE_REQUIRES_CONSTANT
     if cutlass.const_expr(dynamic_var == 10):
-       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, and this is a dynamic Boolean
+       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, got a dynamic Boolean
 fix: drop const_expr, or pass the value as cutlass.Constexpr"""
     )
 
@@ -199,7 +199,7 @@ main(3)
         == """\
 author.py:4:11: PHASE_REQUIRES_CONSTANT
     while cutlass.const_expr(n < dynamic_var):
-          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, and this is a dynamic Boolean
+          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ needs a value known while compiling, got a dynamic Boolean
 fix: drop const_expr, or pass the value as cutlass.Constexpr"""
     )
 

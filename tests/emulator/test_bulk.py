@@ -75,7 +75,7 @@ def test_a_group_is_written_when_it_is_waited_for(machine):
 @pytest.mark.parametrize(
     "line, n, kind, text",
     [
-        (IN.format("", ""), 20, "illegal", "a bulk copy moves a multiple of 16 bytes, and this is 20"),
+        (IN.format("", ""), 20, "illegal", "size of a bulk copy must be a multiple of 16 bytes, got 20"),
         (IN.format("+8", ""), 32, "misaligned", "at smem+0x8 is not aligned to 16 bytes"),
         (IN.format("", "+8"), 32, "misaligned", "is not aligned to 16 bytes"),
         (IN.format("+128", ""), 256, "out_of_bounds", "at smem+0x80 is outside shared memory"),

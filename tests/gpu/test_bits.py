@@ -165,5 +165,5 @@ def test_a_wrong_type_is_refused():
     from dsl.core.errors import DSLUserCodeError
 
     a = np.zeros(LANES, np.int16)
-    with pytest.raises(DSLUserCodeError, match="clz takes Int32, Uint32, Int64, Uint64, and got Int16"):
+    with pytest.raises(DSLUserCodeError, match="clz takes Int32, Uint32, Int64, Uint64, got Int16"):
         host(lambda x, _: arch.clz(x), *map(from_dlpack, (a, a, np.zeros(LANES, np.int64))))

@@ -35,13 +35,13 @@ def test_prints_what_nvidia_prints(in_kernel):
 # NVIDIA's compiler prints garbage, the format itself, or too few values for most of these, and dies of %s and %n.
 COUNT = "write one {} for each value"
 MISTAKES = [
-    ('"%d", x', "%d prints integers, and got Float32", "%f, or {}"),
-    ('"%x", x', "%x prints integers, and got Float32", "%f, or {}"),
-    ('"%d", 1.5', "%d prints integers, and got Python float", "%f, or {}"),
+    ('"%d", x', "%d prints integers, got Float32", "%f, or {}"),
+    ('"%x", x', "%x prints integers, got Float32", "%f, or {}"),
+    ('"%d", 1.5', "%d prints integers, got Python float", "%f, or {}"),
     ('"%s", n', "%s does not print Int32", "write {} in its place"),
     ('"%s", "text"', "%s does not print Python str", "write {} in its place"),
     ('"%p", n', "%p does not print Int32", "write {} in its place"),
-    ('"%*d", x, n', "%d prints integers, and got Float32", "%f, or {}"),
+    ('"%*d", x, n', "%d prints integers, got Float32", "%f, or {}"),
     ('"%n", n', "`%n` is no conversion of printf", "%% prints a percent sign"),
     ('"%q", n', "`%q` is no conversion of printf", "%% prints a percent sign"),
     ('"100% done"', "the format has 1 place for 0 values", COUNT + "; %% prints a percent sign"),
@@ -74,17 +74,17 @@ MISTAKES = [
         "`:>5d` aligns a value known at run time",
         "give a width as C does: {x:5d}, and {x:-5d} for the left",
     ),
-    ('f"{x:d}"', "%d prints integers, and got Float32", "%f, or {}"),
+    ('f"{x:d}"', "%d prints integers, got Float32", "%f, or {}"),
     (
         'f"{n} %d", n',
         "an f-string has its values in it, and 1 more stands beside it",
         "write them all in the f-string, or all behind a plain string",
     ),
     ('f"{n} %d"', "`%d` in an f-string stands for no value", "write the value there: {x:d}; %% prints a percent sign"),
-    ('"{}", n, end=5', "`end` is a text, and this is Python int", 'end="\\n"'),
+    ('"{}", n, end=5', "`end` must be a string, got Python int", 'end="\\n"'),
     (
         '"{}", {"a": n}',
-        "printf prints numbers, pointers, layouts, tensors and tuples of them, and got dict of 1",
+        "printf prints numbers, pointers, layouts, tensors and tuples of them, got dict of 1",
         "print its parts, or use Python's print while compiling",
     ),
     ("", "printf prints at least one argument", 'printf("")'),

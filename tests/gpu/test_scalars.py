@@ -186,8 +186,7 @@ def test_two_floats_at_once_from_sm_100_on():
     assert out.tolist() == wanted.tolist()
     with pytest.raises(
         cutlass.DSLUserCodeError,
-        match=r"computes with f32x2 \(add\), which GPUs have from sm_100 on, and this is "
-        "compiled for sm_90a",
+        match="computes with f32x2 \\(add\\), which needs sm_100 or later, but this is compiled for sm_90a",
     ):
         run(kernel, x, out, options="--gpu-arch sm_90a")
 
@@ -235,11 +234,11 @@ REFUSED = {
     "16 bits": (lambda t: arch.atomic_add(t.iterator, cutlass.Int16(1)), "no atomic `add` exists for Int16"),
     "no pointer": (
         lambda t: arch.atomic_add(t, x(1)),
-        "atomic_add takes a pointer and a number, and got Tensor of Int32 (8):(1) and Int32",
+        "atomic_add takes a pointer and a number, got Tensor of Int32 (8):(1) and Int32",
     ),
     "scope": (
         lambda t: arch.atomic_add(t.iterator, x(1), scope="block"),
-        "scope is one of gpu, cta, cluster, sys, and this is 'block'",
+        "scope must be one of gpu, cta, cluster, sys, got 'block'",
     ),
     "registers": (
         lambda t: arch.atomic_add(cute.make_rmem_tensor(1, x).iterator, x(1), scope="sys"),
@@ -255,24 +254,21 @@ REFUSED = {
     ),
     "red order": (
         lambda t: arch.red(t.iterator, x(1), op="add", dtype="s32"),
-        "red needs its order: sem is relaxed or release, and this is None",
+        "sem of red must be relaxed or release, got None",
     ),
     "no scope": (
         lambda t: arch.load(t.iterator, x, sem="acquire"),
         'sem="acquire" needs the scope of the threads it is for',
     ),
-    "cop": (
-        lambda t: arch.store(t.iterator, x(1), cop="ca"),
-        "cop of a store is one of wb, cg, cs, wt, and this is 'ca'",
-    ),
+    "cop": (lambda t: arch.store(t.iterator, x(1), cop="ca"), "cop of a store must be one of wb, cg, cs, wt, got 'ca'"),
     "ss": (lambda t: arch.load(t.iterator, x, ss="cta"), "ss is of shared memory, and the pointer is to gmem memory"),
     "two types": (
         lambda t: arch.add_cc(t[0], cutlass.Uint32(1)),
-        "add_cc takes 2 integers of one type of 32 or 64 bits, and got Int32, Uint32",
+        "add_cc takes 2 integers of one type of 32 or 64 bits, got Int32, Uint32",
     ),
     "one half": (
         lambda t: arch.add_packed_f16x2((t[0],), (t[1],)),
-        "a packed operand is a tuple of two numbers, and this is tuple of 1",
+        "packed operand must be a tuple of two numbers, got tuple of 1",
     ),
     "no operand": (
         lambda t: arch.inline_ptx("mov.b32 {$w0}, {$r1};", write_only_types=[x], read_only_args=[t[0]]),

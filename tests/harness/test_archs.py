@@ -54,7 +54,7 @@ def test_an_answer_of_its_own(run, capsys):
     assert run("p1", 1, update=True).status == "pass"
     other = run("old", 2)
     assert (other.status, other.reason) == ("fail", "differs from the golden of sm_90")
-    assert "the golden was made on sm_90, and this is sm_80: if they differ here, that is the finding" in other.text
+    assert "the golden was made on sm_90, but this is sm_80: if they differ here, that is the finding" in other.text
     assert "`repro accept --for-arch repros/one.py`" in other.text
     assert main(["accept", "--for-arch", "one"]) == 0
     assert capsys.readouterr().out == "accepted repros/goldens/one/default@sm_80.json\n"

@@ -336,7 +336,7 @@ def test_a_repro_that_kills_the_agent(on_host, infra, works, sshd):
 
 def test_an_agent_of_another_version(on_host, infra, there, works):
     there("agent", "PROTOCOL = 1", "PROTOCOL = 2")
-    assert infra(on_host()) == "the agent there speaks protocol 2, and this machine 1"
+    assert infra(on_host()) == "the agent there speaks protocol 2, but this machine speaks 1"
 
 
 def test_a_supervisor_of_another_version(on_host, infra, monkeypatch, works):

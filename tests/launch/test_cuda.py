@@ -355,7 +355,7 @@ def test_a_driver_too_old_for_the_ptx_says_both_versions(on_gpu):
 def test_refused_ptx_carries_the_log_of_the_jit(on_gpu):
     said = on_gpu(PROGRAM + 'device.load(".version 8.0\\n.target sm_100\\n.address_size 64\\nnonsense")')
     assert "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed (cuModuleLoadDataEx)\nptxas application ptx" in said
-    assert "the PTX is for sm_100 and later, and this GPU is sm_90\nfix: compile for it: --gpu-arch sm_90a" in said
+    assert "the PTX is for sm_100 and later, but this GPU is sm_90\nfix: compile for it: --gpu-arch sm_90a" in said
 
 
 @pytest.mark.parametrize(

@@ -126,10 +126,10 @@ def _of_itself():
         (lambda: 1 << 70, ValueError, "a number that Int32 can hold, got 1180591620717411303424"),
         (lambda: float("nan"), ValueError, "a number that Int32 can hold, got nan"),
         (lambda: float("inf"), ValueError, "a number that Int32 can hold, got inf"),
-        (_of_itself, TypeError, "takes Int32 for `x`, and got list of 2"),
-        (object, TypeError, "takes Int32 for `x`, and got object"),
-        (lambda: torch.zeros(3), TypeError, "takes Int32 for `x`, and got a tensor"),
-        (lambda: (_of_itself(),), TypeError, "takes Int32 for `x`, and got tuple of 1"),
+        (_of_itself, TypeError, "takes Int32 for `x`, got list of 2"),
+        (object, TypeError, "takes Int32 for `x`, got object"),
+        (lambda: torch.zeros(3), TypeError, "takes Int32 for `x`, got a tensor"),
+        (lambda: (_of_itself(),), TypeError, "takes Int32 for `x`, got tuple of 1"),
     ],
 )
 def test_odd_values_for_a_number(make, error, text):

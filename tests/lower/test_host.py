@@ -149,7 +149,7 @@ except MemoryError as error:
     print(error)
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (run.returncode, run.stdout) == (0, "LLVM needs up to 32 MiB here, and this process gets no more\n"), (
+    assert (run.returncode, run.stdout) == (0, "LLVM needs up to 32 MiB, but this process can allocate no more\n"), (
         run.stderr
     )
 

@@ -143,5 +143,5 @@ def contained(n: int) -> int:
 
 
 def test_a_matrix_is_no_test():
-    with pytest.raises(qd.QuadrantsTypeError, match="a test is a number, and this is a matrix"):
+    with pytest.raises(qd.QuadrantsTypeError, match="condition must be scalar, got matrix"):
         contained(1)

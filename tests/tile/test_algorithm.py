@@ -247,17 +247,13 @@ ALIGNMENT_FIX = (
             "pred must have a shape like (1,2) for a copy of ((4,1),2), got ((4,1),2)",
             "cute.make_rmem_tensor((1,2), cutlass.Boolean)",
         ),
-        (
-            to_global,
-            "cp.async copies gmem to smem, and this is gmem to gmem",
-            "use a CopyUniversalOp atom for other memory",
-        ),
+        (to_global, "cp.async copies gmem to smem, got gmem to gmem", "use a CopyUniversalOp atom for other memory"),
         (
             sixteen_bits,
-            "cp.async.ca copies 32 or 64 or 128 bits, and this is 16",
+            "cp.async.ca copies 32 or 64 or 128 bits, got 16",
             "num_bits_per_copy=32, 64 or 128 with LoadCacheMode.ALWAYS",
         ),
-        (cached_globally, "cp.async.cg copies 128 bits, and this is 32", "num_bits_per_copy=128"),
+        (cached_globally, "cp.async.cg copies 128 bits, got 32", "num_bits_per_copy=128"),
         (
             other_type,
             "the atom copies Float16, and the source holds Float32",

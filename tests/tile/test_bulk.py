@@ -40,7 +40,7 @@ def part(tensor, shape, stride=None):
 
 
 REFUSED = [
-    (lambda g, s, b: load(96), "a bulk copy moves a multiple of 128 bits, whole elements of Float32, and this is 96"),
+    (lambda g, s, b: load(96), "a bulk copy moves a multiple of 128 bits, whole elements of Float32, got 96"),
     (lambda g, s, b: cute.copy(load(), g, s), "needs the mbarrier that tells when it is there"),
     (lambda g, s, b: cute.copy(load(), s, g, mbar_ptr=b), "the source of this bulk copy is a tensor in gmem"),
     (

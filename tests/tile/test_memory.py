@@ -97,7 +97,7 @@ def test_mistakes_are_named(refused):
 
     a = np.zeros(4, np.float32)
     assert refused(alignment, a) == (
-        "a shared memory alignment is a power of two up to 1024 bytes, and this is 3",
+        "alignment of shared memory must be a power of two up to 1024 bytes, got 3",
         "byte_alignment=16, for example",
     )
     assert refused(dynamic, a, 4) == (

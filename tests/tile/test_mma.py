@@ -260,54 +260,50 @@ def one_thread():
 REFUSED = [
     (
         lambda: warp.MmaF16BF16Op(Float32, Float32, (16, 8, 16)),
-        "the ab_dtype of MmaF16BF16Op is BFloat16 or Float16, and this is Float32",
+        "ab_dtype of MmaF16BF16Op must be BFloat16 or Float16, got Float32",
         "ab_dtype=Float16",
     ),
     (
         lambda: warp.MmaF16BF16Op(BFloat16, Float16, (16, 8, 16)),
-        "the acc_dtype of MmaF16BF16Op of BFloat16 is Float32, and this is Float16",
+        "acc_dtype of MmaF16BF16Op of BFloat16 must be Float32, got Float16",
         "acc_dtype=Float32",
     ),
     (
         lambda: warp.MmaTF32Op((16, 8, 16)),
-        "the shape_mnk of MmaTF32Op is (16,8,4) or (16,8,8), and this is (16,8,16)",
+        "shape_mnk of MmaTF32Op must be (16,8,4) or (16,8,8), got (16,8,16)",
         "shape_mnk=(16,8,8)",
     ),
     (
         lambda: MmaUniversalOp(cutlass.Int32),
-        "the abacc_dtype of MmaUniversalOp is Float16 or Float64 or Float32, and this is Int32",
+        "abacc_dtype of MmaUniversalOp must be Float16 or Float64 or Float32, got Int32",
         "abacc_dtype=Float32",
     ),
     (
         lambda: warp.LdMatrix8x8x16bOp(False, 3),
-        "LdMatrix8x8x16bOp moves 1, 2 or 4 matrices at once, and this is 3",
+        "LdMatrix8x8x16bOp moves 1, 2 or 4 matrices at once, got 3",
         "num_matrices=4",
     ),
     (lambda: warp.LdMatrix8x16x8bOp(True, 4), "LdMatrix8x16x8bOp does not transpose", "transpose=False"),
-    (
-        lambda: cute.make_mma_atom(Float16),
-        "an mma atom is made of an mma operation, and this is a NumericMeta",
-        "warp.Mma",
-    ),
+    (lambda: cute.make_mma_atom(Float16), "an mma atom takes an mma operation, got NumericMeta", "warp.Mma"),
     (
         lambda: half_mma((2, 2)),
-        "the atom layout of a tiled mma is static and has three modes, M, N and K, and this is (2,2):(1,2)",
+        "atom layout of a tiled mma must be static with three modes M, N and K, got (2,2):(1,2)",
         "(2, 2, 1) is two atoms along M",
     ),
     (
         lambda: cute.make_tiled_mma(MmaUniversalOp(Float32), (1, 1, 1), 32),
-        "permutation_mnk has an extent, a layout or None",
+        "permutation_mnk must have an extent, a layout or None",
         "(32, 32, 16)",
     ),
     (lambda: half_mma().get(1), "get: an atom of MmaF16BF16Op has no fields", "leave it out"),
     (
         wrong_element,
-        "gemm: A of MmaF16BF16Op is of Float16, and this is a tensor of BFloat16",
+        "gemm: A of MmaF16BF16Op must be of Float16, got a tensor of BFloat16",
         "tiled_mma.make_fragment_A",
     ),
     (
         wrong_k,
-        "gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) agree in M, N and K, and these are A ((2,2,2),1,2), B "
+        "gemm: A (V, M, K), B (V, N, K), C and D (V, M, N) must agree in M, N and K, got A ((2,2,2),1,2), B "
         "((2,2),1,1)",
         "partition all of them with one tiled mma",
     ),
@@ -323,13 +319,13 @@ REFUSED = [
         "this fragment has 4",
         "tiled_mma.make_fragment_A",
     ),
-    (shared_operand, "gemm: A of MmaF16BF16Op is in registers, and this is in smem", "copy it into a fragment first"),
+    (shared_operand, "gemm: A of MmaF16BF16Op must be in registers, got smem", "copy it into a fragment first"),
     (
         indivisible_shape,
         "partition_shape_C: the mma's tile is (32,16), and the shape (40,16) is no multiple of it",
         "a multiple of 32 for 40",
     ),
-    (one_mode, "partition_C: C has the modes M and N, and this is 128", "give it the shape (M, N)"),
+    (one_mode, "partition_C: C must have the modes M and N, got 128", "give it the shape (M, N)"),
     (
         rows_apart,
         "ldmatrix moves rows of 8 contiguous elements in shared memory, and the first mode of the source is "
@@ -342,7 +338,7 @@ REFUSED = [
         "to be multiples of 8",
         "byte_alignment=16",
     ),
-    (registers_first, "ldmatrix has its source in shared memory, and this is in rmem", "CopyUniversalOp"),
+    (registers_first, "ldmatrix needs its source in shared memory, got rmem", "CopyUniversalOp"),
     (one_thread, "the atom is one instruction of 32 threads, and the TV layout has 16", "a multiple of 32 threads"),
 ]
 
@@ -384,7 +380,7 @@ def test_gpus_that_lack_an_instruction_are_named(aligned):
     def host():
         kernel().launch(grid=(1, 1, 1), block=(32, 1, 1))
 
-    with pytest.raises(cutlass.DSLUserCodeError, match="multiplies matrices of e4m3, which GPUs have from sm_89 on"):
+    with pytest.raises(cutlass.DSLUserCodeError, match="multiplies matrices of e4m3, which needs sm_89 or later"):
         cute.compile(host, options="--gpu-arch sm_80")
     cute.compile(host, options="--gpu-arch sm_89")
 

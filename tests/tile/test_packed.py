@@ -150,7 +150,7 @@ REFUSED = {
     ),
     "earlier": (
         lambda t, n: t.load().to(cutlass.Float32),
-        "converts from or to Float4E2M1FN, which GPUs have from sm_100a on, and this is compiled for sm_90a",
+        "converts from or to Float4E2M1FN, which needs sm_100a or later, but this is compiled for sm_90a",
         "--gpu-arch sm_100a, or keep to what sm_90a has",
     ),
     "integers": (

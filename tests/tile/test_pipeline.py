@@ -274,18 +274,18 @@ def two_pipelines(out: cute.Tensor):
 
 
 REFUSED = [
-    (lambda b: CooperativeGroup(THREADS, 0), "a CooperativeGroup has one agent or more, and this has 0"),
+    (lambda b: CooperativeGroup(THREADS, 0), "a CooperativeGroup has one agent or more, got 0"),
     (
         lambda b: CooperativeGroup(Agent.ThreadBlock),
         "a CooperativeGroup of Agent.ThreadBlock is not part of this compiler",
     ),
-    (lambda b: asynchronous(3), "barrier_storage points at shared memory for mbarriers, and got Python int"),
+    (lambda b: asynchronous(3), "barrier_storage must be a pointer to shared memory for mbarriers, got Python int"),
     (lambda b: asynchronous(b, producer_mask=Int32(1)), "a pipeline across the blocks of a cluster is not part"),
-    (lambda b: pipeline.NamedBarrier(16, 64), "a block has barriers 0 to 15, and this is 16"),
+    (lambda b: pipeline.NamedBarrier(16, 64), "barrier id must be 0-15, got 16"),
     (lambda b: pipeline.NamedBarrier(1, 65).sync(), "a barrier counts whole warps, and 65 is no multiple of 32"),
-    (lambda b: pipeline.agent_sync(Agent.Warp), "agent_sync joins a block or a cluster, and got Agent.Warp"),
+    (lambda b: pipeline.agent_sync(Agent.Warp), "agent_sync synchronizes a block or a cluster, got Agent.Warp"),
     (lambda b: pipeline.make_pipeline_state("producer", 2), "a pipeline state is a producer's or a consumer's"),
-    (lambda b: of_stores(0)(b), "a buffer has one stage or more, and this has 0"),
+    (lambda b: of_stores(0)(b), "number of stages must be 1 or more, got 0"),
     (lambda b: pipeline.PipelineUmmaAsync, "cutlass.pipeline.PipelineUmmaAsync is not part of this compiler yet"),
 ]
 

@@ -85,7 +85,7 @@ def test_more_values_than_one_vprintf_takes(run, capfd):
 @pytest.mark.parametrize(
     "form, message",
     [
-        ("%d", "%d prints integers, and got Float32"),
+        ("%d", "%d prints integers, got Float32"),
         ("%s", "%s does not print Float32"),
         ("{} {}", "the format has 2 places for 1 value"),
         ("no place", "the format has 0 places for 1 value"),
@@ -115,5 +115,5 @@ def test_what_print_tensor_does_not_print():
     def host(x: cutlass.Int32):
         cute.print_tensor(x)
 
-    with pytest.raises(DSLUserCodeError, match="print_tensor prints a tensor or a TensorSSA, and got Int32"):
+    with pytest.raises(DSLUserCodeError, match="print_tensor takes a tensor or a TensorSSA, got Int32"):
         host(1)

@@ -218,7 +218,7 @@ ERRORS = [
     ),
     (lambda x, t: x.reshape(5), "a value of 6 elements (2,3) has no shape 5", "give a shape of as many elements"),
     (lambda x, t: x.broadcast_to((4, 3)), "a value of shape (2,3) does not repeat to (4,3)", None),
-    (lambda x, t: x.reduce("add", 0, 0), "a reduction combines with a cute.ReductionOp, and got 'add'", None),
+    (lambda x, t: x.reduce("add", 0, 0), "op of a reduction must be a cute.ReductionOp, got 'add'", None),
     (
         lambda x, t: x.reduce(cute.ReductionOp.ADD, 0, (None, 1, 1)),
         "the reduction profile (_,1,1) does not fit the shape (2,3)",
@@ -230,23 +230,23 @@ ERRORS = [
         "a tensor of 6 elements (2,3) stores as many, and the value has 5 5",
         "`x.broadcast_to(shape)` repeats elements",
     ),
-    (lambda x, t: t.store(1.0), "a tensor stores a TensorSSA, and this is Python float", None),
+    (lambda x, t: t.store(1.0), "a tensor stores a TensorSSA, got Python float", None),
     (
         lambda x, t: cute.where(x, x, x),
-        "where chooses by a TensorSSA of Boolean, and this is of Float32",
+        "condition of where must be a TensorSSA of Boolean, got Float32",
         "compare: `x != 0`",
     ),
     (
         lambda x, t: cute.where(x > 0, x, x.to(cutlass.Int32)),
-        "where chooses between values of one type, and got Float32 and Int32",
+        "where needs two values of one type, got Float32 and Int32",
         None,
     ),
     (
         lambda x, t: cute.full((2, -1), 0, cutlass.Int32),
-        "the shape of a TensorSSA is static and positive, and this is (2,-1)",
+        "shape of a TensorSSA must be static and positive, got (2,-1)",
         None,
     ),
-    (lambda x, t: x.to(int), "`.to()` takes a numeric type, and got the type int", None),
+    (lambda x, t: x.to(int), "`.to()` takes a numeric type, got the type int", None),
 ]
 
 

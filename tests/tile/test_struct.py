@@ -271,27 +271,27 @@ MISTAKES = {
     ),
     "class S: x: Align[Int32, 3]": (
         "TypeError",
-        "an alignment is a power of two in bytes, and this is 3",
+        "alignment must be a power of two in bytes, got 3",
         "cute.struct.Align[cutlass.Int32, 16]",
     ),
     "class S: x: Align[Align[Int32, 8], 16]": (
         "TypeError",
-        "Align is for a number, a MemRange, a struct or a union, and this is Align[Int32, 8]",
+        "Align takes a number, a MemRange, a struct or a union, got Align[Int32, 8]",
         "cute.struct.Align[cutlass.Int32, 16]",
     ),
     "class S: x: MemRange[int, 4]": (
         "TypeError",
-        "a MemRange holds elements of a numeric type, and this is int",
+        "a MemRange needs a numeric type, got int",
         "cute.struct.MemRange[cutlass.Float32, 128]",
     ),
     "class S: x: MemRange[Int32, -4]": (
         "TypeError",
-        "the size of a MemRange is a static number of elements, and this is -4",
+        "size of a MemRange must be a static number of elements, got -4",
         "cute.struct.MemRange[cutlass.Float32, 128]",
     ),
     "class S: x: MemRange[Int32]": (
         "TypeError",
-        "takes two things in brackets, and got Int32",
+        "takes two items in brackets, got Int32",
         "cute.struct.MemRange[cutlass.Float32, 128]",
     ),
 }
@@ -335,17 +335,17 @@ def test_a_definition_that_means_nothing_is_refused(definition):
         ),
         (
             "Shared(shared.tile.data_ptr())",
-            "Shared lies at a pointer to bytes, and got ptr<f32, smem, align<64>>",
+            "Shared takes a pointer to bytes, got ptr<f32, smem, align<64>>",
             "`Shared(cute.recast_ptr(p, dtype=cutlass.Int8))`",
         ),
         (
             "smem.allocate(MemRange[Float32, 4])",
-            "allocate takes a number of bytes, a struct or a numeric type, and got MemRange[Float32, 4]",
+            "allocate takes a number of bytes, a struct or a numeric type, got MemRange[Float32, 4]",
             "allocate(64), or allocate(cutlass.Float32)",
         ),
         (
             "smem.allocate(Int8, 2048)",
-            "a shared memory alignment is a power of two up to 1024 bytes, and this is 2048",
+            "alignment of shared memory must be a power of two up to 1024 bytes, got 2048",
             "byte_alignment=16, for example",
         ),
     ],

@@ -212,7 +212,7 @@ def test_mistakes_are_named(refused, matrix):
         "give 2 coordinates, or one index",
     )
     assert refused(real, matrix) == (
-        "a tensor is indexed by integers and None, and this index is a float",
+        "tensor index must be integers and None, got float",
         "convert it: `Int32(x)`; None (or `:`) keeps a mode whole",
     )
     assert refused(whole, matrix) == (
@@ -220,7 +220,7 @@ def test_mistakes_are_named(refused, matrix):
         "copy it: `cute.autovec_copy(src, dst[...])`",
     )
     assert refused(dynamic, matrix, 3) == (
-        "register memory has a size known while compiling, and this layout is (?,4):(1,?)",
+        "layout of a register tensor must be static, got (?,4):(1,?)",
         "tile it with a static tiler, and make a fragment of one tile",
     )
     assert refused(coordinates, matrix) == (

@@ -209,7 +209,7 @@ REFUSED = [
         tiled((8, 16), (16, 1), (16, 16)),
         "a tile of (16,16) is copied into shared memory of (8,16): the extents differ",
     ),
-    (GOOD, tiled((8, 16), (16, 1), op=cute.nvgpu.CopyUniversalOp()), "a TMA atom is made of a bulk tensor operation"),
+    (GOOD, tiled((8, 16), (16, 1), op=cute.nvgpu.CopyUniversalOp()), "a TMA atom takes a bulk tensor operation"),
     (GOOD, tiled((8, 16), (16, 1), num_multicast=2), "TMA to several blocks of a cluster"),
     (GOOD, tiled((8, 16), (16, 1), internal_type=Float32), "Float32 is not as wide as Float16"),
     (np.zeros((2,) * 6, np.float16), tiled((2,) * 6), "it has 1 to 5 modes, none of them nested"),
@@ -221,9 +221,9 @@ REFUSED = [
             cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 16), stride=(16, 1))),
             (8, 16),
         ),
-        "TMA swizzles by S<1,4,3>, S<2,4,3> or S<3,4,3>, which count bytes, and this is S<3,3,3>",
+        "swizzle of TMA must be S<1,4,3>, S<2,4,3> or S<3,4,3>, counted in bytes, got S<3,3,3>",
     ),
-    (GOOD, lambda t: cpasync.prefetch_descriptor(3), "this takes a TMA atom, and got Python int"),
+    (GOOD, lambda t: cpasync.prefetch_descriptor(3), "this takes a TMA atom, got Python int"),
     (
         GOOD,
         lambda t: cpasync.CopyReduceBulkTensorTileS2GOp,
@@ -279,7 +279,7 @@ WRONG = [
     ),
     (
         lambda a, t, s, b: cute.copy(a, parts(a, t, s)[0], parts(a, t, s)[0], tma_bar_ptr=b),
-        "the source of a copy by TMA is a tensor of TMA's coordinates",
+        "source of a copy by TMA must be a tensor of TMA coordinates",
     ),
     (
         lambda a, t, s, b: cute.copy(
@@ -294,7 +294,7 @@ WRONG = [
     ),
     (
         lambda a, t, s, b: cute.copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16), s, s, tma_bar_ptr=b),
-        "`tma_bar_ptr` is for copies by TMA, and this is no TMA atom",
+        "`tma_bar_ptr` is only for copies by TMA, but this atom is not a TMA atom",
     ),
 ]
 

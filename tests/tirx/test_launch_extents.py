@@ -106,12 +106,9 @@ def test_several_extents(run):
 def test_what_the_kernel_loads_is_no_extent(extent, caret):
     with pytest.raises(tvm.error.DiagnosticError) as caught:
         compiled(extent, "[4]")
-    assert (
-        str(caught.value)
-        == f"""\
-extents.py:10:10: LAUNCH_EXTENT
-    bx = {caret}
-         {"^" * len(caret)} an extent of the launch must be known before the kernel runs, and this one is computed \
-from what only the kernel has: its ids or the memory that it loads
-fix: compute it from the parameters of the function"""
+    assert str(caught.value) == (
+        f"extents.py:10:10: LAUNCH_EXTENT\n    bx = {caret}\n         {'^' * len(caret)} an extent of "
+        "the launch must be known before the kernel runs, but this one is computed from what only the "
+        "kernel has: its ids or the memory that it loads\nfix: compute it from the parameters of the "
+        "function"
     )

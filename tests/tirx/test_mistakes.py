@@ -28,7 +28,7 @@ CLASSES = {
     "NO_FUNCTION": AttributeError,
 }
 OURS = re.compile(
-    r"/dsl/|Traceback|INTERNAL|<locals>|cutlass|@cute|Constexpr\b|__dsl|\bInt32\b|\bFloat32\b|, and got\b"
+    r"/dsl/|Traceback|INTERNAL|<locals>|cutlass|@cute|Constexpr\b|__dsl|\bInt32\b|\bFloat32\b|, and (?:got|this is)\b"
 )
 
 

@@ -208,15 +208,13 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
     if type(items) in (dict, _Table, str):
         what = "the key of a dict" if isinstance(items, dict) else "the index of a string"
         raise DSLUserCodeTypeError(
-            f"{what} is needed while compiling, and this is a dynamic {type_name(index)}",
+            f"{what} must be known while compiling, got a dynamic {type_name(index)}",
             fix="use a list of numbers, or an `if` for each case",
             id="PHASE_DYNAMIC_INDEX",
         )
     if not index.is_integer:
         raise DSLUserCodeTypeError(
-            f"an index is an integer, and this is a {type_name(index)}",
-            id="PHASE_DYNAMIC_INDEX",
-            fix="convert it: `Int32(x)`",
+            f"index must be an integer, got {type_name(index)}", id="PHASE_DYNAMIC_INDEX", fix="convert it: `Int32(x)`"
         )
     if not items:
         raise DSLUserCodeTypeError(
@@ -318,7 +316,7 @@ def _alike(a: pytree.Node, b: pytree.Node) -> bool:
 
 def _differ(a: object, b: object) -> DSLUserCodeTypeError:
     return DSLUserCodeTypeError(
-        f"the elements a dynamic index chooses from are of one type, and these are {type_name(b)} and {type_name(a)}",
+        f"a dynamic index needs elements of one type, got {type_name(b)} and {type_name(a)}",
         fix="convert them to one type, or use an `if` for each",
         id="PHASE_DYNAMIC_INDEX",
     )

@@ -21,13 +21,13 @@ def const_expr(value: object) -> object:
     """`value`, which must be known while compiling."""
     if is_dynamic(value):
         raise DSLUserCodeTypeError(
-            f"needs a value known while compiling, and this is a dynamic {type_name(value)}",
+            f"needs a value known while compiling, got a dynamic {type_name(value)}",
             fix="drop const_expr, or pass the value as cutlass.Constexpr",
             id="PHASE_REQUIRES_CONSTANT",
         )
     if hasattr(type(value), "__flatten__") and len(value.__flatten__()[0]):
         raise DSLUserCodeTypeError(
-            f"needs a value known while compiling, and this is {told(value)}",
+            f"needs a value known while compiling, got {told(value)}",
             fix="ask `is not None`, or ask what is static of it",
             id="PHASE_REQUIRES_CONSTANT",
         )
@@ -38,7 +38,7 @@ def bool_(value: object = False) -> bool:
     """`bool(value)`."""
     if is_dynamic(value):
         raise DSLUserCodeTypeError(
-            f"Python needs a bool while compiling, and this is a dynamic {type_name(value)}",
+            f"Python needs a bool while compiling, got a dynamic {type_name(value)}",
             fix="use it as it is, or `cutlass.Boolean(x)`",
             id="PHASE_REQUIRES_CONSTANT",
         )
@@ -49,7 +49,7 @@ def matched(subject: object) -> object:
     """The subject of a `match`, which Python decides."""
     if is_dynamic(subject):
         raise DSLUserCodeTypeError(
-            f"a `match` is decided while compiling, and this is a dynamic {type_name(subject)}",
+            f"the subject of `match` must be known while compiling, got a dynamic {type_name(subject)}",
             fix="write `if x == 1: ... elif x == 2: ...`",
             id="PHASE_DYNAMIC_TO_STATIC_BOOL",
         )
@@ -175,7 +175,7 @@ def _choose(test: Numeric, if_true: object, if_false: object) -> object:
     if len(types) < 2:
         side = if_true if numeric(if_true) is None else if_false
         raise DSLUserCodeTypeError(
-            f"`and` and `or` of a dynamic value need numbers, and got {type_name(side)}", fix="use an `if` statement"
+            f"`and` and `or` of a dynamic value need numbers, got {type_name(side)}", fix="use an `if` statement"
         )
     dtype = promote(*types)
     return select(test, dtype(numeric(if_true)), dtype(numeric(if_false)))

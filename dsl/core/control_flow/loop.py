@@ -32,12 +32,12 @@ class Range:
     def __init__(self, *bounds, unroll: int = -1, unroll_full: bool = False):
         if not 1 <= len(bounds) <= 3:
             raise DSLUserCodeTypeError(
-                f"range takes one to three bounds, and got {len(bounds)}",
+                f"range takes one to three bounds, got {len(bounds)}",
                 fix="write range(stop), range(start, stop) or range(start, stop, step)",
             )
         if not isinstance(unroll, int):
             raise DSLUserCodeTypeError(
-                f"unroll is a number known while compiling, and this is {type_name(unroll)}",
+                f"unroll must be a number known while compiling, got {type_name(unroll)}",
                 fix="unroll=4, for example",
                 id="ARG_NON_CONSTANT",
             )
@@ -45,7 +45,7 @@ class Range:
             number = numeric(value)
             if number is None or not number.is_integer:
                 raise DSLUserCodeTypeError(
-                    f"a loop bound is an integer, and got {type_name(value)}", fix="convert it: `range(Int32(n))`"
+                    f"loop bound must be an integer, got {type_name(value)}", fix="convert it: `range(Int32(n))`"
                 )
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         dtype = Int32

@@ -224,7 +224,7 @@ class Numeric(metaclass=NumericMeta):
         """This number as `dtype`; `to(int)` and `to(float)` give a Python number and need a static one."""
         if not isinstance(dtype, NumericMeta) and dtype not in (int, float, bool):
             raise DSLUserCodeTypeError(
-                f"`.to()` takes a numeric type, and got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
+                f"`.to()` takes a numeric type, got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
             )
         return dtype(self)
 

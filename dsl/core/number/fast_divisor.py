@@ -20,9 +20,7 @@ class FastDivmodDivisor:
     def __init__(self, divisor: object, is_power_of_2: bool | None = None):
         number = numeric(divisor)
         if number is None or not number.is_integer:
-            raise DSLUserCodeTypeError(
-                f"a divisor is an integer, and this is {divisor!r}", fix="convert it: `Int32(x)`"
-            )
+            raise DSLUserCodeTypeError(f"divisor must be an integer, got {divisor!r}", fix="convert it: `Int32(x)`")
         if not is_dynamic(number) and number.value == 0:
             raise DSLUserCodeValueError("a divisor is not 0", fix="give the number of parts")
         self.divisor, self.is_power_of_2 = divisor, bool(is_power_of_2)

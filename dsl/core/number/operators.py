@@ -348,8 +348,7 @@ def _extreme(name: str, a, b):
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
         raise DSLUserCodeTypeError(
-            f"{name} compares numbers, and got {type_name(a)} and {type_name(b)}",
-            fix="compare elements of tensors: `x[i]`",
+            f"{name} compares numbers, got {type_name(a)} and {type_name(b)}", fix="compare elements of tensors: `x[i]`"
         )
     dtype = _operation_type(name, a, b)
     left, right = dtype(left), dtype(right)
@@ -378,7 +377,7 @@ def select(condition, a, b) -> Numeric:
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
         raise DSLUserCodeTypeError(
-            f"a choice needs two numbers, and got {type_name(a)} and {type_name(b)}",
+            f"a conditional expression needs two numbers, got {type_name(a)} and {type_name(b)}",
             fix="choose between elements of tensors: `x[i]`",
         )
     dtype = type_of_literal(a, b) or promote(type(left), type(right))

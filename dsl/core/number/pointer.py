@@ -235,8 +235,7 @@ class Pointer:
         moved = self._moved(offset, 1)
         if moved is NotImplemented:
             raise DSLUserCodeTypeError(
-                f"a pointer is indexed by one integer, and this is a {type(offset).__name__}",
-                fix="convert it: `Int32(x)`",
+                f"pointer index must be one integer, got {type(offset).__name__}", fix="convert it: `Int32(x)`"
             )
         return moved
 
@@ -265,7 +264,7 @@ class Pointer:
 def _power_of_two(alignment_bytes: int) -> int:
     if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1):
         raise DSLUserCodeTypeError(
-            f"an alignment is a power of two, and {alignment_bytes} is none", fix="write 4, 8, 16, ..."
+            f"alignment must be a power of two, got {alignment_bytes}", fix="write 4, 8, 16, ..."
         )
     return alignment_bytes
 
@@ -306,7 +305,7 @@ def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_b
     number = numeric(address)
     if number is None or not type(number).is_integer:
         raise DSLUserCodeTypeError(
-            f"an address is an integer, and this is a {type(address).__name__}",
+            f"address must be an integer, got {type(address).__name__}",
             fix="give `tensor.iterator.toint()`, or `tensor.iterator` as it is",
         )
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)) or not isinstance(space, AddressSpace):
@@ -316,7 +315,7 @@ def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_b
         )
     if not isinstance(alignment_bytes, int) or alignment_bytes < 0 or alignment_bytes & (alignment_bytes - 1):
         raise DSLUserCodeTypeError(
-            f"an alignment is a power of two, and {alignment_bytes!r} is none", fix="write 4, 8, 16, ..."
+            f"alignment must be a power of two, got {alignment_bytes!r}", fix="write 4, 8, 16, ..."
         )
     width = Int64 if space in (AddressSpace.generic, AddressSpace.gmem) else Int32
     value = mlir.result("llvm.inttoptr", mlir.ptr(space), width(number).ir())

@@ -81,7 +81,7 @@ def _option_text(option: object) -> str:
         option = option()
     if not isinstance(option, _Option):
         raise DSLUserCodeError(
-            f"cute.compile[...] takes compile options, and got {option!r}",
+            f"cute.compile[...] takes compile options, got {option!r}",
             fix='write `cute.compile[cute.KeepPTX, cute.GPUArch("sm_90a")](f, ...)`',
             id="CONFIG_MALFORMED_COMPILE_OPTIONS",
         )

@@ -26,11 +26,10 @@ def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) 
         )
     if not isinstance(ptr, Pointer):
         raise DSLUserCodeTypeError(
-            f"recast_ptr takes a pointer, and got {type_name(ptr)}", fix="give `tensor.iterator`, or use recast_tensor"
+            f"recast_ptr takes a pointer, got {type_name(ptr)}", fix="give `tensor.iterator`, or use recast_tensor"
         )
     if not (dtype is None or (isinstance(dtype, type) and issubclass(dtype, Numeric))):
         raise DSLUserCodeTypeError(
-            f"recast_ptr reads memory as a numeric type, and got {type_name(dtype)}",
-            fix="dtype=cutlass.Int32, for example",
+            f"recast_ptr needs a numeric type, got {type_name(dtype)}", fix="dtype=cutlass.Int32, for example"
         )
     return ptr.recast(dtype or ptr.dtype)

@@ -156,7 +156,7 @@ def _bad_map(launch, instr):
 
 
 def _bad_bulk(launch, instr):
-    return f"a bulk copy moves a multiple of 16 bytes, and this is {launch.ctx.address}", "round the size up"
+    return f"size of a bulk copy must be a multiple of 16 bytes, got {launch.ctx.address}", "round the size up"
 
 
 def _bad_rank(launch, instr):

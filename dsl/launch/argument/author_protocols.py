@@ -175,7 +175,7 @@ def new_from_mlir_values(value: object, values: Sequence) -> object:
     leaves, node = pytree.flatten(value, promote=False)
     if len(leaves) != len(values):
         raise DSLUserCodeTypeError(
-            f"a {type(value).__name__} is made of {len(leaves)} values, and got {len(values)}",
+            f"a {type(value).__name__} is made of {len(leaves)} values, got {len(values)}",
             fix="give the values that extract_mlir_values gave, in their order",
         )
     return pytree.unflatten(node, iter([leaf.with_ir(new) for leaf, new in zip(leaves, values)]), value)

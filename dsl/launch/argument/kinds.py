@@ -195,7 +195,7 @@ def _alignment(assumed_align: int | None, dtype: type[Numeric]) -> int:
         return natural_alignment(dtype)
     if not isinstance(assumed_align, int) or assumed_align < 1 or assumed_align & (assumed_align - 1):
         raise DSLUserCodeValueError(
-            f"assumed_align is a power of two in bytes, and {assumed_align!r} is none", fix="write 4, 8, 16, ..."
+            f"assumed_align must be a power of two in bytes, got {assumed_align!r}", fix="write 4, 8, 16, ..."
         )
     return assumed_align
 
@@ -233,7 +233,7 @@ def make_fake_tensor(
     for leaf in shape + stride:
         if isinstance(leaf, bool) or not isinstance(leaf, (int, SymInt)):
             raise DSLUserCodeTypeError(
-                f"an extent or stride is an int or a sym_int(), and {leaf!r} is neither",
+                f"an extent or stride must be an int or a sym_int(), got {leaf!r}",
                 fix="write an int, or sym_int() for one that is known at run time",
             )
     return FakeTensor(TensorType(dtype, shape, stride, _alignment(assumed_align, dtype), AddressSpace(memspace)))
@@ -328,7 +328,7 @@ def make_ptr(
     alignment_bytes = _alignment(assumed_align, dtype)
     if value % alignment_bytes:
         raise DSLUserCodeValueError(
-            f"pointer must be {alignment_bytes} bytes aligned, and {value:#x} is not",
+            f"pointer must be {alignment_bytes} bytes aligned, got {value:#x}",
             fix="assume a smaller alignment: assumed_align=",
         )
     return RuntimePointer(dtype, value, AddressSpace(mem_space), alignment_bytes)

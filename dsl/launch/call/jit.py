@@ -108,7 +108,7 @@ class _Function:
             id, what = "CALL_UNEXPECTED_KWARG", f"has no parameter `{unknown[0]}`"
         else:
             most = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
-            id, what = "CALL_EXTRA_ARG", f"takes {most}, and got {len(args) + len(keywords)}"
+            id, what = "CALL_EXTRA_ARG", f"takes {most}, got {len(args) + len(keywords)}"
         return DSLUserCodeTypeError(
             f"`{self.__name__}` {what}",
             id=id,
@@ -185,19 +185,19 @@ def _check_argument(function: str, name: str, value: object, annotation: object)
     is_number = of_python(value) is not None or isinstance(value, Numeric)
     if annotation is Tensor and is_number:
         raise DSLUserCodeTypeError(
-            f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
+            f"`{function}` takes a Tensor for `{name}`, got {type_name(value)}",
             id="ARG_ANNOTATION_MISMATCH",
             fix="pass an array or a torch tensor, or from_dlpack(...)",
         )
     if isinstance(annotation, NumericMeta) and (kinds.is_tensor(value)):
         raise DSLUserCodeTypeError(
-            f"`{function}` takes {annotation} for `{name}`, and got a tensor",
+            f"`{function}` takes {annotation} for `{name}`, got a tensor",
             id="ARG_ANNOTATION_MISMATCH",
             fix=f"annotate `{name}: cute.Tensor`, or pass a number",
         )
     if isinstance(annotation, NumericMeta) and not (is_number or value is None or hasattr(value, "item")):
         raise DSLUserCodeTypeError(
-            f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
+            f"`{function}` takes {annotation} for `{name}`, got {type_name(value)}",
             id="ARG_ANNOTATION_MISMATCH",
             fix="pass a number",
         )
@@ -208,13 +208,13 @@ def _check_passed(function: str, name: str, value: object, annotation: object) -
     is_number = of_python(value) is not None or isinstance(value, Numeric)
     if annotation is Tensor and (is_number or isinstance(value, (str, bytes, Pointer, Layout))):
         raise DSLUserCodeTypeError(
-            f"`{function}` takes a Tensor for `{name}`, and got {type_name(value)}",
+            f"`{function}` takes a Tensor for `{name}`, got {type_name(value)}",
             id="ARG_ANNOTATION_MISMATCH",
             fix="pass a tensor",
         )
     if isinstance(annotation, NumericMeta) and isinstance(value, (Tensor, Pointer, Layout, str, bytes)):
         raise DSLUserCodeTypeError(
-            f"`{function}` takes {annotation} for `{name}`, and got {type_name(value)}",
+            f"`{function}` takes {annotation} for `{name}`, got {type_name(value)}",
             id="ARG_ANNOTATION_MISMATCH",
             fix=f"pass a number, or annotate `{name}: cute.Tensor`",
         )

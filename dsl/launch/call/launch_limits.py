@@ -116,7 +116,7 @@ def check_needs(traced: Traced, arch: str) -> None:
     for need in (need for kernel in traced.kernels for need in kernel.needs):
         if _order(arch) < _order(need.arch):
             raise DSLUserCodeError(
-                f"{need.what}, which GPUs have from {need.arch} on, and this is compiled for {arch}",
+                f"{need.what}, which needs {need.arch} or later, but this is compiled for {arch}",
                 fix=f"--gpu-arch {need.arch}, or keep to what {arch} has",
                 id="UNSUP_ARCH",
                 place=need.place,

@@ -48,7 +48,7 @@ def benchmark(
         )
     if iterations < 1 or workspace_count < 1:
         raise DSLUserCodeError(
-            f"benchmark needs at least one iteration and one workspace, and got {iterations} and {workspace_count}",
+            f"benchmark needs at least one iteration and one workspace, got {iterations} and {workspace_count}",
             fix="iterations=1, workspace_count=1",
         )
     made = [workspace_generator() for _ in range(workspace_count)] if workspace_generator else [kernel_arguments]
@@ -72,7 +72,7 @@ def get_workspace_count(one_workspace_bytes: int, warmup_iterations: int, iterat
     """How many sets of arguments pass the L2 cache, so that each call finds it cold; no more than there are calls."""
     if one_workspace_bytes < 1:
         raise DSLUserCodeError(
-            f"a workspace takes bytes, and this is {one_workspace_bytes}",
+            f"size of a workspace must be positive, got {one_workspace_bytes}",
             fix="the sum of numel() * element_size() of its tensors",
         )
     return max(1, min(-(-_L2_BYTES // one_workspace_bytes) + 1, warmup_iterations + iterations))

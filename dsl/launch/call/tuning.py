@@ -65,8 +65,7 @@ def _configurations(params: dict) -> Iterator[dict]:
     for name, values in params.items():
         if not values or isinstance(values, str):
             raise DSLUserCodeTypeError(
-                f"the values of `{name}` are a list, and this is {type_name(values)}",
-                fix=f'params_dict={{"{name}": [1, 2]}}',
+                f"values of `{name}` must be a list, got {type_name(values)}", fix=f'params_dict={{"{name}": [1, 2]}}'
             )
     return (dict(zip(params, values)) for values in itertools.product(*params.values()))
 
@@ -89,7 +88,7 @@ class autotune_jit:
     def __call__(self, function: JitFunction) -> TunedFunction:
         if not isinstance(function, JitFunction):
             raise DSLUserCodeTypeError(
-                f"autotune_jit decorates a @cute.jit function, and this is {type_name(function)}",
+                f"autotune_jit decorates a @cute.jit function, got {type_name(function)}",
                 fix="write @cute.jit below it",
             )
         known = function.signature.parameters

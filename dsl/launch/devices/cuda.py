@@ -233,8 +233,8 @@ class Cuda(Device):
         if target and (int(target[1]) > mine or (target[2] == "a" and int(target[1]) != mine)):
             only = "alone" if target[2] == "a" else "and later"
             found.append(
-                f"the PTX is for sm_{target[1]}{target[2]} {only}, and this GPU is sm_{mine}\n"
-                f"fix: compile for it: --gpu-arch {self.arch}"
+                f"the PTX is for sm_{target[1]}{target[2]} {only}, but this GPU is sm_{mine}\nfix: compile for "
+                f"it: --gpu-arch {self.arch}"
             )
         return found
 
