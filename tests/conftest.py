@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.judge import in_ci
+from tests import slow
+from tests.slow import pytest_addoption, pytest_collection_modifyitems, pytest_report_header  # noqa: F401
 
 
 def pytest_configure(config):
@@ -20,6 +22,7 @@ def pytest_configure(config):
     """
     if getattr(config.option, "numprocesses", None):
         config.option.maxworkerrestart = "0"
+    slow.pytest_configure(config)
     os.environ["DSL_CACHE"] = "0"
     import dsl.launch.call.compiler
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
 import own_programs
+import pytest
 
 PART = ["tests/cutlass/test_nested.py", "tests/tile/test_tensor.py"]
 
 
+@pytest.mark.slow
 def test_programs_give_the_same_under_both_compilers(installed, tmp_path):
     found = own_programs.compare(PART, tmp_path)
     kinds = {made.id: made.kind for made in found}

@@ -42,6 +42,7 @@ def test_types_and_values_of_operators_are_those_recorded_of_upstream():
     assert differing(recorded, run_table("-m", "dsl")) == {}
 
 
+@pytest.mark.slow
 def test_the_recorded_table_is_what_upstream_gives():
     assert run_table() == json.loads(TABLE.read_text())
 

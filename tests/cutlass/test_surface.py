@@ -44,6 +44,7 @@ def names(module: types.ModuleType) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_the_file_of_upstreams_names_is_what_the_package_has():
     script = Path(__file__).with_name("upstream_names.py")
     run = fork_server.run([script])

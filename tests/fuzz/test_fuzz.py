@@ -35,6 +35,7 @@ def run(*arguments) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, str(RUN), *map(str, arguments)], capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow
 def test_programs_of_a_fixed_seed_are_clean(tmp_path):
     done = run("--programs", 100, "--seed", 7, "--workers", 2, "--repros", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

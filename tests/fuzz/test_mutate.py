@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 MUTATE = Path(__file__).with_name("mutate.py")
 HEAD = """\
 import cutlass, cutlass.cute as cute
@@ -20,6 +22,7 @@ def run(*arguments) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.slow
 def test_mutants_of_a_fixed_seed_end_well(tmp_path):
     done = run("--mutants", 40, "--seed", 11, "--workers", 2, "--repros", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -158,6 +158,7 @@ def test_without_the_package_a_run_ends_before_it_starts(repros, pytester, monke
     )
 
 
+@pytest.mark.slow
 def test_on_a_host_it_is_the_package_there(on_host, write):
     host = on_host(compiler="nvidia")
     for fresh in (False, True):

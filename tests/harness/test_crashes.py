@@ -34,6 +34,7 @@ CHANGES = {  # scenario: (goldens, counts of records) that may be found after a 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", CHANGES)
 def test_death_at_every_write_point(tmp_path, scenario):
     goldens, counts = CHANGES[scenario]
@@ -52,6 +53,7 @@ def test_death_at_every_write_point(tmp_path, scenario):
     assert {tuple(one["golden"]) for one in found} == {tuple(one) for one in goldens}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenario", "count"), [("update", 33), ("rebuild", 3)])
 def test_death_inside_the_index(tmp_path, scenario, count):
     """A fresh index and the one that is found say the same; crash.py compares them."""
@@ -60,6 +62,7 @@ def test_death_inside_the_index(tmp_path, scenario, count):
     assert {one["records"] for one in found} == {count} and not any(one["damaged"] for one in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["golden", "append", "propose", "accept", "rebuild"])
 def test_a_disk_that_takes_only_so_much(tmp_path, scenario):
     goldens, counts = CHANGES[scenario]

@@ -103,6 +103,7 @@ def locally(project: Path, cwd: Path, names, compiler: str) -> dict:
         os.chdir(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["embedded", "nvidia"])
 def test_no_recorded_field_depends_on_a_folder(tmp_path, on_host, compiler, request):
     """From two folders of different lengths, from inside and from elsewhere, and over SSH: all fields, PTX and SASS."""

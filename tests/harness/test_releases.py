@@ -196,6 +196,7 @@ def test_the_table_says_how_each_ends_and_what_changed():
     assert "- not run: `no uv`: gone (4.4.2)" in text
 
 
+@pytest.mark.slow
 def test_a_release_really_runs(write, tmp_path, needs):
     """The release that is installed, in an environment of its own: whatever uv has of it, it need not fetch."""
     needs("cc", "gcc libc6-dev")

@@ -186,6 +186,7 @@ def run():
 """
 
 
+@pytest.mark.slow
 def test_a_release_of_nvidias_compiler_runs_on_a_host(on_host, write, sshd, monkeypatch, needs):
     """In an environment made there, on the emulator: the package, and no more of our needs than that takes."""
     needs("cc", "gcc libc6-dev")
@@ -205,6 +206,7 @@ def test_a_release_of_nvidias_compiler_runs_on_a_host(on_host, write, sshd, monk
 OTHER_LANGUAGES = ["quadrants/quadrants_mod_follows_the_divisor", "tirx/tirx_mod_follows_the_divisor"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHER_LANGUAGES)
 def test_other_languages_are_ours_on_a_host(on_host, sshd, monkeypatch, name):
     """In an environment made there, which has not the package of the language: what it imports is ours."""

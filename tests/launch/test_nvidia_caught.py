@@ -1,8 +1,10 @@
 """A program that catches a fault reads the device's report in what it caught, whoever compiled its kernels."""
 
 import re
-import subprocess
-import sys
+
+import pytest
+
+from tests import fork_server
 
 PROGRAM = """\
 import cutlass, torch
@@ -88,8 +90,7 @@ SPELLINGS = (  # what the two compilers call otherwise in a report
 
 def reports(folder, compiler: str) -> list[str]:
     """What the program printed of each fault, from the report on, without what each compiler spells in its own way."""
-    argv = [sys.executable, "-m", "dsl", "--check", "all", "--compiler", compiler, "caught.py"]
-    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=300)
+    done = fork_server.run(["-m", "dsl", "--check", "all", "--compiler", compiler, "caught.py"], cwd=folder)
     assert done.returncode == 0, done.stderr
     found = []
     for text in done.stdout.split("== ")[1:]:
@@ -102,6 +103,7 @@ def reports(folder, compiler: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_caught_fault_keeps_its_report(installed, tmp_path):
     """Out of bounds, misaligned, a race, a deadlock: each twice, and the next launch works."""
     (tmp_path / "caught.py").write_text(PROGRAM)

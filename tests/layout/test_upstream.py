@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import dsl.layout
 from dsl.layout import LayoutError
 
@@ -148,6 +150,7 @@ def parse(printed: str) -> dsl.layout.Layout:
     return dsl.layout.make_layout(shape, stride=stride)
 
 
+@pytest.mark.slow
 def test_same_layouts_as_upstream():
     rng = random.Random(20261120)
     expressions = [expression(rng) for _ in range(CASES)]

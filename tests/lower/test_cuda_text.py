@@ -38,6 +38,7 @@ def test_a_program_of_the_page_becomes_what_is_shown(place, texts):
     assert texts[place].strip() == readable_page.pairs()[place][1].strip()
 
 
+@pytest.mark.slow
 def test_what_nvcc_makes_of_the_text_leaves_the_same_arrays(needs):
     needs("nvcc", "nvidia-cuda-toolkit")
     paths = [
@@ -50,6 +51,7 @@ def test_what_nvcc_makes_of_the_text_leaves_the_same_arrays(needs):
     assert said == {path.stem: "same" for path in paths}, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_generated_programs_agree_under_nvcc(needs):
     needs("nvcc", "nvidia-cuda-toolkit")
     done = run(FOLDER / "nvcc_runs.py", "--fuzz", 12, "--seed", 5, "--batch", 12)

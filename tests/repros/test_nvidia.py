@@ -29,6 +29,7 @@ def session(needs):
     run.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: ",".join(filter(None, (case.repro.path.stem, case.name))))
 def test_gives_what_the_repro_says(case, session):
     host, outcome = session.run(case, session.hosts()[0], None, False)

@@ -32,6 +32,7 @@ def test_values_are_upstreams():
     assert "Float32 to Float4E2M1FN [128, 16, 34, 68, 102, 119, 247, 167, 0, 119, 7, 216, 119, 145, 226, 116]" in theirs
 
 
+@pytest.mark.slow
 def test_the_table_is_what_nvidias_compiler_gives(installed):
     lines = output_of("--compiler", "nvidia", str(PROGRAM), "short")
     assert len(lines) == 8 and set(lines) <= set(TABLE.read_text().splitlines())

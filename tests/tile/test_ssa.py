@@ -25,6 +25,7 @@ def output_of(*command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_values_are_upstreams():
     theirs = output_of()
     assert theirs.count("\n") > 800

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
 CHOSEN = {
     "test_control_flow.py": ["the_page_if", "the_page_grid_and_while", "what_is_not_chosen_is_not_loaded"],
@@ -13,6 +15,7 @@ CHOSEN = {
 }
 
 
+@pytest.mark.slow
 def test_launches_under_nvcc(needs):
     needs("nvcc", "nvidia-cuda-toolkit")
     tests = [f"{FOLDER / file}::test_{name}" for file, names in CHOSEN.items() for name in names]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 RUN = Path(__file__).with_name("run.py")
 HEAD = "import cutlass\nimport cutlass.cute as cute\n"
 CELL = """\

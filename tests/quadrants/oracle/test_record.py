@@ -67,6 +67,7 @@ def test_an_error_says_something(ours):
     assert [name for name, row in ours.items() if "raises" in row and not row["says"]] == []
 
 
+@pytest.mark.slow
 def test_the_record_is_what_quadrants_does(needs_module):
     """Every tenth case, live."""
     needs_module("quadrants", "quadrants")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 RUN = Path(__file__).with_name("run.py")
 HEAD = """\
 import pytest

@@ -34,6 +34,7 @@ def test_our_kernels_compute_what_upstreams_do(name, ours):
             np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="without nvcc the record above stands for apache-tvm's kernels")
 def test_the_record_is_what_upstream_gives():
     source = upstream.cuda_source()

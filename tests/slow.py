@@ -1,0 +1,59 @@
+"""Which tests run, and in what order: of those marked `slow` a sample that changes daily; what takes longest first.
+
+The hooks of a conftest.py, which imports them.
+"""
+
+import zlib
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+SHARE = 5  # a run without --slow takes one slow test in so many: each of them every fifth day
+# Files that take longest, first: one of them at the end leaves the other process without work.
+LONGEST = ("launch/test_nvidia_hook.py",)
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("slow tests")
+    group.addoption("--slow", action="store_true", help="run every test that is marked `slow`, not only today's sample")
+    group.addoption(
+        "--slow-seed",
+        metavar="DATE",
+        type=lambda text: date.fromisoformat(text).isoformat(),
+        default=datetime.now(UTC).date().isoformat(),
+        help="run the sample of this day, as 2026-11-22; default: today, in UTC",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: long, and seldom the one that fails; a sample of them runs each day")
+    config.option.loadscopereorder = False  # xdist would put files with many tests first
+
+
+def pytest_report_header(config) -> str:
+    if config.option.slow:
+        return "slow tests: all"
+    return f"slow tests: one in {SHARE}, --slow-seed {config.option.slow_seed}; --slow runs all"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Put the files that take longest first, and leave out slow tests that are not of the day's sample.
+
+    A file or a test that is named on the command line runs in full.
+    """
+    order = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
+    if config.option.slow:
+        return
+    day = date.fromisoformat(config.option.slow_seed)
+    named = {Path(argument.partition("::")[0]).absolute() for argument in config.args}
+    chosen, left_out = [], []
+    for item in items:
+        runs = item.path in named or not item.get_closest_marker("slow") or is_of_the_day(item.nodeid, day)
+        (chosen if runs else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = chosen
+
+
+def is_of_the_day(test: str, day: date) -> bool:
+    return (zlib.crc32(test.encode()) + day.toordinal()) % SHARE == 0

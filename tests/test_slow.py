@@ -1,0 +1,71 @@
+"""Slow tests: a sample a day, each within five days, the same in every process; all of them where they are asked for."""
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests import slow
+
+CONFTEST = (
+    "from tests.slow import pytest_addoption, pytest_collection_modifyitems, pytest_configure, pytest_report_header"
+)
+TESTS = """
+import pytest
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", range(40))
+def test_long(n):
+    pass
+
+def test_short():
+    pass
+"""
+
+
+@pytest.fixture
+def ran(pytester):
+    """`ran(*arguments)`: the names of the slow tests that ran, and what pytest printed."""
+    pytester.makeconftest(CONFTEST)
+    (pytester.mkdir("tests") / "test_one.py").write_text(TESTS)
+    pytester.makepyprojecttoml("[tool.pytest.ini_options]\ntestpaths = ['tests']\naddopts = '-p no:cacheprovider'\n")
+
+    def ran(*arguments: str) -> tuple[set[str], str]:
+        done = pytester.runpytest_inprocess("-v", *arguments)
+        assert done.ret == 0
+        names = [line.split()[0].partition("::")[2] for line in done.outlines if "PASSED" in line]
+        assert names.count("test_short") == 1
+        return {name for name in names if name != "test_short"}, done.stdout.str()
+
+    return ran
+
+
+def test_a_day_has_its_sample(ran):
+    found, printed = ran("--slow-seed", "2026-11-22")
+    assert "\nslow tests: one in 5, --slow-seed 2026-11-22; --slow runs all\n" in printed
+    assert 3 < len(found) < 15 and f"{40 - len(found)} deselected" in printed
+    assert found == {
+        f"test_long[{n}]"
+        for n in range(40)
+        if slow.is_of_the_day(f"tests/test_one.py::test_long[{n}]", date(2026, 11, 22))
+    }
+    other, _ = ran("--slow-seed", "2026-11-23")
+    assert other and not other & found
+
+
+def test_all_of_them_and_those_that_are_named(ran):
+    everything = {f"test_long[{n}]" for n in range(40)}
+    for arguments in (["--slow"], ["tests/test_one.py"]):
+        found, printed = ran(*arguments)
+        assert found == everything and "deselected" not in printed
+    assert "\nslow tests: all\n" in ran("--slow")[1]
+
+
+def test_each_runs_once_in_five_days():
+    days = [date(2026, 12, 29) + timedelta(n) for n in range(slow.SHARE)]
+    for name in map(str, range(100)):
+        assert sum(slow.is_of_the_day(name, day) for day in days) == 1
+
+
+def test_the_longest_files_are_there():
+    assert [name for name in slow.LONGEST if not (Path(__file__).parent / name).exists()] == []
