@@ -35,7 +35,7 @@ if compiler == "embedded":
 
     class Stub:
         """A GPU that accepts everything: machine code ends in a function that returns 0."""
-        kind, arch, wants_storages = "stub", "sm_90a", False
+        kind, arch, wants_storages, ends_launches_later = "stub", "sm_90a", False, True
 
         def __init__(self):
             self.code = native("define i32 @accept(ptr %a, ptr %b, ptr %c, ptr %d) { ret i32 0 }", {}, ("accept",))
@@ -46,7 +46,7 @@ if compiler == "embedded":
         def nothing(self, *arguments): pass
         install = uninstall = begin = register = unregister = sync = launched = launch = load = nothing
 
-        def function(self, program, entry):
+        def function(self, program, entry, launch):
             return 1, 0
 
     device.choose = lambda kind=None: Stub()

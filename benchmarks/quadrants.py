@@ -122,7 +122,7 @@ if whose == "ours":
 
     class Stub(emulated.Emulated):
         """A GPU that accepts everything: machine code ends in a function that returns 0."""
-        kind, wants_storages = "stub", False
+        kind, wants_storages, ends_launches_later = "stub", False, True
 
         def __init__(self):
             super().__init__()
@@ -132,7 +132,7 @@ if whose == "ours":
         def nothing(self, *arguments): pass
         install = uninstall = begin = register = unregister = sync = launched = launch = load = nothing
 
-        def function(self, program, entry):
+        def function(self, program, entry, launch):
             return 1, 0
 
     session.stop()

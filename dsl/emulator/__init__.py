@@ -12,6 +12,7 @@ from dsl.emulator.diagnosis.findings import SameValueRace
 from dsl.emulator.execute.launch import launch, resident_blocks
 from dsl.emulator.execute.object_code import BadObject, key as object_key
 from dsl.emulator.execute.program import Entry, Param, Program, load
+from dsl.emulator.execute.repeats import failure_of, handle
 from dsl.emulator.ptx.syntax import PtxError, Unsupported
 from dsl.emulator.runtime.memory import Memory
 
@@ -25,6 +26,8 @@ __all__ = [
     "PtxError",
     "SameValueRace",
     "Unsupported",
+    "failure_of",
+    "handle",
     "launch",
     "load",
     "object_key",

@@ -16,6 +16,7 @@ from dsl.emulator.runtime import (
     blocks,
     bulk_copies,
     cp_async_queue,
+    relaunch,
     rounding,
     schedule,
     stop_flag,
@@ -52,6 +53,7 @@ _PARTS = {
     "queues": ((cp_async_queue,), (), False),
     "bulk": ((bulk_copies, tensor_map), ("blocks",), False),
     "leaving": ((thread_exit,), (), False),
+    "relaunch": ((relaunch,), ("blocks",), False),
     "checks": ((shadow, race, undefined), ("blocks",), True),
 }
 

@@ -38,21 +38,26 @@ def ready() -> str:
 
 
 def native(
-    llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",), keep_alive: tuple = ()
+    llvm_ir: str,
+    symbols: dict[str, int],
+    exports: tuple[str, ...] = ("host",),
+    keep_alive: tuple = (),
+    quickly: bool = False,
 ) -> Native:
     """Compile `llvm_ir` for this CPU and link it; see `object_code` and `link`."""
-    code = object_code(llvm_ir)
+    code = object_code(llvm_ir, quickly)
     refuse_unknown_names(called(llvm_ir), tuple(symbols))
     return link(code, symbols, exports, keep_alive)
 
 
-def object_code(llvm_ir: str) -> bytes:
+def object_code(llvm_ir: str, quickly: bool = False) -> bytes:
     """Relocatable machine code of `llvm_ir`, which may call names that `link` is given, and libc.
 
-    No fast-math and no fma: host arithmetic rounds after each operation. Raises LoweringError for IR LLVM refuses.
+    No fast-math and no fma: host arithmetic rounds after each operation. `quickly`: without optimising it. Raises
+    LoweringError for IR LLVM refuses.
     """
     triple = ready()
-    straight = llvm_ir.count("\nbr") + llvm_ir.count(" br ") < 2  # no loop: it is not worth optimising
+    straight = quickly or llvm_ir.count("\nbr") + llvm_ir.count(" br ") < 2  # no loop: it is not worth optimising
     machine = llvm.Machine(triple, level=0 if straight else 1, reloc="pic", model="small", jit=True)
     try:
         module = llvm.Module(with_builtins(llvm_ir), machine)

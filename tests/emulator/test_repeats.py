@@ -1,5 +1,6 @@
 """Launches made again: a shape that came before finds its slot ready, and does what the first launch did."""
 
+import ctypes
 import os
 import threading
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator.execute.launch import MOST_REPEATS, _repeats
+from dsl.emulator.execute import slots
+from dsl.emulator.execute.repeats import MOST, _kept, take
+from dsl.emulator.runtime.relaunch import ELSEWHERE, EVERY
 
 ADD = """.version 8.0
 .target sm_90a
@@ -52,7 +55,7 @@ def test_each_launch_has_its_own_parameters_and_fresh_shared_memory(program):
     one, two = Array(memory), Array(memory)
     for by in range(1, 40):
         add(program, memory, one if by % 3 else two, by)
-    assert any(key[0] is program for key in _repeats)
+    assert any(key[0] is program for key in _kept)
     assert set(one.values) == {sum(by for by in range(1, 40) if by % 3)}
     assert set(two.values) == {sum(by for by in range(1, 40) if by % 3 == 0)}
 
@@ -138,6 +141,106 @@ def test_shapes_and_programs_beyond_those_kept_run_all_the_same(program):
     memory = emulator.Memory()
     array = Array(memory)
     for _ in range(3):
-        for blocks in range(1, 50):
+        for blocks in range(1, 80):
             add(program, memory, array, 7, blocks)
-    assert len(_repeats) == MOST_REPEATS
+    assert len(_kept) == MOST
+
+
+# --- by machine code: what emu_relaunch does with a handle ---
+
+BARRIER = ADD.replace("ld.shared.u32 %r4, [%r3];", "ld.shared.u32 %r4, [%r3]; bar.sync 0;")
+
+
+class Caller:
+    """Launches by machine code alone, where there is a handle."""
+
+    def __init__(self, program, memory, blocks: int = 1, smem_bytes: int = 0):
+        shape = "k", (blocks, 1, 1), (THREADS, 1, 1), (1, 1, 1), smem_bytes, (8, 4)
+        self.handle = emulator.handle(program, shape, memory)
+        self.config = (ctypes.c_uint32 * 14)(blocks, 1, 1, THREADS, 1, 1, smem_bytes)
+
+    def __call__(self, array: Array, by: int) -> int:
+        address, number = ctypes.c_uint64(array.values.ctypes.data), ctypes.c_uint32(by)
+        params = (ctypes.c_void_p * 2)(ctypes.addressof(address), ctypes.addressof(number))
+        code = ctypes.c_void_p.from_address(self.handle).value
+        call = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)(code)
+        return call(ctypes.addressof(self.config), self.handle, ctypes.addressof(params), None)
+
+
+@pytest.fixture(params=[ADD, BARRIER], ids=["in turn", "barrier"])
+def called(request):
+    """A program, a memory, an array that was added 1 to three times, and what calls the kernel again."""
+    program, memory = emulator.Program(request.param), emulator.Memory()
+    array = Array(memory)
+    assert emulator.handle(program, ("k",), memory) == 0
+    for _ in range(3):
+        add(program, memory, array, 1)
+    return program, memory, array, Caller(program, memory)
+
+
+def test_machine_code_makes_a_launch_again(called):
+    program, memory, array, call = called
+    other = Array(memory)
+    add(program, memory, array, 1)  # which prepares for what is registered now
+    call.handle = Caller(program, memory).handle
+    add(program, memory, array, 1)
+    for by in range(1, 20):
+        assert call(array, by) == call(other, 7) == 0
+    assert set(array.values) == {5 + sum(range(1, 20))} and set(other.values) == {19 * 7}
+
+
+@pytest.mark.parametrize("what", ["memory", "shape", "shared memory", "watched", "in use"])
+def test_machine_code_makes_no_other_launch(called, what):
+    program, memory, array, call = called
+    if what == "memory":
+        Array(memory)
+    elif what == "shape":
+        call.config[0] = 2
+    elif what == "shared memory":
+        call.config[6] = 4
+    elif what == "watched":
+        memory.watch(True)
+    else:
+        assert take(program, ("k", (1, 1, 1), (THREADS, 1, 1), (1, 1, 1), 0, (8, 4))) is not None
+    assert call(array, 1) == ELSEWHERE and set(array.values) == {3}
+
+
+def test_python_looks_at_a_launch_now_and_then(called):
+    program, memory, array, call = called
+    answers = [call(array, 0) for _ in range(EVERY + 2)]
+    assert answers == [0] * EVERY + [ELSEWHERE] * 2
+    code = program.code("k", THREADS)
+    ran_s = code.ran_s
+    add(program, memory, array, 0)
+    assert code.ran_s > ran_s + EVERY * 1e-7 and call(array, 0) == 0
+
+
+def test_a_launch_that_machine_code_makes_ends_badly(called):
+    program, memory, array, call = called
+    gone = np.zeros(THREADS, np.uint32)
+    array.values, kept = gone, array.values
+    number = call(array, 1)
+    assert number > 0 and call(array, 1) == ELSEWHERE  # until it is known what ended it
+    fault = emulator.failure_of(number)
+    assert isinstance(fault, emulator.Fault) and fault.kind == "out_of_bounds" and not gone.any()
+    array.values = kept
+    assert call(array, 1) == ELSEWHERE
+    for _ in range(2):
+        add(program, memory, array, 1)
+    assert call(array, 1) == 0 and set(kept) == {6}
+
+
+def test_a_kept_launch_has_the_memory_of_its_coroutines(monkeypatch):
+    monkeypatch.setattr(slots, "_kept", [])
+    memory = emulator.Memory()
+    small, large = emulator.Program(BARRIER), emulator.Program(BARRIER.replace("once[64]", "once[128]"))
+    array = Array(memory, 2 * THREADS)
+    params = [array.values.ctypes.data.to_bytes(8, "little"), (1).to_bytes(4, "little")]
+    emulator.launch(small, "k", (1, 1, 1), (32, 1, 1), params, memory)  # leaves a slot with too little
+    for _ in range(20):
+        emulator.launch(large, "k", (1, 1, 1), (128, 1, 1), params, memory)
+    kept = take(large, ("k", (1, 1, 1), (128, 1, 1), (1, 1, 1), 0, (8, 4)))
+    frames = kept.launch.slots[0].ctx.frames
+    kept.again(params, None)
+    assert frames and kept.launch.slots[0].ctx.frames == frames
+    assert set(array.values[:32]) == {22} and set(array.values[32:]) == {21}

@@ -38,6 +38,7 @@ class Frame:
     function: Function
     number: int
     slots: dict = field(default_factory=dict)
+    loaded: set = field(default_factory=set)  # slots that code may load: they begin as zero
     params: dict = field(default_factory=dict)  # name -> (pointer text, size)
     carry: str = ""
     leave: str = ""
@@ -119,7 +120,6 @@ class Body(Builder):
         if slot is None:
             slot = frame.slots[reg.name] = f"%v{len(frame.slots)}.{frame.number}"
             self.allocas.append(f"  {slot} = alloca i{reg.bits}")
-            self.prologue.append(f"  store i{reg.bits} 0, ptr {slot}")
         return slot
 
     def read_reg(self, reg: Reg) -> str:
@@ -127,6 +127,9 @@ class Body(Builder):
         value = self.values.get(slot)
         if value is None:
             value = self.values[slot] = self.op(f"load i{reg.bits}, ptr {slot}")
+            if slot not in self.frame.loaded:
+                self.frame.loaded.add(slot)
+                self.prologue.append(f"  store i{reg.bits} 0, ptr {slot}")
         if reg.name in self.any_nan and not self.takes_any_nan:
             number = self.op(f"bitcast i32 {value} to float")
             return self.select(self.op(f"fcmp uno float {number}, 0.0"), 0x7FFFFFFF, value)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from dsl.emulator import context, native
 from dsl.emulator.diagnosis import fault_report, findings, warp_positions
-from dsl.emulator.execute import print_format, slots, workers
+from dsl.emulator.execute import print_format, repeats, slots, workers
 from dsl.emulator.execute.attached_checks import Checks
 from dsl.emulator.execute.printing import DeviceMemory, PrintOrder
 from dsl.emulator.execute.program import Code, Program
@@ -28,8 +28,8 @@ MAX_CLUSTER = 16  # blocks, on GPUs that are asked for more than the portable 8
 SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
 MAX_KNOWN = 4096  # shapes of launches that are not checked again
 LONG_S = 10  # after which somebody may want to know that a launch still runs
-MOST_REPEATS = 32  # launches that are kept ready to be made again
 SHORT = 1 << 20  # PTX instructions in all: without loops at most a few milliseconds
+SHORT_ALONE = 1 << 23  # of a launch that has one worker: tens of milliseconds
 
 
 def _print(text: str) -> None:
@@ -62,12 +62,11 @@ def launch(
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
     shape = entry_name, tuple(grid), tuple(block), tuple(cluster), smem_bytes, tuple(map(len, params))
     plain = not seed and not checks
-    if plain and (made := _repeats.pop((program, shape), None)) is not None:
-        if made.fits(memory):
-            made.again(params, announce)
-            _keep(program, shape, made)
+    if plain and (kept := repeats.take(program, shape)) is not None:
+        if kept.fits(memory):
+            kept.again(params, announce)
             return
-        made.close()
+        kept.close()
     known = shape in program.launched
     if not known:
         _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
@@ -88,24 +87,9 @@ def launch(
         announce,
     )
     if plain and known and made.may_repeat:
-        made.first()
-        _keep(program, shape, made)
+        repeats.Kept(made, (program, shape)).first()
     else:
         made.run()
-
-
-_repeats: dict[
-    tuple, _Launch
-] = {}  # by program and shape: launches that are ready to be made again; the last used last
-
-
-def _keep(program: Program, shape: tuple, made: _Launch) -> None:
-    if _repeats.setdefault((program, shape), made) is not made:  # another thread's
-        made.close()
-    while len(_repeats) > MOST_REPEATS:
-        oldest = _repeats.pop(next(iter(_repeats)), None)
-        if oldest is not None:
-            oldest.close()
 
 
 def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
@@ -184,6 +168,7 @@ class _Launch:
             raise _blocks_meet(program, self.code, cluster)
         places = self.code.places
         self.smem_static, self.smem_dynamic = places.smem_static, smem_bytes
+        self.memory, self.ranges, self.param_offsets = memory, memory.signature, places.param_offsets
         self.allocations = memory.allocations() + program.allocations()
         self._params = _buffers.pop() if _buffers else slots.Buffer()
         self.param_address = self._params.of(max(places.param_bytes, 1))
@@ -207,14 +192,13 @@ class _Launch:
             self._more = _MORE_SIGNATURE(self._another_slot)
             self.shared.more = ctypes.cast(self._more, ctypes.c_void_p).value
         self.prints = PrintOrder(self)
-        self.memory, self.ranges, self.param_offsets = memory, memory.signature, places.param_offsets
 
     # ** the run
 
     def run(self) -> None:
         """Run it once."""
         try:
-            self._run_blocks(self._add_slot())
+            self.run_blocks(self.add_slot())
         finally:
             self.close()
 
@@ -225,57 +209,27 @@ class _Launch:
         slots.give_back(self.slots)
         _buffers.append(self._params)
 
-    # A launch of a shape that came before, of a kernel that does little: its slot is kept, ready for the next one.
-
     @property
     def may_repeat(self) -> bool:
-        """Whether it may be made again: it runs in one slot, in this thread, without Python."""
-        least = self.code.size * self.blocks * self.threads
-        return not (self.code.loops or self.code.prints or self.code.order_kinds) and least <= SHORT
+        """Whether it may be made again (repeats.py): it runs in one slot, in this thread, without Python."""
+        return self._is_short and not self.code.prints
 
-    def first(self) -> None:
-        """Run it, and keep it for `again`."""
-        try:
-            slot = self._add_slot()
-            self._ready = ctypes.string_at(slot.address, slots.HEAD_BYTES), bytes(self.shared)
-            self._run_blocks(slot)
-        except BaseException:
-            self.close()
-            raise
+    @property
+    def _is_short(self) -> bool:
+        """Whether it ends soon, and other workers would be of no use."""
+        least, most = self.code.size * self.blocks * self.threads, SHORT_ALONE if self.workers == 1 else SHORT
+        return not self.code.loops and least <= most and not self.code.order_kinds
 
-    def fits(self, memory: Memory) -> bool:
-        """Whether what was prepared for the last launch is right for one now."""
-        threads = self.blocks * self.threads
-        return (
-            memory is self.memory
-            and memory.signature == self.ranges
-            and self.program.code(self.entry_name, threads) is self.code
-        )
-
-    def again(self, params: list[bytes], announce: Callable[[str], None] | None) -> None:
-        """Run it with other parameters."""
-        self.announce, slot = announce, self.slots[0]
-        for offset, data in zip(self.param_offsets, params):
-            ctypes.memmove(self.param_address + offset, data, len(data))
-        head, shared = self._ready
-        ctypes.memmove(slot.address, head, len(head))
-        ctypes.memmove(ctypes.addressof(self.shared), shared, len(shared))
-        try:
-            self._run_blocks(slot)
-        except BaseException:
-            self.close()
-            raise
-
-    def _run_blocks(self, first: slots.Slot) -> None:
+    def run_blocks(self, first: slots.Slot) -> None:
         self.began_s = start = time.perf_counter()
         try:
-            least = self.code.size * self.blocks * self.threads
-            if not self.code.loops and least <= SHORT and not self.code.order_kinds:
+            if self._is_short:
                 _run_grid()(first.address, self.code.block)
             else:
+                least = self.code.size * self.blocks * self.threads
                 self._run_in_workers(first, at_once=least > workers.MANY or self.code.last_s > workers.LONG_S)
             self.prints.finish(self.shared.first_fault)
-            self._raise_failure()
+            self.raise_failure()
         except BaseException as error:
             if not isinstance(error, Exception) and (where := warp_positions.text(self)):
                 error.add_note(where)  # KeyboardInterrupt, or what another signal's handler raised
@@ -284,7 +238,7 @@ class _Launch:
             self.code.last_s = time.perf_counter() - start
             self.code.ran_s += self.code.last_s
 
-    def _raise_failure(self) -> None:
+    def raise_failure(self) -> None:
         """What the lowest block that ended badly has to say."""
         statuses = [(slot.ctx.block, slot) for slot in self.slots if slot.ctx.status not in (0, context.INTERRUPTED)]
         if statuses:
@@ -304,7 +258,7 @@ class _Launch:
             self.slot = slot
             findings.warn_of_note(self)
 
-    def _add_slot(self) -> slots.Slot:
+    def add_slot(self) -> slots.Slot:
         slot = slots.take()
         slot.prepare(self)
         if self.checks is not None:
@@ -320,7 +274,7 @@ class _Launch:
         try:
             if self.shared.halt or len(self.slots) >= resident_blocks(self.block, self.smem_static + self.smem_dynamic):
                 return 0
-            slot, first = self._add_slot(), context.Context.from_address(worker)
+            slot, first = self.add_slot(), context.Context.from_address(worker)
             slot.ctx.next, first.next = first.next, slot.address
             return slot.address
         except Exception:  # no memory for one more
@@ -369,7 +323,7 @@ class _Launch:
                 return
             self._called = True
             for _ in range(self.workers - 1):
-                slot = self._add_slot()
+                slot = self.add_slot()
                 self._others.begin(functools.partial(_run_grid(), slot.address, self.code.block))
 
     def tick(self) -> None:

@@ -18,6 +18,7 @@ from dsl.emulator.ptx.analysis import has_loops, loops, order_matters, reachable
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
 from dsl.emulator.runtime.memory import Allocation
+from dsl.emulator.runtime.relaunch import Repeat
 from dsl.emulator.translate.checked import Checked
 from dsl.emulator.translate.coroutine import Thread
 from dsl.emulator.translate.region_code import Lanes
@@ -117,6 +118,7 @@ class Program:
         self._lock = threading.Lock()
         self._sources: dict[tuple[str, bool], tuple[Thread, str]] = {}
         self.launched: set[tuple] = set()  # shapes of launches that were found right
+        self.repeats: dict[tuple, Repeat] = {}  # by shape and memory: how machine code makes a launch again
 
     @functools.cached_property
     def module(self) -> Module:
@@ -267,9 +269,11 @@ class Program:
                 plan = plan_of(function, loops(function), thread.coroutine)
             if plan is not None:
                 thread = Lanes(self.module, function, places, self.place_of, plan)
-            elif quick:
-                thread = Thread(self.module, function, places, self.place_of)
-            found = (thread, thread.module_text()) if quick or plan else self._source(entry_name)
+            elif quick or not thread.coroutine:
+                thread = Thread(self.module, function, places, self.place_of, quick=quick)
+            else:
+                return self._source(entry_name)  # the same text
+            found = thread, thread.module_text()
             self._sources[entry_name, quick] = found
         return found
 

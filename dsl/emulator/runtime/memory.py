@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dsl.emulator import context
 
+_numbers = itertools.count()
 _ALIGNMENT_BYTES = 512  # what cudaMalloc gives at least is 256
 
 
@@ -37,20 +38,31 @@ class Memory:
     def __init__(self) -> None:
         self._by_address: dict[int, list[Allocation]] = {}
         self._owned: dict[int, ctypes.Array] = {}
-        self.signature = 0  # a sum over the ranges: the same for the same ranges, whatever their order
+        self.number = next(_numbers)
+        self._signature, self._watched = ctypes.c_int64(), ctypes.c_int32()
+        self.addresses = ctypes.addressof(self._signature), ctypes.addressof(self._watched)  # for machine code
+
+    @property
+    def signature(self) -> int:
+        """A sum over the ranges, of 64 bits: the same for the same ranges, whatever their order."""
+        return self._signature.value
+
+    def watch(self, is_watched: bool) -> None:
+        """Whether launches are checked or have a seed: then Python makes each."""
+        self._watched.value = is_watched
 
     def register(self, address: int, nbytes: int, label: str) -> None:
         """Make `nbytes` at a host address device memory; `label` names it in reports. Balance with unregister."""
         if nbytes > 0:
             self._by_address.setdefault(address, []).append(Allocation(address, nbytes, label))
-            self.signature += hash((address, nbytes))
+            self._signature.value += hash((address, nbytes))
 
     def unregister(self, address: int) -> None:
         """Undo the last `register` of this address; unknown addresses are ignored."""
         stack = self._by_address.get(address)
         if stack:
             gone = stack.pop()
-            self.signature -= hash((gone.address, gone.size_bytes))
+            self._signature.value -= hash((gone.address, gone.size_bytes))
             if not stack:
                 del self._by_address[address]
 

@@ -21,11 +21,14 @@ PRIVATE = frozenset({"param", "const", "local"})
 
 
 class Thread(Body):
-    """The IR of one entry's threads. `seeded` ones give way before each access to memory that others see."""
+    """The IR of one entry's threads. `seeded` ones give way before each access to memory that others see.
+
+    `quick`: for code without optimisation, whose time must not grow with what it does not run.
+    """
 
     in_regions = False  # whether code runs for all threads of a block, region by region
 
-    def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded: bool = False):
+    def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded=False, quick=False):
         functions = reachable(module, entry)
         self.polls_by_function = {f.name: polls(f) for f in functions}
         self.seeded, self.spins = seeded, seeded or any(self.polls_by_function.values())
@@ -36,6 +39,7 @@ class Thread(Body):
             if isinstance(item, Instr)
         )
         super().__init__(module, entry, places, meets, place_of)
+        self.hits_in_memory |= quick
         self.any_nan = any_nan_registers(entry)
         self.label_positions: dict[str, int] = {}
         self.polls: dict[str, Poll] = {}

@@ -38,8 +38,9 @@ class Given:
 @contextmanager
 def function(lanes, name: str):
     """Emit @name, whose answer is whether to go on; yields what it is given. Ends with a branch to `end`."""
-    frame, outer = lanes.frame, (lanes.lines, lanes.allocas, lanes.prologue, lanes.frame.slots, lanes.mode)
-    lanes.lines, lanes.allocas, lanes.prologue, frame.slots, lanes.mode = [], [], [], {}, "head"
+    frame, outer = lanes.frame, (lanes.lines, lanes.allocas, lanes.prologue, lanes.mode)
+    registers, frame.slots, frame.loaded = (frame.slots, frame.loaded), {}, set()
+    lanes.lines, lanes.allocas, lanes.prologue, lanes.mode = [], [], [], "head"
     given = lanes.given = Given()
     yield given
     arguments = "".join(f", {kind} {inside}" for kind, inside, _, _ in given.rows)
@@ -49,7 +50,8 @@ def function(lanes, name: str):
     ]))  # fmt: skip
     lanes.cold_names.append((name, "".join(f", {kind}" for kind, *_ in given.rows)))
     lanes.given = None
-    lanes.lines, lanes.allocas, lanes.prologue, frame.slots, lanes.mode = outer
+    lanes.lines, lanes.allocas, lanes.prologue, lanes.mode = outer
+    frame.slots, frame.loaded = registers
 
 
 def call(lanes, name: str, given: Given) -> None:

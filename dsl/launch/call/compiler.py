@@ -281,8 +281,9 @@ class _Frame:
         self.handle = ctypes.addressof(self.native)
         self.block = ctypes.create_string_buffer(compiled.block_bytes)
         self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset :]
-        self.begin = device.begin if device is not None and device.launch_entry is not None else None
-        if self.begin is not None:
+        is_native = device is not None and device.launch_entry is not None
+        self.begin = device.begin if is_native and device.ends_launches_later else None
+        if is_native:
             session.with_machine_code.add(compiled)
 
     def note(self) -> None:
@@ -299,7 +300,7 @@ class _Frame:
             times = 1 if native.launched == count else Noted.from_address(self.handle + Run.log.offset + begin).times
             at += times
             noted.extend([facts] * times)
-            for _ in range(min(times, at)):
+            for _ in range(min(times, at) if self.begin is not None else 0):
                 self.device.launched(name, launch)
         native.launched = native.ended = 0
 
@@ -369,6 +370,6 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     program = run.compiled.program(run.device)
     run.device.launch(program, kernel.name, launch, values)
     if run.device.launch_entry is not None:  # from now on without Python
-        handle, allowed_smem_bytes = run.device.function(program, kernel.name)
+        handle, allowed_smem_bytes = run.device.function(program, kernel.name, launch)
         run.table.allowed_smem_bytes[index] = allowed_smem_bytes
-        run.table.functions[index] = handle
+        run.table.functions[index], run.table.program = handle, program

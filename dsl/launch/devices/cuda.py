@@ -78,6 +78,7 @@ class Cuda(Device):
 
     kind = "cuda"
     wants_storages = False  # the driver knows what lies on the GPU
+    ends_launches_later = True
 
     def __init__(self):
         self._lost: str | None = None  # why the context is lost
@@ -294,7 +295,7 @@ class Cuda(Device):
             INVALID_LAUNCH if error.name in _REFUSED else None,
         )
 
-    def function(self, program: Any, entry: str) -> tuple[int, int]:
+    def function(self, program: Any, entry: str, launch: Launch) -> tuple[int, int]:
         """The driver's handle of a kernel that was launched, and the dynamic shared memory it may have, in bytes."""
         key = int(program), entry
         return int(self._functions[key]), self._granted_smem_bytes.get(key, 0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
-from dsl.launch.devices import torch_cuda
+from dsl.launch.devices import native_launch, torch_cuda
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Emulated(Device):
     def __init__(self):
         self._undo_torch = None
         self._seed = self._launches = 0
-        self.checks = checks_of(os.environ.get("DSL_CHECK", ""))
+        self._checks = checks_of(os.environ.get("DSL_CHECK", ""))
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
 
     @functools.cached_property
@@ -35,7 +35,9 @@ class Emulated(Device):
         """What kernels may touch. Made on first use: a program that only compiles needs no emulator."""
         from dsl import emulator
 
-        return emulator.Memory()
+        memory = emulator.Memory()
+        memory.watch(bool(self._seed or self._checks))
+        return memory
 
     def facts(self) -> dict:
         return {"kind": self.kind, "name": "PTX emulator", "driver": None, "arch": self.arch}
@@ -53,10 +55,22 @@ class Emulated(Device):
     def schedule(self, seed: int) -> None:
         """Run blocks, warps and lanes of later launches in an order that the seed chooses; 0: as is fastest."""
         self._seed, self._launches = seed, 0
+        self._watch()
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """What is looked for in launches."""
+        return self._checks
 
     def look_for(self, checks: str) -> None:
         """Look for these in later launches (see `checks_of`). Raises ValueError."""
-        self.checks = checks_of(checks)
+        self._checks = checks_of(checks)
+        self._watch()
+
+    def _watch(self) -> None:
+        """Let Python make each launch that is checked or has a seed."""
+        if "memory" in vars(self):
+            self.memory.watch(bool(self._seed or self._checks))
 
     def alloc(self, nbytes: int, label: str) -> int:
         return self.memory.alloc(nbytes, label)
@@ -124,12 +138,36 @@ class Emulated(Device):
                 smem_bytes=launch.smem_bytes,
                 cluster=launch.cluster,
                 seed=seed,
-                checks=self.checks,
+                checks=self._checks,
                 announce=self.announce,
             )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
         self._keep(program)
+
+    # --- launches that machine code makes (native_launch): those that are kept ready to be made again ---
+
+    @functools.cached_property
+    def launch_entry(self) -> int | None:
+        """The address of machine code that launches; None for a kind of device that does more at each launch."""
+        if type(self).launch is not Emulated.launch:
+            return None
+        self._native = native_launch.entry_by_handle()
+        return self._native[0]
+
+    def function(self, program: emulator.Program, entry: str, launch: Launch) -> tuple[int, int]:
+        """The handle of a kernel that was launched like this (0: none), and the shared memory it is for, in bytes."""
+        from dsl import emulator
+
+        sizes = tuple(self.param_bytes(program, entry))
+        shape = entry, launch.grid, launch.block, launch.cluster, launch.smem_bytes, sizes
+        return emulator.handle(program, shape, self.memory), launch.smem_bytes
+
+    def refused(self, code: int) -> BaseException:
+        """What ended a launch badly that machine code made."""
+        from dsl import emulator
+
+        return emulator.failure_of(code)
 
     def sync(self) -> None:
         """Nothing to wait for: a launch returns when its kernel has."""

@@ -1,8 +1,8 @@
-"""Launching without Python: `dsl_launch` as machine code that calls the driver's cuLaunchKernelEx.
+"""Launching without Python: `dsl_launch` as machine code that calls the driver's cuLaunchKernelEx, or the emulator.
 
-The first launch of a kernel, one with a cluster or another attribute, and one with more shared memory than the kernel
-was allowed go through Python, which loads, allows and reports; every other launch is a C call. What was launched is
-written down in a log that Python reads when the host function has returned.
+The first launch of a kernel, one with a cluster or another attribute, one with more shared memory than the kernel was
+allowed, and one that the device answers with ELSEWHERE go through Python, which loads, allows and reports; every other
+launch is a C call. What was launched is written down in a log that Python reads when the host function has returned.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import functools
 from dsl.lower.host import Native, native
 
 LOG_LAUNCHES = 64  # then Python empties it
+ELSEWHERE = -1  # the answer of a device whose machine code does not make this launch: Python does
 
 
 class Record(ctypes.Structure):
@@ -87,6 +88,7 @@ class Table:
 
     def __init__(self, kernels: int):
         self.functions, self.allowed_smem_bytes = (ctypes.c_uint64 * kernels)(), (ctypes.c_int32 * kernels)()
+        self.program: object = None  # whose handles they are, which are valid as long as it lives
 
     def run(self, python: int) -> Run:
         """A call that reaches Python at address `python`; keep the table as long."""
@@ -95,7 +97,7 @@ class Table:
 
 # CUlaunchConfig (cuda.h): gridDim, blockDim, sharedMemBytes at 24, hStream at 32, attrs at 40, numAttrs at 48.
 _LAUNCH = f"""
-declare i32 @cuLaunchKernelEx(ptr, ptr, ptr, ptr)
+declare i32 @launch_kernel(ptr, ptr, ptr, ptr)
 
 define i32 @dsl_launch(ptr %run, i32 %index, ptr %record, ptr %params) {{
   %config = alloca [7 x i64], align 8
@@ -138,9 +140,25 @@ look:
   br i1 %slow, label %through, label %native
 through:
   %python = load ptr, ptr %run
-  %said = call i32 %python(ptr %run, i32 %index, ptr %record, ptr %params)
-  ret i32 %said
+  %reported = call i32 %python(ptr %run, i32 %index, ptr %record, ptr %params)
+  ret i32 %reported
 native:
+  call void @llvm.memcpy.p0.p0.i64(ptr %config, ptr %record, i64 24, i1 false)
+  %smem.to = getelementptr i8, ptr %config, i64 24
+  %smem.wide = zext i32 %smem to i64
+  store i64 %smem.wide, ptr %smem.to
+  %stream.at = getelementptr i8, ptr %record, i64 {Record.stream.offset}
+  %stream = load i64, ptr %stream.at
+  %stream.to = getelementptr i8, ptr %config, i64 32
+  store i64 %stream, ptr %stream.to
+  %attrs.to = getelementptr i8, ptr %config, i64 40
+  store i64 0, ptr %attrs.to
+  %count.to = getelementptr i8, ptr %config, i64 48
+  store i64 0, ptr %count.to
+  %answer = call i32 @launch_kernel(ptr %config, ptr %function, ptr %params, ptr null)
+  %elsewhere = icmp eq i32 %answer, {ELSEWHERE}
+  br i1 %elsewhere, label %through, label %note
+note:
   %log = getelementptr i8, ptr %run, i64 {Run.log.offset}
   %wide = zext i32 %index to i64
   %launched.at = getelementptr i8, ptr %run, i64 {Run.launched.offset}
@@ -159,7 +177,7 @@ repeat:
   %times = load i64, ptr %times.at
   %times.now = add i64 %times, 1
   store i64 %times.now, ptr %times.at
-  br label %go
+  br label %said
 other:
   %noted = getelementptr [{NOTED_BYTES} x i8], ptr %log, i32 %count
   call void @llvm.memcpy.p0.p0.i64(ptr %noted, ptr %record, i64 {Record.flags.offset + 4}, i1 false)
@@ -169,21 +187,8 @@ other:
   store i64 1, ptr %noted.times
   %next = add i32 %count, 1
   store i32 %next, ptr %count.at
-  br label %go
-go:
-  call void @llvm.memcpy.p0.p0.i64(ptr %config, ptr %record, i64 24, i1 false)
-  %smem.to = getelementptr i8, ptr %config, i64 24
-  %smem.wide = zext i32 %smem to i64
-  store i64 %smem.wide, ptr %smem.to
-  %stream.at = getelementptr i8, ptr %record, i64 {Record.stream.offset}
-  %stream = load i64, ptr %stream.at
-  %stream.to = getelementptr i8, ptr %config, i64 32
-  store i64 %stream, ptr %stream.to
-  %attrs.to = getelementptr i8, ptr %config, i64 40
-  store i64 0, ptr %attrs.to
-  %count.to = getelementptr i8, ptr %config, i64 48
-  store i64 0, ptr %count.to
-  %answer = call i32 @cuLaunchKernelEx(ptr %config, ptr %function, ptr %params, ptr null)
+  br label %said
+said:
   store i32 %answer, ptr %code.at
   %refused = icmp ne i32 %answer, 0
   br i1 %refused, label %bad, label %good
@@ -197,8 +202,23 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 
+_DECLARED = "declare i32 @launch_kernel(ptr, ptr, ptr, ptr)"
+_BY_HANDLE = """define internal i32 @launch_kernel(ptr %config, ptr %function, ptr %params, ptr %extra) {
+  %code = load ptr, ptr %function
+  %answer = call i32 %code(ptr %config, ptr %function, ptr %params, ptr %extra)
+  ret i32 %answer
+}"""
+
+
+@functools.cache
+def entry_by_handle() -> tuple[int, Native]:
+    """`entry` for a device whose handles begin with the address of a function that is called as cuLaunchKernelEx."""
+    made = native(_LAUNCH.replace(_DECLARED, _BY_HANDLE), {}, ("dsl_launch",), quickly=True)
+    return made.addresses["dsl_launch"], made
+
+
 @functools.cache
 def entry(launch_kernel: int) -> tuple[int, Native]:
     """The address of `dsl_launch` for a driver whose cuLaunchKernelEx is at this one, and what keeps it alive."""
-    made = native(_LAUNCH, {"cuLaunchKernelEx": launch_kernel}, ("dsl_launch",))
+    made = native(_LAUNCH, {"launch_kernel": launch_kernel}, ("dsl_launch",), quickly=True)
     return made.addresses["dsl_launch"], made

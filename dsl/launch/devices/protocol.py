@@ -83,6 +83,7 @@ class Device:
 
     launch_entry: int | None = None  # the address of machine code that launches; None: each launch calls Python
     native_calls: tuple[int, int, int] | None = None  # what machine code calls for `begin` (address, argument), `sync`
+    ends_launches_later = False  # whether it has use for `begin`, `launched` and `unread`
     unread: Any = None  # given: the last call's frame, whose `note` tells of launches the device has not heard of
 
     def begin(self) -> None:
@@ -91,12 +92,13 @@ class Device:
     def launched(self, entry: str, launch: Launch) -> None:
         """Hear of a launch that machine code made."""
 
-    def refused(self, code: int) -> DeviceError:
+    def refused(self, code: int) -> BaseException:
         """The error of the last launch, which machine code made and which returned `code`."""
         raise NotImplementedError
 
-    def function(self, program: Any, entry: str) -> tuple[int, int]:
-        """What `launch_entry` launches a kernel by, and the dynamic shared memory it may have, in bytes."""
+    def function(self, program: Any, entry: str, launch: Launch) -> tuple[int, int]:
+        """What `launch_entry` launches a kernel by that was launched like this (0: nothing yet), and the dynamic shared
+        memory it may have, in bytes. It is valid as long as the program."""
         raise NotImplementedError
 
 
