@@ -111,7 +111,7 @@ def early(c: int) -> int:
 
 @qd.kernel
 def imports():
-    pass
+    import os  # noqa: F401
 
 
 @qd.kernel
