@@ -339,13 +339,14 @@ def _failure(error: BaseException, full: bool) -> str:
         return "".join(traceback.format_exception(error)).rstrip()
     from dsl.core.diagnosis import python_errors
     from dsl.core.errors import at_author
+    from dsl.exceptions import OutcomeError, outcome_of
     from dsl.layout import LayoutError
 
     if isinstance(error, LayoutError):
         error = at_author(error)
-    elif isinstance(error, (AttributeError, TypeError)) and not hasattr(error, "repro_outcome"):
+    elif isinstance(error, (AttributeError, TypeError)) and not isinstance(error, OutcomeError):
         error = python_errors.said(error) or error
-    if hasattr(error, "repro_outcome"):
+    if outcome_of(error) is not None:
         return str(error)
     frames = list(_authors_frames(traceback.extract_tb(error.__traceback__)))
     head = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []

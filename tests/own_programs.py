@@ -169,8 +169,8 @@ def _refusal(error: BaseException | None) -> dict:
     seen = error
     while seen is not None:  # `pytest.warns` fails before what it was left by
         cause = session.current().cause(seen)
-        outcome = errors.rejection(cause)
-        if outcome:
+        if isinstance(cause, errors.Rejection):
+            outcome = cause.repro_outcome
             return {"refused": outcome["id"] or outcome["class"], "error": _line(outcome["text"], 0)}
         frames = [frame.filename for frame in traceback.extract_tb(cause.__traceback__)]
         if frames and "nvidia_cutlass_dsl" in frames[-1]:

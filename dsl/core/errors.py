@@ -8,6 +8,7 @@ import warnings
 from dsl import span
 from dsl.core import number_rules
 from dsl.core.state import this_thread, when_accepted
+from dsl.exceptions import OutcomeError
 from dsl.layout import LayoutError
 from dsl.span import Span
 
@@ -29,7 +30,7 @@ def _in_words(message: str) -> str:
     return message
 
 
-class DSLUserCodeError(Exception):
+class DSLUserCodeError(OutcomeError):
     """The program cannot be compiled as written. `id` is the diagnostic's name where the field has one.
 
     `place` defaults to the expression the author's innermost frame is evaluating. `also`: other places that matter,

@@ -21,17 +21,18 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from dsl.exceptions import ToolFailure
+
 _PR_SET_PDEATHSIG = 1
 
 
-class LoweringCrash(Exception):
-    """The compiler aborted: what it was compiling, the signal, and the last words on its stderr.
-    `fails` and `place`: for an author, as of a LoweringError."""
+class LoweringCrash(ToolFailure):
+    """The compiler aborted: what it was compiling, the signal, and the last words on its stderr."""
 
     def __init__(self, subject: str, signal_name: str, words: str):
         super().__init__(subject, signal_name, words)
         self.subject, self.signal_name, self.words = subject, signal_name, words
-        self.fails, self.place = f"ends LLVM with {signal_name}", None
+        self.problem = f"ends LLVM with {signal_name}"
 
     def __str__(self) -> str:
         return f"the compiler died of {self.signal_name} while compiling {self.subject}\n{self.words}".rstrip()

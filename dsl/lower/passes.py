@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from dsl.core.ir import mlir
+from dsl.exceptions import ToolFailure
 
 _CONVERSIONS = (
     "convert-scf-to-cf",
@@ -29,14 +30,13 @@ _UNSET = re.compile(r"^(\s*)(%[\w$.-]+) = llvm\.mlir\.undef : (i\d+|bf16|f\d+)(?
 _READ_UNSET = "{ .local .align 8 .b64 %dsl_unset; ld.local.bBITS $0, [%dsl_unset]; }"
 
 
-class LoweringError(Exception):
-    """A module that a stage refuses: the stage, and the text its tool gave.
-    `fails`: what an author is told; `place`: where, as far as the tool says it."""
+class LoweringError(ToolFailure):
+    """A module that a stage refuses: the stage, and the text its tool gave."""
 
     def __init__(self, stage: str, text: str):
         super().__init__(stage, text)  # both, so that it survives pickling
         self.stage, self.text = stage, text
-        self.fails, self.place = f"fails in the stage `{stage}`", None
+        self.problem = f"fails in the stage `{stage}`"
 
     def __str__(self) -> str:
         return f"{self.stage}: {self.text}"

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from dsl import span
 from dsl.core.errors import DSLUserCodeError, of_family
+from dsl.exceptions import KernelFault
 from dsl.span import Span
 
 
@@ -105,7 +106,7 @@ def of_launch(error: Exception) -> Exception:
     """What a launch raised, as Quadrants' own: a failed assert and an access out of bounds are assertion errors."""
     if isinstance(error, DSLUserCodeError):
         return _of_core(error)
-    if getattr(error, "kind", None) not in ("trap", "out_of_bounds"):
+    if not isinstance(error, KernelFault) or error.kind not in ("trap", "out_of_bounds"):
         return error
     made = _Reported(str(error), place=error.place)
     made.outcome = error.repro_outcome

@@ -136,7 +136,7 @@ class LaunchRefused(DSLUserCodeRuntimeError):
 
     @property
     def repro_outcome(self) -> dict:
-        return {**getattr(self.refused, "repro_outcome", {}), "text": str(self)}
+        return {**(self.refused.repro_outcome or {}), "text": str(self)}
 
 
 class NoFunction(DSLUserCodeError, AttributeError, KeyError):

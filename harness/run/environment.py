@@ -15,13 +15,14 @@ import tempfile
 from collections.abc import Sequence
 from types import TracebackType
 
+from harness.run.exception_protocol import device_error, is_missing, signal_of
+
 _DEVICE = {  # names of CUDA's errors that are about the machine: CUDA driver API, CUresult
     "CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_NOT_INITIALIZED", "CUDA_ERROR_DEINITIALIZED", "CUDA_ERROR_STUB_LIBRARY",
     "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_ECC_UNCORRECTABLE",
     "CUDA_ERROR_SYSTEM_NOT_READY", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
     "CUDA_ERROR_OPERATING_SYSTEM", "CUDA_ERROR_MPS_CONNECTION_FAILED", "CUDA_ERROR_DEVICE_NOT_LICENSED",
 }  # fmt: skip
-_MISSING = ("DeviceMissing", "CompilerMissing", "ToolMissing")  # of dsl, which is not imported here
 _ERRNO = {
     errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EROFS: "the disk is read-only",
     errno.EIO: "the disk or the device failed", errno.ENOMEM: "there is too little memory",
@@ -103,11 +104,11 @@ def _named(error: BaseException, needs: Sequence[str]) -> str:
         return f"{text}\nthe repro's process was interrupted from outside: run it again"
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return f"there is too little memory: {text}\nfix: {_FIX[errno.ENOMEM]}"
-    if type(error).__name__ in _MISSING:
+    if is_missing(error):
         return str(error)
-    if getattr(error, "signal_name", None) in ("SIGKILL", "SIGTERM"):
+    if signal_of(error) in ("SIGKILL", "SIGTERM"):
         return f"a process of the compiler was ended from outside: {text}\nfix: {_FIX[errno.ENOMEM]}"
-    if getattr(error, "name", None) in _DEVICE and hasattr(error, "repro_outcome") is False:
+    if device_error(error) in _DEVICE:
         return f"the device cannot be used: {text}\nfix: look what `nvidia-smi` says there"
     if isinstance(error, OSError) and error.errno in _ERRNO:
         return f"{_ERRNO[error.errno]}: {text}\nfix: {_FIX[error.errno]}"

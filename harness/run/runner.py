@@ -5,7 +5,7 @@ The header of the frame holds `outcome` and what belongs to it:
 
     outputs     outputs, expected, preds: lists of {name, dtype, shape}, whose bytes are the buffers, in that order;
                 count, others, uncounted: how often run() gave these, and what else it gave (see repeat.py)
-    rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says; `kind` names the fault
+    rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says (exception_protocol)
     error       text: what the author reads;  full_text: the same with the frames inside the compiler
     infra       text: the repro could not be run at all
     begun       of a frame before that one: the device and the compiler, known also of a repro that does not come back
@@ -31,6 +31,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from harness.run import environment, repeat, supervisor
+from harness.run.exception_protocol import is_missing, outcome_of
 
 _OWN_FOLDERS = tuple(
     os.path.dirname(os.path.abspath(spec.origin)) + os.sep
@@ -173,7 +174,7 @@ def _facts(session: Any, sass: bool) -> dict[str, Any]:
     except Exception as error:
         if not sass:
             raise
-        missing = type(error).__name__ == "ToolMissing"
+        missing = is_missing(error)
         return {"facts": session.facts(), "no_sass": {"missing": missing, "text": str(error)}}
 
 
@@ -286,8 +287,8 @@ def _outcome_of(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
     why = environment.trouble(error, job["path"], job["needs"])
     if why:
         return {"outcome": "infra", "text": why, "full_text": _traceback(error, True)[-KEPT_TEXT:]}
-    outcome = getattr(error, "repro_outcome", None)
-    if isinstance(outcome, dict):
+    outcome = outcome_of(error)
+    if outcome is not None:
         return dict(outcome) | {"text": str(outcome.get("text") or "")[:KEPT_TEXT]}
     if isinstance(error, SystemExit):
         return {"outcome": "error", "text": f"the repro called sys.exit({error.code!r})\n" + _traceback(error, False)}

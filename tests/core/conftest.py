@@ -13,6 +13,7 @@ from dsl.core.number.dtypes import Int32, Numeric
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.core.syntax import rewrite
 from dsl.cutlass.grammar import GRAMMAR
+from dsl.exceptions import outcome_of
 
 
 class _Argument:
@@ -77,7 +78,7 @@ def rejected():
     def text(program) -> str:
         with pytest.raises(Exception) as caught:
             trace_kernel(program)
-        assert hasattr(caught.value, "repro_outcome"), repr(caught.value)
+        assert outcome_of(caught.value) is not None, repr(caught.value)
         return re.sub(r"^[^\s:]*/?test_\w+\.py:\d+:", "here:", str(caught.value), flags=re.MULTILINE)
 
     return text

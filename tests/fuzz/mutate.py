@@ -156,6 +156,7 @@ def judged(error: BaseException) -> Outcome:
     if _IR.search(shown):
         return f"!ir {name} {_IR.search(shown)[0]}", shown
     from dsl.core.errors import DSLUserCodeError
+    from dsl.exceptions import outcome_of
 
     if isinstance(error, DSLUserCodeError):
         if not _PLACED.match(words):
@@ -163,7 +164,7 @@ def judged(error: BaseException) -> Outcome:
         if "\nfix: " not in words and "_Raised" not in str(type(error).__mro__):
             return f"!fix {name} {error.id} {error.message[:40]}", words
         return f"{name} {error.id}", words
-    if hasattr(error, "repro_outcome"):
+    if outcome_of(error) is not None:
         return f"outcome {name}", words
     if '"mutant.py"' not in shown and not isinstance(error, SyntaxError):
         return f"!nowhere {name}", shown

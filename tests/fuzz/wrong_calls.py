@@ -254,7 +254,9 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
 
 def fault(error: Exception, in_place: bool) -> str:
     """What is wrong with an error as an author reads it, or ''."""
-    if not hasattr(error, "repro_outcome"):
+    from dsl.core.errors import DSLUserCodeError
+
+    if not isinstance(error, DSLUserCodeError):
         return "bare exception"
     if error.id == "INTERNAL":
         return "fault of the compiler"

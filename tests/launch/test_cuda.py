@@ -248,7 +248,7 @@ for what in (lambda: host(make_ptr(cutlass.Float32, 4096, cute.AddressSpace.gmem
     try:
         what()
     except DeviceError as error:
-        print(error, getattr(error, "repro_outcome", {}).get("kind"))
+        print(error, (error.repro_outcome or {}).get("kind"))
 print(session.facts()["device"]["arch"])
 """
     )

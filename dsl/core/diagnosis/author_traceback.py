@@ -19,6 +19,7 @@ from dsl.core.number.operators import type_name
 from dsl.core.syntax.function_source import is_authors
 from dsl.core.syntax.raise_place import innermost, is_authors_code, place_of, walk, words
 from dsl.core.trace import TRACERS, active
+from dsl.exceptions import ToolFailure, outcome_of
 from dsl.layout import LayoutError
 from dsl.span import Span, is_our_file, is_part, of_code
 
@@ -63,7 +64,7 @@ def _said(error: BaseException) -> BaseException:
     if (
         full()
         or isinstance(error, (DSLUserCodeError, Warning))
-        or hasattr(error, "repro_outcome")
+        or outcome_of(error) is not None
         or not isinstance(error, Exception)
     ):
         return error
@@ -71,8 +72,8 @@ def _said(error: BaseException) -> BaseException:
         return at_author(error)
     if (found := python_errors.said(error)) is not None:
         return found
-    if hasattr(error, "fails"):
-        return _fault(error, f"compiling this {error.fails}, by a fault of the compiler", error.place)
+    if isinstance(error, ToolFailure):
+        return _fault(error, f"compiling this {error.problem}, by a fault of the compiler", error.place)
     if not _is_accident(error):
         return error
     if isinstance(error, _OF_VALUES) and innermost(error).co_filename.startswith(_LAYOUT):

@@ -9,10 +9,11 @@ from dsl.emulator import context
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.runtime import memory, schedule
+from dsl.exceptions import KernelFault
 from dsl.span import Span, short
 
 
-class Fault(Exception):
+class Fault(KernelFault):
     """A kernel that stopped. `str(fault)` is the full report; `place` is the author's line where the PTX has one.
 
     kind: "out_of_bounds", "misaligned", "trap", "deadlock", "illegal", "race" or "undefined_read"; block, thread:

@@ -211,9 +211,7 @@ class Cuda(Device):
             error = self._error(code, "cuModuleLoadDataEx")
             said = [log.split(bytes(1))[0].decode(errors="replace").rstrip(), *self._too_new(ptx)]
             raise DeviceError(
-                error.name,
-                "\n".join([str(error).partition(": ")[2], *filter(None, said)]),
-                getattr(error, "repro_outcome", None),
+                error.name, "\n".join([str(error).partition(": ")[2], *filter(None, said)]), error.repro_outcome
             )
         return module
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dsl.exceptions import OutcomeError
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -106,7 +108,7 @@ class Device:
 INVALID_LAUNCH = {"outcome": "fault", "kind": "invalid_launch", "file": None, "line": None}
 
 
-class DeviceError(Exception):
+class DeviceError(OutcomeError):
     """A device refused or failed; `name` is CUDA's, `repro_outcome` is set where a kernel failed while running."""
 
     def __init__(self, name: str, text: str, repro_outcome: dict | None = None):

@@ -12,19 +12,30 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from dsl.exceptions import OutcomeError
+
 CUDA_ERRORS = ("DSLCudaRuntimeError", "DSLRuntimeError")  # until 4.7 an error of CUDA is any of the DSL's
 RAISED_FOR_FFI = "CUDA error"
 
 
-def rejection(error: BaseException) -> dict | None:
-    """What a harness records of an error of NVIDIA's compiler about the program, or None for any other."""
+class Rejection(OutcomeError):
+    """NVIDIA's compiler rejects the program, in its words. The exception it raised is the cause."""
+
+    def __init__(self, error: BaseException, outcome: dict):
+        super().__init__(str(error))
+        self.repro_outcome, self.__cause__ = outcome, error
+        self.with_traceback(error.__traceback__)
+
+
+def rejection(error: BaseException) -> Rejection | None:
+    """An error of NVIDIA's compiler about the program, or None for any other."""
     base = getattr(_common(), "DSLBaseError", None)
     if base is None or not isinstance(error, base) or type(error).__name__ == "DSLCudaRuntimeError":
         return None
     text = re.sub(r"\x1b\[[\d;]*m", "", str(error)).strip()
     place = re.search(r"-->\s*(.+):(\d+)", text)
     file, line = (place[1], int(place[2])) if place else (None, None)
-    return {
+    outcome = {
         "outcome": "rejected",
         "class": type(error).__name__,
         "id": getattr(error, "code", None),
@@ -32,6 +43,7 @@ def rejection(error: BaseException) -> dict | None:
         "line": line,
         "text": text,
     }
+    return Rejection(error, outcome)
 
 
 def _common() -> Any:

@@ -267,10 +267,7 @@ class NvidiaSession(session.Session):
             report = self.failure
         if report is not None:
             return report
-        outcome = errors.rejection(error)
-        if outcome is not None:
-            error.repro_outcome = outcome
-        return error
+        return errors.rejection(error) or error
 
     def check(self) -> None:
         """Raises what broke the run and the program did not let through, and a failure that no exception told."""

@@ -1,0 +1,40 @@
+"""Base classes of exceptions that cross packages: what an exception says of a program, whoever raises and reads it.
+
+`repro_outcome` is also what the harness reads, which imports nothing of dsl: harness/run/exception_protocol.py.
+"""
+
+from __future__ import annotations
+
+from dsl.span import Span
+
+
+class OutcomeError(Exception):
+    """An exception that says what a program did; its text is for the author as it stands.
+
+    `repro_outcome`: {"outcome": "rejected" | "trap" | "deadlock" | "fault", "file", "line", "text", and "class" and
+    "id" of a rejection, "kind" of a fault}; None where this one says nothing of the program.
+    """
+
+    repro_outcome: dict | None = None
+
+
+class KernelFault(OutcomeError):
+    """A kernel that stopped: `kind` names why ("trap", "out_of_bounds", ...), `place` is the author's line if known."""
+
+    kind: str
+    place: Span | None
+
+
+class ToolFailure(Exception):
+    """A tool of the compiler failed, which says nothing of the program.
+
+    `problem`: what it does, to be read after "compiling this": "fails in the stage `x`"; `place`: where, if known.
+    """
+
+    problem: str
+    place: Span | None = None
+
+
+def outcome_of(error: BaseException) -> dict | None:
+    """What an exception says of the program, if anything."""
+    return error.repro_outcome if isinstance(error, OutcomeError) else None
