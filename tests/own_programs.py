@@ -125,15 +125,15 @@ class Observer:
 
         runtime.from_dlpack = from_dlpack
         if self.compiler == "embedded":
-            compile = importlib.import_module("dsl.launch.call.compiler")
-            run = compile._run
+            compiled = importlib.import_module("dsl.launch.call.compiler").Compiled
+            run = compiled.call
 
-            def counted(*arguments):
-                returned = run(*arguments)
+            def counted(*arguments, **keywords):
+                returned = run(*arguments, **keywords)
                 self.programs += 1
                 return returned
 
-            compile._run = counted
+            compiled.call = counted
 
 
 def _state(array) -> dict:
