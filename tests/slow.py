@@ -9,7 +9,40 @@ from pathlib import Path
 
 SHARE = 5  # a run without --slow takes one slow test in so many: each of them every fifth day
 # Files that take longest, first: one of them at the end leaves the other process without work.
-LONGEST = ("launch/test_nvidia_hook.py",)
+LONGEST = (
+    "harness/test_ssh_faults.py",
+    "emulator/test_race.py",
+    "harness/test_capsule.py",
+    "harness/test_plugin.py",
+    "test_docs.py",
+    "harness/test_ssh.py",
+    "quadrants/oracle/test_record.py",
+    "launch/test_nvidia_hook.py",
+    "repros/test_nvidia.py",
+    "launch/test_ffi_function.py",
+    "harness/test_observed.py",
+    "harness/test_crashes.py",
+    "tile/test_mma.py",
+    "fuzz/test_fuzz.py",
+    "core/test_object_state.py",
+    "emulator/test_regions.py",
+    "upstream/test_run.py",
+    "test_own_programs.py",
+    "harness/test_folders.py",
+    "lower/test_cuda_text.py",
+    "tirx/test_nvcc.py",
+    "tile/test_tma.py",
+    "harness/test_supervisor.py",
+    "core/test_exits.py",
+    "harness/test_progress.py",
+    "test_main.py",
+    "harness/test_query.py",
+    "tirx/oracle/test_upstream.py",
+    "emulator/test_whereabouts.py",
+    "fuzz/test_mutate.py",
+    "tile/test_ssa.py",
+    "core/test_value.py",
+)
 
 
 def pytest_addoption(parser):
