@@ -2,14 +2,13 @@
 
 Each lane has an exchange area: 8 bytes with the function that computes, then words (i32) in and out. The lane that
 completes the meeting calls `void f(ptr ctx, i32 base)`; field `a` of the warp's threads from `base` on has the areas.
-Products are summed in the order of k in the accumulator's type, f16 accumulators in f32 and rounded once at the end;
-the ISA leaves order and intermediate rounding open. NaN results are canonical.
+Floats are summed as tensor_core.py says, doubles by fma in the order of k. NaN results are canonical.
 """
 
 from __future__ import annotations
 
 from dsl.emulator.builder import Builder
-from dsl.emulator.runtime import fragments
+from dsl.emulator.runtime import fragments, tensor_core
 from dsl.emulator.runtime.fragments import BITS, Mma
 
 WORDS = 40  # i32 in an exchange area: 8 bytes of function, m16n8k16 of f64 has 32 words in
@@ -70,7 +69,10 @@ def mma(form: Mma) -> str:
                 f.put(f.element(b, kind, f.add(at, e * n)), value, kind)
         for i, value in enumerate(_accumulators(f, form, area, (counts[0] + counts[1]) * step)):
             f.put(_place(f, d, kind, form, group, thread, i), value, kind)
-    _multiply(f, form, kind, a, b, d)
+    if tensor_core.is_modelled(form):
+        tensor_core.Accumulate(f, form, tensor_core.TENSOR_CORES["hopper"], a, b, d).emit()
+    else:
+        _multiply(f, form, kind, a, b, d)
     with f.for_range(str(LANES)) as lane:
         area, (group, thread) = f.area(lane), f.position(lane)
         values = [f.get(_place(f, d, kind, form, group, thread, i), kind) for i in range(m * n // 32)]
@@ -139,8 +141,9 @@ def _multiply(f: _Collective, form: Mma, kind: str, a: str, b: str, d: str) -> N
             if kind == "i32":
                 total = f.add(total, f.mul(many, column, vector), vector)
             else:
-                name = f"@llvm.fma.v{form.n}f{64 if kind == 'double' else 32}"
-                total = f.op(f"call {vector} {name}({vector} {many}, {vector} {column}, {vector} {total})")
+                total = f.op(
+                    f"call {vector} @llvm.fma.v{form.n}f64({vector} {many}, {vector} {column}, {vector} {total})"
+                )
         if form.saturates:
             total = f.op(f"call {vector} @llvm.sadd.sat.v{form.n}i32({vector} {start}, {vector} {total})")
         elif kind == "i32":
@@ -234,7 +237,7 @@ def matrix_name(what: str, count: int, transpose: bool) -> str:
 
 DECLARATIONS = "\n".join(
     (
-        "declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)",
+        tensor_core.DECLARATIONS,
         "declare <8 x double> @llvm.fma.v8f64(<8 x double>, <8 x double>, <8 x double>)",
         "declare <8 x i32> @llvm.sadd.sat.v8i32(<8 x i32>, <8 x i32>)",
     )
