@@ -30,7 +30,8 @@ compiler = sys.argv[1]
 if compiler == "embedded":
     sys.path.insert(0, sys.argv[2])
     from dsl import alias
-    from dsl.launch import device, native_launch, session
+    from dsl.launch.devices import protocol as device, native_launch
+    from dsl.launch import session
     from dsl.lower.host import native
 
     class Stub:

@@ -41,7 +41,7 @@ def loopback() -> Any:
 CONNECT = """
 import sys, time
 began = time.perf_counter()
-from harness import hosts, settings
+from harness.host import hosts, settings
 host = hosts.resolve("p1", settings.load(__import__("pathlib").Path(sys.argv[1])))
 transport = host.connect()
 transport.open()

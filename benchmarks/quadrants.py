@@ -117,7 +117,8 @@ print(json.dumps(found))
 WARM = '''
 import numpy as np
 if whose == "ours":
-    from dsl.launch import device, emulated, native_launch, session
+    from dsl.launch.devices import protocol as device, emulated, native_launch
+    from dsl.launch import session
     from dsl.lower.host import native
 
     class Stub(emulated.Emulated):

@@ -146,6 +146,14 @@ def _parser() -> argparse.ArgumentParser:
         "wrote decides something); race,undefined or all; default: none (also: DSL_CHECK=all)",
     )
     parser.add_argument(
+        "--gpu-model",
+        metavar="NAME",
+        type=_gpu_model,
+        default=os.environ.get("DSL_GPU_MODEL") or None,
+        help="the GPU whose tensor cores the emulator computes as: h100, a100, l40s, ...; default: h100 "
+        "(also: DSL_GPU_MODEL=a100)",
+    )
+    parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=float,
@@ -173,6 +181,17 @@ def _checks(text: str) -> str:
     return text
 
 
+def _gpu_model(name: str) -> str:
+    """The name of a GPU model, looked at before anything runs."""
+    from dsl.emulator.runtime import tensor_core
+
+    try:
+        tensor_core.of_gpu(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return name
+
+
 def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 124 after --timeout, 130 after Ctrl-C."""
     from dsl import alias
@@ -191,6 +210,8 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
             file=sys.stderr,
         )
         return 2
+    if options.gpu_model:
+        os.environ["DSL_GPU_MODEL"] = options.gpu_model  # for processes that the program starts, too
     try:
         session = alias.install(options.device, options.compiler)
     except (RuntimeError, DeviceMissing) as error:

@@ -49,7 +49,8 @@ ELSEWHERE = """
 import json, sys
 import numpy as np
 from dsl import emulator
-from dsl.emulator import native, program as programs
+from dsl.emulator import native
+from dsl.emulator.execute import program as programs
 
 def never(*arguments):
     raise AssertionError("it was made again")

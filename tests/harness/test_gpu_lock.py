@@ -14,7 +14,7 @@ from harness.run.transport import Local
 
 HOLD = """
 import time
-from harness import gpu_lock
+from harness.run import gpu_lock
 gpu_lock.FOLDER = {folder!r}
 gpu_lock.take("7", print, print)
 print("held", flush=True)

@@ -243,7 +243,7 @@ def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, mon
 
 CLIENT = """
 import sys
-from harness import remote
+from harness.host import connection as remote
 remote.PING_S, remote.LEASE_S = 0.2, 3.0
 from harness.cli import main
 settings = ["--set", "python=" + sys.executable, "--set", "cache=" + sys.argv[1]]

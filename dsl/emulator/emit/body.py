@@ -24,6 +24,8 @@ from dsl.emulator.ptx.syntax import (
     Unsupported,
     Variable,
 )
+from dsl.emulator.runtime import tensor_core
+from dsl.emulator.runtime.tensor_core import TensorCore
 
 LLVM_FLOAT = {"f16": "half", "f32": "float", "f64": "double"}
 MAX_PARAM_BYTES = 32 * 1024  # of one .param; PTX ISA: 32764 bytes of kernel parameters at most
@@ -46,13 +48,14 @@ class Frame:
 
 @dataclass
 class Places:
-    """Where variables live: name -> (space, offset in that space's area)."""
+    """Where variables live: name -> (space, offset in that space's area); and what the GPU's tensor cores compute."""
 
     rows: dict = field(default_factory=dict)
     smem_static: int = 0
     local_bytes: int = 0
     param_offsets: list = field(default_factory=list)
     param_bytes: int = 0
+    tensor_core: TensorCore = tensor_core.of_gpu(tensor_core.DEFAULT_GPU_MODEL)
 
 
 class Body(Builder):

@@ -38,7 +38,7 @@ def mma(body, instr):
         if len(items) != count:
             raise body.refuse(instr, f"it has {len(items)} registers where this shape has {count}")
         words += [(body.read(item, 64 if kind == "f64" else 32), 64 if kind == "f64" else 32) for item in items]
-    area = _meet(body, instr, form.name, lambda: matrix_collectives.mma(form), words)
+    area = _meet(body, instr, form.name, lambda: matrix_collectives.mma(form, body.places.tensor_core), words)
     results = _items(operands[0])
     if len(results) != form.registers[2]:
         raise body.refuse(instr, f"it has {len(results)} results where this shape has {form.registers[2]}")

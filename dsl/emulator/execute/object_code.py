@@ -19,6 +19,7 @@ import llvmlite.binding as llvm
 from dsl.emulator import native
 from dsl.emulator.emit.body import Places
 from dsl.emulator.ptx.syntax import Imm, Instr, Sym, Variable
+from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL
 
 MAGIC = b"PTXCODE1"
 _HEAD = struct.Struct("<8s32sI")
@@ -39,9 +40,9 @@ def host_key() -> str:
     return digest.hexdigest()
 
 
-def key(ptx: str) -> str:
+def key(ptx: str, gpu_model: str = DEFAULT_GPU_MODEL) -> str:
     """The name of a program's bytes in a cache."""
-    return hashlib.sha256(f"{host_key()}\0{ptx}".encode()).hexdigest()
+    return hashlib.sha256(f"{host_key()}\0{gpu_model}\0{ptx}".encode()).hexdigest()
 
 
 def pack(header: dict, blobs: dict[str, bytes]) -> bytes:

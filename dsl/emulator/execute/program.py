@@ -17,8 +17,10 @@ from dsl.emulator.execute import object_code
 from dsl.emulator.ptx.analysis import has_loops, loops, order_matters, reachable
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
+from dsl.emulator.runtime import tensor_core
 from dsl.emulator.runtime.memory import Allocation
 from dsl.emulator.runtime.relaunch import Repeat
+from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL, TensorCore
 from dsl.emulator.translate.checked import Checked
 from dsl.emulator.translate.coroutine import Thread
 from dsl.emulator.translate.region_code import Lanes
@@ -99,8 +101,8 @@ _STORED = ("parts", "uses", "size", "loops", "spins", "in_turn", "compile_s", "c
 class Program:
     """A PTX module whose .global and .const variables live as long as it does."""
 
-    def __init__(self, ptx: str):
-        self._begin(ptx)
+    def __init__(self, ptx: str, gpu_model: str = DEFAULT_GPU_MODEL):
+        self._begin(ptx, gpu_model)
         self.files = self.module.files
         self._check_instructions()
         rows = [v for v in self.module.variables.values() if v.space in ("global", "const")]
@@ -111,8 +113,9 @@ class Program:
         for name in self.entries:
             self._source(name)  # refuses what cannot run
 
-    def _begin(self, ptx: str) -> None:
-        self.ptx, self.sha256 = ptx, hashlib.sha256(ptx.encode()).hexdigest()
+    def _begin(self, ptx: str, gpu_model: str) -> None:
+        self.ptx, self.gpu_model, self.tensor_core = ptx, gpu_model, tensor_core.of_gpu(gpu_model)
+        self.sha256 = _digest(ptx, gpu_model)
         self._code: dict[tuple[str, bool, tuple], Code] = {}
         self._seeded: dict[tuple[str, tuple], Code] = {}
         self._lock = threading.Lock()
@@ -137,6 +140,7 @@ class Program:
         codes = dict(self._code)
         header = {
             "ptx": self.ptx,
+            "gpu_model": self.gpu_model,
             "files": list(self.files.items()),
             "variables": [object_code.variable_row(row) for row in self._variables.rows],
             "entries": [
@@ -161,7 +165,7 @@ class Program:
         header, blobs = object_code.unpack(data)
         object_code.keep_runtime(blobs)
         self = cls.__new__(cls)
-        self._begin(header["ptx"])
+        self._begin(header["ptx"], header["gpu_model"])
         self.files = dict(header["files"])
         self._variables = _Variables([object_code.variable_of(row) for row in header["variables"]])
         self.entries = {
@@ -218,7 +222,7 @@ class Program:
             code = self._seeded.get((entry_name, checks))
             if code is None:
                 function = self.module.functions[entry_name]
-                places = _places(self.module, function, self._variables)
+                places = _places(self.module, function, self._variables, self.tensor_core)
                 if checks:
                     thread = Checked(self.module, function, places, self.place_of, checks, seeded=True)
                 else:
@@ -253,7 +257,7 @@ class Program:
                     raise Unsupported(item.name, item.line, self.place_of(item.loc), why, item.text)
 
     def _entry(self, function: Function) -> Entry:
-        places = _places(self.module, function, self._variables)
+        places = _places(self.module, function, self._variables, self.tensor_core)
         params = tuple(Param(p.name, p.size, p.align) for p in function.params)
         return Entry(function.name, params, places.smem_static, function.reqntid)
 
@@ -262,7 +266,7 @@ class Program:
         found = self._sources.get((entry_name, quick))
         if found is None:
             function = self.module.functions[entry_name]
-            places = _places(self.module, function, self._variables)
+            places = _places(self.module, function, self._variables, self.tensor_core)
             plan = None
             if not quick:
                 thread, _ = self._source(entry_name)
@@ -280,7 +284,7 @@ class Program:
     def _compile(self, entry_name: str, quick: bool, checks: tuple[str, ...] = ()) -> Code:
         if checks:
             function = self.module.functions[entry_name]
-            places = _places(self.module, function, self._variables)
+            places = _places(self.module, function, self._variables, self.tensor_core)
             thread = Checked(self.module, function, places, self.place_of, checks)
             return self._made(thread, thread.module_text(), quick)
         return self._made(*self._source(entry_name, quick), quick)
@@ -356,9 +360,9 @@ def _aligned(offset: int, align: int) -> int:
     return -(-offset // align) * align
 
 
-def _places(module: Module, entry: Function, variables: _Variables) -> Places:
+def _places(module: Module, entry: Function, variables: _Variables, core: TensorCore) -> Places:
     """Offsets of parameters, shared, local and module variables for one entry."""
-    places = Places()
+    places = Places(tensor_core=core)
     for param in entry.params:
         places.param_bytes = _aligned(places.param_bytes, max(param.align, 1))
         places.param_offsets.append(places.param_bytes)
@@ -416,18 +420,23 @@ _programs: dict[str, Program] = {}
 CACHED_PROGRAMS = 256
 
 
-def load(ptx: str, stored: Callable[[], bytes | None] = lambda: None) -> Program:
-    """Parse a PTX module. Raises PtxError or Unsupported (opcode, PTX line, author's place). The same text is loaded
-    once while it has no variables of its own to start afresh. `stored` may have its `object_bytes`."""
-    key = hashlib.sha256(ptx.encode()).hexdigest()
+def load(ptx: str, stored: Callable[[], bytes | None] = lambda: None, gpu_model: str = DEFAULT_GPU_MODEL) -> Program:
+    """Parse a PTX module. Raises PtxError or Unsupported (opcode, PTX line, author's place), ValueError for an unknown
+    GPU model. The same text is loaded once while it has no variables of its own to start afresh. `stored` may have its
+    `object_bytes`."""
+    key = _digest(ptx, gpu_model)
     program = _programs.get(key)
     if program is None:
-        program = _of_bytes(stored()) or Program(ptx)
+        program = _of_bytes(stored()) or Program(ptx, gpu_model)
         if not program.allocations():
             if len(_programs) >= CACHED_PROGRAMS:
                 _programs.pop(next(iter(_programs)))
             _programs[key] = program
     return program
+
+
+def _digest(ptx: str, gpu_model: str) -> str:
+    return hashlib.sha256(f"{gpu_model}\0{ptx}".encode()).hexdigest()
 
 
 def _of_bytes(data: bytes | None) -> Program | None:

@@ -47,8 +47,8 @@ class _Collective(Builder):
 # --- mma -------------------------------------------------------------------------------------------------------------
 
 
-def mma(form: Mma) -> str:
-    """The function of one form."""
+def mma(form: Mma, core: tensor_core.TensorCore) -> str:
+    """The function of one form, its sums as that architecture's tensor cores make them."""
     f = _Collective()
     kind = {"s32": "i32", "f64": "double"}.get(form.c, "float")
     m, n, k = form.m, form.n, form.k
@@ -70,7 +70,7 @@ def mma(form: Mma) -> str:
         for i, value in enumerate(_accumulators(f, form, area, (counts[0] + counts[1]) * step)):
             f.put(_place(f, d, kind, form, group, thread, i), value, kind)
     if tensor_core.is_modelled(form):
-        tensor_core.Accumulate(f, form, tensor_core.TENSOR_CORES["hopper"], a, b, d).emit()
+        tensor_core.Accumulate(f, form, core, a, b, d).emit()
     else:
         _multiply(f, form, kind, a, b, d)
     with f.for_range(str(LANES)) as lane:

@@ -57,9 +57,7 @@ class TensorCore:
             fraction_bits, result = 13, "e8m13" if form.c == "f32" else "f16"
         if self.splits and form.k * BITS[form.a] == 256:
             half = form.k // 2
-            return [
-                Sum(tuple(range(first, first + half)), fraction_bits, result) for first in (0, half)
-            ]
+            return [Sum(tuple(range(first, first + half)), fraction_bits, result) for first in (0, half)]
         return [Sum(tuple(range(form.k)), fraction_bits, result)]
 
 
@@ -71,6 +69,20 @@ TENSOR_CORES = {
         TensorCore("hopper", 25, splits=False, fp8="f16"),
     )
 }
+
+GPU_MODELS = {  # the name that a user gives -> whose tensor cores it has
+    **dict.fromkeys(("a100", "a30", "a10", "a40", "rtx3090"), "ampere"),
+    **dict.fromkeys(("l4", "l40", "l40s", "rtx4090"), "ada"),
+    **dict.fromkeys(("h100", "h200", "h800", "gh200"), "hopper"),
+}
+DEFAULT_GPU_MODEL = "h100"
+
+
+def of_gpu(name: str) -> TensorCore:
+    """The tensor cores of a GPU model. Raises ValueError for one whose numbers nobody measured."""
+    if name not in GPU_MODELS:
+        raise ValueError(f"unknown GPU model {name}: the emulator has {', '.join(GPU_MODELS)}")
+    return TENSOR_CORES[GPU_MODELS[name]]
 
 
 def is_modelled(form: Mma) -> bool:
@@ -199,9 +211,7 @@ class Accumulate:
         wide = f.op(f"fpext {FLOAT} {start} to {DOUBLE}")
         aligned = f.op(f"sitofp {INT} {self._truncated(wide, scale)} to {DOUBLE}")
         total = f.op(f"fadd {DOUBLE} {f.op(f'sitofp {INT} {total} to {DOUBLE}')}, {aligned}")
-        value = f.op(
-            f"fmul {DOUBLE} {total}, {self._power(f.sub(greatest, _splat(one.fraction_bits, 'i32'), INT))}"
-        )
+        value = f.op(f"fmul {DOUBLE} {total}, {self._power(f.sub(greatest, _splat(one.fraction_bits, 'i32'), INT))}")
         if one.result == "f16":
             return self._to_half(value)
         bits, _ = self._toward_zero(value)
@@ -227,7 +237,7 @@ class Accumulate:
         return bits, f.op(f"fcmp one {DOUBLE} {back}, {value}")
 
     def _to_half(self, value: str) -> str:
-        """Doubles rounded once to f16, as floats: a float that remembers lost bits in its last one rounds as they do."""
+        """Doubles rounded once to f16, as floats: lost bits are kept as one sticky bit until then."""
         f = self.f
         bits, is_inexact = self._toward_zero(value)
         sticky = f.or_(bits, f.op(f"zext <{LANES} x i1> {is_inexact} to {INT}"), INT)

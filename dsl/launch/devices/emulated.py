@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
 from dsl.launch.devices import native_launch, torch_cuda
-from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch
+from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
 
 if TYPE_CHECKING:
     from dsl import emulator
@@ -28,6 +28,7 @@ class Emulated(Device):
         self._undo_torch = None
         self._seed = self._launches = 0
         self._checks = checks_of(os.environ.get("DSL_CHECK", ""))
+        self.gpu_model = _gpu_model(os.environ.get("DSL_GPU_MODEL", ""))
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
 
     @functools.cached_property
@@ -40,7 +41,10 @@ class Emulated(Device):
         return memory
 
     def facts(self) -> dict:
-        return {"kind": self.kind, "name": "PTX emulator", "driver": None, "arch": self.arch}
+        return {"kind": self.kind, "name": self._name(), "driver": None, "arch": self.arch}
+
+    def _name(self) -> str:
+        return f"PTX emulator ({self.gpu_model})" if self.gpu_model else "PTX emulator"
 
     def install(self) -> None:
         """Map torch's cuda device to host memory."""
@@ -93,12 +97,21 @@ class Emulated(Device):
 
         disk = disk_cache.current()
         if disk is None:
-            return emulator.load(ptx)
+            return emulator.load(ptx, **self._gpu())
         found: list[bytes | None] = []
-        program = emulator.load(ptx, lambda: found.append(disk.get(_key(ptx))) or found[0])
+        program = emulator.load(ptx, lambda: found.append(disk.get(self._key(ptx))) or found[0], **self._gpu())
         if found and found[0] is not None:
             self._kept[program.sha256] = program.compiled
         return program
+
+    def _gpu(self) -> dict[str, str]:
+        return {"gpu_model": self.gpu_model} if self.gpu_model else {}
+
+    def _key(self, ptx: str) -> bytes:
+        """The key of a program's machine code in the disk cache."""
+        from dsl import emulator
+
+        return b"emulator\0" + emulator.object_key(ptx, **self._gpu()).encode()
 
     def _keep(self, program: emulator.Program) -> None:
         """Put machine code that was made here into the disk cache, once every entry of the module has some."""
@@ -107,7 +120,7 @@ class Emulated(Device):
             self._kept[program.sha256] = compiled
             disk = disk_cache.current()
             if disk is not None:
-                disk.put(_key(program.ptx), program.object_bytes())
+                disk.put(self._key(program.ptx), program.object_bytes())
 
     def param_bytes(self, program: emulator.Program, entry: str) -> list[int]:
         """The size of each parameter."""
@@ -173,6 +186,19 @@ class Emulated(Device):
         """Nothing to wait for: a launch returns when its kernel has."""
 
 
+def _gpu_model(name: str) -> str | None:
+    """The GPU whose tensor cores the emulator computes as; None: an H100. Raises DeviceMissing for an unknown one."""
+    if not name:
+        return None
+    from dsl.emulator.runtime import tensor_core
+
+    try:
+        tensor_core.of_gpu(name)
+    except ValueError as error:
+        raise DeviceMissing(str(error)) from None
+    return name
+
+
 CHECKS = ("race", "undefined")
 
 
@@ -187,10 +213,3 @@ def checks_of(text: str) -> tuple[str, ...]:
     if wrong:
         raise ValueError(f"there is no check `{wrong[0]}`; say all, none, or some of {', '.join(CHECKS)}")
     return tuple(each for each in CHECKS if each in names)
-
-
-def _key(ptx: str) -> bytes:
-    """The key of a program's machine code in the disk cache."""
-    from dsl import emulator
-
-    return b"emulator\0" + emulator.object_key(ptx).encode()
