@@ -26,15 +26,15 @@ def pack(value) -> bytes:
 class Machine:
     """The emulator with every argument array registered under its keyword's name."""
 
-    def __init__(self):
-        self.printed = ""
+    def __init__(self, gpu_model: str = "h100"):
+        self.printed, self.gpu_model = "", gpu_model
 
     def run(
         self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None, cluster=(1, 1, 1), **arguments
     ):
         """Launch the first entry (or `entry`) of a PTX text; `arguments` are its parameters in order."""
         text = ptx if ".version" in ptx else HEADER + ptx
-        program = emulator.load(text)
+        program = emulator.load(text, gpu_model=self.gpu_model)
         memory = emulator.Memory()
         for name, value in arguments.items():
             if isinstance(value, np.ndarray):

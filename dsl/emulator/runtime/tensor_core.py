@@ -8,6 +8,7 @@ Higham, Mikaitis, Pranesh 2021 (V100, T4, A100). What `mma` of 8-bit floats is o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dsl.emulator.builder import Builder
@@ -16,6 +17,7 @@ from dsl.emulator.runtime.fragments import BITS, Mma
 LANES = 8  # elements of a row of D, computed side by side
 FLOAT, DOUBLE, INT, LONG = (f"<{LANES} x {kind}>" for kind in ("float", "double", "i32", "i64"))
 _BIAS, _MOST, _LEAST = 127, 0xFF, -126
+_INFINITY = "0x7FF0000000000000"
 _EIGHT_BITS = ("e4m3", "e5m2")
 _LEAST_EXPONENT = {"f16": -14, "e5m2": -14, "e4m3": -6, "bf16": _LEAST, "tf32": _LEAST}
 
@@ -105,7 +107,6 @@ class Accumulate:
         self.wide_b = f.alloca(f"[{form.k * LANES} x double]", 64)
         self.exponents_a = f.alloca(f"[{form.m * form.k} x i32]", 64)
         self.exponents_b = f.alloca(f"[{form.k * LANES} x i32]", 64)
-        self.exact = f.alloca(f"[{form.m * LANES} x float]", 64)
         greatest = self._exponents(self.a, self.exponents_a, form.m * form.k, form.a)
         greatest = self._larger(greatest, self._exponents(self.b, self.exponents_b, form.k * LANES, form.b))
         greatest = self._larger(greatest, self._exponents(self.d, None, form.m * LANES, "f32"))
@@ -115,14 +116,14 @@ class Accumulate:
             f.put(self._element(self.wide_b, "double", at), f.op(f"fpext {FLOAT} {row} to {DOUBLE}"), DOUBLE)
         reduced = f.op(f"call i32 @llvm.vector.reduce.smax.v{LANES}i32({INT} {greatest})")
         special = f.cmp("sgt", reduced, _BIAS)
-        with f.if_(special):
+        specials, finite, after = f.fresh("specials"), f.fresh("finite"), f.fresh("summed")
+        f.do(f"br i1 {special}, label %{specials}, label %{finite}")
+        for block, of_row in ((specials, self._any_row), (finite, self._finite_row)):
+            f.start(block)
             with f.for_range(str(form.m)) as row:
-                self._exactly(row)
-        with f.for_range(str(form.m)) as row:
-            self._row(row)
-        with f.if_(special):
-            with f.for_range(str(form.m)) as row:
-                self._mend(row)
+                of_row(row)
+            f.do(f"br label %{after}")
+        f.start(after)
 
     def _element(self, array: str, kind: str, index: str) -> str:
         return self.f.op(f"getelementptr {kind}, ptr {array}, i32 {index}")
@@ -164,25 +165,44 @@ class Accumulate:
         scalar = f.get(self._element(self.a, "float", f.add(f.mul(row, self.form.k), k)), "float")
         return self._all_lanes(f.op(f"fpext float {scalar} to double"), "double")
 
-    # --- finite operands
+    # --- a row of D
 
-    def _row(self, row: str) -> None:
+    def _finite_row(self, row: str) -> None:
+        self._row(row, self._finite_sum)
+
+    def _any_row(self, row: str) -> None:
+        self._row(row, self._any_sum)
+
+    def _row(self, row: str, sum_of: Callable[[Sum, str, str], str]) -> None:
         f = self.f
         place = self._element(self.d, "float", f.mul(row, LANES))
-        accumulator = f.get(place, FLOAT)
-        total = accumulator
-        sums = self.core.sums(self.form)
-        for number, one in enumerate(sums):
-            before = "zeroinitializer" if one.begins_at_zero else total
-            total = self._sum(one, row, before)
-            if number:  # the sum before may have overflowed
-                overflowed = f.op(f"fcmp oeq {FLOAT} {self._size(before)}, {_splat('0x7FF0000000000000', 'float')}")
-                total = f.op(f"select <{LANES} x i1> {overflowed}, {FLOAT} {before}, {FLOAT} {total}")
+        accumulator = total = f.get(place, FLOAT)
+        for one in self.core.sums(self.form):
+            total = sum_of(one, row, "zeroinitializer" if one.begins_at_zero else total)
         if self.core.adds_at_the_end(self.form):
             sides = [f.op(f"fpext {FLOAT} {side} to {DOUBLE}") for side in (accumulator, total)]
             added = f.op(f"fadd {DOUBLE} {sides[0]}, {sides[1]}")
             total = self._to_half(added) if self.form.c == "f16" else f.op(f"fadd {FLOAT} {accumulator}, {total}")
         f.put(place, total, FLOAT)
+
+    def _finite_sum(self, one: Sum, row: str, start: str) -> str:
+        """A sum whose operands are finite; `start` is what the sum before gave, which may have overflowed."""
+        total = self._sum(one, row, start)
+        if one.ks[0] == 0:
+            return total
+        overflowed = self.f.op(f"fcmp oeq {FLOAT} {self._size(start)}, {_splat(_INFINITY, 'float')}")
+        return self.f.op(f"select <{LANES} x i1> {overflowed}, {FLOAT} {start}, {FLOAT} {total}")
+
+    def _any_sum(self, one: Sum, row: str, start: str) -> str:
+        """As IEEE 754 has it where an operand makes it infinite or NaN, and only there."""
+        f = self.f
+        exact = f.op(f"fpext {FLOAT} {start} to {DOUBLE}")
+        for k in one.ks:
+            of_b = f.get(self._element(self.wide_b, "double", str(k * LANES)), DOUBLE)
+            exact = f.op(f"fadd {DOUBLE} {exact}, {f.op(f'fmul {DOUBLE} {self._of_a(row, k)}, {of_b}')}")
+        is_special = f.op(f"fcmp ueq {DOUBLE} {self._size(exact, 'double')}, {_splat(_INFINITY, 'double')}")
+        special = f.op(f"fptrunc {DOUBLE} {exact} to {FLOAT}")
+        return f.op(f"select <{LANES} x i1> {is_special}, {FLOAT} {special}, {FLOAT} {self._sum(one, row, start)}")
 
     def _size(self, values: str, kind: str = "float") -> str:
         short = {"float": "f32", "double": "f64"}[kind]
@@ -251,29 +271,6 @@ class Accumulate:
         is_zero = f.cmp("eq", f.shl(bits, _splat(1, "i32"), INT), "zeroinitializer", INT)
         signed = f.op(f"select <{LANES} x i1> {is_zero}, {INT} zeroinitializer, {INT} {bits}")
         return f.op(f"bitcast {INT} {signed} to {FLOAT}")
-
-    # --- infinities and NaN among the operands
-
-    def _exactly(self, row: str) -> None:
-        """The sum as IEEE 754 has it: infinite or NaN where an operand makes it so, and only there."""
-        f = self.f
-        at = f.mul(row, LANES)
-        total = f.op(f"fpext {FLOAT} {f.get(self._element(self.d, 'float', at), FLOAT)} to {DOUBLE}")
-        for k in range(self.form.k):
-            of_b = f.get(self._element(self.wide_b, "double", str(k * LANES)), DOUBLE)
-            product = f.op(f"fmul {DOUBLE} {self._of_a(row, k)}, {of_b}")
-            total = f.op(f"fadd {DOUBLE} {total}, {product}")
-        is_special = f.op(f"fcmp ueq {DOUBLE} {self._size(total, 'double')}, {_splat('0x7FF0000000000000', 'double')}")
-        kept = f.op(f"select <{LANES} x i1> {is_special}, {DOUBLE} {total}, {DOUBLE} zeroinitializer")
-        f.put(self._element(self.exact, "float", at), f.op(f"fptrunc {DOUBLE} {kept} to {FLOAT}"), FLOAT)
-
-    def _mend(self, row: str) -> None:
-        f = self.f
-        at = f.mul(row, LANES)
-        place = self._element(self.d, "float", at)
-        exact = f.get(self._element(self.exact, "float", at), FLOAT)
-        is_special = f.op(f"fcmp une {FLOAT} {exact}, zeroinitializer")
-        f.put(place, f.op(f"select <{LANES} x i1> {is_special}, {FLOAT} {exact}, {FLOAT} {f.get(place, FLOAT)}"), FLOAT)
 
 
 DECLARATIONS = "\n".join(

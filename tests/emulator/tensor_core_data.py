@@ -1,0 +1,149 @@
+"""What tensor cores give for operands of every kind, by a model that others checked on real chips.
+
+    python tests/emulator/tensor_core_data.py MMA-SIM                   write tensor_core.npz anew
+    python tests/emulator/tensor_core_data.py MMA-SIM --compare 100000  compare so many elements of each form
+
+MMA-SIM is a checkout of github.com/microsoft/MMA-Sim (arXiv 2511.10909). Operands are made from a seed here and in the
+test; the file holds what came out.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+FILE = Path(__file__).with_name("tensor_core.npz")
+MODELS = {"a100": "Ampere", "l40s": "Ada Lovelace", "h100": "Hopper"}
+KINDS = ("near one", "any exponent", "cancelling", "special values", "many zeros", "subnormal", "ties", "wide")
+SEEDS = 2 * len(KINDS)  # 128 elements each
+_FORMATS = {"f16": (16, 10), "bf16": (16, 7), "f32": (32, 23), "tf32": (32, 23), "e4m3": (8, 3), "e5m2": (8, 2)}
+_TYPES = {8: np.uint8, 16: np.uint16, 32: np.uint32}
+
+
+def forms() -> list[tuple]:
+    """(m, n, k, A, B, D) of every form of floats that are not doubles."""
+    from dsl.emulator.runtime.fragments import SHAPES
+
+    return [(*shape, *types) for shape, rows in SHAPES.items() for types in rows if types[2] in ("f16", "f32")]
+
+
+def bits(form: tuple, seed: int) -> list[np.ndarray]:
+    """The bits of A (m, k), B (k, n) and C (m, n)."""
+    m, n, k, a, b, c = form
+    stream = np.random.PCG64([seed, m, n, k, *(list(_FORMATS).index(kind) for kind in (a, b, c))])
+    return [
+        _matrix(stream, shape, kind, KINDS[seed % len(KINDS)])
+        for shape, kind in (((m, k), a), ((k, n), b), ((m, n), c))
+    ]
+
+
+def _matrix(stream: np.random.PCG64, shape: tuple[int, int], kind: str, how: str) -> np.ndarray:
+    width, fraction = _FORMATS[kind]
+    size, ones = shape[0] * shape[1], (1 << (width - 1 - fraction)) - 1
+    bias = ones >> 1
+    raw, choice = (stream.random_raw(size) for _ in range(2))
+    sign, mantissa = raw >> np.uint64(63), raw & np.uint64((1 << fraction) - 1)
+    spread = {"near one": 4, "cancelling": 1, "wide": ones - 1, "any exponent": ones, "ties": 3}.get(how, 6)
+    exponent = (choice >> np.uint64(8)) % np.uint64(max(spread, 1)) + np.uint64(max(bias - spread // 2, 0))
+    exponent = np.minimum(exponent, np.uint64(ones - 1))
+    pick = choice & np.uint64(7)
+    if how == "cancelling":
+        mantissa = mantissa & np.uint64(~3 & (1 << fraction) - 1)
+    elif how == "ties":
+        mantissa = np.where(pick < 4, mantissa & np.uint64(1), mantissa)
+    elif how == "subnormal":
+        exponent = np.where(pick < 5, np.uint64(0), exponent)
+    elif how == "many zeros":
+        zero = pick < 5
+        exponent, mantissa = np.where(zero, np.uint64(0), exponent), np.where(zero, np.uint64(0), mantissa)
+    elif how == "special values" and width > 8:
+        special = choice % np.uint64(29) == 0
+        exponent = np.where(special, np.uint64(ones), exponent)
+        mantissa = np.where(special & (pick < 4), np.uint64(0), mantissa)
+    value = sign << np.uint64(width - 1) | exponent << np.uint64(fraction) | mantissa
+    if width == 8 and how == "special values":
+        value = raw & np.uint64(255)
+    if kind == "tf32":
+        value &= np.uint64(0xFFFFE000)
+    return value.astype(_TYPES[width]).reshape(shape)
+
+
+def name(form: tuple) -> str:
+    m, n, k, a, b, c = form
+    return f"m{m}n{n}k{k}.{c}.{a}.{b}.{c}"
+
+
+def _model(checkout: str, architecture: str, form: tuple):
+    sys.path.insert(0, checkout)
+    from mmasim.simulator import nv_ptx
+
+    try:
+        return nv_ptx.mma(architecture, name(form))
+    except Exception:  # a form that this architecture has not, in that model's words
+        return None
+
+
+def _expected(model, form: tuple, seed: int) -> np.ndarray:
+    import torch
+
+    types = {
+        "f16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32, "f32": torch.float32,
+        "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2,
+    }  # fmt: skip
+    signed = {1: np.int8, 2: np.int16, 4: np.int32}
+    tensors = [
+        torch.from_numpy(array.view(signed[array.itemsize]).copy()).view(types[kind])
+        for array, kind in zip(bits(form, seed), form[3:], strict=True)
+    ]
+    result = model(*tensors)
+    return (
+        result.view({2: torch.int16, 4: torch.int32}[result.element_size()])
+        .numpy()
+        .view(_TYPES[8 * result.element_size()])
+    )
+
+
+def computed(form: tuple, seed: int, gpu_model: str) -> np.ndarray:
+    """The bits of D on the emulator."""
+    from tests.emulator import test_matrix
+    from tests.emulator.conftest import Machine
+
+    arrays = [
+        array.view({"f16": np.float16, "tf32": np.float32, "f32": np.float32}.get(kind, array.dtype))
+        for array, kind in zip(bits(form, seed), form[3:], strict=True)
+    ]
+    result = test_matrix.multiply(Machine(gpu_model), form, *arrays)
+    return result.view(_TYPES[8 * result.itemsize])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", metavar="MMA-SIM")
+    parser.add_argument("--compare", type=int, metavar="ELEMENTS", help="elements of each form")
+    options = parser.parse_args()
+    kept, wrong = {}, 0
+    for gpu_model, architecture in MODELS.items():
+        for form in forms():
+            model = _model(options.checkout, architecture, form)
+            if model is None:
+                continue
+            if options.compare is None:
+                kept[f"{gpu_model} {name(form)}"] = np.stack([_expected(model, form, seed) for seed in range(SEEDS)])
+                continue
+            equal = total = 0
+            while total < options.compare:
+                seed = total // (form[0] * form[1])
+                same = computed(form, seed, gpu_model) == _expected(model, form, seed)
+                equal, total = equal + int(same.sum()), total + same.size
+            print(f"{gpu_model:5} {name(form):28} {equal} of {total} elements have equal bits", flush=True)
+            wrong += total - equal
+    if options.compare is None:
+        np.savez_compressed(FILE, **kept)
+        print(f"{len(kept)} forms, {FILE.stat().st_size} bytes")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""Sums of mma against what a model that others checked on real chips gives (tensor_core_data.py), bit for bit."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dsl import emulator
+from tests.emulator import tensor_core_data as data
+from tests.emulator.test_matrix import multiply
+
+KEPT = np.load(data.FILE)
+
+
+@pytest.mark.parametrize("gpu_model", data.MODELS)
+def test_every_form_gives_the_bits_of_that_gpu(gpu_model):
+    rows = [form for form in data.forms() if f"{gpu_model} {data.name(form)}" in KEPT]
+    assert len(rows) == {"a100": 8, "l40s": 24, "h100": 8}[gpu_model]
+    for form in rows:
+        kept = KEPT[f"{gpu_model} {data.name(form)}"]
+        assert kept.size >= 2000
+        for seed, expected in enumerate(kept):
+            given = data.computed(form, seed, gpu_model)
+            assert np.array_equal(given, expected), f"{data.name(form)}, operands {data.KINDS[seed % len(data.KINDS)]}"
+
+
+def test_the_gpus_differ():
+    form = (16, 8, 16, "f16", "f16", "f32")
+    a100, h100 = (data.computed(form, 0, gpu_model) for gpu_model in ("a100", "h100"))
+    assert not np.array_equal(a100, h100)
+
+
+SASS = """.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p) {
+.reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %p;
+ld.param.u64 %p, [p];
+ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%p];
+ld.global.v2.u32 {%r5,%r6}, [%p+16];
+ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%p+32];
+mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f5,%f6,%f7,%f8}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};
+st.global.v4.f32 [%p+64], {%f5,%f6,%f7,%f8};
+ret;
+}
+"""
+
+
+def test_what_ptxas_makes_of_8_bit_floats_on_hopper(ptxas_path):
+    """The reading that tensor_core.py stands on: two HMMA of f16, the first from zero, then the accumulator is added."""
+    from dsl.lower import sass
+
+    text = sass.disassemble(sass.assemble(SASS, "sm_90a"))
+    made = re.findall(r"(?:HMMA|QMMA|FADD)\.?[\w.]*(?= )", text)
+    assert made == ["HMMA.16816.F32"] * 2 + ["FADD"] * 4
+    first = re.search(r"HMMA\.16816\.F32 (R\d+), R\d+, R\d+, RZ", text)
+    assert first and re.search(rf"HMMA\.16816\.F32 R\d+, R\d+, R\d+, {first[1]} ", text)
+    assert len(re.findall(r"F2FP\.F16\.E4M3\.UNPACK_B R\d+, R\d+\.H1", text)) == 6
+
+
+@pytest.mark.parametrize("a, b", [("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e5m2", "e5m2")])
+def test_8_bit_floats_on_hopper_are_two_sums_of_f16(machine, a, b):
+    """Made here of the emulator's own mma of f16, and numpy's addition."""
+    halves = {
+        "e4m3": lambda x: np.where(
+            x & 0x7F == 0x7F, np.float16("nan"), ((x & 0x7F).astype(np.uint16) << 7 | (x & 0x80).astype(np.uint16) << 8).view(np.float16) * np.float16(256)
+        ).astype(np.float16),
+        "e5m2": lambda x: (x.astype(np.uint16) << 8).view(np.float16),
+    }  # fmt: skip
+    form, wide = (16, 8, 32, a, b, "f32"), (16, 8, 16, "f16", "f16", "f32")
+    for seed in range(8):
+        of_a, of_b, of_c = data.bits(form, seed)
+        accumulator = of_c.view(np.float32)
+        total = np.zeros((16, 8), np.float32)
+        for half in range(2):
+            ks = [k for k in range(32) if k % 4 // 2 == half]
+            left, right = (np.ascontiguousarray(x) for x in (halves[a](of_a[:, ks]), halves[b](of_b[ks])))
+            total = multiply(machine, wide, left, right, total)
+        with np.errstate(all="ignore"):
+            expected = accumulator + total
+        given = data.computed(form, seed, "h100").view(np.float32)
+        same = (given.view(np.uint32) == expected.view(np.uint32)) | (np.isnan(given) & np.isnan(expected))
+        assert same.all()
+
+
+def test_an_unknown_gpu_model_is_said():
+    with pytest.raises(ValueError, match=r"unknown GPU model b300: the emulator has a100, .*h100"):
+        emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n", gpu_model="b300")
