@@ -123,8 +123,9 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
 
 def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> None:
     if not isinstance(tensor, Tensor) or tensor.pointer().space != space:
+        where = f" in {tensor.memspace.name}" if isinstance(tensor, Tensor) else ""
         raise DSLUserCodeTypeError(
-            f"{side} of this bulk copy must be a tensor in {space.name}, got {type_name(tensor)}{f' in {tensor.memspace.name}' if isinstance(tensor, Tensor) else ''}",
+            f"{side} of this bulk copy must be a tensor in {space.name}, got {type_name(tensor)}{where}",
             fix="CopyBulkG2SOp copies gmem to smem, CopyBulkS2GOp smem to gmem",
         )
     static_size(tensor, "a bulk copy")
