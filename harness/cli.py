@@ -157,7 +157,9 @@ def _parser() -> argparse.ArgumentParser:
     record_commands.add(commands)
     _add_report(commands)
     new = commands.add_parser("new", help="write a first repro that passes", description=_NEW, formatter_class=raw)
-    new.add_argument("name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width")
+    new.add_argument(
+        "name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width or shuffle/width"
+    )
     new.add_argument(
         "--folder", type=Path, default=Path("repros"), metavar="DIR", help="where to put it (default repros)"
     )
@@ -327,9 +329,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 def _new(arguments: argparse.Namespace) -> int:
     name = arguments.name.removesuffix(".py")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+    if not re.fullmatch(r"([a-z][a-z0-9_]*/)*[a-z][a-z0-9_]*", name):
         raise UsageError(
-            f"repro new {arguments.name}: write a name of small letters, digits and _, as in shuffle_width"
+            f"repro new {arguments.name}: write a name of small letters, digits and _, as in shuffle_width "
+            "or shuffle/width"
         )
     path = arguments.folder / f"{name}.py"
     if path.exists():

@@ -23,7 +23,7 @@ from harness.claim import findings
 from harness.claim.repro_file import Case, Repro, is_repro, read, short
 from harness.comparison import golden, observed
 from harness.host import hosts
-from harness.records import history
+from harness.records import history, moved
 from harness.reporting import text_report
 from harness.run import reply
 from harness.run.result import Outcome
@@ -76,6 +76,15 @@ def name_of(case: Case) -> str:
     return case.repro.path.stem + (f"--{case.name}" if case.name else "")
 
 
+def names_of(cases: list[Case]) -> list[str]:
+    """The names of cases; where two are the same, with the folder before them: `shuffle.width--width=8`."""
+    names = [name_of(case) for case in cases]
+    return [
+        f"{case.repro.path.parent.name}.{name}" if names.count(name) > 1 else name
+        for name, case in zip(names, cases, strict=True)
+    ]
+
+
 # --- recording -------------------------------------------------------------------------------------------------------
 
 
@@ -123,7 +132,7 @@ def script() -> str:
 
 def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], None]) -> int:
     """Record these cases into a capsule at `out`; how many. `say` takes a line a case. Raises Refused, OSError."""
-    names = [name_of(case) for case in cases]
+    names = names_of(cases)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Refused(f"two repros are called {twice[0]}: record their folders into two capsules")
@@ -133,16 +142,17 @@ def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], 
     try:
         for number, case in enumerate(cases, 1):
             count = 0
+            name = names[number - 1]
             for fill in observed.POISON if case.repro.poison else (None,):
                 with tempfile.TemporaryDirectory(prefix="capsule-") as folder:
                     chosen = arch or case.repro.arch or DEFAULT_ARCH
-                    entry, why = _record(case, host, transport, chosen, Path(folder), fill)
+                    entry, why = _record(case, name, host, transport, chosen, Path(folder), fill)
                     if entry is None:
                         break
                     writer.add(entry, Path(folder))
                     count += len(entry["launches"])
             said = f"recorded, {count} launch{'es' * (count != 1)}" if entry else why
-            say(f"[{number}/{len(cases)}] {names[number - 1]}: {said}")
+            say(f"[{number}/{len(cases)}] {name}: {said}")
         if writer.cases:
             writer.close(about)
     finally:
@@ -153,7 +163,7 @@ def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], 
 
 
 def _record(
-    case: Case, host: hosts.Host, transport: Transport, arch: str, folder: Path, fill: int | None
+    case: Case, name: str, host: hosts.Host, transport: Transport, arch: str, folder: Path, fill: int | None
 ) -> tuple[dict[str, Any] | None, str]:
     """The case as a capsule holds it, over new memory full of one byte where `fill` names one; or None and why not."""
     recording = dataclasses.replace(host, device=f"recording:{arch}:{folder}")
@@ -168,7 +178,7 @@ def _record(
         return None, "skipped: it launches no kernel"
     kernels = [{k: v for k, v in kernel.items() if k not in ("ptx", "sass")} for kernel in outcome.kernels]
     return {
-        "name": name_of(case) + (AGAIN if fill == observed.POISON[1] else ""),
+        "name": name + (AGAIN if fill == observed.POISON[1] else ""),
         "repro": history.relative(case.repro.path, history.root_of(case.repro.path)),
         "case": case.name,
         "claim": case.repro.claim,
@@ -285,13 +295,22 @@ def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str],
     return sorted_by
 
 
+def _now(root: Path, case: dict[str, Any]) -> Path | None:
+    """The repro of a case of a capsule, also where it moved since; None where it is gone."""
+    path = store.inside(root, case["repro"])
+    if path is None or path.is_file():
+        return path
+    followed = moved.follow({case["repro"]: [case["repro_sha256"]]}, root)
+    return root / followed[case["repro"]] if case["repro"] in followed else None
+
+
 def _accept(
     capsule: replay.Capsule, both: list[Result | None], root: Path, transport: Transport, accept_differences: bool
 ) -> tuple[str, str]:
     """`both`: a case's result, and that over other contents of new memory where it has one."""
     one = both[0]
-    path = store.inside(root, one.case["repro"])
-    if path is None or not path.is_file():
+    path = _now(root, one.case)
+    if path is None:
         return "stale", f"stale: {one.case['repro']} is gone"
     repro = read(path.resolve())
     case = next((case for case in repro.cases() if case.name == one.case["case"]), None)

@@ -90,6 +90,11 @@ class Record:
         return rows
 
     @property
+    def said(self) -> str:
+        """Where its repro was: the path that the line names."""
+        return str(self.line.get("repro") or self.claim)
+
+    @property
     def rerun(self) -> str:
         argv = ["uv", "run", "repro", "run", self.claim]
         argv += [part for one in self.case.split(",") if one for part in ("-p", one)]
@@ -176,6 +181,11 @@ def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[A
     cell = map(place.__getitem__, CELL)
     about = (line["verdict"], line.get("reason") or "", line["date"], line.get("digest") or "", line.get("title") or "")
     return (store.line_id(line), path, at, length, *cell, line_is_hardware(line), *about)
+
+
+def marks(line: dict[str, Any]) -> list[str]:
+    """By what a line knows its repro, wherever that is: the sentence of the claim, the sha256 of the text."""
+    return [mark for mark in (line.get("title"), (line.get("key") or {}).get("repro_sha256")) if mark]
 
 
 def facts(line: dict[str, Any]) -> dict[str, Any]:

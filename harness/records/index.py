@@ -6,11 +6,11 @@
         records.record("1f2e3d4c-17")              # Record; also by a prefix that only one has. Raises NoRecord
         records.damaged()                          # lines of record files that cannot be read, for a warning
 
-`Cell`: claim (the repro's path below the root), case ("" without params), title (the claim's sentence), arch ("sm_90":
-no suffix a or f; "any" for programs without kernels), compiler (as it was asked for: "embedded", "nvidia",
-"nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale, regressed, contradicted,
-predicted, flaky, failing, unknown), last_validated (date of the newest pass on hardware, or None), last, last_good,
-first_bad, other_code (ids of records or None; the last: a newer one with other PTX), passes, fails, ticks
+`Cell`: claim (the path of the repro below the root, where it is now: places.py), case ("" without params), title (the
+claim's sentence), arch ("sm_90": no suffix a or f; "any" for programs without kernels), compiler (as it was asked for:
+"embedded", "nvidia", "nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale,
+regressed, contradicted, predicted, flaky, failing, unknown), last_validated (date of the newest pass on hardware,
+or None), last, last_good, first_bad, other_code (ids of records or None; the last: a newer one with other PTX), passes, fails, ticks
 ("ppfp": the newest verdicts, oldest first).
 `combine(cells)` gives the state of a group of cells: of a claim over its cases and hosts.
 
@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
+from harness.records import places
 from harness.records.cells import (
     CELL,
     Cell,
@@ -49,6 +50,7 @@ from harness.records.cells import (
     combine,
     facts,
     line_is_hardware,
+    marks as marks_of,
     provenance,
     row as row_of,
 )
@@ -56,21 +58,25 @@ from harness.records.states import STALE, Event, Now, Summary, newer_code, state
 
 __all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]
 
-SCHEMA = "2"
+SCHEMA = "3"
 FILE = "index.sqlite"
 TAIL = 64
 CHUNK = 500  # names in one query
+_LINE = "path, offset, length, id, claim"
 PATIENCE_S = 20.0  # for other processes to close the file
-_TABLES = """
+_TABLES = (
+    places.TABLE
+    + """
 create table meta (key text primary key, value text);
 create table file (path text primary key, size int, mtime_ns int, offset int, tail text);
 create table damage (path text, offset int);
 create table record (id text primary key, path text, offset int, length int, claim text, case_name text, arch text,
-    compiler text, host text, hardware int, verdict text, reason text, date text, digest text, title text);
+    compiler text, host text, hardware int, verdict text, reason text, date text, digest text, title text, said text);
 create table cell (claim text, case_name text, arch text, compiler text, host text, hardware int, title text,
     summary text, primary key (claim, case_name, arch, compiler, host));
 create table source (path text primary key, size int, mtime_ns int, sha256 text);
 """
+)
 
 
 def open_index(root: Path) -> Index:
@@ -161,12 +167,12 @@ class Index:
             values.append(since)
         where = f" where {' and '.join(terms)}" if terms else ""
         tail = f" limit {int(limit)}" if limit is not None else ""
-        sql = f"select path, offset, length, id from record{where} order by date desc, id desc{tail}"
+        sql = f"select {_LINE} from record{where} order by date desc, id desc{tail}"
         return [self._load(*row) for row in self._read(sql, values)]
 
     def record(self, name: str) -> Record:
         """The record whose id is or begins so. Raises NoRecord."""
-        sql = "select path, offset, length, id from record where id = ? or id like ? escape '\\' order by id = ? desc"
+        sql = f"select {_LINE} from record where id = ? or id like ? escape '\\' order by id = ? desc"
         like = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         rows = self._read(sql, [name, like, name]) if name else []
         if not rows:
@@ -180,7 +186,7 @@ class Index:
         wanted, found = sorted(set(names)), {}
         for start in range(0, len(wanted), CHUNK):
             some = wanted[start : start + CHUNK]
-            sql = f"select path, offset, length, id from record where id in ({', '.join('?' * len(some))})"
+            sql = f"select {_LINE} from record where id in ({', '.join('?' * len(some))})"
             found |= {row[3]: self._load(*row) for row in self._read(sql, some)}
         return found
 
@@ -200,15 +206,19 @@ class Index:
         """How many records there are."""
         return self._read("select count(*) from record")[0][0]
 
+    def moved(self) -> dict[str, str]:
+        """What records call repros that are elsewhere now, and where: paths below the root."""
+        return dict(self._read("select said, claim from place where said != claim"))
+
     def hosts(self) -> list[str]:
         return [row[0] for row in self._read("select distinct host from cell order by 1")]
 
-    def _load(self, path: str, offset: int, length: int, name: str) -> Record:
+    def _load(self, path: str, offset: int, length: int, name: str, claim: str) -> Record:
         line = self._line(path, offset, length)
         place, shapes = column(line), line.get("shapes") or {}
         hashes = line.get("outputs") or {}
         return Record(
-            id=name, date=str(line.get("date")), claim=place["claim"], case=place["case_name"],
+            id=name, date=str(line.get("date")), claim=claim, case=place["case_name"],
             title=str(line.get("title") or ""), arch=place["arch"], compiler=place["compiler"], host=place["host"],
             hardware=line_is_hardware(line), verdict=str(line.get("verdict")),
             verdict_reason=str(line.get("reason") or ""), outcome=str(line.get("outcome")),
@@ -308,6 +318,7 @@ class Index:
         self._db.executescript(_TABLES)
         self._db.execute("begin")
         self._take({path: (0, *files[path]) for path in sorted(files)})
+        self._follow(places.moves(self._db, self.root))
         self._db.execute("insert into meta values ('schema', ?)", [SCHEMA])
         self._db.execute("commit")
 
@@ -326,12 +337,13 @@ class Index:
         if self._db.execute("select value from meta where key = 'schema'").fetchone() != (SCHEMA,):
             return False
         grown = self._grown(files)
-        if grown:
+        if grown or (grown is not None and places.moves(self._db, self.root)):
             self._db.execute("begin immediate")
             try:
                 grown = self._grown(files)  # another process may have been faster
                 if grown:
                     self._take(grown)
+                self._follow(places.moves(self._db, self.root))
                 self._db.execute("commit")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
@@ -364,23 +376,36 @@ class Index:
             return hashlib.sha256(file.read(min(TAIL, offset))).hexdigest()
 
     def _take(self, grown: dict[str, tuple[int, int, int]]) -> None:
+        now = places.now(self._db)
+        marks: dict[str, set[str]] = {}
         touched = set()
         for path, (offset, size, mtime_ns) in grown.items():
             end, rows = offset, []
             for at, length, line in store.read_lines(self.root / path, offset):
                 end = at + length
                 try:
-                    rows.append(row_of(path, at, length, line))
+                    row = row_of(path, at, length, line)
+                    said = row[4]
+                    marks.setdefault(said, set()).update(marks_of(line))
+                    rows.append((*row[:4], now.get(said, said), *row[5:], said))
                 except (KeyError, TypeError, ValueError, AttributeError):
                     self._db.execute("insert into damage values (?, ?)", [path, at])
             row = [path, max(size, end), mtime_ns, end, self._tail(path, end)]
             self._db.execute("insert or replace into file values (?, ?, ?, ?, ?)", row)
-            self._db.executemany(f"insert or ignore into record values ({', '.join('?' * 15)})", rows)
+            self._db.executemany(f"insert or ignore into record values ({', '.join('?' * 16)})", rows)
             touched |= {row[4:9] for row in rows}
         self._db.execute("create index if not exists record_cell on record (" + ", ".join(CELL) + ", date)")
         self._db.execute("create index if not exists record_date on record (date)")
+        places.remember(self._db, marks)
         for place in touched:
             self._summarise(place)
+
+    def _follow(self, moved: dict[str, str]) -> None:
+        """Take up that repros moved."""
+        for claim in places.give(self._db, moved):
+            self._db.execute("delete from cell where claim = ?", [claim])
+            for cell in self._db.execute(f"select distinct {', '.join(CELL)} from record where claim = ?", [claim]):
+                self._summarise(cell)
 
     def _summarise(self, place: tuple[str, ...]) -> None:
         where = " and ".join(f"{key} = ?" for key in CELL)

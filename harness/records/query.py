@@ -21,27 +21,33 @@ _AGO = re.compile(r"(\d+)([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
-def chosen(cells: Sequence[Cell], names: Sequence[str], root: Path) -> list[Cell]:
-    """The cells of these claims: a path, a folder, a file's name without .py, FILE::CASE. Raises UsageError."""
+def chosen(index: Index, cells: Sequence[Cell], names: Sequence[str]) -> list[Cell]:
+    """The cells of these claims: a path, a folder, a file's name without .py, FILE::CASE. Raises UsageError.
+
+    The path may be an old one, of before the repro moved.
+    """
     if not names:
         return list(cells)
     found: dict[int, Cell] = {}
+    before: dict[str, list[str]] = {}
+    for old, now in index.moved().items():
+        before.setdefault(now, []).append(old)
     for name in names:
-        fits = [cell for cell in cells if _fits(cell, name, root)]
+        fits = [cell for cell in cells if _fits(cell, name, index.root, before.get(cell.claim, ()))]
         if not fits:
             raise UsageError(_unknown(name, cells))
         found |= {id(cell): cell for cell in fits}
     return [cell for cell in cells if id(cell) in found]
 
 
-def _fits(cell: Cell, name: str, root: Path) -> bool:
+def _fits(cell: Cell, name: str, root: Path, before: Iterable[str]) -> bool:
     claim, _, case = name.partition("::")
     if case and case != cell.case:
         return False
-    if claim in (cell.claim, Path(cell.claim).stem):
+    if claim in (cell.claim, Path(cell.claim).stem, *before):
         return True
     path, mine = Path(claim).absolute(), root / cell.claim
-    return path == mine or path in mine.parents
+    return path == mine or path in mine.parents or path in [root / old for old in before]
 
 
 def _unknown(name: str, cells: Iterable[Cell]) -> str:
@@ -55,7 +61,7 @@ def _unknown(name: str, cells: Iterable[Cell]) -> str:
 
 def status(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
     """How many cells are in each state, each cell that is not as it should be, and damaged lines."""
-    cells = chosen(index.cells(), names, index.root)
+    cells = chosen(index, index.cells(), names)
     counted = Counter(cell.state for cell in cells)
     quiet = (states.PREDICTED, states.VALIDATED)
     shown = sorted((c for c in cells if c.state not in quiet), key=lambda c: states.STATES.index(c.state))
@@ -74,7 +80,7 @@ def history(
     index: Index, name: str, host: str | None, compiler: str | None, arch: str | None, limit: int
 ) -> dict[str, Any]:
     """The records of a claim, newest first, each with the fields that changed since the one before in its cell."""
-    cells = chosen(index.cells(gone=True), [name], index.root)
+    cells = chosen(index, index.cells(gone=True), [name])
     places = [(c.claim, c.case, c.arch, c.compiler, c.host) for c in cells]
     found: list[Record] = []
     for place in places:
@@ -103,7 +109,7 @@ def regressions(index: Index, since: str | None, names: Sequence[str] = ()) -> l
     """Cells that passed and do not now, or are contradicted, newest first; `since` is of their first failure."""
     after = moment(since) if since else ""
     found = []
-    for cell in chosen(index.cells(), names, index.root):
+    for cell in chosen(index, index.cells(), names):
         if cell.state not in (states.REGRESSED, states.CONTRADICTED, states.FLAKY):
             continue
         first = index.record(cell.first_bad) if cell.first_bad else None
@@ -119,7 +125,7 @@ def good_and_bad(
     index: Index, name: str, host: str | None, compiler: str | None, arch: str | None
 ) -> tuple[Record, Record]:
     """The last good and the first bad record of the cell of a claim that has both. Raises UsageError."""
-    cells = chosen(index.cells(), [name], index.root)
+    cells = chosen(index, index.cells(), [name])
     wanted = [c for c in cells if host in (None, c.host) and compiler in (None, c.compiler) and arch in (None, c.arch)]
     fits = [cell for cell in wanted if cell.last_good and cell.first_bad]
     if not fits:
@@ -147,7 +153,7 @@ def moment(text: str) -> str:
 
 def matrix(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
     """claim x (arch, compiler, host): the state of each, the worst of its cases."""
-    cells = chosen(index.cells(), names, index.root)
+    cells = chosen(index, index.cells(), names)
     columns = sorted({(cell.arch, cell.compiler, cell.host) for cell in cells})
     rows: dict[str, dict[tuple[str, str, str], list[Cell]]] = {}
     for cell in cells:

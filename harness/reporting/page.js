@@ -4,7 +4,7 @@
   const byId = (id) => document.getElementById(id);
   const title = document.title;
   const columns = JSON.parse(byId("columns").textContent);
-  const rows = [...document.querySelectorAll(".matrix tbody tr")];
+  const rows = [...document.querySelectorAll(".matrix tbody:not(.folder) tr")];
   let report = null;
   let opened = "";
 
@@ -51,6 +51,12 @@
       row.classList.toggle("first", fits && row.parentElement !== group);
       if (fits) { group = row.parentElement; shown += 1; }
     });
+    let folder = null;
+    for (const body of document.querySelectorAll(".matrix tbody")) {  // a folder without rows that fit goes too
+      if (body.classList.contains("folder")) { folder = body; folder.hidden = true; }
+      else if (folder && !body.querySelector("tr:not([hidden])")) continue;
+      else if (folder) folder.hidden = false;
+    }
     const narrowed = words.length || wanted.length;
     byId("found").textContent = narrowed ? `${shown} of ${counted(rows.length, "claim")}` : "";
     byId("clear").hidden = !narrowed;
@@ -179,8 +185,10 @@
       return;
     }
     if (location.hash.slice(1) !== name) return;
-    const cell = Object.hasOwn(report.cells, name) ? report.cells[name] : null;
-    opened = name;
+    const place = Object.hasOwn(report.cells, name) ? name : movedTo(name);
+    const cell = place ? report.cells[place] : null;
+    opened = place || name;
+    if (cell && place !== name) history.replaceState(history.state, "", "#" + place);
     byId("overview").hidden = true;
     byId("cell").hidden = false;
     byId("skip").textContent = "Skip to the cell";
@@ -192,6 +200,12 @@
     }
     scrollTo(0, 0);
     byId("cell-title").focus({preventScroll: true});
+  }
+  // The only cell of a repro of this name, where the link is older than its folder.
+  function movedTo(name) {
+    const file = (link) => link.replace(/^[^@]*?\/([^/@]+\.py)(?=[/@])/, "$1");
+    const fits = Object.keys(report.cells).filter((link) => file(link) === file(name));
+    return fits.length === 1 ? fits[0] : "";
   }
   function decoded(text) {
     try { return decodeURIComponent(text); } catch { return text; }

@@ -15,7 +15,8 @@ import json
 import re
 import string
 import zlib
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -183,19 +184,52 @@ def _case(claim: Claim) -> str:
 
 
 def _matrix(report: Report, fragments: dict[tuple[int, int], str]) -> str:
+    """A body for each claim's rows; where repros lie in several folders, a header above those of each folder."""
     cells = {(cell.claim, cell.column): cell for cell in report.cells}
+    states: dict[str, Counter[str]] = defaultdict(Counter)
+    for cell in report.cells:
+        states[_folder(report.claims[cell.claim])][cell.state] += 1
+    numbered = enumerate(report.claims)
+    folders = [(folder, list(group)) for folder, group in groupby(numbered, key=lambda one: _folder(one[1]))]
     rows = []
-    numbered = list(enumerate(report.claims))
-    for _, group in groupby(numbered, key=lambda one: (one[1].repro, one[1].text)):
-        rows.append("<tbody>")
-        for place, (number, claim) in enumerate(group):
-            cased = [
-                _cell(cells.get((number, column)), fragments.get((number, column), ""), report.newest)
-                for column in range(len(report.columns))
-            ]
-            rows.append(f"<tr{'' if place else ' class=first'}>{_row_header(claim)}{''.join(cased)}</tr>")
-        rows.append("</tbody>")
+    for folder, claims in folders:
+        if len(folders) > 1:
+            count = len({claim.repro for _, claim in claims})
+            rows.append(_folder_header(folder, count, states[folder], 1 + len(report.columns)))
+        for _, group in groupby(claims, key=lambda one: (one[1].repro, one[1].text)):
+            rows += ["<tbody>", *_rows(group, report, cells, fragments), "</tbody>"]
     return f"<table class=matrix>\n{_head(report.columns)}\n" + "\n".join(rows) + "\n</table>"
+
+
+def _rows(
+    group: Iterable[tuple[int, Claim]],
+    report: Report,
+    cells: dict[tuple[int, int], Cell],
+    fragments: dict[tuple[int, int], str],
+) -> Iterator[str]:
+    for place, (number, claim) in enumerate(group):
+        cased = [
+            _cell(cells.get((number, column)), fragments.get((number, column), ""), report.newest)
+            for column in range(len(report.columns))
+        ]
+        yield f"<tr{'' if place else ' class=first'}>{_row_header(claim)}{''.join(cased)}</tr>"
+
+
+def _folder(claim: Claim) -> str:
+    return claim.repro.rpartition("/")[0]
+
+
+def _folder_header(folder: str, count: int, states: Counter[str], columns: int) -> str:
+    """The folder, how many claims it has, and how many of their cells are in each state."""
+    claims = f"{count} claim{'s' * (count != 1)}"
+    badges = " ".join(
+        f'<span class="state {state}" title="{state}"><span aria-hidden="true">{STATES[state][0]}</span>'
+        f"<span class=unseen>{state}</span> {states[state]}</span>"
+        for state in STATES
+        if states[state]
+    )
+    name = f"<bdi class=file>{escape(folder or '.')}</bdi> <span class=where>{claims}</span>"
+    return f"<tbody class=folder><tr><th scope=rowgroup colspan={columns}><div>{name} {badges}</div></th></tr></tbody>"
 
 
 def _head(columns: tuple[Column, ...]) -> str:

@@ -21,7 +21,7 @@ SHOWN_ROWS = 16  # of the elements of an output that differ
 
 def collect(index: Index, names: Sequence[str] = ()) -> Report:
     """The report of these claims (all: none named), as `repro status` takes their names. Raises UsageError."""
-    found = query.chosen(index.cells(), names, index.root)
+    found = query.chosen(index, index.cells(), names)
     rows = sorted({(cell.claim, cell.case) for cell in found}, key=_natural)
     columns = sorted({_column(cell) for cell in found}, key=_place)
     titles = {cell.claim: cell.title for cell in found if cell.title}

@@ -271,6 +271,24 @@ def test_a_stale_capsule_is_refused_by_name(project, results):
     assert not (project / "repros/goldens/adds").exists()
 
 
+def test_a_repro_that_moved_since_it_was_recorded_is_judged_where_it_is(project, results):
+    (project / "repros/warp").mkdir()
+    (project / "repros/adds.py").rename(project / "repros/warp/adds.py")
+    found, _ = accepted(project, results[0])
+    assert "adds" in found["validated"]
+    assert golden.read(project / "repros/warp/goldens/adds/default.json").validated
+    assert list((project / "repros/warp/records").glob("*.jsonl"))
+
+
+def test_two_repros_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    for folder in ("warp", "loops"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "first.py").write_text(text_of("def run(n):\n    return {}", "params = { n = [1] }"))
+    (tmp_path / "warp/second.py").write_text(text_of("def run():\n    return {}", ""))
+    cases = capsule_file.find([tmp_path])
+    assert capsule_file.names_of(cases) == ["loops.first--n=1", "warp.first--n=1", "second"]
+
+
 def test_goldens_are_not_accepted_in_ci(project, results, monkeypatch, capsys):
     monkeypatch.setenv("CI", "true")
     assert cli.main(["accept", "--from-replay", str(results[0])]) == 2

@@ -148,7 +148,8 @@ def test_help_teaches(capsys):
 
 
 def test_new_refuses_what_it_cannot_write(project, capsys):
-    assert main(["new", "Not-a-name"]) == 2
+    for name in ("Not-a-name", "../up", "/top", "a//b", "a/"):
+        assert main(["new", name]) == 2
     (project / "repros").mkdir()
     (project / "repros/mine.py").write_text("mine")
     assert main(["new", "mine"]) == 2
@@ -166,6 +167,8 @@ def test_new_writes_a_repro_that_passes(project, capfd):
     assert list(golden["provenance"]["ptx_sha256"].values())[0]
     assert main(["run", "repros/my_question.py", "-p", "n=40", "--ptx"]) == 0
     assert ".visible .entry" in capfd.readouterr().out
+    assert main(["new", "warp/my_other_question"]) == 0
+    assert "accepted repros/warp/goldens/my_other_question/n=40.json" in capfd.readouterr().out
 
 
 def test_a_reader_who_has_read_enough():

@@ -110,6 +110,77 @@ def test_what_changes_on_disk_makes_a_pass_stale(root, put):
         assert len(records.records("repros/one.py")) == 1
 
 
+REPRO = '# /// script\n# [tool.repro]\n# ///\n"""{}"""\n\n\ndef run():\n    return {{}}  # {}\n'
+
+
+def write(root, path: str, claim: str, text: str = "") -> str:
+    """Write a repro; the sha256 of its text."""
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(REPRO.format(claim, text))
+    return hashlib.sha256((root / path).read_bytes()).hexdigest()
+
+
+def test_a_repro_that_moved_is_the_same_claim(root, put):
+    """Its records of both places are one cell, whichever index is read, and from the place where it lies now."""
+    first, second = put(line(1), line(2, verdict="fail"))
+    said(root)
+    (root / "repros/shuffle").mkdir()
+    (root / "repros/one.py").rename(root / "repros/shuffle/one.py")
+    (cell,) = said(root)
+    assert (cell.claim, cell.ticks, cell.state) == ("repros/shuffle/one.py", "pf", "regressed")
+    put(line(3, "repros/shuffle/one.py"))
+    (cell,) = said(root)
+    assert (cell.claim, cell.ticks, cell.passes, cell.fails) == ("repros/shuffle/one.py", "pfp", 2, 1)
+    with open_index(root) as records:
+        assert records.moved() == {"repros/one.py": "repros/shuffle/one.py"}
+        assert [one.claim for one in records.records(cell.claim)] == [cell.claim] * 3 and not records.records(
+            "repros/one.py")  # fmt: skip
+        assert records.record(first["id"]).said == "repros/one.py"
+        assert records.record(first["id"]).rerun == "uv run repro run repros/shuffle/one.py"
+        assert {row[0] for row in records.past()} == {cell.claim}
+    put(line(4))  # a record of before the move, which comes with another branch
+    assert said(root)[0].ticks == "pfpp"
+    (root / "repros/shuffle/one.py").rename(root / "repros/one.py")  # and back
+    (cell,) = said(root)
+    assert (cell.claim, cell.ticks) == ("repros/one.py", "pfpp")
+
+
+MOVES = {  # what becomes of repros/one.py, known as "It is so." -> where its record is then
+    "changed, but the same claim": ([("a/one.py", "It is so.", "other text")], "repros/a/one.py"),
+    "another claim": ([("a/one.py", "It is not so.", "")], None),
+    "another name": ([("a/other.py", "It is so.", "")], None),
+    "two of the same claim": ([("a/one.py", "It is so.", "a"), ("b/one.py", "It is so.", "b")], None),
+    "two, one of them as it was": ([("a/one.py", "It is so.", "a"), ("b/one.py", "It is so.", "")], "repros/b/one.py"),
+    "it is still there": ([("one.py", "It is not so.", ""), ("a/one.py", "It is so.", "")], "repros/one.py"),
+    "in a folder that is not ours": ([("goldens/one.py", "It is so.", ""), (".venv/one.py", "It is so.", "")], None),
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+def test_only_the_same_claim_is_followed(root, case):
+    sha256 = write(root, "repros/one.py", "It is so.")
+    store.Run().append(root / ".repro/records", line(1) | {"key": {"repro_sha256": sha256}})
+    assert said(root)[0].claim == "repros/one.py"
+    (root / "repros/one.py").unlink()
+    files, now = MOVES[case]
+    for path, claim, text in files:
+        write(root, f"repros/{path}", claim, text)
+    assert [cell.claim for cell in said(root)] == ([now] if now else [])
+    with open_index(root) as records:
+        assert [cell.claim for cell in records.cells(gone=True)] == [now or "repros/one.py"]
+
+
+def test_a_claim_that_was_reworded_after_it_moved_keeps_its_history(root):
+    """What it was once called in the new place is in the records of that place."""
+    for n, path in enumerate(("repros/one.py", "repros/a/one.py")):
+        sha256 = write(root, path, "It is so.")
+        store.Run().append(root / ".repro/records", line(n, path) | {"key": {"repro_sha256": sha256}})
+    (root / "repros/one.py").unlink()
+    write(root, "repros/a/one.py", "It is always so.", "and more")
+    (cell,) = said(root)
+    assert (cell.claim, cell.ticks, cell.state) == ("repros/a/one.py", "pp", "stale")
+
+
 def test_a_newer_emulator_run_with_other_ptx_makes_hardware_stale(root, put):
     put(line(1, hardware=True), line(2, kernels={"k": "other"}))
     assert {c.host: c.state for c in said(root)} == {"p1": "stale", "embedded": "predicted"}

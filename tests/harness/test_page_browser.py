@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -431,3 +432,41 @@ def test_without_scripts_the_matrix_is_whole(opened, chromium, tmp_path):
         assert ("link", "regressed") in heard and ("searchbox", "Filter claims") not in heard
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+@pytest.fixture
+def in_folders(chromium, tmp_path):
+    """The browser at a report whose repros lie in two folders, opened at a fragment."""
+    whole, path = made(), tmp_path / "folders.html"
+    claims = tuple(
+        replace(claim, repro=claim.repro.replace("repros/", f"repros/{folder}/"))
+        for claim, folder in zip(whole.claims, ("warp", "warp", "loops", "loops"), strict=True)
+    )
+    path.write_text(page.render(replace(whole, claims=claims)))
+
+    def opened(fragment=""):
+        chromium.media()
+        chromium.open(path.as_uri() + fragment)
+        return chromium
+
+    return opened
+
+
+def test_folders_have_a_header_that_goes_when_nothing_in_them_fits(in_folders):
+    browser = in_folders()
+    headers = "[...document.querySelectorAll('.matrix .folder')].flatMap((one) => one.hidden ? [] : [one.textContent])"
+    assert browser.ask(headers) == [
+        "repros/warp 2 claims ▼regressed 1 ◇predicted 2 ✓validated 2",
+        "repros/loops 1 claim ↺stale 1 ◇predicted 2 ✓validated 1",
+    ]
+    browser.press("/")
+    browser.type("loop ends")
+    assert [text.split()[0] for text in browser.ask(headers)] == ["repros/loops"]
+    assert "2 of 4 claims" in browser.seen()
+
+
+def test_a_link_of_before_a_repro_moved_opens_its_cell(in_folders):
+    browser = in_folders(LINK)
+    browser.until("document.querySelector('#cell-title')")
+    assert "▼ regressed: differs from the golden" in browser.seen()
+    assert browser.ask("location.hash").startswith("#/repros/warp/shuffle.py/")

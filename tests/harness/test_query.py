@@ -64,6 +64,21 @@ def data(said, *argv):
     return json.loads(text)
 
 
+def test_a_claim_is_found_by_its_old_path_and_compared_across_the_move(said, put, root):
+    good = put("zfill", "pass", 1)
+    (root / "repros/cp_async").mkdir()
+    (root / "repros/zfill.py").rename(root / "repros/cp_async/zfill.py")
+    bad = put("cp_async/zfill", "fail", 2, version="0.2.0")
+    for name in ("zfill", "repros/zfill.py", "repros/cp_async/zfill.py", "repros/cp_async"):
+        found = data(said, "history", name)
+        assert [(one["id"], one["claim"], one["changed"]) for one in found["records"]] == [
+            (bad, "repros/cp_async/zfill.py", ["compiler_version"]), (good, "repros/cp_async/zfill.py", None)]  # fmt: skip
+    assert data(said, "regressions")[0]["first_bad"] == bad
+    commands = [run["command"] for run in data(said, "diff", good, bad)["runs"]]
+    assert all("repros/cp_async/zfill.py" in command for command in commands), commands
+    assert [row["claim"] for row in data(said, "matrix")["rows"]] == ["repros/cp_async/zfill.py"]
+
+
 def test_history_shows_the_outcomes_of_the_newest_run_of_a_racy_claim(said, put):
     put("vote", "pass", 1, histogram=[{"count": 200, "outputs": {"r": [0, 1]}}], allowed={"r": [[0, 1], [1, 0]]})
     counted = [{"count": 150, "outputs": {"r": [0, 1]}}, {"count": 48, "outputs": {"r": [1, 0]}}]
