@@ -7,11 +7,11 @@
         records.damaged()                          # lines of record files that cannot be read, for a warning
 
 `Cell`: claim (the path of the repro below the root, where it is now: places.py), case ("" without params), title (the
-claim's sentence), arch ("sm_90": no suffix a or f; "any" for programs without kernels), compiler (as it was asked for:
-"embedded", "nvidia", "nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale,
-regressed, contradicted, predicted, flaky, failing, unknown), last_validated (date of the newest pass on hardware,
-or None), last, last_good, first_bad, other_code (ids of records or None; the last: a newer one with other PTX), passes, fails, ticks
-("ppfp": the newest verdicts, oldest first).
+claim's sentence), arch ("sm_90": no suffix a or f; "any" for programs without kernels), compiler (as it was asked
+for: "embedded", "nvidia", "nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale,
+regressed, contradicted, predicted, flaky, failing, unknown), last_validated (date of the newest pass on hardware, or
+None), last, last_good, first_bad, other_code (ids of records or None; the last: a newer one with other PTX), passes,
+fails, ticks ("ppfp": the newest verdicts, oldest first).
 `combine(cells)` gives the state of a group of cells: of a claim over its cases and hosts.
 
 `Record`: the columns of a cell, and id, date, verdict (pass | fail | contradicted | infra | skip), verdict_reason,
