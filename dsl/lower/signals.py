@@ -178,6 +178,17 @@ compare:
   br i1 %late, label %ask, label %go
 ask:
   store i64 %now, ptr %asked.at
+  %ends = call i32 @dsl_hear()
+  ret i32 %ends
+go:
+  ret i32 0
+}}
+
+declare i32 @clock_gettime(i32, ptr)
+"""
+# `dsl_hear()`: run the handlers of signals; RAISED where one raises, which is kept for `raised`.
+HEAR = """
+define internal i32 @dsl_hear() noinline cold {
   %lock = call i32 @PyGILState_Ensure()
   %raised = call i32 @PyErr_CheckSignals()
   %any = icmp ne i32 %raised, 0
@@ -192,18 +203,15 @@ release:
   call void @PyGILState_Release(i32 %lock)
   %ends = sext i1 %any to i32
   ret i32 %ends
-go:
-  ret i32 0
-}}
+}
 
 @dsl_raised = external global [3 x ptr]
-declare i32 @clock_gettime(i32, ptr)
 """ + "\n".join(f"declare {text.partition(' ')[0]} @{name}{text.partition(' ')[2]}" for name, text in _PYTHON.items())
 
 
 def with_turn(llvm_ir: str) -> str:
     """A host module with `@dsl_turn` defined, where it is called."""
-    return _DECLARATION.sub(_TURN, llvm_ir) if _DECLARATION.search(llvm_ir) else llvm_ir
+    return _DECLARATION.sub(_TURN + HEAR, llvm_ir) if _DECLARATION.search(llvm_ir) else llvm_ir
 
 
 @functools.cache

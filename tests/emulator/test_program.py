@@ -57,3 +57,22 @@ def test_optimisation_changes_no_bit(instructions, seed):
         results.append(data.copy())
     assert set(program._code) == {("k", True, ()), ("k", False, ())}
     np.testing.assert_array_equal(*results)
+
+
+def guarded(bodies: int) -> str:
+    """Stores that a branch may jump over, each at an address of its own."""
+    return kernel(
+        [
+            f"setp.gt.s32 %p, %r0, {i}; @!%p bra L{i}; add.s64 %off, %a, {16 * i}; st.global.b32 [%off], %r1; L{i}:"
+            for i in range(bodies)
+        ]
+    )
+
+
+def test_quick_code_that_is_not_run_costs_a_thread_nothing():
+    lengths = []
+    for bodies in (4, 80):
+        before = emulator.Program(guarded(bodies)).llvm_ir("k").partition("define void @block")[2].partition("$")[0]
+        work = [line for line in before.splitlines() if line and " alloca " not in line]
+        lengths.append(next(i for i, line in enumerate(work) if "br i1" in line))  # up to the first branch
+    assert lengths[0] == lengths[1] < 100

@@ -1,5 +1,6 @@
 """Launches on the emulator by machine code: which calls it makes alone, and that they do what Python's do."""
 
+import signal
 import threading
 
 import numpy as np
@@ -161,3 +162,33 @@ def test_threads_of_which_each_has_its_memory_registered_before(running):
         thread.join()
     total = sum(range(400))
     assert [set(each.to_numpy()) for each in fields] == [{2 * total}, {total}, {total}, {total}]
+
+
+def test_a_signal_ends_a_host_loop_of_launches(running, by_python):
+    import cutlass
+    import cutlass.cute as cute
+
+    @cute.kernel
+    def kernel(x: cute.Tensor):
+        x[0] = x[0] + 1
+
+    @cute.jit
+    def host(x: cute.Tensor, n: cutlass.Int32):
+        for _ in range(n):
+            kernel(x).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+    def late(*_):
+        raise TimeoutError
+
+    array = np.zeros(1, np.int32)
+    compiled = cute.compile(host, cute.runtime.from_dlpack(array), 0)
+    compiled(array, 100)
+    by_python.clear()
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(TimeoutError):
+            compiled(array, 2**31 - 1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(by_python) < array[0] / 100 and len(running.kernels[0].launches) == array[0]

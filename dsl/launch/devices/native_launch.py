@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 
+from dsl.lower import signals
 from dsl.lower.host import Native, native
 
 LOG_LAUNCHES = 64  # then Python empties it
@@ -96,7 +97,9 @@ class Table:
 
 
 # CUlaunchConfig (cuda.h): gridDim, blockDim, sharedMemBytes at 24, hStream at 32, attrs at 40, numAttrs at 48.
-_LAUNCH = f"""
+# Python is called where no signal waits: its handler would raise before the callback's first statement, and be lost.
+_LAUNCH = (
+    f"""
 declare i32 @launch_kernel(ptr, ptr, ptr, ptr)
 
 define i32 @dsl_launch(ptr %run, i32 %index, ptr %record, ptr %params) {{
@@ -139,8 +142,14 @@ look:
   %slow = or i1 %a, %b
   br i1 %slow, label %through, label %native
 through:
-  %python = load ptr, ptr %run
-  %reported = call i32 %python(ptr %run, i32 %index, ptr %record, ptr %params)
+  %heard = call i32 @dsl_hear()
+  %raised = icmp ne i32 %heard, 0
+  br i1 %raised, label %ended, label %python
+ended:
+  ret i32 %heard
+python:
+  %python.entry = load ptr, ptr %run
+  %reported = call i32 %python.entry(ptr %run, i32 %index, ptr %record, ptr %params)
   ret i32 %reported
 native:
   call void @llvm.memcpy.p0.p0.i64(ptr %config, ptr %record, i64 24, i1 false)
@@ -200,6 +209,8 @@ bad:
 
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
+    + signals.HEAR
+)
 
 
 _DECLARED = "declare i32 @launch_kernel(ptr, ptr, ptr, ptr)"
@@ -213,12 +224,12 @@ _BY_HANDLE = """define internal i32 @launch_kernel(ptr %config, ptr %function, p
 @functools.cache
 def entry_by_handle() -> tuple[int, Native]:
     """`entry` for a device whose handles begin with the address of a function that is called as cuLaunchKernelEx."""
-    made = native(_LAUNCH.replace(_DECLARED, _BY_HANDLE), {}, ("dsl_launch",), quickly=True)
+    made = native(_LAUNCH.replace(_DECLARED, _BY_HANDLE), signals.symbols(), ("dsl_launch",), quickly=True)
     return made.addresses["dsl_launch"], made
 
 
 @functools.cache
 def entry(launch_kernel: int) -> tuple[int, Native]:
     """The address of `dsl_launch` for a driver whose cuLaunchKernelEx is at this one, and what keeps it alive."""
-    made = native(_LAUNCH, {"launch_kernel": launch_kernel}, ("dsl_launch",), quickly=True)
+    made = native(_LAUNCH, {"launch_kernel": launch_kernel, **signals.symbols()}, ("dsl_launch",), quickly=True)
     return made.addresses["dsl_launch"], made
