@@ -119,6 +119,20 @@ def is_our_file(file: str) -> bool:
     return found
 
 
+_for_python: dict[str, bool] = {}  # files of this package: whether they evaluate the author's operators
+
+
+def stands_for_python(file: str, operators: bool = False) -> None:
+    """Mark a module, by its `__file__`, that does in the author's place what Python or a library would do there:
+    `x in xs`, `max(xs)`, `print(x)`. What it lets through is Python's own error. `operators`: of an expression too."""
+    _for_python[file] = operators
+
+
+def is_for_python(file: str, operators: bool = False) -> bool:
+    """Whether `stands_for_python` marked a code object's file (as one of `operators`)."""
+    return _for_python[file] or not operators if file in _for_python else False
+
+
 _LIBRARY = tuple(
     {
         os.path.join(folder, "")

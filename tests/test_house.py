@@ -59,7 +59,7 @@ FLOORS = {
     "dsl/launch": (("dsl.launch", "dsl.lower", "dsl.core", *_GROUND), ()),
     "dsl/launch/argument": (("dsl.launch.argument", "dsl.tile", "dsl.core", "dsl.layout"), ("numpy", "torch")),
     "dsl/launch/devices": (
-        ("dsl.launch.disk_cache", "dsl.launch.devices", "dsl.lower", "dsl.core", "dsl.exceptions"),
+        ("dsl.launch.disk_cache", "dsl.launch.devices", "dsl.lower", "dsl.core", *_GROUND),
         ("numpy", "torch"),
     ),
     "dsl/launch/nvidia": (

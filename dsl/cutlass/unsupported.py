@@ -16,4 +16,5 @@ def module_getattr(module: str, **instead: str) -> Callable:
     )
 
 
+spelling.register_surface("dsl.cutlass")
 spelling.know_upstream(upstream.names, upstream.parameters)

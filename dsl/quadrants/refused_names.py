@@ -11,9 +11,11 @@ from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from dsl.core.diagnosis import spelling
 from dsl.core.diagnosis.unsupported_names import UnsupportedName as CoreUnsupportedName
 from dsl.quadrants.errors import QuadrantsCompilationError, UnknownAttribute
 
+spelling.register_surface("dsl.quadrants")
 _PARTS = "a part of the real package", "use the public names of quadrants"
 # What a name belongs to, what to do without it, and the names: `module: names`, of quadrants itself before the first.
 _TABLE = (

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dsl.core.diagnosis import author_traceback
+from dsl.core.diagnosis import author_traceback, spelling
 from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.core.errors import DSLUserCodeError
 
 LISTED = "docs/tirx.md lists what is"
+spelling.register_surface("dsl.tirx")
 
 
 class UnknownName(DSLUserCodeError, AttributeError):

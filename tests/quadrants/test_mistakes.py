@@ -111,7 +111,7 @@ def early(c: int) -> int:
 
 @qd.kernel
 def imports():
-    import os  # noqa: F401
+    import os
 
 
 @qd.kernel

@@ -6,6 +6,7 @@ A list, dict or object that is chosen stays what it is: it is read and written w
 
 from __future__ import annotations
 
+from dsl import span
 from dsl.core import pytree
 from dsl.core.control_flow.assertions import require
 from dsl.core.control_flow.dynamic_element import Chosen, is_choosable, one_of
@@ -13,6 +14,8 @@ from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import arithmetic
 from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic
 from dsl.core.number.operators import operate, select, type_name
+
+span.stands_for_python(__file__, operators=True)
 
 
 def item(items: object, index: object) -> object:

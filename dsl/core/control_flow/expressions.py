@@ -7,6 +7,7 @@ import functools
 import operator
 from collections.abc import Callable
 
+from dsl import span
 from dsl.core.control_flow.dynamic_element import is_same
 from dsl.core.control_flow.statements import Name, Unbound, if_
 from dsl.core.control_flow.truth_value import told, truth
@@ -15,6 +16,8 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.number.operators import maximum, minimum, operate, select, type_name, type_of_literal
 from dsl.span import here
+
+span.stands_for_python(__file__, operators=True)
 
 
 def const_expr(value: object) -> object:

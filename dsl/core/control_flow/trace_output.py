@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import builtins
 
+from dsl import span
 from dsl.core.number.dtypes import is_dynamic
 from dsl.core.state import when_accepted
+
+span.stands_for_python(__file__)
 
 
 def write(text: str) -> None:

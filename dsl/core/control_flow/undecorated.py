@@ -13,11 +13,14 @@ import inspect
 import types
 from collections.abc import Callable
 
+from dsl import span
 from dsl.core.control_flow.undecorated_statements import ByValue
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.syntax import rewrite
 from dsl.core.syntax.function_source import is_authors, refuses_rewriting
 from dsl.core.syntax.rewrite_expression import Grammar
+
+span.stands_for_python(__file__)
 
 _PLAIN = (types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, types.WrapperDescriptorType)
 _SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

@@ -17,6 +17,8 @@ from dsl.core.errors import warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import is_dynamic
 
+span.stands_for_python(__file__)
+
 
 def _probe(test: Callable, state: tuple, names: tuple) -> object:
     """What the test of a `while` gives. Where that is dynamic, evaluating it is undone: it belongs into the loop."""

@@ -11,8 +11,8 @@ import functools
 import os
 import types
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
+from dsl import layout
 from dsl.core.diagnosis import argument_errors, python_errors
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, at_author, warn_not_portable
 from dsl.core.number.operators import type_name
@@ -21,24 +21,9 @@ from dsl.core.syntax.raise_place import innermost, is_authors_code, place_of, wa
 from dsl.core.trace import TRACERS, active
 from dsl.exceptions import ToolFailure, outcome_of
 from dsl.layout import LayoutError
-from dsl.span import Span, is_our_file, is_part, of_code
+from dsl.span import Span, is_for_python, is_our_file, is_part, of_code
 
-_PACKAGE = str(Path(__file__).parents[2])
-_LAYOUT = os.path.join(_PACKAGE, "layout", "")
-# What does what Python or torch would do in the author's place: `x in xs`, `max(xs)`, `xs[i]`, `print(x)`, `tensor[i]`.
-_PYTHONS = {
-    os.path.join(_PACKAGE, *name.split("/"))
-    for name in (
-        "core/control_flow/undecorated_statements.py",
-        "core/control_flow/expressions.py",
-        "core/control_flow/undecorated.py",
-        "core/control_flow/dynamic_index.py",
-        "core/control_flow/trace_output.py",
-        "launch/devices/torch_cuda.py",
-    )
-}
-
-
+_LAYOUT = os.path.join(os.path.dirname(layout.__file__), "")
 _OF_VALUES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
 _COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
@@ -147,7 +132,7 @@ def _is_accident(error: Exception) -> bool:
     """Whether `error` was raised in the compiler, or in a library for it, and not by a `raise` that means it, nor by
     what Python was asked to do in the author's place."""
     code = innermost(error)
-    if code is None or not is_our_file(code.co_filename) or code.co_filename in _PYTHONS:
+    if code is None or not is_our_file(code.co_filename) or is_for_python(code.co_filename):
         return False
     at = [entry.tb_lasti for entry in walk(error) if entry.tb_frame.f_code is code][-1]
     return isinstance(error, AssertionError) or dis.opname[code.co_code[at]] != "RAISE_VARARGS"

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.number import dtypes
 from dsl.core.number.dtypes import NumericMeta
 from dsl.core.syntax.raise_place import innermost, place_of
-from dsl.span import is_our_file
+from dsl.span import is_for_python, is_our_file
 
 _TENSOR = "index it, `t[i]`, or load its elements, `t.load()`"
 _NUMBER = "loop over a range, `for i in range(n)`"
@@ -30,7 +31,7 @@ def said(error: BaseException) -> DSLUserCodeError | None:
     code = innermost(error)
     if code is None:
         return None
-    if is_our_file(code.co_filename) and not code.co_filename.endswith(("expressions.py", "dynamic_index.py")):
+    if is_our_file(code.co_filename) and not is_for_python(code.co_filename, operators=True):
         return None
     text = str(error)
     for pattern, tell in _ROWS:
@@ -55,11 +56,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_number(name: str) -> bool:
-    return any(
-        isinstance(vars(module).get(name), NumericMeta)
-        for spelt, module in list(sys.modules.items())
-        if spelt == "dsl.core.number.dtypes"
-    )
+    return isinstance(vars(dtypes).get(name), NumericMeta)
 
 
 def _word(name: str) -> str:

@@ -8,8 +8,13 @@ import types
 from collections.abc import Callable, Iterable
 
 _upstream: list[tuple[Callable, Callable]] = []  # what the surfaces know of the packages they stand for
-_SURFACES = ("dsl.cutlass", "dsl.quadrants", "dsl.tirx")
+_surfaces: list[str] = []
 _DEPTH = 4  # `cutlass.cute.nvgpu.cpasync`
+
+
+def register_surface(package: str) -> None:
+    """Let the names of this package and of its modules be known as what an author may write."""
+    _surfaces.append(package)
 
 
 def know_upstream(names: Callable[[str], set[str] | None], parameters: Callable[[str, str], tuple[str, ...]]) -> None:
@@ -35,7 +40,9 @@ def upstream_parameters(function: Callable | None) -> set[str]:
 
 
 def _modules() -> list[types.ModuleType]:
-    return [module for name, module in list(sys.modules.items()) if name.startswith(_SURFACES) and module is not None]
+    return [
+        module for name, module in list(sys.modules.items()) if name.startswith(tuple(_surfaces)) and module is not None
+    ]
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -115,4 +122,4 @@ def in_modules(name: str, space: dict[str, object]) -> str | None:
 
 
 def _is_surface(value: object) -> bool:
-    return isinstance(value, types.ModuleType) and value.__name__.startswith(_SURFACES)
+    return isinstance(value, types.ModuleType) and value.__name__.startswith(tuple(_surfaces))

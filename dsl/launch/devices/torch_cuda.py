@@ -18,7 +18,10 @@ from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
+from dsl import span
 from dsl.launch.devices.torch_memory import Places
+
+span.stands_for_python(__file__)
 
 CAPABILITY = (9, 0)
 PROPERTIES = {
