@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,62 +120,145 @@ def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = F
     return verdict
 
 
-def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
-    def said(status: str, reason: str, text: str) -> Verdict:
-        return Verdict(status, reason, text, outcome, {})
+@dataclass(frozen=True)
+class _Trial:
+    """What is judged. `other`: what the repro says of the compiler that made this outcome."""
 
-    if outcome.kind == "infra":
-        return said("infra", "could not be run", f"the repro could not be run on {host.name}: {outcome.text}")
-    if outcome.kind == "skipped":
-        if releases.untaken(case.repro, outcome.compiler):
-            return said("skip", "not its language", outcome.text)
-        reason = "older GPU" if host.shortfall(case.repro.arch) else "no checker"
-        return said("skip", reason, outcome.text)
-    other = _otherwise(case, outcome)
-    if other.rejected is not None:
-        kept = _keeps_rejecting(other.rejected, outcome)
-        return said("fail", "not what `nvidia` says", kept) if kept else said("pass", "", "")
-    wrong_end = _wrong_end(case, outcome)
-    if wrong_end:
-        return said(
-            "fail", text_report.brief(outcome) if outcome.kind != "outputs" else f"not {case.repro.outcome}", wrong_end
-        )
-    unknown = sorted(set(case.repro.compare) - set(outcome.outputs)) if outcome.kind == "outputs" else []
-    if unknown:
-        known = ", ".join(outcome.outputs)
-        return said(
-            "fail", "unknown output", f"compare names `{unknown[0]}`, which run() did not return: it returned {known}"
-        )
-    seen = observed.wrong(case, outcome) if outcome.kind == "outputs" and not other.outputs else None
-    if seen:
-        verdict = said("fail", seen[0], seen[1] or text_report.differences(seen[2], outcome))
-        verdict.differences = seen[2]
-        return verdict
-    changed = _other_values(other, outcome)
-    if changed:
-        return said("fail", "not what `nvidia` says", changed)
-    expected = {name: array for name, array in outcome.expected.items() if name not in other.outputs}
+    case: Case
+    host: Host
+    outcome: Outcome
+    update: bool
+    other: Otherwise
+
+    def verdict(self, status: str, reason: str = "", text: str = "", **more: Any) -> Verdict:
+        return Verdict(status, reason, text, self.outcome, {}, **more)
+
+    @property
+    def has_outputs(self) -> bool:
+        return self.outcome.kind == "outputs"
+
+    @property
+    def no_sass(self) -> dict | None:
+        """Why there is no machine code to check, where there is something to check."""
+        return self.outcome.detail.get("no_sass") if self.case.checks("SASS") else None
+
+    @property
+    def may_lack_sass(self) -> bool:
+        return self.no_sass is not None and self.no_sass["missing"] and not in_ci()
+
+
+def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
+    trial = _Trial(case, host, outcome, update, _otherwise(case, outcome))
+    for check in _CHECKS:
+        verdict = check(trial)
+        if verdict is not None:
+            return verdict
+    verdict = _against_golden(trial)
+    if verdict.status == "pass" and trial.has_outputs:
+        verdict.notes += observed.notes(case, outcome)
+    if verdict.status == "pass" and trial.no_sass:
+        verdict.status, verdict.reason, verdict.text = "skip", "no SASS", f"CHECK-SASS: {trial.no_sass['text']}"
+    return verdict
+
+
+# --- before the golden ------------------------------------------------------------------------------------------
+
+
+def _could_not_run(trial: _Trial) -> Verdict | None:
+    if trial.outcome.kind != "infra":
+        return None
+    text = f"the repro could not be run on {trial.host.name}: {trial.outcome.text}"
+    return trial.verdict("infra", "could not be run", text)
+
+
+def _was_skipped(trial: _Trial) -> Verdict | None:
+    if trial.outcome.kind != "skipped":
+        return None
+    repro = trial.case.repro
+    if releases.untaken(repro, trial.outcome.compiler):
+        reason = "not its language"
+    else:
+        reason = "older GPU" if trial.host.shortfall(repro.arch) else "no checker"
+    return trial.verdict("skip", reason, trial.outcome.text)
+
+
+def _is_rejected_by_nvidia(trial: _Trial) -> Verdict | None:
+    if trial.other.rejected is None:
+        return None
+    text = _keeps_rejecting(trial.other.rejected, trial.outcome)
+    return trial.verdict("fail", "not what `nvidia` says", text) if text else trial.verdict("pass")
+
+
+def _ends_otherwise(trial: _Trial) -> Verdict | None:
+    text = _wrong_end(trial.case, trial.outcome)
+    if not text:
+        return None
+    reason = f"not {trial.case.repro.outcome}" if trial.has_outputs else text_report.brief(trial.outcome)
+    return trial.verdict("fail", reason, text)
+
+
+def _names_unknown_output(trial: _Trial) -> Verdict | None:
+    outputs = trial.outcome.outputs
+    unknown = sorted(set(trial.case.repro.compare) - set(outputs)) if trial.has_outputs else []
+    if not unknown:
+        return None
+    text = f"compare names `{unknown[0]}`, which run() did not return: it returned {', '.join(outputs)}"
+    return trial.verdict("fail", "unknown output", text)
+
+
+def _is_observed_wrong(trial: _Trial) -> Verdict | None:
+    seen = observed.wrong(trial.case, trial.outcome) if trial.has_outputs and not trial.other.outputs else None
+    if not seen:
+        return None
+    reason, text, differences = seen
+    text = text or text_report.differences(differences, trial.outcome)
+    return trial.verdict("fail", reason, text, differences=differences)
+
+
+def _has_other_values(trial: _Trial) -> Verdict | None:
+    text = _other_values(trial.other, trial.outcome)
+    return trial.verdict("fail", "not what `nvidia` says", text) if text else None
+
+
+def _differs_from_expected(trial: _Trial) -> Verdict | None:
+    case, outcome = trial.case, trial.outcome
     only_masks = set(case.repro.mask.values()) - set(outcome.outputs)
-    expected = {name: array for name, array in expected.items() if name not in only_masks}
+    left_out = only_masks | set(trial.other.outputs)
+    expected = {name: array for name, array in outcome.expected.items() if name not in left_out}
     rules, masks = dict(case.repro.compare), _masks(case, outcome)
     found = compare.differences(expected, outcome.outputs, rules, "expected()", partial=True, masks=masks)
-    if found:
-        verdict = said("fail", "differs from expected()", text_report.differences(found, outcome))
-        verdict.differences = found
-        return verdict
-    lines = check_lines.failure(case, outcome.kernels, "PTX")
-    if lines:
-        return said("fail", "CHECK-PTX", lines)
-    no_sass = outcome.detail.get("no_sass") if case.checks("SASS") else None
-    lines = no_sass["text"] if no_sass else check_lines.failure(case, outcome.kernels, "SASS")
-    if lines and not (no_sass and no_sass["missing"] and not in_ci()):
-        return said("fail", "CHECK-SASS", lines)
-    verdict = _against_golden(case, host, outcome, update)
-    if verdict.status == "pass" and outcome.kind == "outputs":
-        verdict.notes += observed.notes(case, outcome)
-    if verdict.status == "pass" and no_sass:
-        verdict.status, verdict.reason, verdict.text = "skip", "no SASS", f"CHECK-SASS: {no_sass['text']}"
-    return verdict
+    if not found:
+        return None
+    text = text_report.differences(found, outcome)
+    return trial.verdict("fail", "differs from expected()", text, differences=found)
+
+
+def _fails_ptx_lines(trial: _Trial) -> Verdict | None:
+    text = check_lines.failure(trial.case, trial.outcome.kernels, "PTX")
+    return trial.verdict("fail", "CHECK-PTX", text) if text else None
+
+
+def _fails_sass_lines(trial: _Trial) -> Verdict | None:
+    if trial.may_lack_sass:
+        return None
+    no_sass = trial.no_sass
+    text = no_sass["text"] if no_sass else check_lines.failure(trial.case, trial.outcome.kernels, "SASS")
+    return trial.verdict("fail", "CHECK-SASS", text) if text else None
+
+
+# The first that has something to say decides.
+_CHECKS: tuple[Callable[[_Trial], Verdict | None], ...] = (
+    _could_not_run,
+    _was_skipped,
+    _is_rejected_by_nvidia,
+    _ends_otherwise,
+    _names_unknown_output,
+    _is_observed_wrong,
+    _has_other_values,
+    _differs_from_expected,
+    _fails_ptx_lines,
+    _fails_sass_lines,
+)
 
 
 def _masks(case: Case, outcome: Outcome) -> dict[str, Any]:
@@ -229,60 +313,123 @@ def _other_values(other: Otherwise, outcome: Outcome) -> str:
     return ""
 
 
-def _against_golden(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
-    def said(status: str, reason: str = "", text: str = "", **more: Any) -> Verdict:
-        return Verdict(status, reason, text, outcome, {}, **more)
+# --- the golden ------------------------------------------------------------------------------------------
 
-    arch = golden.arch_of(outcome.device)
-    path = golden.path_of(case, arch)
+
+class _Comparison:
+    """A declared case and its golden. `known`: the golden, None where there is none; `problem`: why it cannot be read;
+    `differs`: how the outcome differs, or '', and `differences`, in which elements."""
+
+    def __init__(self, trial: _Trial):
+        case, outcome = trial.case, trial.outcome
+        self.trial, self.arch = trial, golden.arch_of(outcome.device)
+        self.path = golden.path_of(case, self.arch)
+        self.known, self.problem, self.differs, self.differences = None, "", "", []
+        try:
+            self.known = golden.read(self.path)
+        except golden.CorruptGolden as error:
+            self.problem = str(error)
+        if self.known is not None:
+            self.differs, self.differences = _differs(case, self.known, outcome)
+
+    @property
+    def is_missing(self) -> bool:
+        return self.known is None
+
+    @property
+    def agrees(self) -> bool:
+        return not self.differs
+
+    @property
+    def update(self) -> bool:
+        return self.trial.update
+
+    @property
+    def is_hardware(self) -> bool:
+        return self.trial.host.is_hardware
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether hardware gave the golden."""
+        return self.known.validated
+
+    @property
+    def is_of_one_arch(self) -> bool:
+        """Whether the golden is the answer of this architecture alone."""
+        return "@" in self.path.name
+
+    @property
+    def elsewhere(self) -> str:
+        """The architecture that gave the golden, where it is another than this device's; or ''."""
+        gave = golden.arch_of(self.known.provenance)
+        return gave if self.arch and gave != self.arch else ""
+
+    def accepted(self) -> golden.Pending:
+        trial = self.trial
+        provenance = history.provenance(trial.case, trial.host, trial.outcome)
+        return golden.make(trial.case, trial.outcome, provenance, self.is_hardware)
+
+    def accept(self, note: str) -> Verdict:
+        """It passes, and this outcome becomes the golden."""
+        notes = [note.format(text_report.short(self.path))]
+        return self.trial.verdict("pass", pending=self.accepted(), notes=notes, validated=self.is_hardware)
+
+    def no_golden(self) -> Verdict:
+        text = text_report.missing_golden(self.trial.case, self.path, self.trial.outcome)
+        return self.trial.verdict("fail", "no golden", text, proposal=self.accepted())
+
+    def own_answer(self) -> Verdict:
+        note = f"{self.arch} has an answer of its own: {text_report.short(self.path)}"
+        return self.trial.verdict("pass", notes=[note], validated=self.is_validated)
+
+    def could_validate(self) -> Verdict:
+        note = "hardware agrees with the prediction: --update-goldens makes it validated"
+        return self.trial.verdict("pass", notes=[note])
+
+    def contradicted(self) -> Verdict:
+        text = text_report.contradicted(self.differs, self.path, self.known)
+        return self.trial.verdict("contradicted", "hardware gave the golden", text, differences=self.differences)
+
+    def other(self) -> Verdict:
+        case, outcome, elsewhere = self.trial.case, self.trial.outcome, self.elsewhere
+        reason = "differs from the golden"
+        text = text_report.differs_from_golden(
+            case, self.differs, self.path, self.known, self.is_hardware, outcome.compiler
+        )
+        proposal = None
+        if outcome.compiler == EMBEDDED:
+            proposal = self.accepted()
+            if elsewhere:
+                reason = f"differs from the golden of {elsewhere}"
+                text = f"{text}\n{text_report.other_arch(case, elsewhere, self.arch)}"
+        return self.trial.verdict("fail", reason, text, proposal=proposal, differences=self.differences)
+
+
+# The policy: the first row that holds decides. Only hardware changes what hardware gave.
+_POLICY: tuple[tuple[Callable[[_Comparison], Any], Callable[[_Comparison], Verdict]], ...] = (
+    (lambda c: c.problem, lambda c: c.trial.verdict("fail", "corrupt golden", c.problem)),
+    (lambda c: c.is_missing and c.update, lambda c: c.accept("accepted {}")),
+    (lambda c: c.is_missing, _Comparison.no_golden),
+    (lambda c: c.agrees and c.is_of_one_arch, _Comparison.own_answer),
+    (lambda c: c.agrees and c.is_validated, lambda c: c.trial.verdict("pass", validated=True)),
+    (lambda c: c.agrees and c.is_hardware and c.update, lambda c: c.accept("validated {}")),
+    (lambda c: c.agrees and c.is_hardware, _Comparison.could_validate),
+    (lambda c: c.agrees, lambda c: c.trial.verdict("pass")),
+    (lambda c: c.is_validated and not c.is_hardware and not c.elsewhere, _Comparison.contradicted),
+    (lambda c: c.update and (c.is_hardware or not c.is_validated), lambda c: c.accept("accepted {} anew")),
+    (lambda c: True, _Comparison.other),
+)
+
+
+def _against_golden(trial: _Trial) -> Verdict:
+    case = trial.case
+    if not case.is_declared and case.repro.has_expected and trial.has_outputs:
+        return trial.verdict("pass", notes=[f"{case.name} is not declared in params: judged by expected() alone"])
     if not case.is_declared:
-        if case.repro.has_expected and outcome.kind == "outputs":
-            return said("pass", notes=[f"{case.name} is not declared in params: judged by expected() alone"])
-        return said(
-            "fail",
-            "nothing to judge by",
-            f"{case.name} is not declared in params, and there is no expected() to judge it by",
-        )
-    try:
-        known = golden.read(path)
-    except golden.CorruptGolden as error:
-        return said("fail", "corrupt golden", str(error))
-    accept = golden.make(case, outcome, history.provenance(case, host, outcome), host.is_hardware)
-    if known is None:
-        if update:
-            return said(
-                "pass", pending=accept, notes=[f"accepted {text_report.short(path)}"], validated=host.is_hardware
-            )
-        return said("fail", "no golden", text_report.missing_golden(case, path, outcome), proposal=accept)
-    differs, found = _differs(case, known, outcome)
-    elsewhere = golden.arch_of(known.provenance)
-    elsewhere = elsewhere if arch and elsewhere != arch else ""
-    if not differs and "@" in path.name:
-        return said(
-            "pass", notes=[f"{arch} has an answer of its own: {text_report.short(path)}"], validated=known.validated
-        )
-    if not differs:
-        if host.is_hardware and not known.validated:
-            if update:
-                return said("pass", pending=accept, notes=[f"validated {text_report.short(path)}"], validated=True)
-            return said("pass", notes=["hardware agrees with the prediction: --update-goldens makes it validated"])
-        return said("pass", validated=known.validated)
-    if known.validated and not host.is_hardware and not elsewhere:
-        text = text_report.contradicted(differs, path, known)
-        return said("contradicted", "hardware gave the golden", text, differences=found)
-    if update and not (known.validated and not host.is_hardware):
-        return said(
-            "pass", pending=accept, notes=[f"accepted {text_report.short(path)} anew"], validated=host.is_hardware
-        )
-    text = text_report.differs_from_golden(case, differs, path, known, host.is_hardware, outcome.compiler)
-    reason = "differs from the golden"
-    if elsewhere and outcome.compiler == EMBEDDED:
-        text, reason = (
-            f"{text}\n{text_report.other_arch(case, elsewhere, arch)}",
-            f"differs from the golden of {elsewhere}",
-        )
-    proposal = accept if outcome.compiler == EMBEDDED else None
-    return said("fail", reason, text, proposal=proposal, differences=found)
+        text = f"{case.name} is not declared in params, and there is no expected() to judge it by"
+        return trial.verdict("fail", "nothing to judge by", text)
+    compared = _Comparison(trial)
+    return next(verdict(compared) for holds, verdict in _POLICY if holds(compared))
 
 
 def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> tuple[str, list[compare.Difference]]:
