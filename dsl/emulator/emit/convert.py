@@ -170,8 +170,8 @@ def convert_bits(body, instr, value: str, target: str, source: str) -> str:
     number = widen(body, value, source)
     llvm = "double" if source == "f64" else "float"
     ftz = "ftz" in instr.mods
-    if ftz and source in ("f32", "f16"):
-        number = flush(body, number, "float", floating.LEAST_NORMAL[source])
+    if ftz and source == "f32":  # .ftz is of f32: a subnormal f16 is a normal f32
+        number = flush(body, number)
     if target not in FLOATS and target != "tf32":
         return _float_to_integer(body, instr, number, llvm, target, source)
     integral = next((m for m in instr.mods if m in _TO_INTEGRAL), None)
@@ -205,14 +205,14 @@ def _float_to_float(body, instr, number: str, llvm: str, target: str) -> str:
             number = flush(body, number)
         return narrow(body, number, "f32")
     if target == "tf32":
-        return _to_tf32(body, number, mode)
+        return _to_tf32(body, number, mode, "satfinite" in instr.mods)
     if llvm == "double":
         number = double_to_odd_float(body, number)
     return _narrow_directed(body, instr, number, target, mode)
 
 
-def _to_tf32(body, number: str, mode: str | None) -> str:
-    """f32 -> tf32: 10 fraction bits; rna rounds half away from zero."""
+def _to_tf32(body, number: str, mode: str | None, saturates: bool) -> str:
+    """f32 -> tf32: 10 fraction bits; rna rounds half away from zero; what is too large saturates, or is infinite."""
     bits = body.op(f"bitcast float {number} to i32")
     if mode == "rna":
         moved = body.add(bits, 0x1000)
@@ -223,7 +223,11 @@ def _to_tf32(body, number: str, mode: str | None) -> str:
     rounded = body.and_(moved, -0x2000)
     special = body.cmp("uge", body.and_(bits, 0x7FFFFFFF), 0x7F800000)
     nan = body.op(f"fcmp uno float {number}, 0.0")
-    return body.select(nan, 0x7FFFFFFF, body.select(special, bits, rounded))
+    result = body.select(special, bits, rounded)
+    if saturates:
+        above = body.cmp("uge", body.and_(result, 0x7FFFFFFF), 0x7F800000)
+        result = body.select(above, body.or_(body.and_(bits, -(1 << 31)), 0x7F7FE000), result)
+    return body.select(nan, 0x7FFFFFFF, result)
 
 
 def _narrow_directed(body, instr, number: str, target: str, mode: str | None) -> str:

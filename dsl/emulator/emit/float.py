@@ -164,8 +164,8 @@ def _element(body, instr, operation: str, bits: list[str], kind: str) -> str:
     if "sat" in instr.mods:
         result = saturate(body, result, llvm)
     if "relu" in instr.mods:
-        negative = body.op(f"fcmp olt {llvm} {result}, 0.0")
-        result = body.op(f"select i1 {negative}, {llvm} 0.0, {llvm} {result}")
+        keeps = body.op(f"fcmp ugt {llvm} {result}, 0.0")  # -0 becomes +0, as in cvt.relu
+        result = body.op(f"select i1 {keeps}, {llvm} {result}, {llvm} 0.0")
     if operation == "sqrt" and kind == "f32":  # LLVM takes select(x < 0, NaN, sqrt x) for sqrt x: choose integers
         nan = body.op(f"fcmp uno float {result}, 0.0")
         return body.select(nan, 0x7FFFFFFF, body.op(f"bitcast float {result} to i32"))
@@ -206,23 +206,55 @@ def arithmetic(operation: str):
 
 
 def divide(body, instr):
-    """div: .rn and directed are IEEE; .approx and .full (2 ulp each) take the IEEE quotient too."""
-    arithmetic("fdiv")(body, instr)
+    """div: .rn and directed are IEEE; .approx and .full (2 ulp each) take the IEEE quotient too.
+
+    A divisor of .approx between 2^126 and 2^128 has no reciprocal but 0, which the dividend is multiplied by.
+    """
+    if "approx" not in instr.mods:
+        return arithmetic("fdiv")(body, instr)
+    a, b = (read_wide(body, operand, "f32", "ftz" in instr.mods) for operand in instr.operands[1:])
+    size = body.op(f"call float @llvm.fabs.f32(float {b})")
+    large = body.op(f"fcmp ogt float {size}, 0x47D0000000000000")
+    has_none = body.and_(large, body.op(f"fcmp olt float {size}, 0x7FF0000000000000"), "i1")
+    zero = body.op(f"call float @llvm.copysign.f32(float 0.0, float {b})")
+    quotient = body.op(f"fdiv float {a}, {b}")
+    value = body.op(f"select i1 {has_none}, float {body.op(f'fmul float {a}, {zero}')}, float {quotient}")
+    if "ftz" in instr.mods:
+        value = flush(body, value)
+    body.write(instr.operands[0], narrow(body, value, "f32"), 32)
+    return None
 
 
 def reciprocal(body, instr):
     """rcp: as 1 / x; .approx is within 1 ulp."""
     kind = type_of(instr)
+    if kind == "f64" and "approx" in instr.mods:
+        return _upper_half(body, instr, lambda x: body.op(f"fdiv double 1.0, {x}"))
     x = read_wide(body, instr.operands[1], kind, "ftz" in instr.mods)
     value = calculate(body, instr, "fdiv", ["1.0", x], kind)
     if "ftz" in instr.mods and kind == "f32":
         value = flush(body, value)
     body.write(instr.operands[0], narrow(body, value, kind), TYPE_BITS[kind])
+    return None
+
+
+def _upper_half(body, instr, function) -> None:
+    """approx.ftz.f64: of the operand the upper 32 bits are read, of the result the upper 32 bits are written.
+
+    Subnormal operands and results are zeros. PTX ISA 9.7.3.14 and 9.7.3.17.
+    """
+    bits = body.and_(body.read(instr.operands[1], 64), -(1 << 32), "i64")
+    x = flush(body, body.op(f"bitcast i64 {bits} to double"), "double", LEAST_NORMAL["f64"])
+    value = flush(body, function(x), "double", LEAST_NORMAL["f64"])
+    body.write(instr.operands[0], body.and_(narrow(body, value, "f64"), -(1 << 32), "i64"), 64)
 
 
 def reciprocal_root(body, instr):
     """rsqrt.approx: 1 / sqrt(x), computed in f64 for f32."""
     kind = type_of(instr)
+    if kind == "f64" and "ftz" in instr.mods:
+        root = "call double @llvm.sqrt.f64(double {})"
+        return _upper_half(body, instr, lambda x: body.op(f"fdiv double 1.0, {body.op(root.format(x))}"))
     x = read_wide(body, instr.operands[1], kind, "ftz" in instr.mods)
     wide = x if kind == "f64" else body.op(f"fpext float {x} to double")
     root = body.op(f"call double @llvm.sqrt.f64(double {wide})")
@@ -230,6 +262,7 @@ def reciprocal_root(body, instr):
     if kind == "f32":
         value = body.op(f"fptrunc double {value} to float")
     body.write(instr.operands[0], narrow(body, value, kind), TYPE_BITS[kind])
+    return None
 
 
 def through_libm(function: str):
