@@ -4,14 +4,12 @@ import importlib.util
 import os
 import re
 import shutil
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from harness.judge import in_ci
-from tests import slow
+from tests import second_opinion, slow
 from tests.slow import pytest_addoption, pytest_collection_modifyitems, pytest_report_header  # noqa: F401
 
 
@@ -85,9 +83,6 @@ def installed(needs) -> str:
 def both():
     """`both(program, arguments)`: the runs of a program under our compiler and under NVIDIA's,
     see second_opinion.py."""
-    spec = importlib.util.spec_from_file_location("second_opinion", Path(__file__).with_name("second_opinion.py"))
-    second_opinion = sys.modules["second_opinion"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(second_opinion)
     if second_opinion.missing():
         missing(second_opinion.missing())
     return second_opinion.both

@@ -1,10 +1,11 @@
 """Options of `cute.compile` as objects, names of kernels, and `cute.testing`."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import fork_server
 
 HEAD = """\
 import cutlass
@@ -29,13 +30,7 @@ out = np.zeros(1, np.int32)
 
 def run(folder: Path, program: str) -> subprocess.CompletedProcess:
     (folder / "author.py").write_text(HEAD + program)
-    return subprocess.run(
-        [sys.executable, "-m", "dsl", "--device", "emulator", "author.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return fork_server.run(["-m", "dsl", "--device", "emulator", "author.py"], cwd=folder)
 
 
 def test_options_as_objects_are_the_options_as_text(tmp_path, ptxas_path):

@@ -1,23 +1,17 @@
 """Host-only jit functions print the same under nvidia-cutlass-dsl and here: two compilers, one text."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import fork_server
 
 HERE = Path(__file__).parent
 
 
 def output_of(program: str, *command: str) -> str:
-    run = subprocess.run(
-        [sys.executable, *command, str(HERE / program)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
-    )
+    run = fork_server.run([*command, str(HERE / program)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -2,14 +2,13 @@
 
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import dsl.layout
 from dsl.layout import LayoutError
+from tests import fork_server
 
 CASES = 1200
 EXTENTS = (1, 2, 2, 3, 4, 4, 6, 8, 16)
@@ -155,9 +154,7 @@ def test_same_layouts_as_upstream():
     rng = random.Random(20261120)
     expressions = [expression(rng) for _ in range(CASES)]
     script = Path(__file__).with_name("upstream_layouts.py")
-    done = subprocess.run(
-        [sys.executable, script], input="\n".join(expressions), capture_output=True, text=True, timeout=120
-    )
+    done = fork_server.run([script], input="\n".join(expressions))
     assert done.returncode == 0, done.stderr
     theirs = done.stdout.splitlines()
     assert len(theirs) == CASES
