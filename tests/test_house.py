@@ -195,3 +195,198 @@ def test_every_folder_has_a_floor():
     for path in FILES:
         if path != "dsl/__init__.py":
             floor_of(path)
+
+
+# --- imports inside functions ----------------------------------------------------------------------------------------
+
+# Of packages that are large, optional, or needed by few calls, and of parts of Python's library that start slowly.
+LAZY_OUTSIDE = {
+    "IPython",
+    "_pytest",
+    "cuda",
+    "difflib",
+    "fabric",
+    "filecheck",
+    "importlib.metadata",
+    "logging",
+    "numpy",
+    "paramiko",
+    "readline",
+    "tomllib",
+    "torch",
+    "traceback",
+    "tvm_ffi",
+    "unicodedata",
+}
+# Of our own, so that a process starts without what it may never need: a device or compiler that is chosen, the emulator,
+# tools, texts that are asked for, what explains an error; collection of repros reads text only.
+LAZY = {
+    "dsl/__main__.py": (
+        "dsl.alias",
+        "dsl.core.diagnosis.python_errors",
+        "dsl.core.errors",
+        "dsl.core.syntax.function_source",
+        "dsl.emulator.runtime.tensor_core",
+        "dsl.exceptions",
+        "dsl.launch.devices.emulated",
+        "dsl.launch.devices.protocol",
+        "dsl.layout",
+        "dsl.prompt",
+        "dsl.span",
+    ),
+    "dsl/alias.py": (
+        "dsl.core.diagnosis.unsupported_names",
+        "dsl.core.ir.mlir",
+        "dsl.emulator.native",
+        "dsl.launch.nvidia.hook",
+        "dsl.launch.session",
+        "dsl.lower.llvm",
+    ),
+    "dsl/core/number/double_functions.py": ("dsl.core.trace",),
+    "dsl/core/number/elementary_functions.py": (
+        "dsl.core.number.double_functions",
+        "dsl.core.number_rules",
+        "dsl.core.trace",
+    ),
+    "dsl/launch/argument/abi.py": ("dsl.tile.tensor",),
+    "dsl/launch/call/jit.py": ("dsl.launch.call.ffi_function", "dsl.launch.call.readable_text"),
+    "dsl/launch/devices/choice.py": (
+        "dsl.launch.devices.cuda",
+        "dsl.launch.devices.emulated",
+        "dsl.launch.devices.playback",
+        "dsl.launch.devices.recording",
+    ),
+    "dsl/launch/devices/emulated.py": ("dsl.emulator", "dsl.emulator.runtime.tensor_core"),
+    "dsl/launch/nvidia/hook.py": ("dsl.lower.sass",),
+    "dsl/launch/session.py": ("dsl.launch.call.readable_text", "dsl.lower.sass"),
+    "dsl/lower/device_functions.py": ("dsl.lower.elementary",),
+    "dsl/quadrants/annotations.py": ("dsl.quadrants.ndarray",),
+    "dsl/quadrants/expression.py": (
+        "dsl.quadrants",
+        "dsl.quadrants.iterate",
+        "dsl.quadrants.kernel",
+        "dsl.quadrants.printing",
+    ),
+    "dsl/quadrants/kernel.py": ("dsl.launch.call.readable_text",),
+    "dsl/quadrants/printing.py": ("dsl.quadrants.expression", "dsl.quadrants.hooks"),
+    "dsl/tirx/build.py": ("dsl.launch.call.readable_text",),
+    "harness/cli.py": (
+        "harness.capsules.capsule_file",
+        "harness.host.doctor",
+        "harness.judge",
+        "harness.records.history",
+        "harness.records.index",
+        "harness.reporting.page",
+        "harness.reporting.page_records",
+        "harness.reporting.text_report",
+        "harness.store",
+    ),
+    "harness/commands.py": (
+        "harness.capsules.capsule_file",
+        "harness.pending",
+        "harness.records.differ",
+        "harness.records.index",
+        "harness.records.query",
+        "harness.records.tables",
+    ),
+    "harness/host/connection.py": ("harness.host.ssh",),
+    "harness/host/hosts.py": ("harness.host.connection", "harness.host.releases", "harness.host.ssh"),
+    "harness/pending.py": (
+        "harness.claim.repro_file",
+        "harness.comparison.compare",
+        "harness.comparison.golden",
+        "harness.judge",
+        "harness.reporting.text_report",
+        "harness.run.result",
+    ),
+    "harness/plugin.py": (
+        "harness.claim.findings",
+        "harness.claim.repro_file",
+        "harness.judge",
+        "harness.reporting.text_report",
+        "harness.run.progress",
+        "harness.session",
+        "harness.store",
+    ),
+    "harness/records/history.py": ("harness.host.own_wheel",),
+    "harness/reporting/release_table.py": ("harness.store",),
+    "harness/run/supervisor.py": ("harness.run.gpu_lock",),
+    "harness/session.py": (
+        "harness.claim.findings",
+        "harness.comparison.golden",
+        "harness.host.hosts",
+        "harness.host.releases",
+        "harness.host.settings",
+        "harness.judge",
+        "harness.records.history",
+        "harness.reporting.release_table",
+        "harness.reporting.text_report",
+        "harness.run.result",
+        "harness.run.transport",
+    ),
+}
+# Of our own, between modules that know each other. Nothing is added here: move what both need below both.
+CYCLES = {
+    "dsl/core/number/dtypes.py": ("dsl.core.number.operators",),
+    "dsl/emulator/emit/body.py": ("dsl.emulator.emit.special",),
+    "dsl/launch/argument/kinds.py": ("dsl.launch.argument.author_protocols",),
+    "dsl/quadrants/annotations.py": ("dsl.quadrants.field",),
+    "dsl/quadrants/assignable.py": ("dsl.quadrants.wording",),
+    "dsl/quadrants/decorated_function.py": ("dsl.quadrants.surface",),
+    "dsl/quadrants/dense.py": ("dsl.quadrants.hooks", "dsl.quadrants.wording"),
+    "dsl/quadrants/dtypes.py": ("dsl.quadrants.ops", "dsl.quadrants.task"),
+    "dsl/quadrants/errors.py": ("dsl.quadrants.wording",),
+    "dsl/quadrants/hooks.py": ("dsl.quadrants.atomic",),
+    "dsl/quadrants/iterate.py": ("dsl.quadrants.matrix", "dsl.quadrants.wording"),
+    "dsl/quadrants/matrix.py": (
+        "dsl.quadrants.field",
+        "dsl.quadrants.hooks",
+        "dsl.quadrants.ndarray",
+        "dsl.quadrants.ops",
+        "dsl.quadrants.wording",
+    ),
+    "dsl/quadrants/ops.py": ("dsl.quadrants.runtime", "dsl.quadrants.task", "dsl.quadrants.wording"),
+    "dsl/quadrants/refused_names.py": ("dsl.quadrants.wording",),
+    "dsl/quadrants/runtime.py": ("dsl.quadrants.wording",),
+    "dsl/quadrants/static.py": ("dsl.quadrants.dense", "dsl.quadrants.inlined_function"),
+    "dsl/quadrants/wording.py": ("dsl.quadrants", "dsl.quadrants.dense", "dsl.quadrants.matrix"),
+    "dsl/readable_cuda/expressions.py": ("dsl.readable_cuda.vectors",),
+    "dsl/tile/ssa.py": ("dsl.tile.packed", "dsl.tile.reduction"),
+    "dsl/tile/tensor.py": ("dsl.tile.transfer",),
+    "dsl/tirx/dtypes.py": ("dsl.tirx.expression_errors", "dsl.tirx.signature"),
+    "dsl/tirx/expression_errors.py": ("dsl.tirx.loops", "dsl.tirx.script.tirx"),
+    "dsl/tirx/unsupported.py": ("dsl.tirx.expression_errors", "dsl.tirx.script.tirx"),
+    "harness/claim/output_rules.py": ("harness.claim.repro_file",),
+    "harness/run/supervisor.py": ("harness.run.runner",),
+    "harness/session.py": ("harness.pending",),
+}
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def imports_in_functions(path: Path) -> set[str]:
+    """The modules that functions of a file import when they are called."""
+    found = set()
+    for function in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    found |= {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    names = {f"{node.module}.{alias.name}" for alias in node.names}
+                    found |= {name if _is_module(name) else node.module for name in names}
+    return found
+
+
+def test_imports_inside_functions_are_listed():
+    found: dict[str, set[str]] = {}
+    for path in FILES + ["dsl/__main__.py", "dsl/alias.py"]:
+        if not path.startswith("repros"):
+            for module in imports_in_functions(ROOT / path):
+                if module not in LAZY_OUTSIDE and module.partition(".")[0] not in LAZY_OUTSIDE:
+                    found.setdefault(path, set()).add(module)
+    listed = {path: {*LAZY.get(path, ()), *CYCLES.get(path, ())} for path in (*LAZY, *CYCLES)}
+    assert found == listed

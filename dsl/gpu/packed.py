@@ -14,6 +14,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import type_name
 from dsl.gpu import inline
+from dsl.gpu.math import exp2
 
 _LOG2_E = 1.4426950408889634
 _ROUNDINGS = (None, "rn", "rz", "rm", "rp", "none")
@@ -190,6 +191,4 @@ def fma_packed_f32x2(
 
 def exp_packed_f32x2(a) -> tuple[Float32, Float32]:
     """e**a of two Float32, as 2**(a * log2(e)), from sm_100 on.  PTX ISA: mul.f32x2, ex2.approx.ftz"""
-    from dsl.gpu.math import exp2
-
     return tuple(exp2(part) for part in mul_packed_f32x2(a, (_LOG2_E, _LOG2_E)))

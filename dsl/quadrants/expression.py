@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import re
 import types as python_types
 import warnings
 from collections.abc import Callable
@@ -327,8 +328,6 @@ def formatted(text: str, *arguments, **_named) -> Text:
 
 def percent(text: str, arguments: object) -> object:
     """`text % arguments`."""
-    import re
-
     values = iter(arguments if isinstance(arguments, tuple) else (arguments,))
     pieces: list = []
     wanted = len([found for found in re.findall(r"%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", text) if found != "%%"])

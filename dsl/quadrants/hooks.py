@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from dsl.core.control_flow import statements
 from dsl.core.errors import tell
-from dsl.core.number.dtypes import Boolean, Int32, Numeric, is_dynamic
+from dsl.core.number.dtypes import Boolean, Int32, Numeric, Uint32, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.core.unbound import UNUSED
 from dsl.gpu import index
@@ -388,8 +388,6 @@ def _parallel(current: Program, domain: Domain, body: Callable, config: LoopConf
 
 def _stride(first: Int32, count: Int32, step: Int32, body: Callable) -> None:
     """The iterations first, first + step... below `count`; counted unsigned, as first + step may pass 2**31."""
-    from dsl.core.number.dtypes import Uint32
-
     limit = Uint32(operate("max", count, Int32(0)))
 
     def trip(k):

@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Iterator
 
+from dsl.core.ir import arithmetic
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.quadrants import dtypes as types
@@ -142,8 +143,6 @@ class Domain:
 
 def _quotient(a: Numeric, b: Numeric) -> Numeric:
     """Of numbers that are not negative."""
-    from dsl.core.ir import arithmetic
-
     return Int32(arithmetic.divide_truncating(a.ir(), b.ir(), True, None if is_dynamic(b) else b.value)[0])
 
 

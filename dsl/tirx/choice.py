@@ -14,6 +14,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import operate, select as select_number, type_name
 from dsl.span import here
+from dsl.tile.creation import where
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, effects
 from dsl.tirx.promotion import promote
@@ -83,8 +84,6 @@ def _common(a: object, b: object) -> dtypes.DType | None:
 def select(condition: object, true_value: object, false_value: object) -> object:
     """`true_value` where `condition`, else `false_value`; both are evaluated."""
     if isinstance(condition, TensorSSA):
-        from dsl.tile.creation import where
-
         return where(condition, true_value, false_value)
     dtype = _common(true_value, false_value)
     if dtype is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dsl.core.control_flow.assertions import require
+from dsl.core.control_flow.statements import if_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Numeric, Uint32, is_dynamic, numeric
 from dsl.core.number.operators import operate, type_name
 from dsl.core.number.pointer import Pointer
 from dsl.gpu import atomic, bits, debug, functions, registers, sync, warp
 from dsl.gpu.inline import ptx
-from dsl.tirx import dtypes, operations
+from dsl.tirx import dtypes, ids, operations
 from dsl.tirx.buffer import Buffer, load_vector
 from dsl.tirx.choice import if_then_else
 from dsl.tirx.effects import noted
@@ -221,8 +222,6 @@ def _number(name: str, value: object) -> Numeric:
 
 
 def _store_where(test: Numeric, pointer: Pointer, value: Numeric) -> None:
-    from dsl.core.control_flow.statements import if_
-
     if_(test, lambda: pointer.store(value) or (), lambda: (), (), ())
 
 
@@ -285,8 +284,6 @@ def cvta_generic_to_shared(ptr: object) -> Uint32:
 
 def thread_rank() -> Int32:
     """The thread's number in its block."""
-    from dsl.tirx import ids
-
     return ids.linear()
 
 

@@ -11,9 +11,10 @@ from dsl.core.ir import arithmetic
 from dsl.core.number.dtypes import Numeric, Uint32, is_dynamic, numeric
 from dsl.core.number.operators import operate, type_name
 from dsl.gpu import bits, functions, sync, warp
+from dsl.gpu.registers import activemask
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
-from dsl.tirx import dtypes
+from dsl.tirx import dtypes, ids
 from dsl.tirx.effects import noted
 from dsl.tirx.promotion import GREATEST, check_divisor, instead_of, promote
 from dsl.tirx.vector_lanes import as_vector
@@ -438,8 +439,6 @@ def func_attr(attributes: dict) -> None:
 
 def attr(attributes: object, *_rest: object) -> None:
     """Attributes of the device part: "tirx.launch_bounds_min_blocks_per_sm"."""
-    from dsl.tirx import ids
-
     if isinstance(attributes, dict):
         ids.current("attr").attributes.update(attributes)
 
@@ -509,6 +508,4 @@ def tvm_warp_shuffle_xor(
 @noted
 def tvm_warp_activemask() -> Numeric:
     """The lanes that run together."""
-    from dsl.gpu.registers import activemask
-
     return activemask()

@@ -7,7 +7,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer
-from dsl.gpu import functions, mbarrier as gpu_mbarrier, sync, warp
+from dsl.gpu import functions, math, mbarrier as gpu_mbarrier, sync, warp
 from dsl.gpu.inline import ptx as _text
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.choice import not_
@@ -41,8 +41,6 @@ def rcp(x: object) -> Float32:
 
 def max_f32(a: object, b: object, *, ftz: bool = False, nan: bool = False) -> Float32:
     """The larger.  PTX ISA: max.f32."""
-    from dsl.gpu import math
-
     return math.fmax(a, b, ftz=ftz, nan=nan)
 
 
