@@ -194,29 +194,20 @@ class ThreadValues:
         if width == 1 and name in ("arith.andi", "arith.ori"):
             return _logic(name, a, b)
         if width == 1 and name == "arith.xori" and _constant(b) and b[0]:
-            return (
-                AtLeast(~a.mask)
-                if isinstance(a, AtMost)
-                else AtMost(~a.mask)
-                if isinstance(a, AtLeast)
-                else UNIFORM
-                if a is UNIFORM
-                else None
-            )
-        linear = {"arith.addi", "arith.subi"}
-        if (
-            (name in linear and (a is UNIFORM or isinstance(a, Shifted)) and (isinstance(b, list) or b is UNIFORM))
-            or (name in linear and isinstance(a, list) and b is UNIFORM)
-            or (name == "arith.addi" and isinstance(b, Shifted) and (isinstance(a, list) or a is UNIFORM))
-        ):
-            if a is UNIFORM and b is UNIFORM:
-                return UNIFORM
-            offsets = self._on_numbers(name, width, self._offsets(a), self._offsets(b))
-            return UNIFORM if _constant(offsets) else Shifted(tuple(offsets))
+            return _negated(a)
+        if name in _OFFSET_BY.get(_shape(a), {}).get(_shape(b), ()):
+            return self._sum(name, width, a, b)
         if name == "arith.muli" and isinstance(a, Shifted) and _constant(b):
             return Shifted(tuple(self._on_numbers(name, width, list(a.offsets), b)))
         every = all(part is UNIFORM or _constant(part) for part in (a, b))
         return UNIFORM if every else None
+
+    def _sum(self, name: str, width: int, a: object, b: object) -> object:
+        """A sum or difference of a value that all threads share and an offset that is known of each."""
+        if a is UNIFORM and b is UNIFORM:
+            return UNIFORM
+        offsets = self._on_numbers(name, width, self._offsets(a), self._offsets(b))
+        return UNIFORM if _constant(offsets) else Shifted(tuple(offsets))
 
     def _offsets(self, part: object) -> list[int]:
         return part if isinstance(part, list) else [0] * self.size if part is UNIFORM else list(part.offsets)
@@ -303,6 +294,31 @@ def may_be_false(part: object, every: int) -> list[int]:
     if isinstance(part, list):
         return [every & ~mask_of(part)]
     return [every & ~part.mask] if isinstance(part, AtLeast) else [every]
+
+
+def _shape(part: object) -> str:
+    """What is known of a value: the numbers of all threads, that all share it, offsets from what they share, or ''."""
+    if isinstance(part, list):
+        return "numbers"
+    return "uniform" if part is UNIFORM else "shifted" if isinstance(part, Shifted) else ""
+
+
+# What is known of both sides -> the operations whose result is what all threads share and an offset.
+_SUM, _LINEAR = ("arith.addi",), ("arith.addi", "arith.subi")
+_OFFSET_BY = {
+    "uniform": {"numbers": _LINEAR, "uniform": _LINEAR, "shifted": _SUM},
+    "shifted": {"numbers": _LINEAR, "uniform": _LINEAR},
+    "numbers": {"uniform": _LINEAR, "shifted": _SUM},
+}
+
+
+def _negated(part: object) -> object:
+    """`not` of a condition."""
+    if isinstance(part, AtMost):
+        return AtLeast(~part.mask)
+    if isinstance(part, AtLeast):
+        return AtMost(~part.mask)
+    return UNIFORM if part is UNIFORM else None
 
 
 def _logic(name: str, a: object, b: object) -> object:
