@@ -35,7 +35,7 @@ ENDS = {
     "n.nothing": "DSLUserCodeAttributeError UNKNOWN_NAME",
     "__import__('os').kill(__import__('os').getpid(), 11)": "!died -11",
     "while True: (lambda: None)()": "endless python KeyboardInterrupt",
-    "from dsl.core import mlir; mlir.Module().declare('x', 'nonsense')": "!fault MLIRError core/mlir.py:declare",
+    "from dsl.core.ir import mlir; mlir.Module().declare('x', 'nonsense')": "!fault MLIRError core/ir/mlir.py:declare",
     "from dsl.core.errors import DSLUserCodeError; raise DSLUserCodeError('no fix')": "!fix DSLUserCodeError None no fix",
 }
 

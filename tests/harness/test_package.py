@@ -16,13 +16,13 @@ import pytest
 from harness import cli
 from harness.host import connection, own_wheel, remote_env
 
-HARNESS = Path(own_wheel.__file__).parent
+HARNESS = Path(own_wheel.__file__).parents[1]
 
 
 def test_the_wheel_holds_the_code_that_runs():
     ours = own_wheel.ours()
     with zipfile.ZipFile(io.BytesIO(ours.wheel)) as archive:
-        assert archive.read("harness/run/supervisor.py") == (HARNESS / "supervisor.py").read_bytes()
+        assert archive.read("harness/run/supervisor.py") == (HARNESS / "run/supervisor.py").read_bytes()
         assert {"dsl/__init__.py", "harness/first_repro.txt"} <= set(archive.namelist())
         assert not [name for name in archive.namelist() if "__pycache__" in name]
     assert own_wheel.Package(dict(reversed(ours.files.items()))).sha256 == ours.sha256
@@ -44,10 +44,10 @@ def test_what_the_host_needs():
 
 @pytest.mark.parametrize("name", connection.SENT)
 def test_the_agent_is_python_3_8(name):
-    tree = ast.parse((HARNESS / f"{name}.py").read_text(), feature_version=(3, 8))
+    tree = ast.parse((HARNESS / f"{name.replace('.', '/')}.py").read_text(), feature_version=(3, 8))
     found = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     assert not found & {"removeprefix", "removesuffix", "pairwise"}
-    if name != "supervisor":  # of which the agent uses the frames alone
+    if name != "run.supervisor":  # of which the agent uses the frames alone
         assert "waitstatus_to_exitcode" not in found
         keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
         assert "strict" not in keywords
