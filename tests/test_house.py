@@ -390,3 +390,19 @@ def test_imports_inside_functions_are_listed():
                     found.setdefault(path, set()).add(module)
     listed = {path: {*LAZY.get(path, ()), *CYCLES.get(path, ())} for path in (*LAZY, *CYCLES)}
     assert found == listed
+
+TESTED_ELSEWHERE = ROOT / "tests" / "modules_tested_elsewhere.txt"
+
+
+def test_tests_have_the_names_of_the_modules_that_they_test():
+    """`dsl/core/number/pointer.py` has tests/core/number/test_pointer.py; the modules without one are listed, and the
+    list does not grow: a new module gets a test file of its name.
+    """
+    modules = [path for folder in OURS for path in sorted((ROOT / folder).rglob("*.py")) if path.stem[:2] != "__"]
+    names = [path.relative_to(ROOT) for path in modules]
+    places = {name: Path(*name.parts[name.parts[0] == "dsl" : -1], f"test_{name.name}") for name in names}
+    without = {name.as_posix() for name in names if not (ROOT / "tests" / places[name]).exists()}
+    listed = TESTED_ELSEWHERE.read_text().split()
+    assert sorted(without - set(listed)) == [], "give each a test file of its name"
+    assert sorted(set(listed) - without) == [], "take these off the list: they have a test file, or are gone"
+    assert listed == sorted(set(listed))

@@ -1,7 +1,7 @@
 """Names of the real package that this compiler does not have: each may be imported, and is refused where it is used.
 
 The table says of each what it belongs to, and what to do without it. Names of `quadrants.lang` and of the modules below
-it are the real package's own parts. Source: the public names of quadrants 1.3.3 (tests/quadrants/test_names.py).
+it are the real package's own parts. Source: the public names of quadrants 1.3.3 (tests/quadrants/test_surface.py).
 """
 
 from __future__ import annotations

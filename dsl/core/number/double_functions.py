@@ -4,7 +4,7 @@ Those of floats are in dsl/lower/elementary.
 
 Each takes and gives Float64. Reductions are Cody and Waite's with fma, and Payne and Hanek's for large angles;
 polynomials are Taylor's, or near-minimax (Chebyshev) in the even part of the argument, to a relative error under 2e-17.
-tests/core/test_double.py measures every function against mpmath: within 3 ulp.
+tests/core/number/test_double_functions.py measures every function against mpmath: within 3 ulp.
 """
 
 from __future__ import annotations

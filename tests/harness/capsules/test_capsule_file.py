@@ -18,7 +18,7 @@ from harness.capsules import capsule_file, replay
 from harness.claim.repro_file import read
 from harness.comparison import golden
 
-STAND_IN = Path(__file__).parents[1] / "launch" / "stand_in" / "stand_in_driver.py"
+STAND_IN = Path(__file__).parents[2] / "launch" / "stand_in" / "stand_in_driver.py"
 
 HEAD = """
 import cutlass

@@ -7,7 +7,7 @@ import pytest
 
 from dsl import emulator
 from tests.emulator import tensor_core_data as data
-from tests.emulator.test_matrix import multiply
+from tests.emulator.emit.test_matrix import multiply
 
 KEPT = np.load(data.FILE)
 

@@ -9,7 +9,7 @@ from harness.claim.repro_file import read
 from harness.cli import main
 from harness.session import Session, UsageError
 
-REPROS = Path(__file__).parents[2] / "repros" / "checks"
+REPROS = Path(__file__).parents[3] / "repros" / "checks"
 
 
 @pytest.mark.parametrize("text, names", [

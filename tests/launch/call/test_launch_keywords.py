@@ -9,7 +9,7 @@ from dsl.cutlass.cute.runtime import make_fake_compact_tensor
 
 
 def test_keywords_leave_what_nvidias_compiler_leaves(both):
-    ours, theirs = both(Path(__file__).with_name("launch_program.py"), [])
+    ours, theirs = both(Path(__file__).parents[1] / "launch_program.py", [])
     assert ours.status == 0, ours.errors
     assert ours.output.splitlines() == theirs.output.splitlines()
     assert "{'max_number_threads': [16, 4, 1]} ['.maxntid 16, 4, 1'] 96.0\n" in ours.output

@@ -13,7 +13,7 @@ from dsl.core.number import dtypes, operators
 from dsl.core.number.dtypes import Boolean, Float16, Float32, Int8, Int32, Int64, Uint8, Uint32
 from tests import fork_server
 
-TABLE = Path(__file__).with_name("operator_table.json")
+TABLE = Path(__file__).parents[1] / "operator_table.json"
 
 
 def run_table(*compiler: str) -> dict:

@@ -58,7 +58,7 @@ def run(tmp_path):
         path = tmp_path / "program.py"
         path.write_text(program)
         done = fork_server.run(
-            ["-W", "ignore", path], warm="dsl", env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+            ["-W", "ignore", path], warm="dsl", env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.strip()

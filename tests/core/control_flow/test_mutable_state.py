@@ -14,7 +14,7 @@ from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.cutlass.grammar import range_constexpr
 from tests.core.object_writer import PRELUDE, Writer
-from tests.core.test_exits import Wrapping
+from tests.core.syntax.test_early_exits import Wrapping
 
 COMMON = {"dataclass": dataclass, "deque": deque, "SimpleNamespace": SimpleNamespace}
 PROGRAMS, KERNELS = 40, 6

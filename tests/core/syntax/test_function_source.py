@@ -147,7 +147,7 @@ def test_executed_texts_are_kept(executing):
     exec(made, namespace)
     assert cute.jit(namespace["f"])(3) == 6
     assert namespace["f"].__code__.co_filename == "made up.py"
-    with pytest.raises(DSLUserCodeError, match=r"<text at .*test_source.py:\d+>:3:5: PHASE_REQUIRES_CONSTANT"):
+    with pytest.raises(DSLUserCodeError, match=r"<text at .*test_function_source.py:\d+>:3:5: PHASE_REQUIRES_CONSTANT"):
         exec("@cute.jit\ndef bad(n: cutlass.Int32):\n    bool(n)\nbad(1)", {"cute": cute, "cutlass": cutlass})
 
 

@@ -15,7 +15,7 @@ import pytest
 from dsl.launch.nvidia import hook
 from tests import fork_server
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HEAD = """
 import torch
 import cutlass
@@ -397,14 +397,14 @@ class Asked:
 SCRIPT = """
 import ctypes, json, sys
 sys.path.insert(0, sys.argv[2])
-import test_nvidia_hook as t
+import tests.launch.nvidia.test_hook as t
 {body}
 """
 
 
 def in_a_process(runtime: Path, body: str):
     """What `body` prints as JSON, with `t`, this module: use_device lasts as long as a process."""
-    run = fork_server.run(["-c", SCRIPT.format(body=body), runtime, Path(__file__).parent], warm="dsl", cwd=ROOT)
+    run = fork_server.run(["-c", SCRIPT.format(body=body), runtime, ROOT], warm="dsl", cwd=ROOT)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

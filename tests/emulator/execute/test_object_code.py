@@ -154,7 +154,7 @@ def test_quick_code_that_ran_long_is_optimised():
 
 
 def test_the_page_shows_it_as_it_is():
-    page = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "emulator.md").read_text()
     (text,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     names: dict = {}
     exec(text, names)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from dsl import emulator
 from dsl.emulator.translate.region_code import Lanes
 
-from .conftest import HEADER, pack
+from tests.emulator.conftest import HEADER, pack
 
 LARGE = 1 << 40  # threads of a launch that is compiled with care
 

@@ -16,7 +16,7 @@ from dsl.emulator.ptx.syntax import Reg
 from dsl.emulator.translate.region_code import Lanes
 from dsl.emulator.translate.uniform_branches import writers
 
-from .conftest import HEADER, pack
+from tests.emulator.conftest import HEADER, pack
 
 GRID, LARGE = 5, 1 << 40
 

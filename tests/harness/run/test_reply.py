@@ -12,11 +12,7 @@ from harness.comparison import golden
 from harness.host import connection
 from harness.records import history
 from harness.run import result
-
-sys.path.insert(0, str(Path(__file__).parent))
-import mutants
-
-sys.path.pop(0)
+from tests.harness import mutants
 
 
 def read(change, kind="outputs"):

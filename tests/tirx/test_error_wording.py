@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
 from dsl import alias
 from dsl.core.errors import DSLUserCodeError
+from tests.tirx import mistakes
 
-_SPEC = importlib.util.spec_from_file_location("tirx_mistakes", Path(__file__).with_name("mistakes.py"))
-mistakes = importlib.util.module_from_spec(_SPEC)
-import sys  # noqa: E402
-
-sys.modules["tirx_mistakes"] = mistakes  # dataclasses look a class's module up
-_SPEC.loader.exec_module(mistakes)
 EVERY = mistakes.read()
 # what the real package raises, where the mistake has a class of Python's
 CLASSES = {

@@ -21,7 +21,7 @@ from harness.host import connection, releases, ssh
 from harness.records import history
 from harness.run import gpu_lock
 
-REPROS = Path(__file__).parents[2] / "repros"
+REPROS = Path(__file__).parents[3] / "repros"
 
 ARRAY = """
 import numpy as np, os, sys

@@ -10,7 +10,7 @@ import pytest
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
-from tests.core.test_object_state import INPUTS, compiled, python_value
+from tests.core.control_flow.test_mutable_state import INPUTS, compiled, python_value
 
 pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
 

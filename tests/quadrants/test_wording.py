@@ -2,7 +2,7 @@
 
 The law over all: an error has a place in the author's file, carets, a fix, a class that the real package raises too (or
 Quadrants' own, where that package ends or fails inside), and no word of the compiler's inside.
-`python tests/quadrants/test_words.py` writes the texts anew.
+`python tests/quadrants/test_wording.py` writes the texts anew.
 """
 
 import ast

@@ -10,7 +10,7 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Int32, Int64
 from dsl.cutlass import cute
 
-PROGRAM = Path(__file__).with_name("static_numbers_program.py")
+PROGRAM = Path(__file__).parents[1] / "static_numbers_program.py"
 SHARE = 23  # of the pairs of types and operators; 1 asks for all of them
 WIDER = {"invert", "pow", "float", "int"}  # what ours takes and NVIDIA's leaves to run time or refuses
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-_spec = importlib.util.spec_from_file_location("float_oracle", Path(__file__).with_name("test_float.py"))
-oracle = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(oracle)
-FORMATS, decode, encode, is_nan, same = oracle.FORMATS, oracle.decode, oracle.encode, oracle.is_nan, oracle.same
+from tests.emulator.emit import test_float as oracle
+from tests.emulator.emit.test_float import FORMATS, decode, encode, is_nan, same
 
 INTS = {f"{s}{b}": np.dtype(f"{'i' if s == 's' else 'u'}{b // 8}") for s in "us" for b in (8, 16, 32, 64)}
 FLOAT_NAMES = ["f16", "bf16", "f32", "f64"]

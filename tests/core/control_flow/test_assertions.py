@@ -45,7 +45,7 @@ def test_a_host_function_raises_the_authors_class():
     assert (
         shown(caught.value)
         == """\
-test_failure.py:13: ValueError
+test_assertions.py:13: ValueError
     raise ValueError(f"trip {i} of {n}")
     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ trip Int32 i of Int32 n"""
     )
@@ -96,7 +96,7 @@ def test_nothing_runs_after_it(capfd):
     assert (
         shown(caught.value)
         == """\
-test_failure.py:13: AssertionError
+test_assertions.py:13: AssertionError
     assert n != 2, "n is two"
     ^^^^^^^^^^^^^^^^^^^^^^^^^ n is two"""
     )
@@ -130,7 +130,7 @@ def test_a_kernel_traps_with_the_message_the_line_and_the_thread():
     with pytest.raises(Fault) as caught:
         launch(from_dlpack(out), 3)
     assert shown(caught.value).split("\n")[:4] == [
-        "test_failure.py:9: TRAP",
+        "test_assertions.py:9: TRAP",
         """    raise ValueError(f"thread {t} is one too many")""",
         "    ^ assertion failed: ValueError: thread Int32 t is one too many",
         "    in `kernel_asserting_0`, block (0, 0, 0), thread (3, 0, 0) = warp 0, lane 3",
