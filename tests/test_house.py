@@ -391,6 +391,7 @@ def test_imports_inside_functions_are_listed():
     listed = {path: {*LAZY.get(path, ()), *CYCLES.get(path, ())} for path in (*LAZY, *CYCLES)}
     assert found == listed
 
+
 TESTED_ELSEWHERE = ROOT / "tests" / "modules_tested_elsewhere.txt"
 
 
