@@ -45,8 +45,8 @@ class Span:
             return f"    {message}"
         indent = len(text) - len(text.lstrip())
         start = max(_characters(text, self.column - 1), indent)
-        one_line = self.end_line in (None, self.line) and self.end_column is not None
-        end = _characters(text, self.end_column - 1) if one_line else len(text)
+        one_line = self.end_line in (None, self.line)
+        end = _characters(text, self.end_column - 1) if one_line and self.end_column is not None else len(text)
         end = min(max(end, start + 1), max(len(text), start + 1))
         before = "".join("\t" if each == "\t" else " " * _cells(each) for each in text[indent:start])
         carets = before + "^" * max(sum(map(_cells, text[start:end])), 1)

@@ -214,6 +214,7 @@ def show(one: Waiting) -> str:
     head = f"{one.name}\n    record {one.table.get('record', '?')}, golden {short(one.golden)}"
     if one.stale:
         return f"{head}\n    stale: {one.stale}"
+    assert one.repro is not None  # what has none is stale
     new = golden.parse(one.path, one.table["golden"].encode(), one.sidecars.__getitem__)
     outcome = Outcome(new.outcome, outputs=new.outputs)
     outcome.facts = {"kernels": [{"launches": one.table.get("launches", [])}]}

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -162,7 +162,8 @@ def _live(config: pytest.Config) -> Live | None:
         return None
     live = Live(fd, os.isatty(fd))
     terminal._tw._file = Through(terminal._tw._file, live)
-    config.add_cleanup(lambda: (live.close(), os.close(fd)))
+    config.add_cleanup(lambda: os.close(fd))
+    config.add_cleanup(live.close)  # the last that is added is the first to run
     return live
 
 
@@ -223,7 +224,8 @@ class HostCollector(pytest.Collector):
         self.host = host
 
     def collect(self) -> Iterator[pytest.Item]:
-        for case in self.parent.repro.cases():
+        repro: Any = self.parent
+        for case in repro.repro.cases():
             yield ReproItem.from_parent(self, name=case.name, host=self.host, case=case)
 
 
@@ -276,7 +278,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
     if verdict is not None:
         from harness.session import as_data
 
-        report.gpu_repro = as_data(verdict, item.path, item.host.is_hardware, item.host.compiler)
+        host = cast(Any, item).host
+        report.gpu_repro = as_data(verdict, item.path, host.is_hardware, host.compiler)
     return report
 
 
@@ -331,7 +334,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     interrupted = exitstatus not in (0, 1, 5)
     unused = [] if interrupted or config.option.collectonly else run.find_unused(_whole(config))
     if hasattr(config, "workeroutput"):
-        config.workeroutput["gpu_repro_unused"] = [str(path) for path in unused]
+        cast(Any, config).workeroutput["gpu_repro_unused"] = [str(path) for path in unused]
         return
     run.unused |= set(unused)
     run.finish(interrupted)

@@ -73,7 +73,7 @@ class Session:
         from harness.claim import findings
 
         try:
-            findings.checks(self.checks)
+            findings.checks(str(self.checks))
         except findings.BadChecks as error:
             raise UsageError(str(error)) from None
 

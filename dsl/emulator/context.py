@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 MAX_THREADS = 1024
 MAX_WARPS = 32
@@ -186,8 +187,8 @@ class Context(ctypes.Structure):
     ]
 
 
-FIELDS = dict(Grid._fields_) | dict(Context._fields_)
-_OFFSETS = {name: getattr(each, name).offset for each in (Grid, Context) for name, _ in each._fields_}
+FIELDS: dict[str, Any] = {field[0]: field[1] for each in (Grid, Context) for field in each._fields_}
+_OFFSETS = {field[0]: getattr(each, field[0]).offset for each in (Grid, Context) for field in each._fields_}
 
 
 def offset(name: str) -> int:

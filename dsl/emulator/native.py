@@ -197,4 +197,4 @@ def keep_runtime_object(part: str, code: bytes) -> None:
 def libm() -> dict[str, int]:
     """Addresses of the C functions behind the approximate instructions."""
     library = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
-    return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in LIBM}
+    return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in LIBM}

@@ -37,7 +37,8 @@ def crd2idx(coord: Coord, shape: IntTuple, stride: IntTuple | None = None) -> An
                 f"give {len(wrap(shape))} coordinates, or one index",
             )
         index: Any = 0
-        for c, s, d in zip(coord, shape, stride, strict=True):
+        strides: Any = stride
+        for c, s, d in zip(coord, shape, strides, strict=True):
             index = add(index, crd2idx(c, s, d))
         return index
     if isinstance(shape, tuple):

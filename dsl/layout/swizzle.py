@@ -77,7 +77,7 @@ def get_swizzle_portion(layout: Layout | ComposedLayout) -> Swizzle:
     return inner if isinstance(inner, Swizzle) else Swizzle(0, 4, 3)
 
 
-def get_nonswizzle_portion(layout: Layout | ComposedLayout) -> Layout:
+def get_nonswizzle_portion(layout: Layout | ComposedLayout) -> Layout | ComposedLayout:
     """The layout without its swizzle."""
     return layout.outer if isinstance(layout, ComposedLayout) and isinstance(layout.inner, Swizzle) else layout
 

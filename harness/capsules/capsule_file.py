@@ -305,7 +305,7 @@ def _now(root: Path, case: dict[str, Any]) -> Path | None:
 
 
 def _accept(
-    capsule: replay.Capsule, both: list[Result | None], root: Path, transport: Transport, accept_differences: bool
+    capsule: replay.Capsule, both: list[Result], root: Path, transport: Transport, accept_differences: bool
 ) -> tuple[str, str]:
     """`both`: a case's result, and that over other contents of new memory where it has one."""
     one = both[0]

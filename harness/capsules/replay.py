@@ -112,7 +112,7 @@ class Gpu:
     """The first GPU, through cuda-bindings."""
 
     def __init__(self):
-        from cuda.bindings import driver
+        from cuda.bindings import driver  # pyright: ignore[reportAttributeAccessIssue]
 
         self.driver = driver
         self.call("cuInit", 0)
@@ -397,7 +397,8 @@ class Children:
             [*argv, "--pipe", str(writer)], pass_fds=[writer], stdin=subprocess.DEVNULL, start_new_session=True
         )
         os.close(writer)
-        running, timed_out = None, False
+        running: Any = None
+        timed_out = False
         try:
             with open(reader, "rb", buffering=0) as pipe:
                 for line in lines(pipe, lambda: self.timeout_s if running is not None else START_S):  # noqa: B023

@@ -478,7 +478,7 @@ class _Source:
         if not found:
             fix = "write `# CHECK-PTX: text` or `# CHECK-SASS: text`, "
             fix += f"with one of {DIRECTIVES}: `# CHECK-PTX(width=8)-NOT: text`"
-            width = len(re.match(r"[^:\s]*", text[column - 1 :])[0])
+            width = len(re.split(r"[:\s]", text[column - 1 :], maxsplit=1)[0])
             self.error(number, column, width, "BAD_CHECK", "is no CHECK line", fix)
         when = []
         for part in filter(None, (p.strip() for p in (found["when"] or "").split(","))):

@@ -129,7 +129,7 @@ class Agent:
         while not self.leaving.is_set():
             header, buffers = self.calls.get()
             try:
-                answer = getattr(self, "do_" + str(header.get("kind")))(header, buffers)
+                answer: Any = getattr(self, "do_" + str(header.get("kind")))(header, buffers)
             except (Refused, BadFrame, OSError) as error:
                 answer = {"kind": "down", "text": told(error)}, []
             except BaseException:

@@ -115,7 +115,8 @@ class Link:
         import paramiko
 
         try:
-            self.channel = self.connection.transport.open_session(timeout=HELLO_S)
+            transport: Any = self.connection.transport
+            self.channel = transport.open_session(timeout=HELLO_S)
             self.channel.settimeout(HELLO_S)
             self.channel.exec_command(BOOT)
             self._skip_noise()
@@ -196,7 +197,7 @@ class Link:
     def _send(self, header: dict[str, Any], buffers: Sequence[bytes] = ()) -> None:
         with self._sending:
             for piece in pack_frame(header, buffers):
-                self.channel.sendall(piece)
+                self.channel.sendall(piece)  # pyright: ignore[reportArgumentType] - paramiko takes a memoryview
 
     def _answer(self, timeout_s: float) -> tuple[dict[str, Any], list[bytes]]:
         try:
@@ -306,7 +307,8 @@ class Remote:
             if fix and self.settings.bootstrap:
                 link.call(call)
                 self._bring_uv(link)
-            return understood(reply.Found, link.call(call)[0].get("found"))
+            answer: Any = link.call(call)[0].get("found")
+            return understood(reply.Found, answer)
 
         return self._guard(ask)
 

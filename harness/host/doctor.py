@@ -16,7 +16,7 @@ LITTLE_BYTES = 12 << 30  # torch with its CUDA packages takes 6 GB, and uv's cac
 
 def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[str], list[str]]:
     """Lines about the host, and what is wrong with it, each with what to do. Raises LinkDown."""
-    transport = host.connect()
+    transport: Any = host.connect()
     if not hasattr(transport, "doctor"):
         transport.close()
         return [f"{host.describe()}: on this machine; nothing to connect to", *_here(prune_s)], []

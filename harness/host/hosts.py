@@ -112,7 +112,7 @@ def _over_ssh(address: Any, settings: Settings, note: Callable[[str], None] | No
     return Host(address.alias, "unknown", lambda: Remote(address, settings, note), settings)
 
 
-def probed(host: Host, transport: Transport) -> Host:
+def probed(host: Host, transport: Any) -> Host:
     """The host with the device it has: its GPU, or where there is none the emulator. Raises LinkDown."""
     if host.device != "unknown":
         return host

@@ -44,6 +44,7 @@ def ours() -> Package:
     files = {}
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)
+        assert spec is not None and spec.submodule_search_locations
         top = Path(next(iter(spec.submodule_search_locations)))
         for path in top.rglob("*"):
             if path.is_file() and path.suffix != ".pyc" and "__pycache__" not in path.parts:

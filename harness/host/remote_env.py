@@ -323,18 +323,20 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
     variables = dict(os.environ, UV_NO_PROGRESS="1", NO_COLOR="1", **variables)
     pipe = subprocess.PIPE
     process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=variables)
+    assert process.stdin is not None and process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
     said: list[str] = []
 
     def listen() -> None:
-        for line in process.stdout:
+        for line in stdout:
             said.append(line.decode("utf-8", "replace").rstrip())
             note("uv: " + said[-1])
 
     listener = threading.Thread(target=listen, daemon=True)
     listener.start()
     try:
-        process.stdin.write(text.encode())
-        process.stdin.close()
+        stdin.write(text.encode())
+        stdin.close()
     except BrokenPipeError:
         pass  # it ended; what it said is told below
     started = time.monotonic()

@@ -151,7 +151,8 @@ def _connect(address: Address) -> tuple[Connection, Gateway | None]:
             **({"sock": gateway.sock} if gateway else {}),
         },
     )
-    connection.client.set_missing_host_key_policy(policy)
+    client: Any = connection.client
+    client.set_missing_host_key_policy(policy)
     try:
         _open(connection, address, keys)
     except BaseException as error:
@@ -172,7 +173,7 @@ class Gateway:
         self._said = tempfile.TemporaryFile()
         with theirs:
             self._process = subprocess.Popen(
-                argv, stdin=theirs, stdout=theirs, stderr=self._said, start_new_session=True
+                argv, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=self._said, start_new_session=True
             )
 
     def close(self) -> str:

@@ -83,9 +83,10 @@ class Record:
     @property
     def seen(self) -> list[tuple[int, str]]:
         """How often each outcome was seen of a case that was run often; what is allowed and was not seen comes last."""
-        rows = [(int(one["count"]), _outcome(one["outputs"])) for one in self.histogram or ()]
+        histogram = self.histogram or []
+        rows = [(int(one["count"]), _outcome(one["outputs"])) for one in histogram]
         for name, values in (self.line.get("allowed") or {}).items() if rows else ():
-            had = [(one["outputs"] or {}).get(name) for one in self.histogram]
+            had = [(one["outputs"] or {}).get(name) for one in histogram]
             rows += [(0, f"{_outcome({name: value})}  (allowed)") for value in values if value not in had]
         return rows
 

@@ -150,6 +150,7 @@ def _difference(one: Difference, where: Any) -> dict[str, Any]:
         return table | {"count": None, "size": None, "first": [], "lanes": None}
     first, lanes = [], [0] * WARP
     known = True
+    assert one.got is not None
     for number, flat in enumerate(one.indices):
         index = tuple(int(i) for i in np.unravel_index(flat, one.got.shape))
         place = where(index, one.got.shape) if where and known else ""

@@ -94,7 +94,7 @@ class Index:
         self.root = root.resolve()
         self.path = self.root / store.LOCAL / FILE
         self._folders = store.record_folders(self.root)
-        self._db: sqlite3.Connection | None = None
+        self._db: Any = None  # an sqlite3.Connection while it is open
         self._lock: int | None = None
         if not (self._hold(fcntl.LOCK_SH) and self._take_up()):
             self.rebuild()
@@ -121,7 +121,7 @@ class Index:
     def cells(self, gone: bool = False) -> list[Cell]:
         """Every cell that has a record, by claim, case, arch, compiler and host; with `gone`, of lost repros too."""
         sql = "select claim, case_name, arch, compiler, host, hardware, title, summary from cell order by 1, 2, 3, 4"
-        rows = [(*row[:7], _summary(row[7])) for row in self._read(sql)]
+        rows: list[Any] = [(*row[:7], _summary(row[7])) for row in self._read(sql)]
         sources = self._sources(rows)
         drivers = _newest(rows, lambda row: row[4], lambda event: event.facts.get("driver"))
         kernels = _newest(rows, lambda row: row[:4], _compiled)
@@ -412,7 +412,7 @@ class Index:
         names = "id, date, verdict, reason, digest, hardware, path, offset, length, title"
         sql = f"select {names} from record where {where}"
         rows = {row[0]: row for row in self._db.execute(sql, place)}
-        summary = summarise(Event(*row[:5], bool(row[5])) for row in rows.values())
+        summary = summarise(Event(*row[:5], hardware=bool(row[5])) for row in rows.values())
         table: dict[str, Any] = {**vars(summary), "silent": summary.silent and vars(summary.silent)}
         for key in ("last", "last_good", "first_bad"):
             event = table[key]

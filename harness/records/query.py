@@ -133,7 +133,7 @@ def good_and_bad(
     if len(fits) > 1:
         rows = "".join(f"\n    repro diff {c.last_good} {c.first_bad}    {c.case} {c.compiler} {c.host}" for c in fits)
         raise UsageError(f"{name} did so more than once:{rows}")
-    return index.record(fits[0].last_good), index.record(fits[0].first_bad)
+    return index.record(fits[0].last_good or ""), index.record(fits[0].first_bad or "")
 
 
 def moment(text: str) -> str:

@@ -109,7 +109,7 @@ def state(summary: Summary, now: Now, rivals: Sequence[Event] = ()) -> tuple[str
     if not last.holds:
         if last.verdict == "contradicted":
             return CONTRADICTED, last.reason or "hardware gave the golden"
-        if summary.last_good is not None:
+        if summary.last_good is not None and summary.first_bad is not None:
             changed = differing(summary.last_good.facts, summary.first_bad.facts)
             return REGRESSED, f"{last.reason or 'fails'} since {summary.first_bad.date[:10]}; {_changed(changed)}"
         return FAILING, last.reason or "never passed"
@@ -151,8 +151,9 @@ def out_of_date(good: Event, now: Now) -> str:
 def newer_code(good: Event, now: Now) -> str:
     """The record that has other PTX than a pass, or ''."""
     kernels = good.facts.get("kernels")
-    known = now.kernels is not None and kernels is not None
-    return now.newest if known and dict(now.kernels) != dict(kernels) else ""
+    if now.kernels is None or kernels is None:
+        return ""
+    return now.newest if dict(now.kernels) != dict(kernels) else ""
 
 
 def differing(good: Mapping[str, Any], bad: Mapping[str, Any]) -> list[str]:

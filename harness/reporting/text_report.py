@@ -32,6 +32,7 @@ def differences(found: list[Difference], outcome: Outcome) -> str:
 def _difference(one: Difference, outcome: Outcome) -> str:
     if one.indices is None:
         return one.message
+    assert one.expected is not None and one.got is not None  # they come with the indices
     shape = one.got.shape
     rows = [("index", "where", "expected", "got")]
     for flat in one.indices[:SHOWN_DIFFERENCES]:

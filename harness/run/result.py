@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -162,7 +162,7 @@ def from_reply(header: dict[str, Any], buffers: list[bytes], preds: Collection[s
         if header.get("kind") == "busy":
             return infra(reply.read(reply.Said, header).text)
         said = reply.read(reply.Reply, header)
-        outcome = _from_status(said) or _from_result(said.result, buffers, preds)
+        outcome = _from_status(said) or _from_result(cast(Any, said.result), buffers, preds)
     except Misfit as error:
         return infra(f"the reply of the runner is broken: {error}")
     begun = said.begun.facts if said.begun else None
@@ -194,7 +194,7 @@ def _stopped(status: reply.Status, stderr: str) -> str:
     """What to say of a process that something else than the repro ended."""
     if status.exit == FAILED:
         return f"the runner failed before it could say what came of the repro:\n{stderr.strip()[-SHOWN_STDERR:]}"
-    why = status.why or FROM_OUTSIDE[status.signal]
+    why = status.why or FROM_OUTSIDE[str(status.signal)]
     return f"the repro's process was ended by {status.signal}, which came from outside: {why}\nfix: {_AGAIN}"
 
 

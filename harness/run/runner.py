@@ -26,7 +26,7 @@ import time
 import traceback
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -121,7 +121,7 @@ def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
             stream.flush()
         except (OSError, ValueError):
             pass
-    supervisor.write_frame(result_fd, header, buffers)
+    supervisor.write_frame(result_fd, header, cast(Any, buffers))  # arrays are buffers
     os._exit(0)
 
 
@@ -189,6 +189,7 @@ def _load(path: str, source: str) -> ModuleType:
     """Execute the file as a module that is not `__main__`, with its source at hand for inspect."""
     name = "repro_" + os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, os.path.dirname(path))
@@ -327,6 +328,7 @@ def main() -> NoReturn:
         os.close(job_fd)
         for fd in (result_fd, fault_fd):
             os.set_inheritable(fd, False)
+        assert frame is not None
         run_job(frame[0], result_fd, fault_fd)
     except BaseException:
         traceback.print_exc()

@@ -63,6 +63,7 @@ class Transport(Protocol):
 
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
         """Header and buffers of the reply. Raises LinkDown; whatever interrupts it leaves nothing running."""
+        ...
 
     def close(self) -> None:
         """End the supervisor and all it started. May be called twice."""
@@ -80,12 +81,12 @@ class Local:
 
     def __init__(self, note: Callable[[str], None] | None = None, command: Callable[[], Start] | None = None) -> None:
         self._note, self._command = note, command or (lambda: Start([sys.executable], dict(os.environ)))
-        self._process: subprocess.Popen | None = None
+        self._process: Any = None  # a subprocess.Popen with pipes
         self._errors: Any = None
 
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
         try:
-            process = self._start()
+            process: Any = self._start()
             write_frame(process.stdin.fileno(), asdict(job))
             warm_s = WARM_S if job.warm and not job.fresh else 0.0
             while True:

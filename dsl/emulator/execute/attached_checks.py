@@ -44,7 +44,7 @@ class Checks:
             ctx.labels = self._new(4 * threads)
             ctx.smem_cells = self._new((ctx.smem_bytes >> code.race_shift) * CELL_BYTES + CELL_BYTES)
             ctx.order_barrier = self.functions["emu_order_barrier"]
-            if code.order_kinds:
+            if self.order is not None:
                 ctx.known = self._new(4 * threads * threads)
                 ctx.order_call = self.order.address
         if self.undefined:

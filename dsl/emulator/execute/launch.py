@@ -10,6 +10,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from dsl.emulator import context, native
 from dsl.emulator.diagnosis import fault_report, findings, warp_positions
@@ -182,7 +183,7 @@ class _Launch:
         self.mine: slots.Slot | None = None  # of the thread that launches, where it runs blocks itself
         self._others, self._called, self._over = workers.Crew(), False, False
         self._gate = threading.Lock()  # of whether others may begin
-        self.slot: slots.Slot | None = None  # the one a report is about
+        self.slot: Any = None  # the slots.Slot that a report is about
         self.shared = context.Grid()
         self.shared.blocks, self.shared.first_fault = self.blocks, context.NO_FAULT
         self.shared.chunk = min(max(self.blocks // (self.workers * 32), 1), 256)

@@ -87,12 +87,12 @@ def variable_row(variable: Variable) -> list:
 
 
 def variable_of(row: list) -> Variable:
-    *head, init, extern = row
+    name, space, align, size, type_, init, extern = row
     rows = [
         (offset, size, Sym(*value) if isinstance(value, list) else Imm(value), shift)
         for offset, size, value, shift in init
     ]
-    return Variable(*head, rows, extern)
+    return Variable(name, space, align, size, type_, rows, extern)
 
 
 def site_row(site: Instr) -> list:

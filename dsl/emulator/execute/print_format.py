@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from typing import Any
 
 _SPEC = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
 
@@ -23,7 +24,7 @@ class _Arguments:
         self.read_bytes, self.address, self.offset = read_bytes, address, 0
         self.count = 0
 
-    def take(self, code: str) -> int | float:
+    def take(self, code: str) -> Any:
         size = struct.calcsize(code)
         self.offset = -(-self.offset // size) * size
         (value,) = struct.unpack("<" + code, self.read_bytes(self.address + self.offset, size))

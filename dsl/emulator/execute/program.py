@@ -306,7 +306,7 @@ class Program:
         parts += ["bulk"] if "bulk" in thread.uses else []
         parts += ["rounding"] if thread.directed else []
         parts += ["leaving"] if "emu_leave" in thread.uses else []
-        checks = sorted(getattr(thread, "checks", ()))
+        checks: list[str] = sorted(getattr(thread, "checks", ()))
         parts += ["checks"] if checks else []
         return Code(
             code, cold, parts, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),

@@ -6,6 +6,7 @@ Slots are kept between launches, so that a small launch maps and clears little.
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from dsl.emulator import context
 from dsl.emulator.runtime.bulk_copies import BulkQueue
@@ -45,7 +46,7 @@ class Slot:
         self._bulk: BulkQueue | None = None
         self._callback = PRINT_SIGNATURE(self._from_device)
         self._callback_address = ctypes.cast(self._callback, ctypes.c_void_p).value
-        self.launch = None
+        self.launch: Any = None  # the Launch that has the slot
         self.assertion: str | None = None
         self.failure: BaseException | None = None
         self.own: list[Allocation] = []

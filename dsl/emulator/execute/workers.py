@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 VARIABLE = "GPU_REPRO_WORKERS"
 MANY = 1 << 20  # PTX instructions, loops run once, of a launch whose other workers begin at once
@@ -35,7 +36,7 @@ class _Worker:
     def __init__(self) -> None:
         self._wake = threading.Lock()
         self._wake.acquire()
-        self._job: Callable[[], None] | None = None
+        self._job: Any = None  # a Callable[[], None] while there is one
         threading.Thread(target=self._serve, name="emulator", daemon=True).start()
 
     def begin(self, job: Callable[[], None]) -> None:
@@ -92,7 +93,7 @@ class _Clock:
     """The thread that keeps time while there are launches."""
 
     def __init__(self) -> None:
-        self.launches: dict[int, object] = {}
+        self.launches: dict[int, Any] = {}
         self._asleep, self._wake, self._started = False, threading.Lock(), False
         self._wake.acquire()
 

@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import mmap
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dsl.emulator import context
@@ -93,7 +94,7 @@ class Memory:
         return sorted((a for stack in list(self._by_address.values()) for a in stack), key=_ADDRESS)
 
 
-def interval_table(allocations: list[Allocation], own: list[Allocation] = ()) -> ctypes.Array:
+def interval_table(allocations: list[Allocation], own: Sequence[Allocation] = ()) -> ctypes.Array:
     """Rows lo, hi, kind (u64 each, one after another); overlapping ranges become one of both kinds."""
     rows: list[int] = []
     end = 0

@@ -15,7 +15,7 @@ _PYTHON = {"PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)", "P
 
 def python() -> dict[str, int]:
     """The addresses of what it calls in Python."""
-    return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _PYTHON}
+    return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _PYTHON}
 
 
 def functions() -> list[str]:
