@@ -17,6 +17,7 @@ import types
 import warnings
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
+from typing import Any
 
 from dsl.span import source_lines
 
@@ -335,7 +336,7 @@ def _split(param: str) -> tuple[str, str]:
     return name, value
 
 
-def _choice(text: str, values: list | None) -> object:
+def _choice(text: str, values: list | None) -> Any:
     """The declared value that reads like `text`, or `text` as a Python literal."""
     for value in values or ():
         if str(value) == text:

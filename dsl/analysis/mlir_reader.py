@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core.ir import mlir
 from dsl.span import Span
@@ -102,8 +103,8 @@ def read(mlir_text: str) -> Module:
 
 class _Reader:
     def __init__(self):
-        self.values: dict[object, Value] = {}
-        self.types: dict[object, str] = {}
+        self.values: dict[Any, Value] = {}
+        self.types: dict[Any, str] = {}
         self.places: dict[tuple, Span] = {}
 
     def op(self, operation, block: Block | None) -> Op:
@@ -201,7 +202,7 @@ def _attributes(operation) -> dict:
     return made
 
 
-def _of(attribute) -> object:
+def _of(attribute) -> Any:
     if isinstance(attribute, (mlir.ir.DenseI32ArrayAttr, mlir.ir.DenseI64ArrayAttr)):
         return tuple(attribute)
     return str(attribute)

@@ -12,6 +12,7 @@ import copy
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Numeric, of_python
@@ -33,7 +34,7 @@ class RawValue:
     def with_ir(self, value: mlir.Value) -> RawValue:
         return RawValue(value)
 
-    def type_key(self) -> object:
+    def type_key(self) -> Any:
         return str(self.value.type)
 
 
@@ -42,11 +43,11 @@ class Node:
     """One level of a tree: its kind, what rebuilds it, and its children's nodes."""
 
     kind: str  # leaf | static | tuple | list | dict | dataclass | object | protocol
-    key: object
+    key: Any
     children: tuple[Node, ...] = ()
 
 
-def flatten(value: object, promote: bool = True) -> tuple[list, Node]:
+def flatten(value: Any, promote: bool = True) -> tuple[list, Node]:
     """The leaves of `value` from left to right, and the structure that holds them.
 
     With `promote`, Python numbers are leaves too (bool Boolean, int Int32, float Float32); without, they are static.
@@ -55,7 +56,7 @@ def flatten(value: object, promote: bool = True) -> tuple[list, Node]:
     return leaves, _flatten(value, promote, leaves)
 
 
-def _flatten(value: object, promote: bool, leaves: list) -> Node:
+def _flatten(value: Any, promote: bool, leaves: list) -> Node:
     if isinstance(value, (Numeric, Pointer)) or getattr(type(value), "is_leaf", False) is True:
         leaves.append(value)
         return Node("leaf", value.type_key())
@@ -76,7 +77,7 @@ def _flatten(value: object, promote: bool, leaves: list) -> Node:
     return Node(kind, key, tuple(_flatten(child, promote, leaves) for child in children))
 
 
-def _container_parts(value: object) -> tuple[str, object, tuple] | None:
+def _container_parts(value: Any) -> tuple[str, Any, tuple] | None:
     if isinstance(value, tuple):
         return "tuple", type(value), tuple(value)
     if isinstance(value, list):
@@ -89,7 +90,7 @@ def _container_parts(value: object) -> tuple[str, object, tuple] | None:
     return None
 
 
-def unflatten(node: Node, leaves: Iterator, like: object = None) -> object:
+def unflatten(node: Node, leaves: Iterator, like: Any = None) -> Any:
     """A value of structure `node` from `leaves`; `like` is the original, for what an object keeps beside its leaves."""
     if node.kind == "leaf":
         return next(leaves)
@@ -106,7 +107,7 @@ def unflatten(node: Node, leaves: Iterator, like: object = None) -> object:
     return _rebuild_container(node, children, like)
 
 
-def _rebuild_container(node: Node, children: list, like: object) -> object:
+def _rebuild_container(node: Node, children: list, like: Any) -> Any:
     if node.kind == "tuple":
         return node.key(*children) if hasattr(node.key, "_fields") else node.key(children)
     if node.kind == "list":

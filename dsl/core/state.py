@@ -20,7 +20,7 @@ class TraceState(threading.local):
     def __init__(self):
         self.functions: list[Any] = []  # trace.HostTrace and KernelTrace: the functions being traced
         self.blocks: list[Any] = []  # where ops are appended
-        self.owners: list[object] = [None]  # the function that values made now belong to
+        self.owners: list[Any] = [None]  # the function that values made now belong to
         self.deferred: list[list[Callable[[], None]]] = []  # what each open attempt does once it is accepted
         self.stacks: dict[Stack, list] = {}  # what parts of the compiler and the surfaces stack
 

@@ -15,7 +15,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dsl.core import pytree
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
@@ -126,7 +126,7 @@ def kernel() -> KernelTrace:
     return this_thread.functions[-1]
 
 
-def outermost() -> object:
+def outermost() -> Any:
     """What stands for the function that tracing began with."""
     return this_thread.functions[0] if this_thread.functions else None
 
@@ -398,11 +398,11 @@ class Launch:
     ended). What bounds a kernel's registers: blocks that a multiprocessor holds, and the greatest block.
     """
 
-    grid: object
-    block: object
-    cluster: object = (1, 1, 1)
-    smem: object = None
-    stream: object = 0
+    grid: Any
+    block: Any
+    cluster: Any = (1, 1, 1)
+    smem: Any = None
+    stream: Any = 0
     flags: int = 0
     min_blocks: int = 0
     max_threads: tuple[int, int, int] | None = None

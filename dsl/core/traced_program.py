@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.span import Span
 
@@ -49,5 +50,5 @@ class Traced:
     device_mlir: str  # "" where no kernel is launched
     kernels: tuple[Kernel, ...]
     slots: str  # one struct format letter an 8-byte slot, slot 0 (the handle) left out
-    result: object = None  # what the function returned, where that is static
+    result: Any = None  # what the function returned, where that is static
     failures: tuple = ()  # core.failure.Failure: the host function returns the number of the one it ended with

@@ -7,6 +7,7 @@ A use that flow (core.flow) proves to be reached by assigning paths only takes t
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.span import Span
@@ -61,7 +62,7 @@ class Unbound:
             fix=fix,
         )
 
-    def take(self, _proven: bool) -> object:
+    def take(self, _proven: bool) -> Any:
         self._raise()
 
     def __getattr__(self, attribute):
@@ -88,11 +89,11 @@ class Partial(Unbound):
 
     __slots__ = ("value",)
 
-    def __init__(self, name: str, missing: tuple[tuple[Span, str], ...], value: object):
+    def __init__(self, name: str, missing: tuple[tuple[Span, str], ...], value: Any):
         super().__init__(name, missing)
         self.value = value
 
-    def take(self, proven: bool) -> object:
+    def take(self, proven: bool) -> Any:
         """The value, for a use that only assigning paths reach."""
         if not proven:
             self._raise()
@@ -114,7 +115,7 @@ class Conflict(Unbound):
         )
 
 
-def missing_of(value: object) -> tuple[tuple[Span, str], ...]:
+def missing_of(value: Any) -> tuple[tuple[Span, str], ...]:
     """The paths on which `value` is not there."""
     return value._missing if isinstance(value, Unbound) else ()
 
@@ -125,7 +126,7 @@ class Unread(Unbound):
     __slots__ = ()
 
 
-def bound(read: Callable[[], object], name: str, kind: type[Unbound] = Unbound) -> object:
+def bound(read: Callable[[], Any], name: str, kind: type[Unbound] = Unbound) -> Any:
     """The variable `read` reads, or an Unbound where it has no value yet."""
     try:
         return read()
@@ -133,6 +134,6 @@ def bound(read: Callable[[], object], name: str, kind: type[Unbound] = Unbound) 
         return kind(name)
 
 
-def use(value: object, proven: bool) -> object:
+def use(value: Any, proven: bool) -> Any:
     """A variable where the author reads it; `proven`: every path that gets here has assigned it."""
     return value.take(proven) if isinstance(value, Unbound) else value

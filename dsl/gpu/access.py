@@ -4,6 +4,7 @@ PTX ISA: ld, st, prefetch."""
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
@@ -73,7 +74,7 @@ def load(
 
 def store(
     ptr: Pointer,
-    val: object,
+    val: Any,
     *,
     level1_eviction_priority: str | None = None,
     cop: str | None = None,
@@ -183,7 +184,7 @@ def prefetch(
     *,
     cache_level: str | None = None,
     evict_priority: CacheEvictionPriority | None = None,
-    predicate: object = None,
+    predicate: Any = None,
     tensormap: bool | None = None,
     uniform: bool | None = None,
     in_param_space: bool | None = None,

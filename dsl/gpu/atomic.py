@@ -8,6 +8,7 @@ those are PTX text; what no instruction does is a loop of compare-and-swaps.  PT
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.ir import arithmetic, mlir
@@ -40,7 +41,7 @@ def kind_of(name: str, dtype: type[Numeric]) -> int | None:
     return kind if (dtype.width in (32, 64) and dtype.storage_width == dtype.width) or halves else None
 
 
-def update(name: str, pointer: Pointer, value: object, sem: str | None = None, scope: str | None = None) -> Numeric:
+def update(name: str, pointer: Pointer, value: Any, sem: str | None = None, scope: str | None = None) -> Numeric:
     """`*pointer = *pointer name value`, one instruction. Raises DSLUserCodeTypeError where the type has none."""
     dtype, kind = pointer.dtype, kind_of(name, pointer.dtype)
     if kind is None:
@@ -74,7 +75,7 @@ def update(name: str, pointer: Pointer, value: object, sem: str | None = None, s
 
 
 def compare_and_swap(
-    pointer: Pointer, expected: object, value: object, sem: str | None = None, scope: str | None = None
+    pointer: Pointer, expected: Any, value: Any, sem: str | None = None, scope: str | None = None
 ) -> Numeric:
     """`*pointer = value` where its bits are those of `expected`."""
     dtype = pointer.dtype
@@ -248,7 +249,7 @@ def float_extreme(
 # --- what upstream writes -------------------------------------------------------------------------------------------
 
 
-def typed(ptr: Pointer, val: object, what: str) -> tuple[Pointer, Numeric]:
+def typed(ptr: Pointer, val: Any, what: str) -> tuple[Pointer, Numeric]:
     """A pointer to the type of `val`, which decides of the operation, as upstream;
     says so where the pointer's is another."""
     number = numeric(val)
@@ -269,7 +270,7 @@ def typed(ptr: Pointer, val: object, what: str) -> tuple[Pointer, Numeric]:
 
 
 def _atomic(name: str, text: str) -> Callable:
-    def operation(ptr: Pointer, val: object, *, sem: str | None = None, scope: str | None = None) -> Numeric:
+    def operation(ptr: Pointer, val: Any, *, sem: str | None = None, scope: str | None = None) -> Numeric:
         pointer, number = typed(ptr, val, f"atomic_{name}")
         return update(name, pointer, number, sem, scope)
 
@@ -289,27 +290,27 @@ atomic_min, atomic_max, atomic_exch = (
 )
 
 
-def atomic_cas(ptr: Pointer, *, cmp: object, val: object, sem: str | None = None, scope: str | None = None) -> Numeric:
+def atomic_cas(ptr: Pointer, *, cmp: Any, val: Any, sem: str | None = None, scope: str | None = None) -> Numeric:
     """Store `val` where `ptr` points at the bits of `cmp`; the old value.  PTX ISA: atom.cas"""
     pointer, number = typed(ptr, val, "atomic_cas")
     return compare_and_swap(pointer, cmp, number, sem, scope)
 
 
 def atomic_fmax(
-    ptr: Pointer, val: object, *, sign_bit: bool | None = None, sem: str | None = None, scope: str | None = None
+    ptr: Pointer, val: Any, *, sign_bit: bool | None = None, sem: str | None = None, scope: str | None = None
 ) -> Float32:
     """The larger of `val` and what `ptr` points at, by integer atomics; the old value. See float_extreme."""
     return float_extreme("max", ptr, val, sign_bit, sem, scope)
 
 
 def atomic_fmin(
-    ptr: Pointer, val: object, *, sign_bit: bool | None = None, sem: str | None = None, scope: str | None = None
+    ptr: Pointer, val: Any, *, sign_bit: bool | None = None, sem: str | None = None, scope: str | None = None
 ) -> Float32:
     """The smaller of `val` and what `ptr` points at, by integer atomics; the old value. See float_extreme."""
     return float_extreme("min", ptr, val, sign_bit, sem, scope)
 
 
-def atomic_max_float32(ptr: Pointer, value: object, *, positive_only: bool = True) -> Float32:
+def atomic_max_float32(ptr: Pointer, value: Any, *, positive_only: bool = True) -> Float32:
     """atomic_fmax under its older name; with `positive_only`, of values without a sign."""
     return float_extreme("max", ptr, value, False if positive_only else None)
 
@@ -328,7 +329,7 @@ _FLOATS, _MIXED = ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"), {"and", "or"
 
 
 def red(
-    ptr: Pointer, val: object, *, op: str, dtype: str | type[Numeric], sem: str | None = None, scope: str | None = None
+    ptr: Pointer, val: Any, *, op: str, dtype: str | type[Numeric], sem: str | None = None, scope: str | None = None
 ) -> None:
     """`*ptr = *ptr op val` without the old value. `dtype` is a type or PTX's word: s32, u64, b32, f16x2...
 

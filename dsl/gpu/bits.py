@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, Uint64, numeric
@@ -12,7 +14,7 @@ _WIDE = (Int32, Uint32, Int64, Uint64)
 _NARROW = (Int32, Uint32)
 
 
-def _number(name: str, operand: object, allowed: tuple = _WIDE) -> Numeric:
+def _number(name: str, operand: Any, allowed: tuple = _WIDE) -> Numeric:
     """`operand` as one of the types the instruction has. Raises DSLUserCodeTypeError for others."""
     number = numeric(operand)
     if type(number) not in allowed:

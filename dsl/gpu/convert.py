@@ -7,6 +7,7 @@ A kernel can as well write `t.load().to(cutlass.BFloat16)`, of which these are t
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
@@ -26,7 +27,7 @@ def _vector(elements: list[mlir.Value]) -> mlir.Value:
     return mlir.result("vector.from_elements", mlir.vector(elements[0].type, len(elements)), *elements)
 
 
-def _check(vector: object, source: type[Numeric], count: int | None, name: str) -> None:
+def _check(vector: Any, source: type[Numeric], count: int | None, name: str) -> None:
     is_vector = isinstance(vector, mlir.Value) and isinstance(vector.type, mlir.ir.VectorType)
     if not is_vector or vector.type.element_type != source.carrier or count not in (None, vector.type.shape[0]):
         wanted = f"a vector of {source}" if count is None else f"a vector of {count} {source}"

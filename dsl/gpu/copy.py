@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.number.operators import type_name
@@ -52,7 +54,7 @@ def cp_async_bulk_wait_group(group: int, *, read: bool | None = None) -> None:
     intrinsic(f"nvvm.cp.async.bulk.wait.group{'.read' if read else ''}", None, _static_count(group))
 
 
-def _static_count(count: object) -> Int32:
+def _static_count(count: Any) -> Int32:
     """A number of groups: part of the instruction."""
     if not isinstance(count, int) and (not isinstance(count, Numeric) or is_dynamic(count)):
         raise DSLUserCodeTypeError(

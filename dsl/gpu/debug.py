@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from types import NoneType
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.control_flow.trace_output import Formatted
@@ -110,7 +111,7 @@ def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
     return "".join(pieces)
 
 
-def _spell_formatted(value: object, conversion: str, spec: str, is_known: bool, leaves: list) -> str:
+def _spell_formatted(value: Any, conversion: str, spec: str, is_known: bool, leaves: list) -> str:
     """The C conversion of a value in an f-string: Python's text where it is known while compiling."""
     found: list = []
     try:
@@ -154,7 +155,7 @@ def _place(place: str, values: Iterator, leaves: list) -> str:
     return place
 
 
-def _for_conversion(place: str, value: object) -> Numeric | Pointer:
+def _for_conversion(place: str, value: Any) -> Numeric | Pointer:
     """A value as the conversion `place` of C's reads it: Float64, or an integer of the width it says."""
     kind, wide = place[-1], bool(re.search("[ljzt]", place[:-1]))
     if isinstance(value, Pointer):
@@ -173,14 +174,14 @@ def _for_conversion(place: str, value: object) -> Numeric | Pointer:
     return (Int64 if wide else Int32)(number) if kind in "dic" else (Uint64 if wide else Uint32)(number)
 
 
-def _refuse(value: object) -> None:
+def _refuse(value: Any) -> None:
     raise DSLUserCodeTypeError(
         f"printf prints numbers, pointers, layouts, tensors and tuples of them, got {type_name(value)}",
         fix="print its parts, or use Python's print while compiling",
     )
 
 
-def spell(value: object, leaves: list) -> str:
+def spell(value: Any, leaves: list) -> str:
     """The C conversion of `value` as CuTe prints it; what it converts goes to `leaves`."""
     if isinstance(value, (tuple, list)):
         return "(" + ",".join(spell(item, leaves) for item in value) + ")"

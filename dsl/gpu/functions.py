@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
@@ -30,7 +31,7 @@ class RoundingMode(enum.Enum):
     DOWN = "rm"
 
 
-def _operands(name: str, *operands: object, floats: bool = True) -> list[Numeric]:
+def _operands(name: str, *operands: Any, floats: bool = True) -> list[Numeric]:
     """The operands as numbers of one type. Raises DSLUserCodeTypeError for others."""
     numbers = [numeric(operand) for operand in operands]
     if any(number is None for number in numbers):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
@@ -52,7 +53,7 @@ def inline_ptx(
     write_only_types: Sequence[type[Numeric]] | None = None,
     read_only_args: Sequence | None = None,
     read_write_args: Sequence | None = None,
-    predicate: object = None,
+    predicate: Any = None,
 ) -> Numeric | tuple | None:
     """PTX text of the author's: `{$w0}`, `{$w1}` are results of `write_only_types`, `{$r0}`,
     `{$r1}` the `read_only_args`.
@@ -100,7 +101,7 @@ def inline_ptx(
     return _written(text, types, ",".join(constraints), arguments)
 
 
-def _literal(value: object) -> str | None:
+def _literal(value: Any) -> str | None:
     """How PTX writes a static integer; None for other numbers."""
     number = numeric(value)
     if number is None or is_dynamic(number) or not number.is_integer or isinstance(number, Boolean):
@@ -108,7 +109,7 @@ def _literal(value: object) -> str | None:
     return str(number.value)
 
 
-def _register_of(value: object) -> Numeric:
+def _register_of(value: Any) -> Numeric:
     number = numeric(value)
     if number is None or type(number).carrier not in CONSTRAINTS:
         raise DSLUserCodeTypeError(

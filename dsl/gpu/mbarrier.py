@@ -6,6 +6,8 @@ was made for, and as many bytes came as were expected.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core.control_flow.branch import if_
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
@@ -35,7 +37,7 @@ def address_of(barrier: Pointer) -> mlir.Value:
     return barrier.address
 
 
-def init(mbar_ptr: Pointer, cnt: object) -> None:
+def init(mbar_ptr: Pointer, cnt: Any) -> None:
     """Make a barrier whose phases end with `cnt` arrivals.  PTX ISA: mbarrier.init."""
     _require(cnt, 1, MOST_ARRIVALS, "arrival count of an mbarrier")
     ptx("mbarrier.init.shared.b64 [$0], $1;", None, "r,r", address_of(mbar_ptr), Int32(cnt))
@@ -70,7 +72,7 @@ def arrive(
 
 
 def arrive_expect_tx(
-    mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=None, relaxed: bool = False, scope=None
+    mbar_ptr: Pointer, bytes: Any, peer_cta_rank_in_cluster=None, relaxed: bool = False, scope=None
 ) -> None:
     """Arrive once, and let the phase wait for `bytes` more.  PTX ISA: mbarrier.arrive.expect_tx."""
     _no_scope(scope)
@@ -88,7 +90,7 @@ def arrive_expect_tx(
     )
 
 
-def expect_tx(mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=None, *, scope=None) -> None:
+def expect_tx(mbar_ptr: Pointer, bytes: Any, peer_cta_rank_in_cluster=None, *, scope=None) -> None:
     """Let the phase wait for `bytes` more, without an arrival.  PTX ISA: mbarrier.expect_tx."""
     _no_scope(scope)
     _require(bytes, 0, MOST_BYTES, "byte count expected by an mbarrier")
@@ -98,7 +100,7 @@ def expect_tx(mbar_ptr: Pointer, bytes: object, peer_cta_rank_in_cluster=None, *
     ptx("mbarrier.expect_tx.relaxed.cta.shared.b64 [$0], $1;", None, "r,r", address_of(mbar_ptr), Int32(bytes))
 
 
-def wait(mbar_ptr: Pointer, phase: object) -> None:
+def wait(mbar_ptr: Pointer, phase: Any) -> None:
     """Wait until the phase of parity `phase` (0 or 1) has ended.  PTX ISA: mbarrier.try_wait.parity, in a loop."""
     ptx(
         f"{{ .reg .pred P1; LAB_WAIT: mbarrier.try_wait.parity.shared.b64 P1, [$0], $1, {_AGAIN_NS}; "
@@ -110,22 +112,22 @@ def wait(mbar_ptr: Pointer, phase: object) -> None:
     )
 
 
-def try_wait(barrier: Pointer, parity: object) -> Boolean:
+def try_wait(barrier: Pointer, parity: Any) -> Boolean:
     """Whether the phase of `parity` (0 or 1) has ended; waits for a while.  PTX ISA: mbarrier.try_wait.parity."""
     return _asked(f"mbarrier.try_wait.parity.shared.b64 %dsl_p, [$1], $2, {_AGAIN_NS};", barrier, parity)
 
 
-def poll(mbar_ptr: Pointer, phase: object) -> Boolean:
+def poll(mbar_ptr: Pointer, phase: Any) -> Boolean:
     """As `try_wait`, for as long as the hardware chooses, acquiring.  PTX ISA: mbarrier.try_wait.parity."""
     return _asked("mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %dsl_p, [$1], $2;", mbar_ptr, phase)
 
 
-def test_wait(mbar_ptr: Pointer, phase: object) -> Boolean:
+def test_wait(mbar_ptr: Pointer, phase: Any) -> Boolean:
     """Whether the phase of parity `phase` has ended; never waits.  PTX ISA: mbarrier.test_wait.parity."""
     return _asked("mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 %dsl_p, [$1], $2;", mbar_ptr, phase)
 
 
-def conditional_try_wait(cond: object, mbar_ptr: Pointer, phase: object) -> Boolean:
+def conditional_try_wait(cond: Any, mbar_ptr: Pointer, phase: Any) -> Boolean:
     """`poll` where `cond` holds, True without asking elsewhere."""
     return if_(
         Boolean(cond),
@@ -148,7 +150,7 @@ def _with_state(text: str) -> str:
     return f"{{ .reg .b64 %dsl_state; {text} }}"
 
 
-def _at_peer(text: str, barrier: Pointer, rank: object, amount: object) -> None:
+def _at_peer(text: str, barrier: Pointer, rank: Any, amount: Any) -> None:
     """`text` at the barrier's place in block `rank` of the cluster.  PTX ISA: mapa."""
     ptx(
         f"{{ .reg .b32 %dsl_peer; mapa.shared::cluster.u32 %dsl_peer, $0, $1; {text} }}",
@@ -160,7 +162,7 @@ def _at_peer(text: str, barrier: Pointer, rank: object, amount: object) -> None:
     )
 
 
-def _asked(text: str, barrier: Pointer, parity: object) -> Boolean:
+def _asked(text: str, barrier: Pointer, parity: Any) -> Boolean:
     return Boolean(
         ptx(
             f"{{ .reg .pred %dsl_p; {text} selp.b32 $0, 1, 0, %dsl_p; }}",
@@ -172,14 +174,14 @@ def _asked(text: str, barrier: Pointer, parity: object) -> Boolean:
     )
 
 
-def _require(amount: object, least: int, most: int, what: str) -> None:
+def _require(amount: Any, least: int, most: int, what: str) -> None:
     number = numeric(amount)
     static = getattr(number, "value", None)
     if isinstance(static, int) and not least <= static <= most:
         raise DSLUserCodeValueError(f"{what} must be {least}-{most}, got {static}", id="MBARRIER_COUNT")
 
 
-def _no_scope(scope: object) -> None:
+def _no_scope(scope: Any) -> None:
     if scope is not None:
         raise DSLUserCodeValueError(
             "the scope of an mbarrier's operation is not chosen here yet",

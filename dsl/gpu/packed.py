@@ -7,6 +7,7 @@ in the low bits; the result is of the same form.  PTX ISA: add, sub, mul, fma, e
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
@@ -20,7 +21,7 @@ _LOG2_E = 1.4426950408889634
 _ROUNDINGS = (None, "rn", "rz", "rm", "rp", "none")
 
 
-def _halves(instruction: str, dtype: type[Numeric], operands: tuple, predicate: object = None) -> object:
+def _halves(instruction: str, dtype: type[Numeric], operands: tuple, predicate: Any = None) -> Any:
     """One instruction on pairs of 16-bit floats."""
     registers = [_register(operand, dtype) for operand in operands]
     places = ", ".join(f"${i + 1}" for i in range(len(registers)))
@@ -34,7 +35,7 @@ def _halves(instruction: str, dtype: type[Numeric], operands: tuple, predicate: 
     return packed if all(not isinstance(operand, tuple) for operand in operands) else _pair(packed, dtype)
 
 
-def _register(operand: object, dtype: type[Numeric]) -> Int32:
+def _register(operand: Any, dtype: type[Numeric]) -> Int32:
     if not isinstance(operand, tuple):
         number = numeric(operand)
         if number is None or not number.is_integer or type(number).width != 32:
@@ -69,13 +70,13 @@ def _pair(packed: Numeric, dtype: type[Numeric]) -> tuple[Numeric, Numeric]:
     )
 
 
-def _modifiers(**given: object) -> str:
+def _modifiers(**given: Any) -> str:
     """`.name` for each modifier that is on, `.rn` of rnd."""
     words = [value if name == "rnd" else name for name, value in given.items() if value not in (None, False, "none")]
     return "".join(f".{word}" for word in words)
 
 
-def _check_rounding(rnd: object, known: tuple) -> None:
+def _check_rounding(rnd: Any, known: tuple) -> None:
     if rnd not in known:
         raise DSLUserCodeValueError(f"rnd must be one of {', '.join(map(str, known))}, got {rnd!r}", fix='rnd="rn"')
 
@@ -161,7 +162,7 @@ def _floats(name: str, operands: tuple, rnd: str | None, ftz: bool | None) -> tu
     return _pair(packed, Float32)
 
 
-def _wide(operand: object) -> Int64:
+def _wide(operand: Any) -> Int64:
     if not isinstance(operand, tuple):
         raise DSLUserCodeTypeError(f"two Float32 must be a tuple, got {type_name(operand)}", fix="pass (a, b)")
     return _joined(operand, Float32, Int64)

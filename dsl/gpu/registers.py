@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core.number.dtypes import Int32, Int64, Uint32
 from dsl.gpu import inline
 
 
-def _register(name: str, dtype: type, text: str) -> object:
+def _register(name: str, dtype: type, text: str) -> Any:
     letter, kind = ("l", "u64") if dtype.width == 64 else ("r", "u32")
 
     def read():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32
@@ -144,7 +146,7 @@ class elect_one:
         self._inside.__enter__()
         elect_one._open += 1
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         elect_one._open -= 1
         if error[0] is None:
             mlir.op("scf.yield")

@@ -8,6 +8,7 @@ an Int32 a dimension, that of contiguous elements first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64
@@ -16,13 +17,13 @@ from dsl.gpu import mbarrier
 from dsl.gpu.inline import ptx
 
 
-def _coordinates(first: int, coords: Sequence[object]) -> tuple[str, str, list[Int32]]:
+def _coordinates(first: int, coords: Sequence[Any]) -> tuple[str, str, list[Int32]]:
     """`{$n, ...}`, their constraints, and the operands."""
     numbers = ", ".join(f"${first + i}" for i in range(len(coords)))
     return f"{{{numbers}}}", ",r" * len(coords), [Int32(each) for each in coords]
 
 
-def load_box(smem: Pointer, tensor_map: mlir.Value, coords: Sequence[object], barrier: Pointer, policy=None) -> None:
+def load_box(smem: Pointer, tensor_map: mlir.Value, coords: Sequence[Any], barrier: Pointer, policy=None) -> None:
     """Copy a box into shared memory; its bytes complete at `barrier`. `policy`: of the L2 cache, an Int64."""
     text, constraints, numbers = _coordinates(3, coords)
     hint = ".L2::cache_hint" if policy is not None else ""
@@ -40,7 +41,7 @@ def load_box(smem: Pointer, tensor_map: mlir.Value, coords: Sequence[object], ba
     )
 
 
-def store_box(tensor_map: mlir.Value, coords: Sequence[object], smem: Pointer, policy=None) -> None:
+def store_box(tensor_map: mlir.Value, coords: Sequence[Any], smem: Pointer, policy=None) -> None:
     """Copy a box out of shared memory; part of this thread's open bulk group."""
     text, constraints, numbers = _coordinates(2, coords)
     hint = ".L2::cache_hint" if policy is not None else ""

@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 from dsl.core.errors import DSLWarning
 from dsl.core.ir import mlir
@@ -183,7 +184,7 @@ def _scan(folder: str | os.PathLike) -> list:
 # --- keys ----------------------------------------------------------------------------------------------------------
 
 
-def key(*parts: object) -> bytes:
+def key(*parts: Any) -> bytes:
     """One key of all that code was made from, this compiler's own version included."""
     texts = [toolchain(), *map(repr, parts)]
     return b"".join(len(data).to_bytes(8, "little") + data for data in (text.encode() for text in texts))

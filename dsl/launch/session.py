@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch.devices.choice import choose
@@ -218,6 +219,6 @@ def torch_stream() -> CUstream:
     return CUstream(torch.cuda.current_stream().cuda_stream if torch.cuda.is_available() else 0)
 
 
-def stream_sync(stream: object = None) -> None:
+def stream_sync(stream: Any = None) -> None:
     """Wait for every launch."""
     current().device.sync()

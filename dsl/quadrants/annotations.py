@@ -7,6 +7,7 @@ A kind has `key(value)`, what of an argument the compiled code depends on, `type
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from dsl.core.number.dtypes import Numeric
 from dsl.launch.argument import dlpack
@@ -37,7 +38,7 @@ class Template:
         return cls
 
 
-def ref(tp: object) -> Template:
+def ref(tp: Any) -> Template:
     """Annotation of a real_func's argument that is passed by reference."""
     return Template()
 
@@ -128,7 +129,7 @@ def matrix(n: int, m: int, dtype=None) -> MatrixAnnotation:
     return MatrixAnnotation(element_shape_of((n, m)), _element(dtype))
 
 
-def _element(dtype: object) -> object:
+def _element(dtype: Any) -> Any:
     if dtype is not None and types.of(dtype) is None:
         raise QuadrantsTypeError.at(f"{described(dtype)} is no element type", "for example qd.f32")
     return dtype
@@ -140,7 +141,7 @@ def _element(dtype: object) -> object:
 class TemplateKind:
     """The argument itself is part of the code."""
 
-    def key(self, value: object) -> object:
+    def key(self, value: Any) -> Any:
         if isinstance(value, Ndarray):
             raise QuadrantsRuntimeTypeError(
                 "a qd.ndarray is no template argument: its memory may change",
@@ -167,10 +168,10 @@ class TemplateKind:
         value.check()
         return Dense, id(value), value
 
-    def typed(self, value: object) -> object:
+    def typed(self, value: Any) -> Any:
         return value
 
-    def read(self, value: object, slots: list, storages: list) -> None:
+    def read(self, value: Any, slots: list, storages: list) -> None:
         return
 
 
@@ -185,13 +186,13 @@ class ScalarKind:
         self.low, self.high = (0, 0) if core.is_float else (core.min, core.max)
         self.is_bool = dtype is types.u1
 
-    def key(self, value: object) -> object:
+    def key(self, value: Any) -> Any:
         return None
 
-    def typed(self, value: object) -> object:
+    def typed(self, value: Any) -> Any:
         return self.type
 
-    def read(self, value: object, slots: list, storages: list) -> None:
+    def read(self, value: Any, slots: list, storages: list) -> None:
         kind = type(value)
         if self.is_float:
             if (kind is float and self.dtype is types.f64) or (kind is float and -3e38 < value < 3e38):
@@ -218,7 +219,7 @@ class ScalarKind:
             f"`{self.name}` must be {an(self.dtype)}, got {described(value)}", self._fix(value)
         )
 
-    def _fix(self, value: object) -> str:
+    def _fix(self, value: Any) -> str:
         if isinstance(value, float):
             return f"convert it: `int({value!r})`, or annotate a float type"
         if isinstance(value, Dense) or hasattr(value, "shape"):
@@ -226,7 +227,7 @@ class ScalarKind:
         return "pass a number"
 
 
-def _item(value: object) -> object:
+def _item(value: Any) -> Any:
     if isinstance(value, Numeric):
         return value.value
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
@@ -242,13 +243,13 @@ class MatrixKind:
         self.annotation, self.name = annotation, name
         self.scalar = ScalarKind(name, position, annotation.dtype or types.Defaults.fp)
 
-    def key(self, value: object) -> object:
+    def key(self, value: Any) -> Any:
         return None
 
-    def typed(self, value: object) -> object:
+    def typed(self, value: Any) -> Any:
         return _MatrixType(self.annotation.element_shape, self.scalar.type)
 
-    def read(self, value: object, slots: list, storages: list) -> None:
+    def read(self, value: Any, slots: list, storages: list) -> None:
         is_several = isinstance(value, (Matrix, list, tuple)) or getattr(value, "shape", ()) not in ((), None)
         if not is_several:
             raise WrongType(
@@ -285,7 +286,7 @@ class ArrayKind:
     def __init__(self, name: str, position: int, annotation: NdarrayAnnotation):
         self.name, self.position, self.annotation = name, position, annotation
 
-    def _described(self, value: object) -> tuple:
+    def _described(self, value: Any) -> tuple:
         """(address, dtype, shape, element shape, row major, strides or None, storage)."""
         if isinstance(value, Dense):
             shape, inner = value.shape, value.element_shape
@@ -305,7 +306,7 @@ class ArrayKind:
             )
         return view.address, dtype, view.shape[:rank], inner, whole, None if whole else view.strides, view
 
-    def _view(self, value: object):
+    def _view(self, value: Any):
         if type(value).__module__ == "torch" and getattr(value, "requires_grad", False):
             value = value.detach()
         if not dlpack.is_tensor(value):
@@ -317,7 +318,7 @@ class ArrayKind:
             )
         return dlpack.view(value)
 
-    def key(self, value: object) -> object:
+    def key(self, value: Any) -> Any:
         numpy = sys.modules.get("numpy")
         if (
             numpy is not None
@@ -362,11 +363,11 @@ class ArrayKind:
             f"reshape it, or annotate the parameter qd.types.ndarray(ndim={max(given - inner, 0)})",
         )
 
-    def typed(self, value: object) -> ArrayType:
+    def typed(self, value: Any) -> ArrayType:
         _, dtype, shape, inner, whole, _, _ = self._described(value)
         return ArrayType(dtype, len(shape), inner, whole)
 
-    def read(self, value: object, slots: list, storages: list) -> None:
+    def read(self, value: Any, slots: list, storages: list) -> None:
         numpy = sys.modules.get("numpy")
         if (
             numpy is not None
@@ -398,15 +399,15 @@ def _is_transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return row_major(tuple(shape[axis] for axis in order), tuple(strides[axis] for axis in order))
 
 
-def is_template(annotation: object) -> bool:
+def is_template(annotation: Any) -> bool:
     return annotation is Template or isinstance(annotation, Template)
 
 
-def is_array(annotation: object) -> bool:
+def is_array(annotation: Any) -> bool:
     return annotation is NdarrayAnnotation or isinstance(annotation, NdarrayAnnotation)
 
 
-def kind_of(name: str, position: int, annotation: object, where: str):
+def kind_of(name: str, position: int, annotation: Any, where: str):
     """The kind of a kernel's parameter. Raises QuadrantsSyntaxError for an annotation that is none."""
     if is_template(annotation):
         return TemplateKind()

@@ -7,6 +7,8 @@ threads add to it atomically.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core import trace
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import AddressSpace, Pointer
@@ -36,7 +38,7 @@ class Lvalue:
     def load(self) -> Numeric:
         return self.pointer().load()
 
-    def store(self, value: object) -> None:
+    def store(self, value: Any) -> None:
         """Assign a number, converted to the place's type."""
         given, value = value, types.number(value.load() if isinstance(value, Lvalue) else value)
         if value is None:
@@ -143,7 +145,7 @@ class Variable(Lvalue):
 
     __slots__ = ("core", "storage", "index")
 
-    def __init__(self, core: type[Numeric], value: object = None, storage: Storage | None = None, index: object = 0):
+    def __init__(self, core: type[Numeric], value: Any = None, storage: Storage | None = None, index: Any = 0):
         self.core, self.index = core, index
         self.storage = Storage(core) if storage is None else storage
         if value is not None:
@@ -158,6 +160,6 @@ class Variable(Lvalue):
         return first if isinstance(self.index, int) and self.index == 0 else first + self.index
 
 
-def value_of(value: object) -> object:
+def value_of(value: Any) -> Any:
     """`value`, read where it is a place."""
     return value.load() if isinstance(value, Lvalue) else value

@@ -5,6 +5,8 @@ All return the old value.  PTX ISA: atom.  Source: Quadrants user guide, Atomics
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.operators import operate, select
 from dsl.gpu import atomic
@@ -18,7 +20,7 @@ from dsl.quadrants.wording import an, described
 ATOMIC = ("add", "sub", "and", "or", "xor")  # of augmented assignments
 
 
-def update(name: str, place: Lvalue, value: object) -> Numeric:
+def update(name: str, place: Lvalue, value: Any) -> Numeric:
     """`place = place name value`, atomic where it must be; the old value."""
     core = place.core
     given, value = value, types.number(value_of(value))
@@ -47,7 +49,7 @@ def _combined(name: str, old: Numeric, value: Numeric) -> Numeric:
     return value if name == "exch" else type(old)(operate(name, old, value))
 
 
-def _fanned(name: str, place: object, value: object) -> object:
+def _fanned(name: str, place: Any, value: Any) -> Any:
     if isinstance(place, Matrix) and all(isinstance(entry, Lvalue) for entry in place.entries):
         pairs = zip(place.entries, _entries_like(place, value))
         return place.like([update(name, entry, part) for entry, part in pairs])

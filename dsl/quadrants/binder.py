@@ -22,11 +22,11 @@ class _Source:
 
     def __init__(self):
         self.lines: list[str] = []
-        self.names: dict[str, object] = {}
+        self.names: dict[str, Any] = {}
         self.slots: list[str] = []
         self.storages: list[str] = []
 
-    def object(self, value: object) -> str:
+    def object(self, value: Any) -> str:
         name = f"o{len(self.names)}"
         self.names[name] = value
         return name
@@ -35,9 +35,7 @@ class _Source:
         self.lines.append(f"if {test}: return None")
 
 
-def make(
-    kinds: Sequence[object], arguments: Sequence[object], hidden: Sequence[object], device: Any
-) -> Callable | None:
+def make(kinds: Sequence[Any], arguments: Sequence[Any], hidden: Sequence[Any], device: Any) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; None for a kernel it cannot be made for.
 
     `arguments` are those the kernel was compiled for, `hidden` what brings its further slots: a number, or what is
@@ -104,7 +102,7 @@ def _captured(source: _Source, part: CapturedArray) -> None:
     source.slots += [f"{name}._memory.address", *(f"{name}s[{axis}]" for axis in range(type_.rank))]
 
 
-def _constant(source: _Source, value: str, known: object) -> None:
+def _constant(source: _Source, value: str, known: Any) -> None:
     if type(known) in (int, bool, str):
         source.refuse_if(f"type({value}) is not {source.object(type(known))} or {value} != {source.object(known)}")
     else:
@@ -125,7 +123,7 @@ def _number(source: _Source, value: str, kind: ScalarKind) -> bool:
     return True
 
 
-def _array(source: _Source, value: str, like: object, type_: ArrayType, name: str, storages: bool, apart: bool) -> None:
+def _array(source: _Source, value: str, like: Any, type_: ArrayType, name: str, storages: bool, apart: bool) -> None:
     """An array of the library that the first one was of."""
     numpy, torch, rank = sys.modules.get("numpy"), sys.modules.get("torch"), type_.rank
     address, shape, size = f"{value}p", f"{value}s", f"{value}n"

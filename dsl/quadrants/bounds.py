@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dsl.core.control_flow.assertions import require
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, Uint64, is_dynamic
@@ -36,7 +37,7 @@ def check(indices: Sequence, shape: Sequence, label: str, starts: Sequence[int] 
         )
 
 
-def _inside(index: Int64, start: int, extent: object) -> Boolean:
+def _inside(index: Int64, start: int, extent: Any) -> Boolean:
     """start <= index < start + extent, in one comparison."""
     offset = operate("sub", index, Int64(start)) if start else index
     return operate("lt", Uint64(offset), Uint64(Int64(types.number(extent))))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import types as python_types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.errors import tell
@@ -34,17 +35,17 @@ class Way:
     """The steps from an argument of the kernel to an object: `.name` and `[key]`."""
 
     position: int
-    steps: tuple[tuple[str, object], ...] = ()
+    steps: tuple[tuple[str, Any], ...] = ()
     is_lifted: bool = False  # through a class whose numbers are read at every call
 
-    def find(self, arguments: Sequence) -> object:
+    def find(self, arguments: Sequence) -> Any:
         """What stands at its end now. Raises what Python raises where a step is not there."""
         value = arguments[self.position]
         for kind, key in self.steps:
             value = getattr(value, key) if kind == "." else value[key]
         return value
 
-    def code(self, argument: str, name_of: Callable[[object], str]) -> str:
+    def code(self, argument: str, name_of: Callable[[Any], str]) -> str:
         """Python's expression for it; `name_of` gives objects a name."""
         return argument + "".join(f".{key}" if kind == "." else f"[{name_of(key)}]" for kind, key in self.steps)
 
@@ -71,7 +72,7 @@ class CapturedArray:
 class CapturedNumber:
     """The slot of a number at the end of a way."""
 
-    def __init__(self, way: Way, value: object):
+    def __init__(self, way: Way, value: Any):
         self.way, self.dtype = way, types.Defaults.fp if isinstance(value, float) else types.Defaults.ip
         self.type = ScalarType(self.dtype.core)
 
@@ -104,7 +105,7 @@ class Frozen:
     A number that has changed once is looked at no longer: it `is_settled`. `has_changed` is for who looks by `value`.
     """
 
-    def __init__(self, way: Way, value: object, names: Sequence[str]):
+    def __init__(self, way: Way, value: Any, names: Sequence[str]):
         self.way, self.first, self.value, self.place, self.names = way, value, value, here(), names
         self.has_changed = False
 
@@ -129,7 +130,7 @@ class Frozen:
         """Whether calls need not look at it any more."""
         return self.value is _SETTLED
 
-    def _say(self, now: object) -> None:
+    def _say(self, now: Any) -> None:
         name = self.way.code(self.names[self.way.position], repr)
         if isinstance(self.first, Field):
             tell(
@@ -153,7 +154,7 @@ _WATCHED = (int, float, str, Field)
 _MOST_WATCHED = 64  # a call looks at each of them
 
 
-def begin(made: Program, names: Sequence[str], kinds: Sequence[object], arguments: Sequence[object]) -> None:
+def begin(made: Program, names: Sequence[str], kinds: Sequence[Any], arguments: Sequence[Any]) -> None:
     """Note the objects that a kernel is given as template arguments; `names` are those of all its parameters."""
     made.parameters = names
     for position, (kind, value) in enumerate(zip(kinds, arguments)):
@@ -161,11 +162,11 @@ def begin(made: Program, names: Sequence[str], kinds: Sequence[object], argument
             _note(made, value, Way(position, (), _lifts(value)))
 
 
-def _lifts(value: object) -> bool:
+def _lifts(value: Any) -> bool:
     return getattr(type(value), "_template_primitives", True) is False
 
 
-def _note(made: Program, value: object, way: Way) -> None:
+def _note(made: Program, value: Any, way: Way) -> None:
     known = made.ways.get(id(value))
     if known is None:
         made.ways[id(value)] = value, way
@@ -173,7 +174,7 @@ def _note(made: Program, value: object, way: Way) -> None:
         made.hidden.append(Same(known[1], way))
 
 
-def reached(owner: object, value: object, kind: str, key: object) -> object:
+def reached(owner: Any, value: Any, kind: str, key: Any) -> Any:
     """`value`, which is `owner.key` or `owner[key]`; what every call reads anew is a run-time value."""
     if not active():
         return value
@@ -195,7 +196,7 @@ def reached(owner: object, value: object, kind: str, key: object) -> object:
     return value
 
 
-def _brought(made: Program, way: Way, make: Callable) -> object:
+def _brought(made: Program, way: Way, make: Callable) -> Any:
     """The traced value at the end of a way: one for the whole kernel."""
     if way not in made.brought:
         captured = make()

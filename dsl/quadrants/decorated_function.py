@@ -8,6 +8,7 @@ import functools
 import inspect
 import types as python_types
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.syntax import rewrite
@@ -21,7 +22,7 @@ _ANNOTATIONS = (
 )
 
 
-def _given(value: object) -> str:
+def _given(value: Any) -> str:
     return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else wording.described(value)
 
 
@@ -60,7 +61,7 @@ class Function:
         self.is_method = in_class and next(iter(self.signature.parameters), "") == "self"
 
     @functools.cached_property
-    def annotations(self) -> dict[str, object]:
+    def annotations(self) -> dict[str, Any]:
         """Annotations, evaluated where they are text."""
         found = {}
         cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
@@ -147,7 +148,7 @@ class Function:
             ((self.place(), f"`{self.__name__}` is defined here"),),
         )
 
-    def _arguments(self, arguments: tuple, keywords: dict) -> dict[str, object]:
+    def _arguments(self, arguments: tuple, keywords: dict) -> dict[str, Any]:
         """The value of every parameter in order. Raises QuadrantsSyntaxError for a call that does not fit."""
         parameters = self.signature.parameters
         if len(arguments) > len(parameters):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.number.operators import operate
@@ -25,7 +25,7 @@ from dsl.quadrants.matrix import Matrix, in_memory
 from dsl.quadrants.task import active, program
 
 
-def indices(key: object, rank: int) -> tuple:
+def indices(key: Any, rank: int) -> tuple:
     """The indices of `container[key]`: none for `[None]` and `[()]`, those of a vector. Raises QuadrantsIndexError."""
     key = value_of(key)
     if key is None:
@@ -54,7 +54,7 @@ def indices(key: object, rank: int) -> tuple:
     return tuple(parts)
 
 
-def _described(value: object) -> str:
+def _described(value: Any) -> str:
     from dsl.quadrants.wording import described
 
     return described(value)
@@ -73,7 +73,7 @@ class Indexed:
     def base(self) -> Pointer:
         raise NotImplementedError
 
-    def element(self, key: object) -> object:
+    def element(self, key: Any) -> Any:
         """The place of one element."""
         found = indices(key, len(self.shape))
         bounds.check(found, self.shape, self.label, self.offset)
@@ -90,7 +90,7 @@ class Indexed:
         pointer = pointer + flat
         return in_memory(pointer, self.element_shape) if self.element_shape else Element(pointer)
 
-    def _flat(self, found: tuple) -> object:
+    def _flat(self, found: tuple) -> Any:
         if not any(map(is_dynamic, (*found, *self.shape, *(self.strides or ())))):
             flat = 0
             for axis, part in enumerate(found):
@@ -112,7 +112,7 @@ class Indexed:
         """Not there: without this Python would ask for one element after the other for ever. Raises."""
         self._refuse_iteration()
 
-    def __contains__(self, _value: object) -> bool:
+    def __contains__(self, _value: Any) -> bool:
         self._refuse_iteration()
 
     def __reversed__(self):
@@ -152,7 +152,7 @@ class Dense(Indexed):
     label = "field"
     unusable: tuple[str, str] | None = None  # why it cannot be used, and what to do
 
-    def __init__(self, dtype: object, shape: tuple[int, ...] | None, element_shape: tuple[int, ...] = ()):
+    def __init__(self, dtype: Any, shape: tuple[int, ...] | None, element_shape: tuple[int, ...] = ()):
         found = types.of(dtype)
         if found is None:
             raise InvalidType(
@@ -212,7 +212,7 @@ class Dense(Indexed):
 
     # --- elements in Python ---
 
-    def _offset_bytes(self, key: object) -> int:
+    def _offset_bytes(self, key: Any) -> int:
         found = tuple(operator.index(part) for part in indices(key, len(self.shape)))
         starts = self.offset or (0,) * len(found)
         flat = 0
@@ -225,7 +225,7 @@ class Dense(Indexed):
             flat = flat * extent + part - start
         return flat * math.prod(self.element_shape) * self.element_type.bytes
 
-    def __getitem__(self, key: object) -> object:
+    def __getitem__(self, key: Any) -> Any:
         if self.shape is None:
             self.memory  # noqa: B018 - the first read places it
         if active():
@@ -236,7 +236,7 @@ class Dense(Indexed):
         values = [runtime.unpack(self.element_type, data[k * size_bytes : (k + 1) * size_bytes]) for k in range(count)]
         return HostMatrix(self, key, values) if self.element_shape else values[0]
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         if self.shape is None:
             self.memory  # noqa: B018 - the first read places it
         if not self.element_shape:
@@ -253,12 +253,12 @@ class Dense(Indexed):
 
     # --- all at once ---
 
-    def fill(self, val: object) -> None:
+    def fill(self, val: Any) -> None:
         """Give every element this value."""
         if active():
             from dsl.quadrants.hooks import for_
 
-            def body(index: object) -> tuple:
+            def body(index: Any) -> tuple:
                 self.element(index).store(val)
                 return ()
 
@@ -356,11 +356,11 @@ class Dense(Indexed):
 class HostMatrix(Matrix):
     """An element of a field of matrices, in Python: what is assigned to its entries goes to the field."""
 
-    def __init__(self, owner: Dense, key: object, values: list):
+    def __init__(self, owner: Dense, key: Any, values: list):
         super().__init__(values, shape=owner.element_shape)
         object.__setattr__(self, "owner", owner)
         object.__setattr__(self, "key", key)
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)
         self.owner[self.key] = self

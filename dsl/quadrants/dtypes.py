@@ -7,6 +7,7 @@ signed of one width, u8 + u8 stays u8.
 from __future__ import annotations
 
 import numbers
+from typing import Any
 
 from dsl.core.ir import mlir
 from dsl.core.number import dtypes
@@ -68,7 +69,7 @@ class Defaults:
     ip, fp = i32, f32
 
 
-def of(annotation: object) -> DataType | None:
+def of(annotation: Any) -> DataType | None:
     """The element type that an annotation or argument names: a DataType, int, float, bool, a numpy type; else None."""
     if isinstance(annotation, DataType):
         return annotation
@@ -93,7 +94,7 @@ def of_core(core: type[Numeric]) -> DataType:
     return _OF_CORE[core]
 
 
-def name_of(value: object) -> str:
+def name_of(value: Any) -> str:
     """The type of a traced or Python value in the author's words."""
     return str(_OF_CORE.get(type(value), type(value).__name__))
 
@@ -113,7 +114,7 @@ def is_signed(dtype: DataType) -> bool:
 # --- the rules -------------------------------------------------------------------------------------------------------
 
 
-def number(value: object) -> Numeric | None:
+def number(value: Any) -> Numeric | None:
     """A Python or numpy number as the literal it is in a kernel: of the default types. None for what is no number.
 
     Raises QuadrantsTypeError for an integer that the default integer type cannot hold.

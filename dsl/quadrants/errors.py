@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from dsl import span
 from dsl.core.errors import DSLUserCodeError, of_family
@@ -70,7 +71,7 @@ class QuadrantsRuntimeTypeError(QuadrantsRuntimeError, TypeError):
     """An argument of a call with the wrong type."""
 
     @classmethod
-    def get(cls, position: int, needed: str, provided: object) -> QuadrantsRuntimeTypeError:
+    def get(cls, position: int, needed: str, provided: Any) -> QuadrantsRuntimeTypeError:
         return cls(f"Argument {position} (type={provided}) cannot be converted into required type {needed}")
 
 

@@ -12,6 +12,7 @@ import re
 import types as python_types
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.control_flow.merge import Scratch, poison
 from dsl.core.errors import DSLUserCodeError
@@ -28,17 +29,17 @@ from dsl.quadrants.wording import described
 from dsl.span import here
 
 
-def and_(left: object, right: Callable) -> object:
+def and_(left: Any, right: Callable) -> Any:
     """`left and right`: the first operand that is zero, else the last."""
     return _either(left, right, True)
 
 
-def or_(left: object, right: Callable) -> object:
+def or_(left: Any, right: Callable) -> Any:
     """`left or right`: the first operand that is not zero, else the last."""
     return _either(left, right, False)
 
 
-def _either(left: object, right: Callable, goes_on: bool) -> object:
+def _either(left: Any, right: Callable, goes_on: bool) -> Any:
     left = value_of(left)
     if isinstance(left, Matrix):
         other = right()
@@ -54,7 +55,7 @@ def _either(left: object, right: Callable, goes_on: bool) -> object:
     return select(wanted, core(value), core(left))
 
 
-def _one_number(value: object) -> Numeric:
+def _one_number(value: Any) -> Numeric:
     number = types.number(value_of(value))
     if number is None:
         raise QuadrantsTypeError.at(
@@ -64,7 +65,7 @@ def _one_number(value: object) -> Numeric:
     return number
 
 
-def _traced(evaluate: Callable) -> tuple[Scratch, object, bool]:
+def _traced(evaluate: Callable) -> tuple[Scratch, Any, bool]:
     """What `evaluate` gives, its ops apart, and whether they change anything."""
     scratch, task = Scratch(), program().task
     before = task.effects
@@ -93,7 +94,7 @@ def _choice(test: Boolean, then: Scratch, orelse: Scratch, result_types: list) -
     return list(made.results)
 
 
-def ifexp(test: object, then: Callable, orelse: Callable) -> object:
+def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
     """`a if test else b` of a run-time test: numbers in their common type, matrices element by element."""
     if isinstance(test, Matrix):
         raise QuadrantsSyntaxError.at(
@@ -139,12 +140,12 @@ def _inside(scratch: Scratch, numbers: list) -> list:
         return [types.dynamic(number) for number in numbers]
 
 
-def _arm(value: object) -> object:
+def _arm(value: Any) -> Any:
     value = hooks.copied(value)
     return value
 
 
-def _alike(a: object, b: object) -> tuple[list, Callable]:
+def _alike(a: Any, b: Any) -> tuple[list, Callable]:
     """The pairs of numbers of two arms, and what makes a value of the results."""
     shaped = next((value for value in (a, b) if isinstance(value, Matrix)), None)
     if shaped is not None:
@@ -163,7 +164,7 @@ def _alike(a: object, b: object) -> tuple[list, Callable]:
     return [numbers], lambda made: made[0]
 
 
-def not_(value: object) -> object:
+def not_(value: Any) -> Any:
     """`not value`."""
     value = value_of(value)
     if isinstance(value, Matrix):
@@ -187,9 +188,9 @@ _COMPARISONS = {
 }
 
 
-def compare(left: object, *pairs: tuple[str, Callable]) -> object:
+def compare(left: Any, *pairs: tuple[str, Callable]) -> Any:
     """`left < b < c`: each operand is evaluated once."""
-    result: object = True
+    result: Any = True
     for name, read in pairs:
         right = read()
         step = _COMPARISONS[name](left, right)
@@ -206,7 +207,7 @@ def compare(left: object, *pairs: tuple[str, Callable]) -> object:
 # --- calls and texts -------------------------------------------------------------------------------------------------
 
 
-def call(function: Callable, *arguments, **keywords) -> object:
+def call(function: Callable, *arguments, **keywords) -> Any:
     """A call that is none of a builtin with a meaning of its own."""
     if function in (str, repr, format) and any(isinstance(value_of(value), (Numeric, Matrix)) for value in arguments):
         raise QuadrantsTypeError.at(
@@ -283,7 +284,7 @@ def _of_call(function: Callable, arguments: tuple, error: Exception) -> Quadrant
     )
 
 
-def of_text(name: str, left: object, right: object) -> object:
+def of_text(name: str, left: Any, right: Any) -> Any:
     """`left op right` where one of them is a string that the author wrote."""
     values = value_of(left), value_of(right)
     wrong = next((value for value in values if isinstance(value, (Numeric, Matrix))), None)
@@ -308,7 +309,7 @@ class Text:
         return "".join(piece if isinstance(piece, str) else "..." for piece in self.pieces)
 
 
-def joined(*parts) -> object:
+def joined(*parts) -> Any:
     """An f-string."""
     return Text(list(parts))
 
@@ -326,7 +327,7 @@ def formatted(text: str, *arguments, **_named) -> Text:
     return Text([*pieces, rest])
 
 
-def percent(text: str, arguments: object) -> object:
+def percent(text: str, arguments: Any) -> Any:
     """`text % arguments`."""
     values = iter(arguments if isinstance(arguments, tuple) else (arguments,))
     pieces: list = []
@@ -360,5 +361,5 @@ def assert_(test: Callable, message: Callable, text: str) -> None:
     check(test, message, text)
 
 
-def length(value: object) -> object:
+def length(value: Any) -> Any:
     return len(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from typing import Any
 
 from dsl.quadrants import runtime
 from dsl.quadrants.dense import Dense
@@ -41,7 +42,7 @@ class MatrixField(Field):
     """A field of vectors or matrices."""
 
 
-def _offset(offset: object) -> tuple[int, ...]:
+def _offset(offset: Any) -> tuple[int, ...]:
     parts = tuple(offset) if hasattr(offset, "__iter__") and not isinstance(offset, str) else (offset,)
     if not all(isinstance(part, numbers.Integral) for part in parts):
         raise QuadrantsTypeError.at(f"an offset is an integer or a tuple of integers, got {offset!r}", "offset=(-4, 0)")

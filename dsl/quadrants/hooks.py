@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.control_flow import statements
 from dsl.core.errors import tell
@@ -40,7 +41,7 @@ def refuse(message: str, fix: str, kind: str):
 # --- variables -------------------------------------------------------------------------------------------------------
 
 
-def declare(value: object, name: str) -> object:
+def declare(value: Any, name: str) -> Any:
     """What the first assignment of a name binds it to: a variable for numbers, else the thing itself."""
     if isinstance(value, Matrix):
         return value.variable()
@@ -57,7 +58,7 @@ def declare(value: object, name: str) -> object:
     return [declare(part, name) for part in value] if type(value) is list else value
 
 
-def store(variable: object, value: object, name: str) -> object:
+def store(variable: Any, value: Any, name: str) -> Any:
     """A later assignment of a name."""
     if isinstance(variable, (Lvalue, Matrix)):
         if isinstance(variable, Lvalue) and types.number(value_of(value)) is None:
@@ -78,17 +79,17 @@ def store(variable: object, value: object, name: str) -> object:
     )
 
 
-def annotated(value: object, annotation: object) -> object:
+def annotated(value: Any, annotation: Any) -> Any:
     """The value of `name: annotation = value`."""
     dtype = types.of(annotation)
     return value if dtype is None else dtype(value)
 
 
-def copied(value: object) -> object:
+def copied(value: Any) -> Any:
     return value.load() if isinstance(value, Matrix) else value_of(value)
 
 
-def converted(value: object, annotation: object) -> object:
+def converted(value: Any, annotation: Any) -> Any:
     """A returned value, read, in the annotated type."""
     if isinstance(value, tuple):
         parts = annotation if isinstance(annotation, tuple) else getattr(annotation, "__args__", ())
@@ -102,22 +103,22 @@ def converted(value: object, annotation: object) -> object:
     return value
 
 
-def ended() -> object:
+def ended() -> Any:
     """What a real_func gives that reaches its end without a `return`: zeros."""
 
-    def zero(annotation: object) -> object:
+    def zero(annotation: Any) -> Any:
         parts = annotation if isinstance(annotation, tuple) else getattr(annotation, "__args__", None)
         return tuple(map(zero, parts)) if parts else annotation(0) if hasattr(annotation, "element_shape") else 0
 
     return returned_value(zero(program().returns[-1]))
 
 
-def loaded_parts(value: object) -> object:
+def loaded_parts(value: Any) -> Any:
     """A returned value with its places read."""
     return tuple(map(loaded_parts, value)) if isinstance(value, tuple) else copied(value)
 
 
-def loaded(value: object) -> object:
+def loaded(value: Any) -> Any:
     """A value to be returned from inside a run-time statement."""
     if isinstance(value, tuple):
         return tuple(map(loaded, value))
@@ -126,7 +127,7 @@ def loaded(value: object) -> object:
     return value if number is None else types.dynamic(number)
 
 
-def taken(value: object, count: int, is_static: bool) -> list:
+def taken(value: Any, count: int, is_static: bool) -> list:
     """The parts of a value that is assigned to `count` names, read before any of them is stored."""
     if not isinstance(value, (Matrix, list, tuple, range, str)) and not hasattr(type(value), "__iter__"):
         raise QuadrantsSyntaxError.at(
@@ -141,7 +142,7 @@ def taken(value: object, count: int, is_static: bool) -> list:
     return parts if is_static else [copied(part) for part in parts]
 
 
-def set_item(container: object, key: object, value: object) -> None:
+def set_item(container: Any, key: Any, value: Any) -> None:
     if type(container) in (list, dict):
         place = container[_static_key(key)] if type(container) is list else None
         if isinstance(place, Lvalue):
@@ -158,7 +159,7 @@ def set_item(container: object, key: object, value: object) -> None:
     place.store(value)
 
 
-def set_attribute(owner: object, name: str, value: object) -> None:
+def set_attribute(owner: Any, name: str, value: Any) -> None:
     place = attribute(owner, name) if hasattr(owner, name) else None
     if not isinstance(place, (Lvalue, Matrix)):
         raise QuadrantsSyntaxError.at(
@@ -168,7 +169,7 @@ def set_attribute(owner: object, name: str, value: object) -> None:
     place.store(value)
 
 
-def augment(operator: str, place: object, value: object, name: str = "it") -> None:
+def augment(operator: str, place: Any, value: Any, name: str = "it") -> None:
     """`place op= value`: atomic for + - & | ^ where other threads see the place."""
     from dsl.quadrants.atomic import ATOMIC, update
 
@@ -185,20 +186,20 @@ def augment(operator: str, place: object, value: object, name: str = "it") -> No
         place.store(operate(operator, place.load(), types.number(value_of(value))))
 
 
-def augment_item(operator: str, container: object, key: object, value: object) -> None:
+def augment_item(operator: str, container: Any, key: Any, value: Any) -> None:
     augment(operator, item(container, key), value)
 
 
-def augment_attribute(operator: str, owner: object, name: str, value: object) -> None:
+def augment_attribute(operator: str, owner: Any, name: str, value: Any) -> None:
     augment(operator, attribute(owner, name), value, name)
 
 
-def attribute(owner: object, name: str) -> object:
+def attribute(owner: Any, name: str) -> Any:
     """`owner.name`, where the owner comes from a parameter."""
     return captured.reached(owner, getattr(owner, name), ".", name)
 
 
-def _static_key(key: object) -> object:
+def _static_key(key: Any) -> Any:
     key = value_of(key)
     if is_dynamic(key):
         raise QuadrantsTypeError.at(
@@ -208,7 +209,7 @@ def _static_key(key: object) -> object:
     return key.value if isinstance(key, Numeric) else key
 
 
-def item(container: object, key: object) -> object:
+def item(container: Any, key: Any) -> Any:
     """`container[key]`: an element's place for fields, arrays and matrices, Python's own for others."""
     if isinstance(container, (list, tuple, dict, str, range)):
         found = _static_key(key)
@@ -221,7 +222,7 @@ def item(container: object, key: object) -> object:
     return container[key]
 
 
-def _not_there(container: object, key: object) -> QuadrantsCompilationError:
+def _not_there(container: Any, key: Any) -> QuadrantsCompilationError:
     """The error for a list or dict without that index or key."""
     if isinstance(container, dict):
         known = ", ".join(map(repr, list(container)[:5]))
@@ -239,16 +240,16 @@ def _not_there(container: object, key: object) -> QuadrantsCompilationError:
     )
 
 
-def slice_(lower: object, upper: object, step: object) -> slice:
+def slice_(lower: Any, upper: Any, step: Any) -> slice:
     return slice(*(None if part is None else _static_key(part) for part in (lower, upper, step)))
 
 
-def iterated(value: object):
+def iterated(value: Any):
     """What a comprehension iterates over."""
     return value.parts() if isinstance(value, Matrix) else value.static_items() if isinstance(value, Domain) else value
 
 
-def returned_value(value: object) -> object:
+def returned_value(value: Any) -> Any:
     """The value of a `return`."""
     returns = program().returns
     value = loaded_parts(value)  # an access that fails does so at this line
@@ -260,7 +261,7 @@ def returned_value(value: object) -> object:
 # --- tests -----------------------------------------------------------------------------------------------------------
 
 
-def truth(value: object) -> object:
+def truth(value: Any) -> Any:
     """The test of a run-time statement as a Boolean."""
     value = value_of(value)
     number = types.number(value)
@@ -277,7 +278,7 @@ def truth(value: object) -> object:
     return Boolean(number)
 
 
-def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+def if_(test: Any, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
     with program().nested("if"):
         return statements.if_(test, then, orelse, state, names)
 
@@ -290,7 +291,7 @@ def while_(test: Callable, body: Callable, state: tuple, names: tuple) -> tuple:
 # --- loops -----------------------------------------------------------------------------------------------------------
 
 
-def unroll(iterable: object):
+def unroll(iterable: Any):
     """What `for ... in qd.static(...)` iterates over."""
     items = list(iterable.static_items() if isinstance(iterable, (Domain, StaticIterable)) else iterated(iterable))
     if len(items) > program().unrolling_limit > 0:

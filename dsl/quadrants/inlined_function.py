@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.syntax.function_source import find_definition
 from dsl.core.syntax.rewrite import assigned_in
@@ -43,10 +44,10 @@ class Func(Function):
         bound = self._arguments(arguments, keywords)
         return self._returned(self._run([self._argument(name, value) for name, value in bound.items()]))
 
-    def _run(self, values: list) -> object:
+    def _run(self, values: list) -> Any:
         return self.rewritten(*values)
 
-    def _argument(self, name: str, value: object) -> object:
+    def _argument(self, name: str, value: Any) -> Any:
         annotation = self.annotations.get(name)
         if annotations.is_template(annotation) or (name == "self" and self.is_method):
             return value
@@ -92,7 +93,7 @@ class Func(Function):
         }
         return set(self.signature.parameters) - set(assigned_in(body)) - handed
 
-    def _returned(self, value: object) -> object:
+    def _returned(self, value: Any) -> Any:
         wanted = self.annotations.get("return")
         if value is None and wanted is not None:
             raise QuadrantsSyntaxError.at(
@@ -126,7 +127,7 @@ class RealFunc(Func):
                     self.parameter_place(name),
                 )
 
-    def _run(self, values: list) -> object:
+    def _run(self, values: list) -> Any:
         program = task.program()
         program.returns.append(self.annotations.get("return"))
         try:

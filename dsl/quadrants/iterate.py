@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from dsl.core.ir import arithmetic
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
@@ -25,7 +26,7 @@ class StaticIterable:
         return list(self.items)
 
 
-def _bound(value: object) -> object:
+def _bound(value: Any) -> Any:
     """A loop bound as an int or Int32."""
     value = value_of(value)
     number = types.number(value)
@@ -82,9 +83,9 @@ class Domain:
                 made.append(max(0, high - low))
         return made
 
-    def count(self) -> object:
+    def count(self) -> Any:
         """How many iterations: an int, or an Int32 that may be negative for none."""
-        total: object = 1
+        total: Any = 1
         for extent in self.extents():
             if not is_dynamic(total) and not is_dynamic(extent):
                 total = total * extent
@@ -94,14 +95,14 @@ class Domain:
                 total = operate("mul", types.number(total), types.number(extent))
         return Int32(total) if isinstance(total, Numeric) else total
 
-    def count_on(self, program) -> object:
+    def count_on(self, program) -> Any:
         """`count` as the host knows it; a Variable where only the device does."""
         found = program.on_host(self.count)
         if found is not None:
             return found
         return Variable(Int32, self.count())
 
-    def at(self, k: Numeric) -> object:
+    def at(self, k: Numeric) -> Any:
         """The loop variables of iteration `k`."""
         from dsl.quadrants.matrix import Vector
 
@@ -174,7 +175,7 @@ def ndrange(*ranges, axes=None) -> Domain:
     return Domain(bounds, None if axes is None else _checked(tuple(axes), len(bounds)))
 
 
-def _extent(value: object) -> object:
+def _extent(value: Any) -> Any:
     """A bound of ndrange."""
     number = types.number(value_of(value))
     if number is None or number.is_float:
@@ -200,7 +201,7 @@ def _checked(axes: tuple, rank: int) -> tuple[int, ...]:
     return axes
 
 
-def grouped(x: object) -> Domain:
+def grouped(x: Any) -> Domain:
     """The same iterations with one vector of indices as the loop variable."""
     found = domain_of(x)
     if not isinstance(found, Domain) or found.is_scalar or found.is_grouped:
@@ -211,7 +212,7 @@ def grouped(x: object) -> Domain:
     return found.grouped()
 
 
-def domain_of(value: object, has_static: bool = False) -> Domain | StaticIterable:
+def domain_of(value: Any, has_static: bool = False) -> Domain | StaticIterable:
     """What a `for` runs over; `has_static`: the author marked a part of the expression with qd.static."""
     if isinstance(value, (Domain, StaticIterable)):
         return value
@@ -225,7 +226,7 @@ def domain_of(value: object, has_static: bool = False) -> Domain | StaticIterabl
     )
 
 
-def _fix_of(value: object) -> str:
+def _fix_of(value: Any) -> str:
     """What to write where an author loops over `value`."""
     if isinstance(value, (Numeric, Variable)) or types.number(value_of(value)) is not None:
         return "write `for i in range(n):`"
@@ -236,7 +237,7 @@ def _fix_of(value: object) -> str:
     return "write `for x in qd.static(...):`, which unrolls it"
 
 
-def _described(value: object) -> str:
+def _described(value: Any) -> str:
     from dsl.quadrants.wording import described
 
     return "a range" if isinstance(value, Domain) and value.is_scalar else described(value)

@@ -13,6 +13,7 @@ import functools
 import inspect
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from dsl.core import number_rules, pytree, trace
 from dsl.core.errors import DSLUserCodeError
@@ -67,7 +68,7 @@ class Specialised:
             self.bind = binder.make(self.kinds, arguments, self.hidden, self.running.device)
         return found
 
-    def run(self, slots: Sequence, storages: Sequence) -> object:
+    def run(self, slots: Sequence, storages: Sequence) -> Any:
         """Launch the tasks; what the kernel returns. `slots` are all of them."""
         if self.device is not None:
             try:
@@ -91,7 +92,7 @@ def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
     return lambda: form.unpack(scratch.read(first, form.size))
 
 
-def _named(name: str, value: object) -> dict[mlir.Value, str]:
+def _named(name: str, value: Any) -> dict[mlir.Value, str]:
     """What the author calls an argument's address, or a number of it; what comes with it has a number behind."""
     parts = (
         [value.address, *value.shape] if isinstance(value, ArrayView) else pytree.flatten((value,), promote=False)[0]
@@ -270,7 +271,7 @@ class Kernel(Function):
         program = made[0]
         return Specialised(compiled, program, self.kinds, arguments)
 
-    def _leave(self, program: task.Program, value: object) -> None:
+    def _leave(self, program: task.Program, value: Any) -> None:
         """Store what the kernel returns where Python finds it."""
         wanted = self.annotations.get("return")
         if value is None:
@@ -315,7 +316,7 @@ class Kernel(Function):
             pointer.store(dtype.core(number))
             program.results.append((dtype, at))
 
-        def shape(values: list) -> object:
+        def shape(values: list) -> Any:
             remaining = iter(values)
             made = tuple(maker([next(remaining) for _ in range(count)]) for count, maker in makers)
             return made if isinstance(wanted, tuple) else made[0]
@@ -343,7 +344,7 @@ class Kernel(Function):
             )
         )
 
-    def _result(self, value: object, annotation: object) -> tuple[list, Callable]:
+    def _result(self, value: Any, annotation: Any) -> tuple[list, Callable]:
         value = hooks.copied(value)
         place, also = self.parameter_place("return"), self._returns()
         if isinstance(annotation, MatrixAnnotation):
@@ -373,7 +374,7 @@ class Kernel(Function):
         return [(dtype, number)], lambda numbers: numbers[0]
 
 
-def _return_fix(value: object) -> str:
+def _return_fix(value: Any) -> str:
     if isinstance(value, Matrix):
         return (
             f"annotate its type: `-> qd.types.vector({value.n}, qd.f32)`"
@@ -403,7 +404,7 @@ def kernel(
     return kernel if function is None else Kernel(_authors(function, "kernel"))
 
 
-def _authors(function: object, word: str) -> Callable:
+def _authors(function: Any, word: str) -> Callable:
     """`function`, which is one of the author's. Raises QuadrantsTypeError."""
     if not hasattr(function, "__code__"):
         raise QuadrantsTypeError.at(

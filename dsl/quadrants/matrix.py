@@ -10,6 +10,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.number.operators import operate
@@ -28,7 +29,7 @@ class Matrix:
     `at`: the place of the entry of a run-time number, where the entries lie in memory.
     """
 
-    def __init__(self, arr, dt: object = None, *, shape: tuple[int, ...] | None = None, at: Callable | None = None):
+    def __init__(self, arr, dt: Any = None, *, shape: tuple[int, ...] | None = None, at: Callable | None = None):
         if shape is None:
             arr, shape = _parsed(arr)
         dtype = types.of(dt) if dt is not None else None
@@ -107,7 +108,7 @@ class Matrix:
         made.store(numbers)
         return made
 
-    def store(self, value: object) -> None:
+    def store(self, value: Any) -> None:
         """Assign every element; a number goes to all."""
         given = Matrix(value) if isinstance(value, (list, tuple)) else value
         if isinstance(given, Matrix) and len(given.entries) != len(self.entries):
@@ -123,14 +124,14 @@ class Matrix:
                 )
             place.store(entry)
 
-    def augment(self, name: str, value: object) -> None:
+    def augment(self, name: str, value: Any) -> None:
         from dsl.quadrants import hooks
 
         entries = [value_of(entry) for entry in _entries_like(self, value)]
         for place, entry in zip(self.entries, entries):
             hooks.augment(name, place, entry)
 
-    def __getitem__(self, key: object) -> object:
+    def __getitem__(self, key: Any) -> Any:
         keys = key if isinstance(key, tuple) else tuple(key.entries) if isinstance(key, Matrix) else (key,)
         keys = tuple(_index(part) for part in keys)
         if any(isinstance(part, slice) for part in keys):
@@ -174,7 +175,7 @@ class Matrix:
         shape = tuple(len(part) for part, key in zip(chosen, keys) if isinstance(key, slice))
         return Matrix([self.entries[position] for position in flat], shape=shape)
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         """In Python: values of a matrix are plain numbers there."""
         place = self[key]
         if isinstance(place, (Lvalue, Matrix)) and active():
@@ -193,7 +194,7 @@ class Matrix:
                 return found[0] if len(found) == 1 else Matrix(found, shape=(len(found),))
         raise AttributeError(f"'Matrix' object has no attribute '{name}'", name=name, obj=self)
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         for letters in _SWIZZLES:
             if set(name) <= set(letters):
                 for letter, part in zip(name, [value] if len(name) == 1 else list(value)):
@@ -233,7 +234,7 @@ class Matrix:
     def sum(self):
         return _sum(value_of(entry) for entry in self.entries)
 
-    def _same_vector(self, name: str, other: object, sizes: tuple[int, ...] = ()) -> None:
+    def _same_vector(self, name: str, other: Any, sizes: tuple[int, ...] = ()) -> None:
         """Raise for what is no vector of this one's length."""
         if not isinstance(other, Matrix) or other._shape != self._shape or (sizes and self.n not in sizes):
             wanted = " or ".join(map(str, sizes)) + " " if sizes else ""
@@ -314,7 +315,7 @@ class Matrix:
     def cast(self, dtype):
         return self.map(types.of(dtype))
 
-    def fill(self, val: object) -> None:
+    def fill(self, val: Any) -> None:
         if active():
             self.store(val)
         else:
@@ -445,7 +446,7 @@ class _VectorMaker:
 vector_maker = _VectorMaker()
 
 
-def Vector(arr, dt: object = None) -> Matrix:
+def Vector(arr, dt: Any = None) -> Matrix:
     """A vector of the numbers of `arr`."""
     arr, shape = _parsed(arr)
     return Matrix(arr, dt, shape=shape)
@@ -479,13 +480,13 @@ def _parsed(arr) -> tuple[list, tuple[int, ...]]:
     return [value_of(entry) for entry in arr], (len(arr),)
 
 
-def _described(value: object) -> str:
+def _described(value: Any) -> str:
     from dsl.quadrants.wording import described
 
     return described(value)
 
 
-def _index(part: object) -> object:
+def _index(part: Any) -> Any:
     part = value_of(part)
     if isinstance(part, slice):
         return part
@@ -508,7 +509,7 @@ def refuse_negative(keys: Sequence) -> None:
             )
 
 
-def _entries_like(matrix: Matrix, value: object) -> list:
+def _entries_like(matrix: Matrix, value: Any) -> list:
     """The entries of `value` for an operation with `matrix`; a number is repeated. None of other things."""
     if isinstance(value, (list, tuple)):
         value = Matrix(value)
@@ -537,7 +538,7 @@ def _sum(values):
     return _reduce(operator.add, list(values))
 
 
-def _as_bool(value: object) -> object:
+def _as_bool(value: Any) -> Any:
     return value != 0
 
 
@@ -549,13 +550,13 @@ def _determinant(rows: list[list]):
     )
 
 
-def _elementwise(python: Callable, self: Matrix, other: object) -> Matrix:
+def _elementwise(python: Callable, self: Matrix, other: Any) -> Matrix:
     entries = [value_of(entry) for entry in _entries_like(self, other)]
     shape = other._shape if isinstance(other, Matrix) and other.ndim > self.ndim else self._shape
     return Matrix([python(value_of(a), b) for a, b in zip(self.entries, entries)], shape=shape)
 
 
-def _reflected(python: Callable, self: Matrix, other: object) -> Matrix:
+def _reflected(python: Callable, self: Matrix, other: Any) -> Matrix:
     entries = [value_of(entry) for entry in _entries_like(self, other)]
     return self.like([python(a, value_of(b)) for a, b in zip(entries, self.entries)])
 

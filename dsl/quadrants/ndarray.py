@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dsl.core.number.dtypes import Int32, Int64
 from dsl.core.number.pointer import AddressSpace, Pointer
@@ -74,7 +75,7 @@ class ArrayView(Indexed):
         program().task  # noqa: B018 - a host cannot read it
         return self.address
 
-    def __getitem__(self, key: object) -> object:
+    def __getitem__(self, key: Any) -> Any:
         refuse_negative(key if isinstance(key, tuple) else (key,))
         return self.element(key)
 

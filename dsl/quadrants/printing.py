@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.control_flow.assertions import require
 from dsl.core.number.dtypes import Boolean, Float64, Numeric, is_dynamic
@@ -25,7 +26,7 @@ def _escaped(text: str) -> str:
     return text.replace("%", "%%")
 
 
-def spelled(value: object, leaves: list, spec: str = "") -> str:
+def spelled(value: Any, leaves: list, spec: str = "") -> str:
     """The C format of a value; the numbers it takes go to `leaves`."""
     from dsl.quadrants.expression import Text
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from dsl.core.diagnosis import spelling
 from dsl.core.diagnosis.unsupported_names import UnsupportedName as CoreUnsupportedName
@@ -177,10 +178,10 @@ class Refused:
             raise AttributeError(name)
         self.refuse()
 
-    def __instancecheck__(self, _value: object) -> bool:
+    def __instancecheck__(self, _value: Any) -> bool:
         return False
 
-    def __or__(self, _other: object) -> Refused:
+    def __or__(self, _other: Any) -> Refused:
         return self
 
     __ror__ = __or__
@@ -210,10 +211,10 @@ def names_of(module: str) -> dict[str, Refused]:
     return _NAMES.get(module, {})
 
 
-def refuser(module: str, names: dict[str, object]) -> Callable[[str], object]:
+def refuser(module: str, names: dict[str, Any]) -> Callable[[str], Any]:
     """The `__getattr__` of a module, whose own names are `names`: refused names, and an error for all others."""
 
-    def missing(name: str) -> object:
+    def missing(name: str) -> Any:
         refused = _NAMES.get(module, {})
         if name in refused:
             return refused[name]
@@ -245,10 +246,10 @@ def add_modules() -> None:
         setattr(sys.modules[parent], leaf, made)
 
 
-def inner(module: str) -> Callable[[str], object]:
+def inner(module: str) -> Callable[[str], Any]:
     """The `__getattr__` of a module of quadrants.lang: a name of quadrants, or a part of the real package."""
 
-    def missing(name: str) -> object:
+    def missing(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         public = _NAMES[""] | vars(sys.modules["dsl.quadrants"])

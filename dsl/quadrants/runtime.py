@@ -6,6 +6,7 @@ import ctypes
 import struct
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.launch import session
 from dsl.launch.devices.choice import choose
@@ -222,7 +223,7 @@ def _address_of(data: bytes) -> int:
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
 
 
-def pack(dtype: types.DataType, value: object) -> bytes:
+def pack(dtype: types.DataType, value: Any) -> bytes:
     """A Python number as the bytes of `dtype`: floats are truncated for integers, which wrap."""
     core = dtype.core
     value = value.item() if hasattr(value, "item") else value
@@ -233,7 +234,7 @@ def pack(dtype: types.DataType, value: object) -> bytes:
     return struct.pack("<" + core.format, value)
 
 
-def unpack(dtype: types.DataType, data: bytes) -> object:
+def unpack(dtype: types.DataType, data: bytes) -> Any:
     return struct.unpack("<" + format_of(dtype), data)[0]
 
 

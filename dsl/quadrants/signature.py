@@ -6,6 +6,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dsl.quadrants.errors import QuadrantsTypeError
 from dsl.quadrants.wording import alike, an, described
@@ -56,7 +57,7 @@ def _wrong_call(name: str, signature: inspect.Signature, count: int, keywords: d
     return QuadrantsTypeError.at(f"`{name}`: {error}", takes)
 
 
-def shape_of(shape: object, what: str) -> tuple[int, ...]:
+def shape_of(shape: Any, what: str) -> tuple[int, ...]:
     """A shape (an extent or some) as a tuple. Raises QuadrantsTypeError, QuadrantsRuntimeError of its extents."""
     if isinstance(shape, str) or shape is None or isinstance(shape, (dict, set)):
         raise QuadrantsTypeError.at(f"a shape is an integer or a tuple of integers, got {_said(shape)}", _example(what))
@@ -72,7 +73,7 @@ def shape_of(shape: object, what: str) -> tuple[int, ...]:
     return tuple(extent_of(part, what, axis) for axis, part in enumerate(parts))
 
 
-def extent_of(value: object, what: str, axis: int | None = None, least: int = 1) -> int:
+def extent_of(value: Any, what: str, axis: int | None = None, least: int = 1) -> int:
     """A positive integer that says how many there are along an axis."""
     where = "" if axis is None else f" in dimension {axis}"
     try:
@@ -104,7 +105,7 @@ def order_of(order: str, rank: int) -> None:
         )
 
 
-def _said(value: object) -> str:
+def _said(value: Any) -> str:
     return repr(value) if isinstance(value, (str, float)) else described(value)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.control_flow import result_names
@@ -56,7 +57,7 @@ class Task(trace.KernelTrace):
             self.marker = mlir.op("arith.constant", [mlir.i1], [], {"value": mlir.int_attr(0, mlir.i1)})
         self.body, self.prologue = entry, mlir.Before(self.marker)
         self.program, self.block_dim, self.is_parallel, self.place = program, block_dim, is_parallel, here()
-        self.grid: object = 1
+        self.grid: Any = 1
         self.has_effects = False
         self.effects = 0  # how many there were so far
         self.params: list = []  # the host's values, in order
@@ -67,7 +68,7 @@ class Task(trace.KernelTrace):
         self.has_effects = True
         self.effects += 1
 
-    def adopt(self, value: mlir.Value, owner: object) -> mlir.Value:
+    def adopt(self, value: mlir.Value, owner: Any) -> mlir.Value:
         """A value of the host function or of an earlier task, as this task has it."""
         known = self.adopted.get(value)
         if known is None:
@@ -146,7 +147,7 @@ class Program:
     debug: bool = False
     unrolling_limit: int = 32
     most_blocks: int = MOST_BLOCKS
-    random_numbers: dict[int, object] = field(default_factory=dict)  # by task: how many each thread took
+    random_numbers: dict[int, Any] = field(default_factory=dict)  # by task: how many each thread took
     results: list = field(default_factory=list)  # (dtype, offset in bytes) of what the kernel returns
     shape: Callable | None = None  # what makes Python's value of them
     hidden: list = field(default_factory=list)  # what brings the hidden slots, in order (captured)
@@ -155,7 +156,7 @@ class Program:
     brought: dict = field(default_factory=dict)  # by Way: the traced value that every call brings
     scratch_bytes: int = 0
     scratch: Pointer | None = None
-    sources: dict[int, tuple[object, Pointer]] = field(default_factory=dict)
+    sources: dict[int, tuple[Any, Pointer]] = field(default_factory=dict)
     inside: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     @property
@@ -173,7 +174,7 @@ class Program:
 
     # --- what comes from outside ---
 
-    def pointer(self, source: object, dtype: type[Numeric], address: Callable[[], int]) -> Pointer:
+    def pointer(self, source: Any, dtype: type[Numeric], address: Callable[[], int]) -> Pointer:
         """A pointer to the memory of `source` (a field...), whose address every call brings."""
         found = self.sources.get(id(source))
         if found is None:
@@ -226,7 +227,7 @@ class Program:
         with trace.within(self.host, self.host.entry):
             return type(number)(number.ir())
 
-    def on_host(self, evaluate: Callable[[], object]) -> object | None:
+    def on_host(self, evaluate: Callable[[], Any]) -> Any | None:
         """What `evaluate` gives, evaluated by the host function; None where it needs what only the device knows."""
         try:
             with trace.within(self.host, self.host.entry):
@@ -247,7 +248,7 @@ class Program:
             trace.emit_launch(self.host, made, config, trace.triple(config.block, "block"), task.params)
 
 
-def blocks_for(count: object, block_dim: int) -> object:
+def blocks_for(count: Any, block_dim: int) -> Any:
     """Blocks for a thread an iteration: on the host, at least one."""
     if not is_dynamic(count):
         return max(1, -(-int(count) // block_dim))

@@ -7,6 +7,7 @@ import difflib
 import re
 import types as python_types
 from collections.abc import Iterable
+from typing import Any
 
 from dsl import span
 from dsl.core.number.dtypes import Numeric
@@ -29,7 +30,7 @@ _PLAIN = {
 }
 
 
-def described(value: object) -> str:
+def described(value: Any) -> str:
     """A value with its article: "a run-time i32", "a vector of 3", "a list"."""
     from dsl.quadrants.dense import Dense, Indexed
     from dsl.quadrants.matrix import Matrix
@@ -56,7 +57,7 @@ def described(value: object) -> str:
     return an(type(value).__name__)
 
 
-def an(name: object) -> str:
+def an(name: Any) -> str:
     """A name with its article: an element type is read by its letter, an i32 and an f32 but a u8."""
     is_letter = len(str(name)) > 1 and str(name)[1].isdigit()
     return f"a{'n' if str(name)[:1].lower() in ('aefilmnorsx' if is_letter else 'aeio') else ''} {name}"
@@ -152,7 +153,7 @@ def is_component(error: Exception) -> bool:
     return isinstance(error, AttributeError) and isinstance(error.obj, Matrix) and len(error.name or "") == 1
 
 
-def of_attribute(owner: object, name: str) -> tuple[str, str]:
+def of_attribute(owner: Any, name: str) -> tuple[str, str]:
     """The message and the fix for an attribute that `owner` has not."""
     from dsl.quadrants.dense import Indexed
     from dsl.quadrants.matrix import Matrix
@@ -187,11 +188,11 @@ def _of_name(error: NameError) -> tuple[str, str]:
     return f'Name "{name}" is not defined', fix
 
 
-def _known_names(error: BaseException) -> tuple[list[str], dict[str, object]]:
+def _known_names(error: BaseException) -> tuple[list[str], dict[str, Any]]:
     """The names that the author's code sees where `error` was raised, and which of them are the package's modules."""
     from dsl import quadrants
 
-    names: dict[str, object] = dict.fromkeys(vars(builtins))
+    names: dict[str, Any] = dict.fromkeys(vars(builtins))
     traceback = error.__traceback__
     while traceback is not None:
         if not span.is_between(traceback.tb_frame.f_code):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.analysis.mlir_reader import Op, Value
 from dsl.readable_cuda import author_names
 from dsl.readable_cuda.author_names import Namer
@@ -334,9 +336,9 @@ class Body:
         return lines + self._block(loop.body, depth)
 
 
-def _users(statements: list) -> dict[Value, list[object]]:
+def _users(statements: list) -> dict[Value, list[Any]]:
     """For each value the ops that take it, and the variables that are given it."""
-    found: dict[Value, list[object]] = {}
+    found: dict[Value, list[Any]] = {}
     for statement in walk(statements):
         if isinstance(statement, Compute):
             for operand in statement.op.operands:

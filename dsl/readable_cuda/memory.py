@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Any
 
 from dsl.analysis.mlir_reader import Op, Value
 from dsl.readable_cuda.calls import Calls
@@ -27,7 +28,7 @@ def element_of(type_: str) -> tuple[str, int]:
 class Memory:
     """Spells addresses. `pointees`: the element type (MLIR's) that each pointer with a name points at."""
 
-    def __init__(self, globals_: dict[str, Op], calls: Calls, users: dict[Value, list[object]]):
+    def __init__(self, globals_: dict[str, Op], calls: Calls, users: dict[Value, list[Any]]):
         self.globals, self.calls, self.users = globals_, calls, users
         self.pointees: dict[Value, str] = {}
         self.shared: dict[str, str] = {}  # shared symbol -> its C++ name

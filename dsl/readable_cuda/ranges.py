@@ -8,6 +8,7 @@ reaches an operation that shows it (a comparison, a division, a wider type), it 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from dsl.analysis.mlir_reader import Op, Value
 
@@ -43,7 +44,7 @@ class Ranges:
 
     def __init__(self):
         self.sources: dict[Value, list[Value]] = {}
-        self.users: dict[Value, list[object]] = {}
+        self.users: dict[Value, list[Any]] = {}
         self.bounds: dict[Value, tuple[int, int] | None] = {}
         self.data: dict[Value, bool] = {}
         self.shown: dict[Value, bool] = {}
@@ -139,7 +140,7 @@ class Ranges:
             self.shown[value] = any(self._shows(user) for user in self.users.get(value, ()))
         return self.shown[value]
 
-    def _shows(self, user: object) -> bool:
+    def _shows(self, user: Any) -> bool:
         if isinstance(user, Value):
             return self._is_shown(user)
         if user.name == "arith.extsi":

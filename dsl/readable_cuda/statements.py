@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.analysis.mlir_reader import Op, Value
 
@@ -143,7 +144,7 @@ def names_of(op: Op) -> list[str]:
     return names + [""] * (len(op.results) - len(names))
 
 
-def constant_of(value: Value) -> object:
+def constant_of(value: Value) -> Any:
     """The number of a constant, None for what is none."""
     op = value.op
     return op.attributes["value"] if op is not None and op.name == "arith.constant" else None

@@ -12,17 +12,17 @@ from dsl.layout.int_tuple import flatten_to_tuple, text
 from dsl.tile.index import as_index
 
 
-def is_integer(a: object) -> bool:
+def is_integer(a: Any) -> bool:
     """Whether `a` is a Python integer or a number of an integer type."""
     return isinstance(a, int) or (isinstance(a, Numeric) and a.is_integer)
 
 
-def is_int_tuple(a: object) -> bool:
+def is_int_tuple(a: Any) -> bool:
     """Whether `a` is an integer or a tuple of int tuples."""
     return all(map(is_int_tuple, a)) if isinstance(a, tuple) else is_integer(a)
 
 
-def as_numeric(obj: object) -> Numeric:
+def as_numeric(obj: Any) -> Numeric:
     """A number of the DSL: an int as Int32, a float as Float32, a bool as Boolean. Raises DSLUserCodeValueError."""
     made = numeric(obj)
     if made is None:
@@ -30,17 +30,17 @@ def as_numeric(obj: object) -> Numeric:
     return made
 
 
-def get_divisibility(x: object) -> int:
+def get_divisibility(x: Any) -> int:
     """What `x` is known to be a multiple of: a Python integer of itself, a dynamic one as `assume` says, else 1."""
     return x if isinstance(x, int) else getattr(x, "divisibility", 1)
 
 
-def get_leaves(value: object) -> tuple:
+def get_leaves(value: Any) -> tuple:
     """The leaves of an int tuple, or of the shape and stride of a layout."""
     return flatten_to_tuple((value.shape, value.stride) if isinstance(value, Layout) else value)
 
 
-def pretty_str(arg: object) -> str:
+def pretty_str(arg: Any) -> str:
     """`arg` as CuTe writes it: `(4,(2,?))`, `_` for None."""
     return text(arg) if isinstance(arg, (tuple, Numeric)) or arg is None else str(arg)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Boolean, Int32
@@ -70,7 +71,7 @@ def _seen(defer_sync: bool) -> None:
         sync.pipeline_init_wait()
 
 
-def _no_masks(*masks: object) -> None:
+def _no_masks(*masks: Any) -> None:
     if any(mask is not None for mask in masks):
         refuse("a pipeline across the blocks of a cluster")
 

@@ -92,7 +92,7 @@ class TensorSSA:
     def with_ir(self, value: mlir.Value) -> TensorSSA:
         return TensorSSA(value, self.shape, self.dtype)
 
-    def type_key(self) -> object:
+    def type_key(self) -> Any:
         return (TensorSSA, self.dtype, self.shape)
 
     def __flatten__(self) -> tuple[tuple, Any]:

@@ -69,7 +69,7 @@ def refuse(what: str) -> None:
     raise DSLUserCodeError(f"{what} is not part of this compiler yet", id="UNSUPPORTED_NAME", fix=_REFUSED)
 
 
-def when(condition: object, body: Callable[[], object]) -> None:
+def when(condition: Any, body: Callable[[], Any]) -> None:
     """Do `body` where `condition` holds, which may be known while running only."""
 
     def then() -> tuple:
@@ -313,7 +313,7 @@ def _cluster_arrive(is_relaxed: bool) -> None:
     (gpu_sync.cluster_arrive_relaxed if is_relaxed else gpu_sync.cluster_arrive)()
 
 
-def blocks_of(cluster_shape: object) -> int:
+def blocks_of(cluster_shape: Any) -> int:
     """The blocks of a cluster of that shape, a tuple or a layout; None is one block."""
     if cluster_shape is None:
         return 1

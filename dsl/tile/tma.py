@@ -66,7 +66,7 @@ class TensorMap:
     def with_ir(self, address: mlir.Value) -> TensorMap:
         return TensorMap(address)
 
-    def type_key(self) -> object:
+    def type_key(self) -> Any:
         return TensorMap
 
 

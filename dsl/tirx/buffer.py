@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.ir import mlir
@@ -68,7 +68,7 @@ class Buffer:
         """The memory: global, shared, shared.dyn or local."""
         return self._scope
 
-    def __flatten__(self) -> tuple[tuple, object]:
+    def __flatten__(self) -> tuple[tuple, Any]:
         extents = [numeric(extent) for extent in (*self.shape, *self.strides)]
         return (
             (self.pointer, *(extent for extent in extents if is_dynamic(extent))),
@@ -101,7 +101,7 @@ class Buffer:
 
     # --- elements ---
 
-    def __getitem__(self, index: object) -> object:
+    def __getitem__(self, index: Any) -> Any:
         return self.load(*self._place(index))
 
     def __iter__(self) -> NoReturn:
@@ -111,10 +111,10 @@ class Buffer:
             fix=f"loop over its indices: `for i in T.serial(n): {self.name}[i]`",
         )
 
-    def __setitem__(self, index: object, value: object) -> None:
+    def __setitem__(self, index: Any, value: Any) -> None:
         self.store(value, *self._place(index))
 
-    def _place(self, index: object) -> tuple[object, int]:
+    def _place(self, index: Any) -> tuple[Any, int]:
         """The offset, in elements, of an index, and how many elements a slice in its last place takes."""
         index = index if isinstance(index, tuple) else (index,)
         if len(index) != len(self.shape):
@@ -139,7 +139,7 @@ class Buffer:
             places.append(self._checked(one, extent, mode, count))
         return self._offset(places), count
 
-    def _slice(self, one: slice, extent: object) -> tuple[object, int]:
+    def _slice(self, one: slice, extent: Any) -> tuple[Any, int]:
         start, stop = one.start or 0, extent if one.stop is None else one.stop
         count = numeric(stop - start)
         if is_dynamic(count) or one.step not in (None, 1):
@@ -150,7 +150,7 @@ class Buffer:
             )
         return start, int(count.value)
 
-    def _checked(self, index: object, extent: object, mode: int, count: int = 1) -> object:
+    def _checked(self, index: Any, extent: Any, mode: int, count: int = 1) -> Any:
         """`index` as an int or an integer. Raises DSLUserCodeError where it is known to be outside."""
         if isinstance(index, Ramp):
             return index
@@ -182,19 +182,19 @@ class Buffer:
     def _range_text(size: int | None) -> str:
         return "indices begin at 0" if size is None else f"an index from 0 to {size - 1}"
 
-    def _offset(self, places: Sequence) -> object:
-        total: object = 0
+    def _offset(self, places: Sequence) -> Any:
+        total: Any = 0
         for place, stride in zip(places, self.strides):
             term = place if isinstance(stride, int) and stride == 1 else place * stride
             total = term if isinstance(total, int) and total == 0 else total + term
         return total
 
-    def at(self, offset: object) -> Pointer:
+    def at(self, offset: Any) -> Pointer:
         """The address of the element `offset` elements from the first."""
         offset = offset * self._dtype.lanes if self._dtype.lanes != 1 else offset
         return self.pointer if isinstance(offset, int) and offset == 0 else self.pointer + offset
 
-    def load(self, offset: object, count: int = 1) -> object:
+    def load(self, offset: Any, count: int = 1) -> Any:
         """The element at `offset`, or a vector of `count` of them."""
         effects.note()
         touched_by_host(self)
@@ -207,7 +207,7 @@ class Buffer:
             return self.at(offset).load()
         return load_vector(self.at(offset), lanes, self._known_alignment(offset))
 
-    def store(self, value: object, offset: object, count: int = 1) -> None:
+    def store(self, value: Any, offset: Any, count: int = 1) -> None:
         effects.note()
         touched_by_host(self)
         lanes = self._dtype.lanes * count
@@ -229,7 +229,7 @@ class Buffer:
         else:
             store_vector(made, self.at(offset), self._known_alignment(offset))
 
-    def check_value(self, value: object) -> None:
+    def check_value(self, value: Any) -> None:
         """Raise for what its elements cannot hold."""
         if type(value) in (int, float):
             check_literal(value, self._dtype.scalar)
@@ -250,7 +250,7 @@ class Buffer:
             raise NotLanes("its elements are vectors already")
         return access(self.pointer, offset, self._dtype.bytes, stores)
 
-    def _known_alignment(self, offset: object) -> int:
+    def _known_alignment(self, offset: Any) -> int:
         """What is known of the address of an element: its bytes, or more where the offset is static."""
         number = numeric(offset)
         size_bytes = self._dtype.bytes
@@ -274,17 +274,12 @@ class Buffer:
         return self.at(self._place(tuple(indices))[0])
 
     def access_ptr(
-        self,
-        access_mask: object = "rw",
-        ptr_type: object = None,
-        content_lanes: int = 1,
-        offset: object = 0,
-        extent: object = None,
+        self, access_mask: Any = "rw", ptr_type: Any = None, content_lanes: int = 1, offset: Any = 0, extent: Any = None
     ) -> Pointer:
         """The address `offset` elements from the first."""
         return self.at(offset)
 
-    def vload(self, indices: Sequence, dtype: object = None) -> object:
+    def vload(self, indices: Sequence, dtype: Any = None) -> Any:
         """The elements from an index on, as a value of the vector type `dtype`."""
         indices = tuple(indices) if isinstance(indices, (tuple, list)) else (indices,)
         offset = self._place(indices)[0]
@@ -295,7 +290,7 @@ class Buffer:
         self._refuse_outside(indices, wanted.lanes)
         return load_vector(self.at(offset), wanted.lanes, vector_alignment(self, offset, wanted.lanes))
 
-    def vstore(self, indices: Sequence, value: object) -> None:
+    def vstore(self, indices: Sequence, value: Any) -> None:
         """Store a vector to the elements from an index on."""
         indices = tuple(indices) if isinstance(indices, (tuple, list)) else (indices,)
         offset = self._place(indices)[0]
@@ -317,7 +312,7 @@ class Buffer:
         self._checked(indices[-1], self.shape[-1], len(self.shape) - 1, lanes // self._dtype.lanes)
 
 
-def _refuse_operator(self: Buffer, *_operands: object):
+def _refuse_operator(self: Buffer, *_operands: Any):
     raise DSLUserCodeTypeError(
         f"`{self.name}` is a {self.type_text}, and operators take numbers",
         id="OPERAND_TYPE",
@@ -332,7 +327,7 @@ for _name in (
     setattr(Buffer, f"__{_name}__", _refuse_operator)
 
 
-def _refuse_iteration(self: Buffer, *_operands: object):
+def _refuse_iteration(self: Buffer, *_operands: Any):
     raise DSLUserCodeTypeError(
         f"the buffer `{self.name}` is not iterated",
         id="BUFFER_ITERATED",
@@ -356,7 +351,7 @@ def store_vector(value: TensorSSA, pointer: Pointer, alignment_bytes: int) -> No
     mlir.store(in_memory(value), pointer.address, alignment_bytes)
 
 
-def vector_alignment(buffer: Buffer, offset: object, lanes: int) -> int:
+def vector_alignment(buffer: Buffer, offset: Any, lanes: int) -> int:
     """The alignment of a vector access, which the hardware needs: its bytes, 16 at most.
 
     Raises DSLUserCodeError where the offset is known to break it.

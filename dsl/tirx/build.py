@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.operators import type_name
@@ -22,13 +23,13 @@ class IRModule:
         self.functions = {str(name): _prim_func(function) for name, function in (functions or {}).items()}
         self.attrs = attrs or {}
 
-    def __getitem__(self, name: object) -> PrimFunc:
+    def __getitem__(self, name: Any) -> PrimFunc:
         return self.functions[str(name)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.functions)
 
-    def __setitem__(self, name: object, function: PrimFunc) -> None:
+    def __setitem__(self, name: Any, function: PrimFunc) -> None:
         self.functions[str(name)] = _prim_func(function)
 
     @staticmethod
@@ -37,7 +38,7 @@ class IRModule:
         return IRModule({function.attrs["global_symbol"]: function})
 
 
-def _prim_func(function: object) -> PrimFunc:
+def _prim_func(function: Any) -> PrimFunc:
     if isinstance(function, JitFunction):
         raise DSLUserCodeTypeError(
             f"`{function.__name__}` is a T.jit function, which has constants to be given first",
@@ -54,12 +55,7 @@ def _prim_func(function: object) -> PrimFunc:
 
 
 def compile(
-    mod: object,
-    target: object = None,
-    *,
-    relax_pipeline: object = "default",
-    tir_pipeline: object = "default",
-    **_options: object,
+    mod: Any, target: Any = None, *, relax_pipeline: Any = "default", tir_pipeline: Any = "default", **_options: Any
 ) -> Executable:
     """Compile a function or an IRModule for `target`. Its kernels run on the device that programs run on."""
     if isinstance(mod, (PrimFunc, JitFunction)):
@@ -95,7 +91,7 @@ class _Entry:
         self.options = code.Options(gpu_arch=target.arch if target is not None and kernels else None)
         self.compiled = code.compile(function.traced, self.options)
 
-    def __call__(self, *arguments: object) -> None:
+    def __call__(self, *arguments: Any) -> None:
         """Run it. Raises TypeError or ValueError for arguments of other types, shapes or alignment."""
         slots, binding = self.function.signature.bind(arguments)
         if self.has_kernels:
@@ -161,7 +157,7 @@ class Executable:
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
 
-    def __call__(self, *arguments: object, **keywords: object) -> None:
+    def __call__(self, *arguments: Any, **keywords: Any) -> None:
         if keywords:
             raise DSLUserCodeTypeError(
                 f"a compiled function takes arguments by their place, got `{min(keywords)}=`",
@@ -186,7 +182,7 @@ class Executable:
         """The kernels as readable CUDA C++."""
         return "\n".join(module.inspect_source() for module in self.imports)
 
-    def jit(self, *_arguments: object, **_options: object) -> Executable:
+    def jit(self, *_arguments: Any, **_options: Any) -> Executable:
         return self
 
 

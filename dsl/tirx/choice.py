@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.control_flow import statements
 from dsl.core.control_flow.merge import Scratch
@@ -31,7 +32,7 @@ def truth(test: Numeric, word: str) -> Boolean:
     return Boolean(test)
 
 
-def _tried(*thunks: Callable) -> tuple[list[object], bool]:
+def _tried(*thunks: Callable) -> tuple[list[Any], bool]:
     """What thunks give, and whether finding it does more than arithmetic. What they make is thrown away."""
     with Attempt() as attempt, effects.watched() as watch:
         scratch = Scratch()
@@ -41,7 +42,7 @@ def _tried(*thunks: Callable) -> tuple[list[object], bool]:
     return values, watch.has_effects
 
 
-def if_then_else(test: object, then: Callable, orelse: Callable) -> object:
+def if_then_else(test: Any, then: Callable, orelse: Callable) -> Any:
     """`then()` where `test`, else `orelse()`, in their common dtype; only the one that is chosen is evaluated."""
     if isinstance(test, (bool, int)) or (isinstance(test, Numeric) and not is_dynamic(test)):
         return then() if test else orelse()
@@ -67,12 +68,12 @@ def if_then_else(test: object, then: Callable, orelse: Callable) -> object:
     )[0]
 
 
-def ifexp(test: object, then: Callable, orelse: Callable) -> object:
+def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
     """`a if test else b`: Python's where Python decides `test`."""
     return if_then_else(test, then, orelse) if isinstance(test, Numeric) else then() if test else orelse()
 
 
-def _common(a: object, b: object) -> dtypes.DType | None:
+def _common(a: Any, b: Any) -> dtypes.DType | None:
     if isinstance(a, TensorSSA) or isinstance(b, TensorSSA):
         vector, other = (a, b) if isinstance(a, TensorSSA) else (b, a)
         scalar = other.dtype if isinstance(other, TensorSSA) else type(numeric(other))
@@ -81,7 +82,7 @@ def _common(a: object, b: object) -> dtypes.DType | None:
     return None if left is None or right is None else dtypes.find(promote(type(left), type(right)))
 
 
-def select(condition: object, true_value: object, false_value: object) -> object:
+def select(condition: Any, true_value: Any, false_value: Any) -> Any:
     """`true_value` where `condition`, else `false_value`; both are evaluated."""
     if isinstance(condition, TensorSSA):
         return where(condition, true_value, false_value)
@@ -98,14 +99,14 @@ def select(condition: object, true_value: object, false_value: object) -> object
 # --- and, or, not ----------------------------------------------------------------------------------------------------
 
 
-def and_(left: object, right: Callable) -> object:
+def and_(left: Any, right: Callable) -> Any:
     """`left and right`: the right side is evaluated only where the left one is true."""
     if not isinstance(left, Numeric):
         return left and right()
     return _short(left, right, "and")
 
 
-def or_(left: object, right: Callable) -> object:
+def or_(left: Any, right: Callable) -> Any:
     """`left or right`: the right side is evaluated only where the left one is false."""
     if not isinstance(left, Numeric):
         return left or right()
@@ -125,7 +126,7 @@ def _short(left: Numeric, right: Callable, word: str) -> Boolean:
     return statements.if_(flag, *(arms if word == "and" else arms[::-1]), (Boolean(False),), (name,))[0]
 
 
-def _flag(value: object, word: str) -> Boolean:
+def _flag(value: Any, word: str) -> Boolean:
     number = numeric(value)
     if number is None:
         raise DSLUserCodeTypeError(
@@ -136,7 +137,7 @@ def _flag(value: object, word: str) -> Boolean:
     return truth(number, word)
 
 
-def not_(value: object) -> object:
+def not_(value: Any) -> Any:
     if not isinstance(value, Numeric):
         return not value
     return operate("xor", truth(value, "not"), Boolean(True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core import pytree, trace
 from dsl.core.control_flow import result_names
@@ -24,7 +25,7 @@ class DevicePart(trace.KernelTrace):
     host: trace.HostTrace | None = None
     adopted: list[tuple[mlir.Value, mlir.Value]] = field(default_factory=list)  # of the host, in the kernel
 
-    def adopt(self, value: mlir.Value, owner: object) -> mlir.Value:
+    def adopt(self, value: mlir.Value, owner: Any) -> mlir.Value:
         if owner is not self.host:
             mlir.check_owner(owner)
         for outside, inside in self.adopted:
@@ -47,7 +48,7 @@ class DevicePart(trace.KernelTrace):
         """The host values that are its parameters, in their order."""
         return [pytree.RawValue(outside) for outside, _ in self.adopted]
 
-    def outside(self, extent: object, place: Span) -> object:
+    def outside(self, extent: Any, place: Span) -> Any:
         """An extent of the launch, said at `place`, computed in the host function."""
         number = numeric(extent)
         if number is None or not is_dynamic(number) or number.owner is self.host:
@@ -108,7 +109,7 @@ _BOUNDS = {
 }
 
 
-def run(function: Callable, *arguments: object) -> None:
+def run(function: Callable, *arguments: Any) -> None:
     """Trace `function` as a kernel of the current host function, and launch it there."""
     signature.check_untouched()
     state = trace.host()
@@ -174,5 +175,5 @@ def _launch(extents: ids.Extents) -> trace.Launch:
         return trace.Launch((1, 1, 1), (1, 1, 1))
 
 
-def _extent(extent: object) -> Numeric:
+def _extent(extent: Any) -> Numeric:
     return Int32(extent)

@@ -6,6 +6,7 @@ The law: x * c is a multiple of c, sums add, shifts multiply by powers of two, m
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import is_dynamic, numeric
@@ -14,7 +15,7 @@ _MOST = 1 << 20
 _DEPTH = 24
 
 
-def residue(value: object) -> tuple[int, int]:
+def residue(value: Any) -> tuple[int, int]:
     """(divisor, residue) of a number: divisor 0 where it is known (and is the residue), 1 where nothing is."""
     number = numeric(value)
     if not is_dynamic(number):
@@ -22,7 +23,7 @@ def residue(value: object) -> tuple[int, int]:
     return _of(number.value, 0)
 
 
-def is_multiple(value: object, of: int) -> bool | None:
+def is_multiple(value: Any, of: int) -> bool | None:
     """Whether a number is a multiple of `of`; None where that is not known."""
     divisor, rest = residue(value)
     known = math.gcd(divisor, of)
@@ -96,13 +97,13 @@ _RULES = {
 }
 
 
-def key(value: object) -> object:
+def key(value: Any) -> Any:
     """What two numbers that are computed alike have in common."""
     number = numeric(value)
     return int(number.value) if not is_dynamic(number) else _key(number.value, 0)
 
 
-def _key(value: mlir.Value, depth: int) -> object:
+def _key(value: mlir.Value, depth: int) -> Any:
     op = op_of(value)
     if op is None or not op.name.startswith("arith.") or depth > _DEPTH:
         return hash(value)
@@ -110,7 +111,7 @@ def _key(value: mlir.Value, depth: int) -> object:
     return op.name, "" if op.name != "arith.constant" else str(op.attributes["value"]), inner
 
 
-def root(address: mlir.Value) -> object:
+def root(address: mlir.Value) -> Any:
     """What an address was computed from."""
     op = op_of(address)
     while op is not None and op.name in ("llvm.getelementptr", "llvm.addrspacecast"):

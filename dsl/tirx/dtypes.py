@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number import conversion, dtypes
@@ -59,7 +60,7 @@ class DType:
     def bits(self) -> int:
         return self.scalar.width
 
-    def __call__(self, value: object = None, is_size_var: bool = False) -> object:
+    def __call__(self, value: Any = None, is_size_var: bool = False) -> Any:
         """`value` as this type; without one an extent or number that a call brings."""
         if value is None:
             from dsl.tirx import signature
@@ -69,10 +70,10 @@ class DType:
 
     __iter__ = None  # `T.float32[n]` declares; nothing is iterated
 
-    def __getitem__(self, shape: object) -> Declaration:
+    def __getitem__(self, shape: Any) -> Declaration:
         return Declaration(self, shape if isinstance(shape, tuple) else (shape,))
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Any) -> bool:
         if isinstance(other, str):
             return find(other) is self
         return self is other
@@ -113,7 +114,7 @@ EXPORTED = {
 }
 
 
-def find(name: object) -> DType:
+def find(name: Any) -> DType:
     """The type called `name` (a DType stays itself). Raises DSLUserCodeValueError for others."""
     if isinstance(name, DType):
         return name
@@ -135,14 +136,14 @@ def find(name: object) -> DType:
     return found
 
 
-def of(value: object) -> DType:
+def of(value: Any) -> DType:
     """The type of a number or vector."""
     if isinstance(value, TensorSSA):
         return find(f"{_NAMES[value.dtype]}x{value.size}")
     return DTYPES[_NAMES[type(numeric(value))]]
 
 
-def cast(value: object, dtype: DType) -> object:
+def cast(value: Any, dtype: DType) -> Any:
     """`value` converted as C does: integers extend with the sign of their own type, floats are truncated to integers.
 
     A number becomes a vector with it in every lane.
@@ -171,7 +172,7 @@ def cast(value: object, dtype: DType) -> object:
     return scalar if dtype.lanes == 1 else TensorSSA(ssa.splat(scalar, dtype.lanes), dtype.lanes, dtype.scalar)
 
 
-def loses_fraction(value: object, dtype: DType) -> bool:
+def loses_fraction(value: Any, dtype: DType) -> bool:
     """Whether storing `value` as `dtype` cuts a fraction off without a cast of the author's."""
     number = numeric(value)
     if isinstance(value, TensorSSA):

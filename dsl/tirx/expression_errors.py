@@ -9,6 +9,7 @@ import inspect
 import re
 import types
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Numeric
@@ -173,7 +174,7 @@ def _of_name(error: NameError) -> tuple[str, str]:
     name = error.name or _quoted(error)
     if name in CUDA_NAMES:
         return f"`{name}` is not defined", f"in T it is {CUDA_NAMES[name]}"
-    known: dict[str, object] = dict(vars(builtins))
+    known: dict[str, Any] = dict(vars(builtins))
     traceback = error.__traceback__
     while traceback is not None:
         if not is_between(traceback.tb_frame.f_code):
@@ -191,7 +192,7 @@ def _of_name(error: NameError) -> tuple[str, str]:
     )
 
 
-def _of_attribute(owner: object, name: str) -> tuple[str, str]:
+def _of_attribute(owner: Any, name: str) -> tuple[str, str]:
     meant = alike(name, dir(owner))
     if isinstance(owner, types.ModuleType):
         told = f"the module `{owner.__name__.removeprefix('dsl.')}` has no `{name}`"
@@ -210,11 +211,11 @@ def _of_attribute(owner: object, name: str) -> tuple[str, str]:
 _OWN = {"at", "load", "store", "check_value", "is_single", "is_no_operand", "type_text", "handle", "array", "name"}
 
 
-def _is_buffer(owner: object) -> bool:
+def _is_buffer(owner: Any) -> bool:
     return type(owner).__name__ == "Buffer"
 
 
-def _described(value: object) -> str:
+def _described(value: Any) -> str:
     if isinstance(value, Numeric):
         word = error_wording.translated(type(value).__name__)
         return f"a{'n' if word[:1] in 'aeiou' else ''} {word}"
@@ -256,7 +257,7 @@ def called_as(name: str) -> tuple[str, str]:
     return name, ""
 
 
-def parameters(function: object) -> str:
+def parameters(function: Any) -> str:
     """The parameters of a function as an author writes them, without annotations."""
     function = getattr(function, "signature_of", function)
     try:

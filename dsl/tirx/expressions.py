@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric
@@ -37,7 +38,7 @@ __all__ = [
 
 
 def _of_two(name: str, sign: str) -> Callable:
-    def operation(a: object, b: object) -> Numeric:
+    def operation(a: Any, b: Any) -> Numeric:
         return operate(sign, *operations._together(name, a, b))
 
     operation.__name__ = operation.__qualname__ = name
@@ -63,7 +64,7 @@ Add, Sub, Mul, FloorDiv, FloorMod, EQ, NE, LT, LE, GT, GE = (
 )
 
 
-def Div(a: object, b: object) -> Numeric:
+def Div(a: Any, b: Any) -> Numeric:
     """The quotient of two floats, or of two integers rounded towards zero."""
     x, y = operations._together("Div", a, b)
     return x / y if x.is_float else operations.truncdiv(x, y)
@@ -72,37 +73,37 @@ def Div(a: object, b: object) -> Numeric:
 Mod = operations.truncmod
 
 
-def And(a: object, b: object) -> object:
+def And(a: Any, b: Any) -> Any:
     """Whether both hold."""
     return choice.and_(a, lambda: b)
 
 
-def Or(a: object, b: object) -> object:
+def Or(a: Any, b: Any) -> Any:
     """Whether one holds."""
     return choice.or_(a, lambda: b)
 
 
-def Not(a: object) -> object:
+def Not(a: Any) -> Any:
     """Whether it does not hold."""
     return choice.not_(a)
 
 
-def IntImm(dtype: object, value: int) -> Numeric:
+def IntImm(dtype: Any, value: int) -> Numeric:
     """A literal of an integer dtype."""
     return dtypes.cast(value, dtypes.find(dtype))
 
 
-def FloatImm(dtype: object, value: float) -> Numeric:
+def FloatImm(dtype: Any, value: float) -> Numeric:
     """A literal of a float dtype."""
     return dtypes.cast(value, dtypes.find(dtype))
 
 
-def filter(var: object, pred: object) -> object:
+def filter(var: Any, pred: Any) -> Any:
     """`pred`, a condition that chooses threads by their id `var`."""
     return choice.truth(operations._together("filter", pred)[0], "T.filter")
 
 
-def buffer_store(buffer: Buffer, value: object, indices: object, predicate: object = None) -> None:
+def buffer_store(buffer: Buffer, value: Any, indices: Any, predicate: Any = None) -> None:
     """`buffer[indices] = value`."""
     if not isinstance(buffer, Buffer) or predicate is not None:
         what = f"got {type_name(buffer)}" if predicate is None else "without a predicate"
@@ -110,9 +111,9 @@ def buffer_store(buffer: Buffer, value: object, indices: object, predicate: obje
     buffer[tuple(indices) if isinstance(indices, (list, tuple)) else indices] = value
 
 
-def assume(condition: object) -> None:
+def assume(condition: Any) -> None:
     """What the author knows to hold; nothing is made of it."""
 
 
-def hint(message: str = "", **attrs: object) -> None:
+def hint(message: str = "", **attrs: Any) -> None:
     """A note for tools; nothing is made of it."""

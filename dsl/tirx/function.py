@@ -6,6 +6,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core import number_rules, trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
@@ -34,24 +35,24 @@ GRAMMAR = grammar.grammar(Statements)
 class BufferType:
     """The annotation `T.Buffer(shape, dtype)`: T.match_buffer's arguments."""
 
-    def __init__(self, shape: object, dtype: object = "float32", **options: object):
+    def __init__(self, shape: Any, dtype: Any = "float32", **options: Any):
         self.shape, self.dtype, self.options = shape, dtype, options
 
 
 class HandleType:
     """The annotation T.handle, or `T.handle("float32", "global")`."""
 
-    def __init__(self, dtype: object = None, scope: str = "global"):
+    def __init__(self, dtype: Any = None, scope: str = "global"):
         self.dtype, self.scope = dtype, scope
 
-    def __call__(self, dtype: object = None, scope: str = "global", **_options: object) -> HandleType:
+    def __call__(self, dtype: Any = None, scope: str = "global", **_options: Any) -> HandleType:
         return HandleType(dtype, scope)
 
 
 class OptionalType:
     """The annotation `T.Optional(T.handle)` of T.jit: None may be given for it when specializing."""
 
-    def __init__(self, inner: object):
+    def __init__(self, inner: Any):
         self.inner = inner
 
 
@@ -62,7 +63,7 @@ class constexpr:
     """The annotation of a parameter that T.jit's `.specialize` gives."""
 
 
-def _evaluated(function: types.FunctionType, names: dict[str, object]) -> dict[str, object]:
+def _evaluated(function: types.FunctionType, names: dict[str, Any]) -> dict[str, Any]:
     """The annotations of a function as objects; `names` are more that they may use."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
     known = {}
@@ -96,7 +97,7 @@ class PrimFunc:
     def __init__(
         self,
         function: types.FunctionType,
-        names: dict[str, object],
+        names: dict[str, Any],
         absent: frozenset[str] = frozenset(),
         optional: bool = False,
     ):
@@ -124,7 +125,7 @@ class PrimFunc:
                 )
         rewrite.rewrite(self.function, GRAMMAR)(**values)
 
-    def _parameter(self, name: str, annotation: object, optional: bool) -> object:
+    def _parameter(self, name: str, annotation: Any, optional: bool) -> Any:
         if isinstance(annotation, OptionalType):
             if not optional:
                 raise DSLUserCodeError(
@@ -155,14 +156,14 @@ class PrimFunc:
             for name, kind in self.signature.parameters
         ]
 
-    def with_attr(self, *attributes: object) -> PrimFunc:
+    def with_attr(self, *attributes: Any) -> PrimFunc:
         """The function with another attribute; "global_symbol" is its name."""
         copy = object.__new__(PrimFunc)
         copy.__dict__.update(vars(self))
         copy.attrs = {**self.attrs, **(attributes[0] if len(attributes) == 1 else {attributes[0]: attributes[1]})}
         return copy
 
-    def __call__(self, *arguments: object) -> None:
+    def __call__(self, *arguments: Any) -> None:
         raise DSLUserCodeError(
             f"`{self.__name__}` is not compiled",
             id="CALL_NOT_COMPILED",
@@ -173,14 +174,14 @@ class PrimFunc:
 class Parameter:
     """One parameter of a PrimFunc: its name, and whether it is a tensor."""
 
-    def __init__(self, name: str, kind: object):
+    def __init__(self, name: str, kind: Any):
         self.name, self.is_tensor = name, isinstance(kind, Handle) and kind.type is not None
 
     def __repr__(self) -> str:
         return self.name
 
 
-def prim_func(function: Callable | None = None, **_options: object) -> object:
+def prim_func(function: Callable | None = None, **_options: Any) -> Any:
     """Trace `function` by its annotations. Raises DSLUserCodeError (tvm.error.DiagnosticError) for what is no T."""
     if function is None:
         return prim_func
@@ -188,7 +189,7 @@ def prim_func(function: Callable | None = None, **_options: object) -> object:
     return PrimFunc(function, {})
 
 
-def _require_function(function: object, name: str) -> None:
+def _require_function(function: Any, name: str) -> None:
     if not isinstance(function, types.FunctionType) or inspect.iscoroutinefunction(function):
         given = "an async function" if inspect.iscoroutinefunction(function) else type_name(function)
         raise DSLUserCodeTypeError(
@@ -212,16 +213,16 @@ class JitFunction:
         self.optional = frozenset(name for name in parameters if self._is_optional(function.__annotations__.get(name)))
 
     @staticmethod
-    def _is_constexpr(text: str, annotation: object) -> bool:
+    def _is_constexpr(text: str, annotation: Any) -> bool:
         return annotation is constexpr or (isinstance(annotation, str) and text.replace(" ", "").endswith("constexpr"))
 
     @staticmethod
-    def _is_optional(annotation: object) -> bool:
+    def _is_optional(annotation: Any) -> bool:
         if isinstance(annotation, str):
             return annotation.startswith(("T.Optional(", "Optional("))
         return isinstance(annotation, OptionalType)
 
-    def specialize(self, **values: object) -> PrimFunc:
+    def specialize(self, **values: Any) -> PrimFunc:
         """The function with these constants. Raises TypeError where one is missing or unexpected."""
         unexpected = sorted(values.keys() - self.constants.keys() - self.optional)
         if unexpected:
@@ -252,7 +253,7 @@ class JitFunction:
             self.made[key] = PrimFunc(self.function, constants, absent, optional=True)
         return self.made[key]
 
-    def __call__(self, *_arguments: object, **_options: object) -> None:
+    def __call__(self, *_arguments: Any, **_options: Any) -> None:
         raise DSLUserCodeError(
             f"`{self.__name__}` has constants to be given first",
             id="CALL_NOT_COMPILED",
@@ -260,7 +261,7 @@ class JitFunction:
         )
 
 
-def jit(function: Callable | None = None, **_options: object) -> object:
+def jit(function: Callable | None = None, **_options: Any) -> Any:
     """A function with compile-time parameters (`*, N: T.constexpr`), traced by its `.specialize`."""
     if function is None:
         return jit
@@ -280,7 +281,7 @@ class Inline:
     def rewritten(self) -> Callable:
         return self.function if self.is_rewritten else rewrite.rewrite(self.function, GRAMMAR)
 
-    def __call__(self, *arguments: object, **keywords: object) -> object:
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if not trace.active():
             raise DSLUserCodeError(
                 f"`{self.__name__}` is T.inline and called outside a T function",
@@ -294,7 +295,7 @@ class Inline:
         return (self.function,)
 
 
-def inline(function: Callable | None = None, **_options: object) -> object:
+def inline(function: Callable | None = None, **_options: Any) -> Any:
     """A function of T that is written into its callers; it is called with T's values and Python's alike."""
     if function is None:
         return inline

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.control_flow import statements
 from dsl.core.control_flow.hooks import Hooks
@@ -96,7 +97,7 @@ class TirxHooks(Hooks):
     )
 
     @staticmethod
-    def parts(value: object, count: int) -> tuple:
+    def parts(value: Any, count: int) -> tuple:
         """The values of `a, b = value`."""
         made = tuple(value) if isinstance(value, (tuple, list)) else ()
         if len(made) != count:
@@ -111,13 +112,13 @@ class TirxHooks(Hooks):
     # --- parts of a function ---
 
     @staticmethod
-    def device(function: Callable, *arguments: object) -> None:
+    def device(function: Callable, *arguments: Any) -> None:
         device_part.run(function, *arguments)
 
     # --- branches ---
 
     @staticmethod
-    def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+    def if_(test: Any, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
         if not isinstance(test, Numeric):
             _refuse_vector(test)
             return then(*state) if test else orelse(*state)
@@ -134,7 +135,7 @@ class TirxHooks(Hooks):
     and_, or_, not_ = map(staticmethod, (choice.and_, choice.or_, choice.not_))
 
     @staticmethod
-    def address_of(buffer: object, index: object):
+    def address_of(buffer: Any, index: Any):
         if not isinstance(buffer, Buffer):
             raise DSLUserCodeTypeError(
                 f"T.address_of takes an element of a buffer, got one of {type_name(buffer)}",
@@ -151,7 +152,7 @@ class TirxHooks(Hooks):
 
     @staticmethod
     def for_(
-        domain: object, body: Callable, state: tuple, names: tuple, target: object = None, stop: Callable | None = None
+        domain: Any, body: Callable, state: tuple, names: tuple, target: Any = None, stop: Callable | None = None
     ) -> tuple:
         scoped, state = _scoped(body, lambda arguments: arguments[1:]), _open(state)
         if isinstance(domain, Range):
@@ -178,7 +179,7 @@ class TirxHooks(Hooks):
         return _closed(unset.clear(after), names)
 
 
-def _refuse_vector(test: object) -> None:
+def _refuse_vector(test: Any) -> None:
     if isinstance(test, (TensorSSA, Ramp)):
         refuse("a branch in it goes one way in some trips and another in others")
         raise DSLUserCodeTypeError(

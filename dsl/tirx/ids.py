@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic, numeric
@@ -46,7 +47,7 @@ class Extents:
             grid = grid or whole
         return Launch(grid or cluster, self._block(), cluster, flags=COOPERATIVE * self.cooperative)
 
-    def place_of(self, extent: object, otherwise: Span) -> Span:
+    def place_of(self, extent: Any, otherwise: Span) -> Span:
         """Where an extent was said."""
         return next(
             (place for extents, place in self.said.values() if any(extent is one for one in extents)), otherwise
@@ -74,7 +75,7 @@ class Extents:
                 self._refuse(first, "warp_id" if name == "lane_id" else name, threads, other, "threads")
         return self._of("thread_id") or (threads, 1, 1)
 
-    def _threads(self, name: str) -> object:
+    def _threads(self, name: str) -> Any:
         """How many threads a block has by one way of saying it; None where it is not said."""
         if name == "thread_id":
             found = self._of(name)
@@ -87,11 +88,11 @@ class Extents:
             return None if "lane_id" not in self.said or self.said.keys() & {"thread_id", "warpgroup_id"} else WARP
         return warps * WARP
 
-    def _product(self, name: str) -> object:
+    def _product(self, name: str) -> Any:
         found = self.said.get(name)
         return None if found is None else math.prod(found[0])
 
-    def _refuse(self, one: str, other: str, first: object, second: object, what: str) -> None:
+    def _refuse(self, one: str, other: str, first: Any, second: Any, what: str) -> None:
         raise DSLUserCodeError(
             f"T.{one} says {first} {what} a block and T.{other} {second}",
             id="LAUNCH_EXTENTS_DIFFER",
@@ -124,7 +125,7 @@ def current(what: str) -> Extents:
     return _open.top()
 
 
-def _said(name: str, extents: object, most: int = 3) -> tuple:
+def _said(name: str, extents: Any, most: int = 3) -> tuple:
     """Note the extents of an id. Raises DSLUserCodeError for extents that are none, or other than said before."""
     values = tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     if not 1 <= len(values) <= most:
@@ -172,23 +173,23 @@ def linear() -> Int32:
     return linear + made[2] * (extents[0] * extents[1]) if len(extents) == 3 else linear
 
 
-def cta_id(extents: object, preferred: object = None) -> object:
+def cta_id(extents: Any, preferred: Any = None) -> Any:
     """The block's place in the grid of `extents` blocks."""
     return _place("ctaid", _said("cta_id", extents))
 
 
-def thread_id(extents: object) -> object:
+def thread_id(extents: Any) -> Any:
     """The thread's place in its block of `extents` threads."""
     return _place("tid", _said("thread_id", extents))
 
 
-def warp_id(extents: object) -> Numeric:
+def warp_id(extents: Any) -> Numeric:
     """The warp's number among the `extents` warps of its block."""
     _said("warp_id", extents, 1)
     return linear() >> 5
 
 
-def lane_id(extents: object) -> Numeric:
+def lane_id(extents: Any) -> Numeric:
     """The thread's lane in its warp; the extent is 32."""
     made = _said("lane_id", extents, 1)
     if made != (WARP,):
@@ -196,32 +197,32 @@ def lane_id(extents: object) -> Numeric:
     return linear() & 31
 
 
-def warpgroup_id(extents: object) -> Numeric:
+def warpgroup_id(extents: Any) -> Numeric:
     """The number of the thread's warpgroup (4 warps) among the `extents` of its block."""
     _said("warpgroup_id", extents, 1)
     return linear() >> 7
 
 
-def warp_id_in_wg(extents: object) -> Numeric:
+def warp_id_in_wg(extents: Any) -> Numeric:
     """The warp's number in its warpgroup; the extent is 4."""
     if _said("warp_id_in_wg", extents, 1) != (WARPGROUP_WARPS,):
         raise DSLUserCodeError("a warpgroup has 4 warps", fix="T.warp_id_in_wg([4])", id="LAUNCH_EXTENT")
     return (linear() >> 5) & 3
 
 
-def thread_id_in_wg(extents: object) -> Numeric:
+def thread_id_in_wg(extents: Any) -> Numeric:
     """The thread's number in its warpgroup; the extent is 128."""
     if _said("thread_id_in_wg", extents, 1) != (WARP * WARPGROUP_WARPS,):
         raise DSLUserCodeError("a warpgroup has 128 threads", fix="T.thread_id_in_wg([128])", id="LAUNCH_EXTENT")
     return linear() & 127
 
 
-def cluster_id(extents: object) -> object:
+def cluster_id(extents: Any) -> Any:
     """The cluster's place in the grid of `extents` clusters.  PTX ISA: %clusterid."""
     return _place("clusterid", _said("cluster_id", extents))
 
 
-def cta_id_in_cluster(extents: object, preferred: object = None) -> object:
+def cta_id_in_cluster(extents: Any, preferred: Any = None) -> Any:
     """The block's place in its cluster of `extents` blocks.  PTX ISA: %cluster_ctaid."""
     return _place("cluster.ctaid", _said("cta_id_in_cluster", extents))
 
@@ -233,7 +234,7 @@ _BOUND = {
 }
 
 
-def bound(thread: str, extent: object) -> Numeric:
+def bound(thread: str, extent: Any) -> Numeric:
     """The place on one axis by CUDA's name: `bound("threadIdx.x", 128)`."""
     if thread not in _BOUND:
         raise DSLUserCodeError(
@@ -260,10 +261,10 @@ class Launched:
     def __enter__(self) -> Numeric:
         return self.number
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, *_error: Any) -> None:
         pass
 
 
-def launch_thread(thread: str, extent: object) -> Launched:
+def launch_thread(thread: str, extent: Any) -> Launched:
     """The place on one axis of the launch, and its extent."""
     return Launched(bound(thread, extent))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dsl.core.control_flow.loop import unrolled
 from dsl.core.control_flow.statements import Range
@@ -14,7 +15,7 @@ from dsl.tirx import ids, vector_lanes
 from dsl.tirx.promotion import instead_of
 
 
-def python_range(*bounds: object) -> Range:
+def python_range(*bounds: Any) -> Range:
     """`range(...)`, a loop at run time."""
     if not 1 <= len(bounds) <= 3:
         raise DSLUserCodeTypeError(
@@ -26,7 +27,7 @@ def python_range(*bounds: object) -> Range:
     return Range(*bounds)
 
 
-def _check(name: str, bounds: Sequence[object]) -> None:
+def _check(name: str, bounds: Sequence[Any]) -> None:
     """Raise DSLUserCodeTypeError for a bound that is no integer, DSLUserCodeError for a step of 0, the third."""
     for bound in bounds:
         number = numeric(bound)
@@ -46,13 +47,13 @@ def _check(name: str, bounds: Sequence[object]) -> None:
 
 
 def serial(
-    start: object,
-    stop: object = None,
+    start: Any,
+    stop: Any = None,
     *,
-    step: object = 1,
+    step: Any = 1,
     unroll: bool | int | None = None,
     annotations: dict | None = None,
-    dtype: object = None,
+    dtype: Any = None,
 ) -> Range:
     """`T.serial(stop)`, `T.serial(start, stop)`: `unroll` True wholly, False never, or so many trips at once."""
     start, stop = (0, start) if stop is None else (start, stop)
@@ -101,7 +102,7 @@ class Vectorized(Unrolled):
         return super().run(body, state, names, stop)
 
 
-def _static(name: str, start: object, stop: object, step: object, lonely: str) -> range:
+def _static(name: str, start: Any, stop: Any, step: Any, lonely: str) -> range:
     start, stop = (0, start) if stop is None else (start, stop)
     made = []
     _check(f"T.{name}", (start, stop, 1 if step is None else step))
@@ -117,20 +118,18 @@ def _static(name: str, start: object, stop: object, step: object, lonely: str) -
     return builtins.range(*made)
 
 
-def unroll(start: object, stop: object = None, *, step: object = None, annotations: dict | None = None) -> Unrolled:
+def unroll(start: Any, stop: Any = None, *, step: Any = None, annotations: dict | None = None) -> Unrolled:
     return Unrolled(_static("unroll", start, stop, step, "T.serial(n, unroll=4)"))
 
 
-def vectorized(
-    start: object, stop: object = None, *, step: object = None, annotations: dict | None = None
-) -> Vectorized:
+def vectorized(start: Any, stop: Any = None, *, step: Any = None, annotations: dict | None = None) -> Vectorized:
     return Vectorized(_static("vectorized", start, stop, step, "T.serial(n)"))
 
 
 # --- T.grid ----------------------------------------------------------------------------------------------------------
 
 
-def axes(count: int, *extents: object, annotations: dict | None = None) -> list[Range]:
+def axes(count: int, *extents: Any, annotations: dict | None = None) -> list[Range]:
     """The loops of T.grid: of each extent, or (start, extent)."""
     made = []
     for extent in extents:
@@ -166,13 +165,13 @@ def axis(made: list[Range], place: int) -> Range:
 class Bound:
     """A loop whose trips are the threads or blocks of one axis."""
 
-    def __init__(self, extent: object, thread: str):
+    def __init__(self, extent: Any, thread: str):
         self.extent, self.thread = extent, thread
 
     def run(self, body: Callable, state: tuple, names: tuple, stop: Callable | None) -> tuple:
         return tuple(body(ids.bound(self.thread, self.extent), *state))
 
 
-def thread(start: object, stop: object = None, thread: str = "", *, annotations: dict | None = None) -> Bound:
+def thread(start: Any, stop: Any = None, thread: str = "", *, annotations: dict | None = None) -> Bound:
     """`for tx in T.thread_binding(128, thread="threadIdx.x")`."""
     return Bound(start if stop is None else stop - start, thread)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
@@ -29,18 +30,18 @@ _SCOPES = {
 
 
 def match_buffer(
-    param: object,
-    shape: object = None,
-    dtype: object = "float32",
-    data: object = None,
+    param: Any,
+    shape: Any = None,
+    dtype: Any = "float32",
+    data: Any = None,
     strides: Sequence | None = None,
-    elem_offset: object = 0,
+    elem_offset: Any = 0,
     scope: str = "global",
     align: int = -1,
     offset_factor: int = 0,
     buffer_type: str = "",
-    axis_separators: object = None,
-    layout: object = "default",
+    axis_separators: Any = None,
+    layout: Any = "default",
 ) -> Buffer:
     """The tensor that a T.handle parameter brings; extents may be T.int32() symbols, which it then gives."""
     if not isinstance(param, Handle):
@@ -68,7 +69,7 @@ def match_buffer(
     return made if isinstance(elem_offset, int) and elem_offset == 0 else _moved(made, elem_offset)
 
 
-def _extents(shape: object) -> tuple:
+def _extents(shape: Any) -> tuple:
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     for extent in shape:
         number = numeric(extent)
@@ -87,7 +88,7 @@ def _extents(shape: object) -> tuple:
     return tuple(extent if is_dynamic(numeric(extent)) else int(numeric(extent).value) for extent in shape)
 
 
-def _refuse_layout(layout: object) -> None:
+def _refuse_layout(layout: Any) -> None:
     if not (layout is None or layout == "default"):
         raise DSLUserCodeError(
             f"a layout of {type_name(layout)} is not compiled here",
@@ -96,7 +97,7 @@ def _refuse_layout(layout: object) -> None:
         )
 
 
-def _static_shape(shape: object) -> tuple[int, ...]:
+def _static_shape(shape: Any) -> tuple[int, ...]:
     shape = _extents(shape)
     for extent in shape:
         if is_dynamic(numeric(extent)):
@@ -109,13 +110,13 @@ def _static_shape(shape: object) -> tuple[int, ...]:
 
 
 def alloc_buffer(
-    shape: object,
-    dtype: object = "float32",
+    shape: Any,
+    dtype: Any = "float32",
     scope: str = "global",
     *,
     align: int = 0,
-    layout: object = "default",
-    **unsupported: object,
+    layout: Any = "default",
+    **unsupported: Any,
 ) -> Buffer:
     """New memory: of the thread ("local") or of its block ("shared", "shared.dyn"), uninitialised."""
     if unsupported:
@@ -144,7 +145,7 @@ def alloc_buffer(
     return made
 
 
-def alloc_shared(shape: object, dtype: object = "float32", **options: object) -> Buffer:
+def alloc_shared(shape: Any, dtype: Any = "float32", **options: Any) -> Buffer:
     """Memory of the block, its size known while compiling: at most 48 KiB a kernel."""
     return alloc_buffer(shape, dtype, "shared", **options)
 
@@ -160,7 +161,7 @@ class SharedScalar(Buffer):
     """Memory of the block for one number: its name is read and assigned as a register's."""
 
 
-def alloc_scalar(dtype: object = "float32", scope: str = "global") -> Scalar | SharedScalar:
+def alloc_scalar(dtype: Any = "float32", scope: str = "global") -> Scalar | SharedScalar:
     """A number of its own in the memory `scope`: "local" or "shared"."""
     if scope == "local":
         return Scalar(dtypes.find(dtype))
@@ -170,17 +171,17 @@ def alloc_scalar(dtype: object = "float32", scope: str = "global") -> Scalar | S
     return scalar
 
 
-def local_scalar(dtype: object = "float32") -> Scalar:
+def local_scalar(dtype: Any = "float32") -> Scalar:
     """A register of a dtype, without a value."""
     return Scalar(dtypes.find(dtype))
 
 
-def shared_scalar(dtype: object = "float32") -> SharedScalar:
+def shared_scalar(dtype: Any = "float32") -> SharedScalar:
     """A number in the memory of the block."""
     return alloc_scalar(dtype, "shared")
 
 
-def alloc_local(shape: object, dtype: object = "float32", **options: object) -> Buffer:
+def alloc_local(shape: Any, dtype: Any = "float32", **options: Any) -> Buffer:
     """Memory of the thread."""
     dtype, shape = dtypes.find(dtype), _static_shape(shape)
     trace.current()
@@ -195,16 +196,16 @@ def alloc_local(shape: object, dtype: object = "float32", **options: object) -> 
 
 
 def decl_buffer(
-    shape: object,
-    dtype: object = "float32",
-    data: object = None,
+    shape: Any,
+    dtype: Any = "float32",
+    data: Any = None,
     strides: Sequence | None = None,
-    elem_offset: object = 0,
-    byte_offset: object = None,
+    elem_offset: Any = 0,
+    byte_offset: Any = None,
     scope: str = "global",
     align: int = 0,
-    layout: object = "default",
-    **unsupported: object,
+    layout: Any = "default",
+    **unsupported: Any,
 ) -> Buffer:
     """A view of memory at the pointer `data`, `elem_offset` elements further; without `data` new memory."""
     if data is None:
@@ -225,7 +226,7 @@ def decl_buffer(
     return made if isinstance(elem_offset, int) and elem_offset == 0 else _moved(made, elem_offset)
 
 
-def _moved(buffer: Buffer, elem_offset: object) -> Buffer:
+def _moved(buffer: Buffer, elem_offset: Any) -> Buffer:
     return Buffer(buffer.at(elem_offset), buffer.dtype, buffer.shape, buffer.strides, buffer.scope(), buffer.name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
@@ -99,7 +100,7 @@ __all__ = [
 ]
 
 
-def _together(name: str, *operands: object) -> list[Numeric]:
+def _together(name: str, *operands: Any) -> list[Numeric]:
     """Numbers in their common dtype. Raises DSLUserCodeTypeError for what is none."""
     numbers = [numeric(operand) for operand in operands]
     if any(number is None for number in numbers):
@@ -113,7 +114,7 @@ def _together(name: str, *operands: object) -> list[Numeric]:
     return [dtype(number) for number in numbers]
 
 
-def _elementwise(function: Callable, *operands: object) -> object:
+def _elementwise(function: Callable, *operands: Any) -> Any:
     """`function` of numbers, or lane by lane."""
     operands = tuple(map(as_vector, operands))
     vectors = [operand for operand in operands if isinstance(operand, TensorSSA)]
@@ -137,8 +138,8 @@ def ssa_lane(vector: TensorSSA, k: int) -> Numeric:
 
 
 def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
-    def compute(*operands: object) -> object:
-        def one(*numbers: object) -> object:
+    def compute(*operands: Any) -> Any:
+        def one(*numbers: Any) -> Any:
             made = _together(name, *numbers)
             if not made[0].is_float:
                 raise DSLUserCodeTypeError(
@@ -158,11 +159,11 @@ def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
 
     if name in _OF_TWO:
 
-        def operation(x1: object, x2: object) -> object:
+        def operation(x1: Any, x2: Any) -> Any:
             return compute(x1, x2)
     else:
 
-        def operation(x: object) -> object:
+        def operation(x: Any) -> Any:
             return compute(x)
 
     operation.__name__ = operation.__qualname__ = name
@@ -245,17 +246,17 @@ hypot = _of_floats("hypot", lambda x, y: functions.sqrt(x * x + y * y), "sqrt(x*
 ldexp = _of_floats("ldexp", lambda x, y: x * functions.exp2(y), "x * 2**y.")
 
 
-def fma(a: object, b: object, c: object) -> object:
+def fma(a: Any, b: Any, c: Any) -> Any:
     """a * b + c, rounded once."""
     return _elementwise(lambda *operands: functions.fma(*_together("fma", *operands)), a, b, c)
 
 
-def pow(x: object, y: object) -> object:
+def pow(x: Any, y: Any) -> Any:
     """x to the power of y."""
     return _elementwise(lambda *operands: functions.pow(*_together("pow", *operands)), x, y)
 
 
-def abs(x: object) -> object:
+def abs(x: Any) -> Any:
     """|x|."""
     return _elementwise(lambda operand: numeric(operand).__abs__(), x)
 
@@ -263,12 +264,12 @@ def abs(x: object) -> object:
 fabs = abs
 
 
-def max(a: object, b: object) -> object:
+def max(a: Any, b: Any) -> Any:
     """The larger of two numbers; a NaN gives way to the other."""
     return _elementwise(lambda x, y: operate("max", *_together("max", x, y)), a, b)
 
 
-def min(a: object, b: object) -> object:
+def min(a: Any, b: Any) -> Any:
     """The smaller of two numbers; a NaN gives way to the other."""
     return _elementwise(lambda x, y: operate("min", *_together("min", x, y)), a, b)
 
@@ -279,7 +280,7 @@ Max, Min = max, min
 # --- integers --------------------------------------------------------------------------------------------------------
 
 
-def _integers(name: str, *operands: object) -> list[Numeric]:
+def _integers(name: str, *operands: Any) -> list[Numeric]:
     made = _together(name, *operands)
     if not made[0].is_integer:
         raise DSLUserCodeTypeError(
@@ -289,7 +290,7 @@ def _integers(name: str, *operands: object) -> list[Numeric]:
 
 
 def _of_integers(name: str, sign: str) -> Callable:
-    def operation(a: object, b: object) -> object:
+    def operation(a: Any, b: Any) -> Any:
         return _elementwise(lambda x, y: operate(sign, *_integers(name, x, y)), a, b)
 
     operation.__name__ = operation.__qualname__ = name
@@ -312,8 +313,8 @@ floordiv, floormod, bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_righ
 
 
 def _truncated(name: str, part: int) -> Callable:
-    def operation(a: object, b: object) -> object:
-        def one(x: object, y: object) -> object:
+    def operation(a: Any, b: Any) -> Any:
+        def one(x: Any, y: Any) -> Any:
             x, y = _integers(name, x, y)
             static = None if is_dynamic(y) else y.value
             check_divisor(name, y)
@@ -335,23 +336,23 @@ builtins_abs = int.__abs__
 truncdiv, truncmod = _truncated("truncdiv", 0), _truncated("truncmod", 1)
 
 
-def ceildiv(a: object, b: object) -> object:
+def ceildiv(a: Any, b: Any) -> Any:
     """The quotient of two integers rounded up."""
     a, b = _integers("ceildiv", a, b)
     return (a + b - 1) // b
 
 
-def bitwise_not(x: object) -> object:
+def bitwise_not(x: Any) -> Any:
     """All bits turned."""
     return ~_integers("bitwise_not", x)[0]
 
 
-def popcount(x: object) -> object:
+def popcount(x: Any) -> Any:
     """How many bits are set."""
     return bits.popc(_integers("popcount", x)[0])
 
 
-def clz(x: object) -> object:
+def clz(x: Any) -> Any:
     """How many leading zeros."""
     return bits.clz(_integers("clz", x)[0])
 
@@ -359,24 +360,24 @@ def clz(x: object) -> object:
 # --- limits, bits of another type ------------------------------------------------------------------------------------
 
 
-def max_value(dtype: object) -> Numeric:
+def max_value(dtype: Any) -> Numeric:
     """The greatest value of a dtype."""
     found = dtypes.find(dtype)
     return found.scalar(GREATEST[found.scalar] if found.scalar.is_float else found.scalar.max)
 
 
-def min_value(dtype: object) -> Numeric:
+def min_value(dtype: Any) -> Numeric:
     """The least value of a dtype."""
     found = dtypes.find(dtype)
     return found.scalar(-GREATEST[found.scalar] if found.scalar.is_float else found.scalar.min)
 
 
-def infinity(dtype: object) -> Numeric:
+def infinity(dtype: Any) -> Numeric:
     """Positive infinity of a float dtype."""
     return dtypes.find(dtype).scalar(math.inf)
 
 
-def reinterpret(dtype: object, value: object) -> object:
+def reinterpret(dtype: Any, value: Any) -> Any:
     """The same bits as another dtype of the same width."""
     wanted = dtypes.find(dtype)
     number = numeric(value)
@@ -390,13 +391,13 @@ def reinterpret(dtype: object, value: object) -> object:
 # --- vectors ---------------------------------------------------------------------------------------------------------
 
 
-def Broadcast(value: object, lanes: int) -> TensorSSA:
+def Broadcast(value: Any, lanes: int) -> TensorSSA:
     """A vector with `value` in every lane."""
     number = numeric(value)
     return TensorSSA(ssa.splat(number, int(lanes)), int(lanes), type(number))
 
 
-def Ramp(base: object, stride: object, lanes: int) -> TensorSSA:
+def Ramp(base: Any, stride: Any, lanes: int) -> TensorSSA:
     """The vector base, base + stride, ..."""
     base, stride = _integers("Ramp", base, stride)
     made = [base + stride * k for k in range(int(lanes))]
@@ -409,16 +410,16 @@ broadcast, ramp = Broadcast, Ramp
 # --- statements ------------------------------------------------------------------------------------------------------
 
 
-def evaluate(value: object) -> None:
+def evaluate(value: Any) -> None:
     """Compute a value and drop it."""
 
 
-def likely(condition: object) -> object:
+def likely(condition: Any) -> Any:
     """`condition`, which is mostly true."""
     return condition
 
 
-def static_assert(condition: object, message: str = "") -> None:
+def static_assert(condition: Any, message: str = "") -> None:
     """Raises DSLUserCodeError where a condition known while compiling does not hold."""
     number = numeric(condition)
     if number is None or is_dynamic(number):
@@ -437,7 +438,7 @@ def func_attr(attributes: dict) -> None:
     """Attributes of the function; none changes what is compiled here."""
 
 
-def attr(attributes: object, *_rest: object) -> None:
+def attr(attributes: Any, *_rest: Any) -> None:
     """Attributes of the device part: "tirx.launch_bounds_min_blocks_per_sm"."""
     if isinstance(attributes, dict):
         ids.current("attr").attributes.update(attributes)
@@ -454,7 +455,7 @@ def tvm_storage_sync(scope: str) -> None:
     (sync.sync_warp if scope == "warp" else sync.sync_threads)()
 
 
-def _segment(width: object) -> int:
+def _segment(width: Any) -> int:
     number = numeric(width)
     if is_dynamic(number) or int(number.value) not in (1, 2, 4, 8, 16, 32):
         raise DSLUserCodeValueError(
@@ -463,7 +464,7 @@ def _segment(width: object) -> int:
     return (32 - int(number.value)) << 8
 
 
-def shuffle(kind: str, mask: object, value: object, operand: object, width: object = 32) -> object:
+def shuffle(kind: str, mask: Any, value: Any, operand: Any, width: Any = 32) -> Any:
     """`value` of another lane.  PTX ISA: shfl.sync. CUDA C++ Programming Guide: Warp Shuffle Functions."""
     if numeric(value) is None:
         raise DSLUserCodeTypeError(
@@ -474,33 +475,25 @@ def shuffle(kind: str, mask: object, value: object, operand: object, width: obje
 
 
 @noted
-def tvm_warp_shuffle(
-    mask: object, value: object, warp_id: object, width: object = 32, warp_size: object = 32
-) -> object:
+def tvm_warp_shuffle(mask: Any, value: Any, warp_id: Any, width: Any = 32, warp_size: Any = 32) -> Any:
     """`value` of lane `warp_id` of the segment."""
     return shuffle("idx", mask, value, warp_id, width)
 
 
 @noted
-def tvm_warp_shuffle_up(
-    mask: object, value: object, offset: object, width: object = 32, warp_size: object = 32
-) -> object:
+def tvm_warp_shuffle_up(mask: Any, value: Any, offset: Any, width: Any = 32, warp_size: Any = 32) -> Any:
     """`value` of the lane `offset` below."""
     return shuffle("up", mask, value, offset, width)
 
 
 @noted
-def tvm_warp_shuffle_down(
-    mask: object, value: object, offset: object, width: object = 32, warp_size: object = 32
-) -> object:
+def tvm_warp_shuffle_down(mask: Any, value: Any, offset: Any, width: Any = 32, warp_size: Any = 32) -> Any:
     """`value` of the lane `offset` above."""
     return shuffle("down", mask, value, offset, width)
 
 
 @noted
-def tvm_warp_shuffle_xor(
-    mask: object, value: object, lane_mask: object, width: object = 32, warp_size: object = 32
-) -> object:
+def tvm_warp_shuffle_xor(mask: Any, value: Any, lane_mask: Any, width: Any = 32, warp_size: Any = 32) -> Any:
     """`value` of the lane whose number is this one's xor `lane_mask`."""
     return shuffle("bfly", mask, value, lane_mask, width)
 

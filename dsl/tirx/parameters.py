@@ -8,6 +8,7 @@ import inspect
 import textwrap
 import types
 from collections.abc import Iterator
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.operators import type_name
@@ -57,7 +58,7 @@ def at_parameter(function: types.FunctionType, name: str) -> Iterator[None]:
         raise
 
 
-def check_parameters(function: types.FunctionType, given: dict[str, object]) -> None:
+def check_parameters(function: types.FunctionType, given: dict[str, Any]) -> None:
     """Raise for parameters that a T function cannot have: starred ones, and defaults. `given`: T.jit's constants."""
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -77,7 +78,7 @@ def check_parameters(function: types.FunctionType, given: dict[str, object]) -> 
             )
 
 
-def bad_annotation(function: types.FunctionType, name: str, annotation: object) -> DSLUserCodeTypeError:
+def bad_annotation(function: types.FunctionType, name: str, annotation: Any) -> DSLUserCodeTypeError:
     """The error of a parameter whose annotation is no type of a parameter."""
     kind = getattr(annotation, "__name__", type(annotation).__name__)
     said = f"is annotated with {type_name(annotation)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import types
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic
@@ -53,7 +54,7 @@ def _operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
 _FOREIGN = (str, bytes, type(None), list, tuple, dict, set, frozenset, type, types.FunctionType, types.ModuleType)
 
 
-def _check(name: str, a: object, b: object) -> None:
+def _check(name: str, a: Any, b: Any) -> None:
     """Refuse what is no number, and a comparison with a literal that the other side's dtype does not hold."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, _FOREIGN) or hasattr(type(one), "is_no_operand"):
@@ -69,7 +70,7 @@ def _check(name: str, a: object, b: object) -> None:
             check_literal(one, type(other))
 
 
-def instead_of(value: object) -> str:
+def instead_of(value: Any) -> str:
     """What to write in the place of an operand that is no number."""
     if hasattr(value, "shape") and hasattr(value, "vload"):
         return f"take an element: `{value.name}[{', '.join('ijklmn'[: len(value.shape)])}]`"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.ir import mlir
@@ -62,7 +64,7 @@ class Unset(Unbound):
         return self.dtype.scalar(made.results[0])
 
 
-def read(value: object) -> object:
+def read(value: Any) -> Any:
     """A register where the author reads it. Raises DSLUserCodeError for one that holds nothing."""
     if isinstance(value, memory.SharedScalar):
         return value[0]
@@ -96,11 +98,11 @@ class Filling:
 class Meta:
     """`T.meta_var(value)`: Python's value, and no register."""
 
-    def __init__(self, value: object):
+    def __init__(self, value: Any):
         self.value = value
 
 
-def first(value: object, name: str) -> object:
+def first(value: Any, name: str) -> Any:
     """What `name = value` binds where nothing has bound it: a register of the value's dtype, or the value."""
     if isinstance(value, Meta):
         return value.value
@@ -117,7 +119,7 @@ def first(value: object, name: str) -> object:
     return value if number is None else number
 
 
-def assign(old: object, value: object, name: str) -> object:
+def assign(old: Any, value: Any, name: str) -> Any:
     """What `name = value` binds where it is `old`: a register keeps its dtype."""
     if isinstance(old, Unset):
         old = old.dtype.scalar(0)
@@ -140,7 +142,7 @@ def assign(old: object, value: object, name: str) -> object:
     return dtypes.cast(value, dtype)
 
 
-def _warn_of_fraction(value: object, dtype: DType, name: str) -> None:
+def _warn_of_fraction(value: Any, dtype: DType, name: str) -> None:
     if dtypes.loses_fraction(value, dtype):
         warn(
             f"a float is assigned to `{name}`, a register of {dtype}, and loses its fraction: write `T.{dtype}(...)` "
@@ -149,7 +151,7 @@ def _warn_of_fraction(value: object, dtype: DType, name: str) -> None:
         )
 
 
-def declared(annotation: object, name: str, value: object = _MISSING) -> object:
+def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
     """What `name: annotation = value` binds."""
     if annotation is let or isinstance(annotation, LetOf):
         if value is _MISSING:
@@ -184,19 +186,19 @@ def declared(annotation: object, name: str, value: object = _MISSING) -> object:
     return dtypes.cast(value, annotation)
 
 
-def stored(value: object, items: object) -> object:
+def stored(value: Any, items: Any) -> Any:
     """`value`, which `items[...] = value` stores. Raises where no element of a buffer holds it."""
     if isinstance(items, Buffer):
         items.check_value(value)
     return value
 
 
-def augmented(operator: str, items: object, index: object, value: object) -> None:
+def augmented(operator: str, items: Any, index: Any, value: Any) -> None:
     """`items[index] += value`, its index evaluated once."""
     items[index] = operate_(operator, items[index], value)
 
 
-def operate_(operator: str, a: object, b: object) -> object:
+def operate_(operator: str, a: Any, b: Any) -> Any:
     """`a operator b` by the name that Python's syntax tree has for it."""
     name = _OPERATORS[operator]
     if isinstance(a, TensorSSA) or isinstance(b, TensorSSA):

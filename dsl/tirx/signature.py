@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
@@ -49,7 +50,7 @@ class Handle:
     buffer_name: str = ""  # of the tensor it is matched as
 
 
-def _refuse_handle(self: Handle, *_operands: object):
+def _refuse_handle(self: Handle, *_operands: Any):
     raise DSLUserCodeTypeError(
         f"`{self.name}` is a T.handle, which has no elements before it is matched",
         id="HANDLE_UNMATCHED",
@@ -65,8 +66,8 @@ class Signature:
     """The parameters of one function, and what fills each slot: a Handle, a Symbol or (position, ScalarType)."""
 
     name: str
-    parameters: list[tuple[str, object]] = field(default_factory=list)  # name, Handle | ScalarType
-    sources: list[object] = field(default_factory=list)
+    parameters: list[tuple[str, Any]] = field(default_factory=list)  # name, Handle | ScalarType
+    sources: list[Any] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     numbers: dict[str, Numeric] = field(default_factory=dict)
     unlaunchable: DSLUserCodeError | None = None  # why its kernel cannot be compiled
@@ -109,7 +110,7 @@ class Signature:
         handle.matched = here()
         return Pointer(dtype.scalar, handle.pointer.address, AddressSpace.gmem, align_bytes)
 
-    def _leaf(self, extent: object) -> int | SymInt:
+    def _leaf(self, extent: Any) -> int | SymInt:
         """An extent as a call checks it: a number, a symbol, or anything."""
         number = numeric(extent)
         if number is not None and not is_dynamic(number):
@@ -133,7 +134,7 @@ class Signature:
 
     # --- a call ---
 
-    def bind(self, arguments: Sequence[object]) -> tuple[list[int | float], Binding]:
+    def bind(self, arguments: Sequence[Any]) -> tuple[list[int | float], Binding]:
         """The slots for `arguments`. Raises TypeError or ValueError as TVM FFI does."""
         spelt = ", ".join(f"{name}: {_type_text(kind)}" for name, kind in self.parameters)
         binding = Binding(f"{self.name}({spelt})")
@@ -145,7 +146,7 @@ class Signature:
                 id="CALL_ARGUMENTS",
                 fix=f"pass, in this order: {names}" if names else "pass nothing",
             )
-        values: dict[int, object] = {}
+        values: dict[int, Any] = {}
         for position, ((name, kind), argument) in enumerate(zip(self.parameters, arguments)):
             binding.position, binding.name = position, name
             try:
@@ -160,7 +161,7 @@ class Signature:
                 filled.append(values[source.position if isinstance(source, Handle) else source[0]])
         return filled, binding
 
-    def _read(self, kind: Handle | ScalarType, argument: object, binding: Binding) -> object:
+    def _read(self, kind: Handle | ScalarType, argument: Any, binding: Binding) -> Any:
         if isinstance(kind, ScalarType):
             _check_number(kind, argument, binding)
             return kind.read(argument, binding)[0]
@@ -175,7 +176,7 @@ class Signature:
         return kind.type.read(argument, binding)[0]
 
 
-def _check_number(kind: ScalarType, argument: object, binding: Binding) -> None:
+def _check_number(kind: ScalarType, argument: Any, binding: Binding) -> None:
     """Raise for a Python number that the dtype of a parameter does not hold."""
     if not kind.dtype.is_integer or kind.dtype is Boolean:
         return
@@ -185,7 +186,7 @@ def _check_number(kind: ScalarType, argument: object, binding: Binding) -> None:
         raise binding.mismatch(ValueError, "", f"an {kind}" if str(kind)[0] == "i" else f"a {kind}", argument)
 
 
-def refusal(error: Exception, kind: Handle | ScalarType, argument: object) -> DSLUserCodeError:
+def refusal(error: Exception, kind: Handle | ScalarType, argument: Any) -> DSLUserCodeError:
     """The error of an argument at the author's call, with what to pass in its place."""
     if isinstance(error, DSLUserCodeError):
         return error
@@ -199,7 +200,7 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: object) -> DS
     )
 
 
-def _fix(part: str, kind: Handle | ScalarType, argument: object) -> str:
+def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:
     if isinstance(kind, ScalarType):
         return f"pass {'an integer' if kind.dtype.is_integer else 'a number'} that {kind} holds"
     dtype = error_wording.translated(kind.type.dtype.__name__)
@@ -234,7 +235,7 @@ def describing(signature: Signature) -> AbstractContextManager[Signature]:
     return _open.pushed(signature)
 
 
-def touched_by_host(buffer: object) -> None:
+def touched_by_host(buffer: Any) -> None:
     """Note the place where the host part first loads or stores an element of a tensor."""
     if _open and _open.top().touched is None and buffer.handle is not None and not trace.in_kernel():
         _open.top().touched = buffer.name, here()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dsl.core.errors import DSLUserCodeError
 
 
@@ -35,14 +37,14 @@ class _Let:
 
     __iter__ = None  # `T.let[dtype]` annotates; nothing is iterated
 
-    def __getitem__(self, dtype: object) -> object:
+    def __getitem__(self, dtype: Any) -> Any:
         return LetOf(dtype)
 
 
 class LetOf:
     """The annotation `T.let[dtype]`."""
 
-    def __init__(self, dtype: object):
+    def __init__(self, dtype: Any):
         self.dtype = dtype
 
 

@@ -12,6 +12,7 @@ What a branch or loop binds first ends with it; an `if` that Python decides whil
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from dsl.core.syntax.early_exits import breaks, put_at
 from dsl.core.syntax.function_source import arguments_named
@@ -44,7 +45,7 @@ class Statements(Rewriter):
         self.scopes = outer
         return result
 
-    def _callee(self, node: ast.Call) -> object:
+    def _callee(self, node: ast.Call) -> Any:
         """What a call calls; also of a call that was made here."""
         own = is_hook(node.func)
         return getattr(self.grammar.hooks, node.func.attr, None) if own else super()._callee(node)
@@ -102,11 +103,11 @@ class Statements(Rewriter):
             return super().visit_FunctionDef(node)
         return super().function(node)
 
-    def _is_call(self, statement: ast.stmt, callee: object) -> bool:
+    def _is_call(self, statement: ast.stmt, callee: Any) -> bool:
         value = getattr(statement, "value", None)
         return isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and self._callee(value) is callee
 
-    def _is_evaluated(self, statement: ast.Expr, callee: object) -> bool:
+    def _is_evaluated(self, statement: ast.Expr, callee: Any) -> bool:
         """Whether a statement is `T.evaluate(callee())`."""
         inner = statement.value.args[0] if self._is_call(statement, evaluate) and statement.value.args else None
         return isinstance(inner, ast.Call) and self._callee(inner) is callee

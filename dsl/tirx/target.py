@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.state import Stack
@@ -15,7 +16,7 @@ _open: Stack[Target] = Stack()
 class Target:
     """A kind ("cuda", "llvm", "c") and of CUDA an architecture, by default that of the device programs run on."""
 
-    def __init__(self, target: object, host: object = None):
+    def __init__(self, target: Any, host: Any = None):
         if isinstance(target, Target):
             facts: dict = target.attrs
         elif isinstance(target, Mapping):
@@ -42,7 +43,7 @@ class Target:
         return self.attrs.get("arch")
 
     @staticmethod
-    def of(target: object) -> Target:
+    def of(target: Any) -> Target:
         return target if isinstance(target, Target) else Target(target)
 
     @staticmethod
@@ -54,7 +55,7 @@ class Target:
         _open.items().append(self)
         return self
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, *_error: Any) -> None:
         _open.items().pop()
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core.control_flow.merge import Scratch
 from dsl.core.control_flow.speculation import Attempt
@@ -42,8 +43,8 @@ class UnalignedVector(DSLUserCodeError):
 class _Body:
     """What one attempt has met: buffer roots loaded and stored, each with the offsets."""
 
-    loads: dict[object, set] = field(default_factory=dict)
-    stores: dict[object, set] = field(default_factory=dict)
+    loads: dict[Any, set] = field(default_factory=dict)
+    stores: dict[Any, set] = field(default_factory=dict)
 
     def check(self) -> None:
         for root, offsets in self.stores.items():
@@ -70,7 +71,7 @@ class Ramp:
 
     __hash__ = None
 
-    def __init__(self, base: object, stride: int, lanes: int):
+    def __init__(self, base: Any, stride: int, lanes: int):
         self.base, self.stride, self.lanes = base, stride, lanes
 
     def vector(self) -> TensorSSA:
@@ -81,7 +82,7 @@ class Ramp:
 
     __tensor_ssa__ = vector
 
-    def __add__(self, other: object) -> object:
+    def __add__(self, other: Any) -> Any:
         if isinstance(other, Ramp):
             return Ramp(self.base + other.base, self.stride + other.stride, self.lanes)
         if isinstance(other, TensorSSA) or numeric(other) is None or numeric(other).is_float:
@@ -90,17 +91,17 @@ class Ramp:
 
     __radd__ = __add__
 
-    def __sub__(self, other: object) -> object:
+    def __sub__(self, other: Any) -> Any:
         if isinstance(other, Ramp):
             return self + other * -1
         if isinstance(other, TensorSSA) or numeric(other).is_float:
             return self.vector() - other
         return Ramp(self.base - other, self.stride, self.lanes)
 
-    def __rsub__(self, other: object) -> object:
+    def __rsub__(self, other: Any) -> Any:
         return self * -1 + other
 
-    def __mul__(self, other: object) -> object:
+    def __mul__(self, other: Any) -> Any:
         number = None if isinstance(other, (Ramp, TensorSSA)) else numeric(other)
         if number is None or number.is_float or isinstance(number.value, mlir.Value):
             return self.vector() * (other.vector() if isinstance(other, Ramp) else other)
@@ -108,7 +109,7 @@ class Ramp:
 
     __rmul__ = __mul__
 
-    def _refuse(self, *_operands: object):
+    def _refuse(self, *_operands: Any):
         raise NotLanes("its variable is used in other ways than sums and multiples")
 
     __bool__ = __index__ = __int__ = __float__ = __floordiv__ = __mod__ = __truediv__ = __eq__ = __ne__ = _refuse
@@ -117,7 +118,7 @@ class Ramp:
     __rtruediv__ = __neg__ = __invert__ = __abs__ = __rand__ = __ror__ = __pow__ = _refuse
 
 
-def as_vector(value: object) -> object:
+def as_vector(value: Any) -> Any:
     """A ramp as a vector; other values as they are."""
     return value.vector() if isinstance(value, Ramp) else value
 
@@ -187,7 +188,7 @@ def access(pointer: Pointer, offset: Ramp, bytes_each: int, stores: bool) -> int
     return wanted
 
 
-def note(pointer: Pointer, offset: object) -> None:
+def note(pointer: Pointer, offset: Any) -> None:
     """Note a load that is the same in all trips."""
     if _open:
         _open.top().loads.setdefault(divisor.root(pointer.address), set()).add(("one", divisor.key(offset)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from dsl import span
 from dsl.core import trace
@@ -61,7 +62,7 @@ def raises(entry: mlir.Block | None) -> bool:
     return mlir.current_block() is entry
 
 
-def fail(make: Callable[[], object], caught: bool) -> None:
+def fail(make: Callable[[], Any], caught: bool) -> None:
     """`raise make()` inside a dynamic statement: the rest of this path never runs."""
     _refuse_handlers("raise", caught)
     error = make()
@@ -75,7 +76,7 @@ def fail(make: Callable[[], object], caught: bool) -> None:
     trace.end_path()
 
 
-def asserted(test: object, message: Callable[[], object], caught: bool) -> object:
+def asserted(test: Any, message: Callable[[], Any], caught: bool) -> Any:
     """The test of an `assert`: `test`, or True where it is dynamic and checked at run time."""
     if not is_dynamic(test):
         return truth(test, "what `assert` tests")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.control_flow import result_names
@@ -26,13 +27,13 @@ from dsl.core.unbound import Conflict, Name, Partial, Unbound
 from dsl.span import here
 
 
-def condition(value: object) -> Boolean | None:
+def condition(value: Any) -> Boolean | None:
     """`value` as a Boolean, or None where it is no number (a container, None, a string: Python decides)."""
     number = numeric(value)
     return None if number is None else Boolean(number)
 
 
-def if_(test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+def if_(test: Any, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
     """An `if` of the author: dynamic for every number, Python's for anything else."""
     flag = condition(test)
     if flag is None:
@@ -132,7 +133,7 @@ def _check_new_keys(arms: Sequence[Arm], changes: Sequence[Change], warns: bool)
             )
 
 
-def _has_parts(value: object) -> bool:
+def _has_parts(value: Any) -> bool:
     """Whether a variable holds more than one number, pointer or name."""
     value = value.value if isinstance(value, Partial) else value
     return not isinstance(value, Unbound) and leaf_of(value) is None and opened(value) is not None
@@ -199,18 +200,18 @@ class Inside:
     """What stays static on the path through a trip of a static `while` on which none of its flags `stops` is set."""
 
     stops: tuple[str, ...]
-    known: list[tuple[object, object]] = dataclasses.field(default_factory=list)
+    known: list[tuple[Any, Any]] = dataclasses.field(default_factory=list)
 
-    def note(self, flags: Sequence[str], ends: Sequence[object], joined: Sequence[object]) -> None:
+    def note(self, flags: Sequence[str], ends: Sequence[Any], joined: Sequence[Any]) -> None:
         """After a guard of `flags`: where none is set, `joined` are the `ends` of its body."""
         if set(flags) <= set(self.stops):
             self.known += [(new, self.of(end)) for end, new in zip(ends, joined) if new is not end]
 
-    def of(self, value: object) -> object:
+    def of(self, value: Any) -> Any:
         return next((known for new, known in reversed(self.known) if new is value and _is_plain_static(known)), value)
 
 
-def _is_plain_static(value: object) -> bool:
+def _is_plain_static(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
@@ -262,7 +263,7 @@ def _none_of(flags: Sequence[Numeric]) -> Boolean:
     return Boolean(operate("xor", Boolean(stop), Boolean(True)))
 
 
-def unless(flags: tuple, test: Callable) -> object:
+def unless(flags: tuple, test: Callable) -> Any:
     """The test of a `while` that early exits may end: false, and not evaluated, once a flag is set."""
     dynamic = [flag for flag in flags if is_dynamic(flag)]
     if surely(flags):
@@ -277,7 +278,7 @@ def unless(flags: tuple, test: Callable) -> object:
     return if_(_none_of(dynamic), go_on, lambda _: (Boolean(False),), (False,), (name,))[0]
 
 
-def _truth(value: object) -> Boolean:
+def _truth(value: Any) -> Boolean:
     flag = condition(value)
     return Boolean(bool(value)) if flag is None else flag
 
@@ -287,7 +288,7 @@ def surely(flags: tuple) -> bool:
     return any(bool(flag) for flag in flags if not is_dynamic(flag))
 
 
-def returned(flag: object, value: object, falls_through: bool) -> object:
+def returned(flag: Any, value: Any, falls_through: bool) -> Any:
     """What a function with early returns returns. Raises where a path may return nothing and another a value."""
     if isinstance(value, Conflict):
         raise DSLUserCodeTypeError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dsl.core.control_flow.mutable_state import MISSING, has_slots, kind_of, put, slots_of
 from dsl.core.errors import DSLUserCodeTypeError
@@ -17,7 +18,7 @@ WHICH = "which object a dynamic index has chosen is known only at run time"
 _FOREIGN = ("__getattribute__", "__setattr__", "__delattr__", "__init_subclass__")
 
 
-def is_choosable(values: Sequence[object]) -> bool:
+def is_choosable(values: Sequence[Any]) -> bool:
     """Whether a dynamic index can choose between `values`: objects of one class of the author's that can be changed."""
     classes = {class_of(value) for value in values}
     return (
@@ -27,7 +28,7 @@ def is_choosable(values: Sequence[object]) -> bool:
     )
 
 
-def class_of(value: object) -> type:
+def class_of(value: Any) -> type:
     """The author's class of `value`."""
     cls = type(value)
     return cls.__chosen__ if issubclass(cls, OneOf) else cls
@@ -61,7 +62,7 @@ class Chosen:
     __slots__ = ()
 
 
-def is_same(a: object, b: object) -> bool:
+def is_same(a: Any, b: Any) -> bool:
     """`a is b`. Raises DSLUserCodeTypeError where that is known only at run time."""
     if a is not b and (isinstance(a, Chosen) or isinstance(b, Chosen)) and a is not None and b is not None:
         raise _refused(WHICH, fix="compare the indices")
@@ -73,7 +74,7 @@ class OneOf(Chosen):
 
     __slots__ = ()
 
-    def __getattribute__(self, name: str) -> object:
+    def __getattribute__(self, name: str) -> Any:
         state = object.__getattribute__(self, "__dict__")
         cls = class_of(self)
         if name == "__class__":
@@ -95,7 +96,7 @@ class OneOf(Chosen):
             return cls.__getattr__(self, name)
         raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'", name=name, obj=self)
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         state = object.__getattribute__(self, "__dict__")
         held = _of_class(class_of(self), name)
         if hasattr(type(held), "__set__") and not isinstance(held, types.MemberDescriptorType):
@@ -113,7 +114,7 @@ class OneOf(Chosen):
     def __delattr__(self, name: str) -> None:
         raise _refused(f"deletes the attribute `{name}` of an object that a dynamic index has chosen")
 
-    def __eq__(self, other: object):
+    def __eq__(self, other: Any):
         if class_of(self).__eq__ is object.__eq__:
             raise _refused(WHICH, fix="compare the indices")
         return class_of(self).__eq__(self, other)
@@ -121,7 +122,7 @@ class OneOf(Chosen):
     def __hash__(self) -> int:
         raise _refused(WHICH)
 
-    def __copy__(self) -> object:
+    def __copy__(self) -> Any:
         made = object.__new__(class_of(self))
         for name in _names(object.__getattribute__(self, "__dict__")["objects"]):
             put(made, "object", name, getattr(self, name))
@@ -131,7 +132,7 @@ class OneOf(Chosen):
         return object.__getattribute__(self, "__dict__")["objects"]
 
 
-def _names(objects: Sequence[object]) -> dict[str, None]:
+def _names(objects: Sequence[Any]) -> dict[str, None]:
     """The attributes that any of `objects` has itself."""
     return {
         name: None
@@ -140,7 +141,7 @@ def _names(objects: Sequence[object]) -> dict[str, None]:
     }
 
 
-def _of_class(cls: type, name: str) -> object:
+def _of_class(cls: type, name: str) -> Any:
     return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), MISSING)
 
 

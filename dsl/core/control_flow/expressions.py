@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable
+from typing import Any
 
 from dsl import span
 from dsl.core.control_flow.dynamic_element import is_same
@@ -20,7 +21,7 @@ from dsl.span import here
 span.stands_for_python(__file__, operators=True)
 
 
-def const_expr(value: object) -> object:
+def const_expr(value: Any) -> Any:
     """`value`, which must be known while compiling."""
     if is_dynamic(value):
         raise DSLUserCodeTypeError(
@@ -37,7 +38,7 @@ def const_expr(value: object) -> object:
     return value.value if isinstance(value, Numeric) else value
 
 
-def bool_(value: object = False) -> bool:
+def bool_(value: Any = False) -> bool:
     """`bool(value)`."""
     if is_dynamic(value):
         raise DSLUserCodeTypeError(
@@ -48,7 +49,7 @@ def bool_(value: object = False) -> bool:
     return truth(value, "the argument of bool()")
 
 
-def matched(subject: object) -> object:
+def matched(subject: Any) -> Any:
     """The subject of a `match`, which Python decides."""
     if is_dynamic(subject):
         raise DSLUserCodeTypeError(
@@ -59,7 +60,7 @@ def matched(subject: object) -> object:
     return subject
 
 
-def ifexp(test: object, then: Callable, orelse: Callable) -> object:
+def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
     """`a if test else b`: Python's where `test` is static; two numbers in their common type."""
     if not is_dynamic(test):
         return then() if truth(test) else orelse()
@@ -97,7 +98,7 @@ def ifexp(test: object, then: Callable, orelse: Callable) -> object:
         ) from None
 
 
-def _common_type(a: object, b: object) -> type[Numeric] | None:
+def _common_type(a: Any, b: Any) -> type[Numeric] | None:
     """The type of a choice between two numbers of different types; None where they agree, or one is no number."""
     left, right = numeric(a), numeric(b)
     if left is None or right is None or type(left) is type(right):
@@ -114,7 +115,7 @@ def _common_type(a: object, b: object) -> type[Numeric] | None:
     return dtype
 
 
-def and_(left: object, right: Callable) -> object:
+def and_(left: Any, right: Callable) -> Any:
     """`left and right`: a number of the DSL on the left does not short-circuit,
     so both are evaluated (as upstream does)."""
     if not isinstance(left, Numeric):
@@ -122,7 +123,7 @@ def and_(left: object, right: Callable) -> object:
     return _choose(left, right(), left)
 
 
-def or_(left: object, right: Callable) -> object:
+def or_(left: Any, right: Callable) -> Any:
     """`left or right`: a number of the DSL on the left does not short-circuit,
     so both are evaluated (as upstream does)."""
     if not isinstance(left, Numeric):
@@ -130,38 +131,38 @@ def or_(left: object, right: Callable) -> object:
     return _choose(left, left, right())
 
 
-def _is_true(value: object, word: str) -> bool:
+def _is_true(value: Any, word: str) -> bool:
     """The truth of what stands beside `and`, `or` or `not`, where a function may stand for one that is there."""
     return truth(value, f"what `{word}` tests") if hasattr(type(value), "truth_fix") else bool(value)
 
 
-def kept(held: list, value: object, assigned: tuple) -> object:
+def kept(held: list, value: Any, assigned: tuple) -> Any:
     """`value`, the right side of an `and` or `or` that has assigned variables: they are left in `held`."""
     held[:] = assigned
     return value
 
 
-def given(held: list, position: int, before: object) -> object:
+def given(held: list, position: int, before: Any) -> Any:
     """A variable after such an `and` or `or`: as its right side has left it, `before` where that was not evaluated."""
     return held[position] if held else before
 
 
-def held(value: object) -> Callable[[], object]:
+def held(value: Any) -> Callable[[], Any]:
     """`value`, evaluated already, where a thunk is taken."""
     return lambda: value
 
 
-def every(*values: object) -> object:
+def every(*values: Any) -> Any:
     """`a and b and ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
     return _folded(and_, values, "and_")
 
 
-def some(*values: object) -> object:
+def some(*values: Any) -> Any:
     """`a or b or ...`, of values that are there already. Raises DSLUserCodeTypeError without any."""
     return _folded(or_, values, "or_")
 
 
-def _folded(combine: Callable, values: tuple, name: str) -> object:
+def _folded(combine: Callable, values: tuple, name: str) -> Any:
     if not values:
         raise DSLUserCodeTypeError(f"{name}() requires at least one argument", fix=f"{name}(a, b)")
     result = values[0]
@@ -170,7 +171,7 @@ def _folded(combine: Callable, values: tuple, name: str) -> object:
     return result
 
 
-def _choose(test: Numeric, if_true: object, if_false: object) -> object:
+def _choose(test: Numeric, if_true: Any, if_false: Any) -> Any:
     """One of two numbers in their common type; where the test is static, one of any two values."""
     types = [type(number) for number in map(numeric, (if_true, if_false)) if number is not None]
     if len(types) < 2 and not is_dynamic(test):
@@ -184,7 +185,7 @@ def _choose(test: Numeric, if_true: object, if_false: object) -> object:
     return select(test, dtype(numeric(if_true)), dtype(numeric(if_false)))
 
 
-def not_(value: object) -> object:
+def not_(value: Any) -> Any:
     if not is_dynamic(value):
         return not _is_true(value, "not")
     return Boolean(operate("xor", Boolean(value), Boolean(True)))
@@ -200,12 +201,12 @@ _OPERATORS = {
 }
 
 
-def filters(test: object) -> bool:
+def filters(test: Any) -> bool:
     """The test of a comprehension's `if`, which is Python's."""
     return truth(test)
 
 
-def compared(name: str, a: object, b: object) -> object:
+def compared(name: str, a: Any, b: Any) -> Any:
     """`a == b`, `a < b` ...: of tuples and lists with dynamic elements as Python does it, element by element; a tuple
     may equal a list then, as in NVIDIA's compiler."""
     if not isinstance(a, (tuple, list)) or (not _has_dynamic(a) and not _has_dynamic(b)):
@@ -230,7 +231,7 @@ def compared(name: str, a: object, b: object) -> object:
     return _OPERATORS[name](len(a), len(b))
 
 
-def _has_dynamic(value: object) -> bool:
+def _has_dynamic(value: Any) -> bool:
     return is_dynamic(value) or (isinstance(value, (tuple, list)) and any(map(_has_dynamic, value)))
 
 
@@ -243,9 +244,9 @@ _COMPARISONS = {
 }
 
 
-def compare(left: object, *pairs: tuple[str, Callable]) -> object:
+def compare(left: Any, *pairs: tuple[str, Callable]) -> Any:
     """A chained comparison: `0 < a < 5` is `0 < a and a < 5` with `a` evaluated once."""
-    result: object = True
+    result: Any = True
     for name, read in pairs:
         right = read()
         step = _COMPARISONS[name](left, right)
@@ -256,7 +257,7 @@ def compare(left: object, *pairs: tuple[str, Callable]) -> object:
     return result
 
 
-def contains(items: object, x: object) -> object:
+def contains(items: Any, x: Any) -> Any:
     """`x in items`; a Boolean where an element or `x` is dynamic."""
     if isinstance(items, range) and is_dynamic(x) and x.is_integer:
         return _in_range(items, x if x.width == 64 else Int64(x))
@@ -269,7 +270,7 @@ def contains(items: object, x: object) -> object:
         warn_not_portable(
             f"`in` asks a {word} for a dynamic value", "UNSUP_IN_OPERATOR", fix=f"ask a tuple of what the {word} has"
         )
-    found: object = False
+    found: Any = False
     for item in items:
         found = or_(found, lambda item=item: compared("Eq", x, item))
     return found
@@ -278,7 +279,7 @@ def contains(items: object, x: object) -> object:
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 
 
-def _in_range(items: range, x: Numeric) -> object:
+def _in_range(items: range, x: Numeric) -> Any:
     if not items:
         return False
     low, high = min(items[0], items[-1]), max(items[0], items[-1])
@@ -294,7 +295,7 @@ def max_(*values, **options):
     return _extreme(max, maximum, values, options)
 
 
-def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict) -> object:
+def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict) -> Any:
     items = list(values[0]) if len(values) == 1 else list(values)
     if options or not any(isinstance(item, Numeric) for item in items):
         return python(*([items] if len(values) == 1 else values), **options)
@@ -306,15 +307,15 @@ def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict)
     return result
 
 
-def any_(values) -> object:
+def any_(values) -> Any:
     return _decided("any", or_, False, values)
 
 
-def all_(values) -> object:
+def all_(values) -> Any:
     return _decided("all", and_, True, values)
 
 
-def _decided(name: str, combine: Callable, result: object, values) -> object:
+def _decided(name: str, combine: Callable, result: Any, values) -> Any:
     for value in values:
         result = combine(result, lambda value=value: value)
     if not is_dynamic(result):
@@ -324,7 +325,7 @@ def _decided(name: str, combine: Callable, result: object, values) -> object:
     return Boolean(result)
 
 
-def _warn_of_iterator(name: str, values: object) -> None:
+def _warn_of_iterator(name: str, values: Any) -> None:
     warn_not_portable(
         f"`{name}` asks a {type(values).__name__} of dynamic values",
         "PHASE_DYNAMIC_TO_STATIC_BOOL",

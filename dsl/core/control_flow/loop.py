@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.control_flow import result_names
@@ -78,7 +79,7 @@ class Range:
 
 
 def for_(
-    domain: Range, body: Callable, state: tuple, names: tuple, target: object = UNUSED, stop: Callable | None = None
+    domain: Range, body: Callable, state: tuple, names: tuple, target: Any = UNUSED, stop: Callable | None = None
 ) -> tuple:
     """A dynamic `for`: `body(i, *state) -> state`. Returns the state after it and the loop variable's last value.
 
@@ -127,7 +128,7 @@ def _for_until(
     body: Callable,
     state: tuple,
     names: list[Name],
-    target: object,
+    target: Any,
     stop: Callable,
 ) -> tuple:
     """A `for` with early exits: a `while` over the number of the trip."""
@@ -163,7 +164,7 @@ def _loop_attributes(domain: Range) -> dict:
 
 
 def unrolled(
-    domain: Iterable, body: Callable, state: tuple, names: tuple, stop: Callable | None = None, target: object = UNUSED
+    domain: Iterable, body: Callable, state: tuple, names: tuple, stop: Callable | None = None, target: Any = UNUSED
 ) -> tuple:
     """A loop over Python's values, trip by trip; after a dynamic early exit the later trips are guarded by its flag.
 

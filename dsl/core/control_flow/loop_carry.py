@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dsl.core.control_flow.branch import warn_of_names
 from dsl.core.control_flow.merge import (
@@ -50,7 +51,7 @@ class Carried:
     def __init__(self, heap: Heap, state: tuple, names: Sequence[Name], record: Record):
         self.heap, self.state, self.names, self.record = heap, state, list(names), record
         self.initial: list[mlir.Value] = []
-        self.keys: list[object] = []  # the type of each leaf
+        self.keys: list[Any] = []  # the type of each leaf
         self.trees: dict[int, Tree] = {}
         self.parts = [self._part(value, name.name) for name, value in zip(names, state)]
         self.slots = self._changing() if record.changed else []
@@ -83,7 +84,7 @@ class Carried:
 
     # --- before a trip ---
 
-    def _part(self, value: object, path: str):
+    def _part(self, value: Any, path: str):
         """How `value` looks at the start of a trip; None for a variable without a value."""
         if isinstance(value, Unbound):
             if not isinstance(value, Partial):
@@ -124,9 +125,9 @@ class Carried:
 
     # --- after a trip ---
 
-    def _contents(self) -> list[object]:
+    def _contents(self) -> list[Any]:
         """What the carried slots hold now."""
-        held: dict[int, object] = {}
+        held: dict[int, Any] = {}
         found = []
         for slot in self.slots:
             key = id(slot.reached.value)
@@ -138,7 +139,7 @@ class Carried:
 
     def _begin(self, values: Sequence[mlir.Value]) -> None:
         self.values = list(values)
-        self.objects: dict[int, object] = {}  # for each Tree: the object that took its place
+        self.objects: dict[int, Any] = {}  # for each Tree: the object that took its place
         self.walking: set[int] = set()  # the objects being taken apart: cycles end there
         self.replaced: set[str] = set()
         self.problem: DSLUserCodeTypeError | None = None
@@ -172,14 +173,14 @@ class Carried:
             self._match_slots(contents)
         self.yielded = self.values
 
-    def _match_slots(self, contents: Sequence[object]) -> None:
+    def _match_slots(self, contents: Sequence[Any]) -> None:
         for slot, part, after in zip(self.slots, self.slot_parts, contents):
             if part is not None:
                 after = Unbound(slot.name) if after is MISSING else after
                 name = SlotName(Change(slot.reached, slot.slot, slot.before, after))
                 self._match(part, name, slot.name, slot.before, after)
 
-    def _match(self, part, name: Name, path: str, before: object, after: object) -> None:
+    def _match(self, part, name: Name, path: str, before: Any, after: Any) -> None:
         """Take the leaves of `after` where `part` has them; note what does not fit."""
         if after is UNUSED:  # nothing reads it: it stays what it was
             return
@@ -200,7 +201,7 @@ class Carried:
         elif after is not part.value:
             self._match_same(part, name, path, before, after)
 
-    def _match_tree(self, part: Tree, name: Name, path: str, before: object, after: object) -> None:
+    def _match_tree(self, part: Tree, name: Name, path: str, before: Any, after: Any) -> None:
         known = self.objects.setdefault(id(part), after)
         if known is not after and has_slots(after):
             self.replaced.add(f"own {path}")  # two names of one object that are given different ones
@@ -217,7 +218,7 @@ class Carried:
                 self._match(inner, name, part.opened.name(path, position), old, new)
             self.walking.discard(id(after))
 
-    def _match_same(self, part: Same, name: Name, path: str, before: object, after: object) -> None:
+    def _match_same(self, part: Same, name: Name, path: str, before: Any, after: Any) -> None:
         if has_slots(part.value) and paired(opened(part.value), opened(after)) is not None:
             if after in self.heap and is_plain(after):
                 self._unlike(name, path, before, after)
@@ -228,7 +229,7 @@ class Carried:
         ):
             self._unlike(name, path, before, after)
 
-    def _unlike(self, name: Name, path: str, before: object, after: object) -> None:
+    def _unlike(self, name: Name, path: str, before: Any, after: Any) -> None:
         if self.problem is not None:
             return
         if isinstance(after, Unbound):
@@ -275,7 +276,7 @@ class Late:
             for slot, part, after in zip(carried.slots, carried.slot_parts, carried.contents)
         ]
 
-    def _late(self, after: object):
+    def _late(self, after: Any):
         if isinstance(after, Partial):
             return Maybe(self._late(after.value), after._name, missing_of(after))
         leaf = leaf_of(after)
@@ -295,7 +296,7 @@ class Late:
             tree.parts.extend([self._late(inner) for inner in half.held])
         return self.trees[id(after)]
 
-    def named(self) -> list[tuple[str, object]]:
+    def named(self) -> list[tuple[str, Any]]:
         """The parts that the loop carries, under the author's names."""
         carried = self.carried
         return [
@@ -323,9 +324,7 @@ class Late:
         warn_of_names(carried.names, carried.state, made)
         return made
 
-    def _after(
-        self, name: str, part, old, after: object, values: Sequence[mlir.Value], built: dict, runs: bool
-    ) -> object:
+    def _after(self, name: str, part, old, after: Any, values: Sequence[mlir.Value], built: dict, runs: bool) -> Any:
         value = part.build(values, built)
         has_none = isinstance(after, Unbound) and type(after) is not Partial
         if (old is not None and not isinstance(old, Maybe)) or has_none:

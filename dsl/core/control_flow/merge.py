@@ -10,6 +10,7 @@ import copy
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.control_flow.mutable_state import (
@@ -60,7 +61,7 @@ class Scratch:
 # --- values taken apart ----------------------------------------------------------------------------------------------
 
 
-def leaf_of(value: object):
+def leaf_of(value: Any):
     """`value` as a leaf, or None where it is none. A Python number is one: bool Boolean, int Int32, float Float32."""
     if isinstance(value, (Numeric, Pointer)) or getattr(type(value), "is_leaf", False) is True:
         return value
@@ -79,7 +80,7 @@ class Opened:
     """One level of a value: what rebuilds it, and what it holds under the names the author would use."""
 
     kind: str  # tuple | list | dict | object | protocol | tree
-    key: object
+    key: Any
     slots: list
     held: list
 
@@ -89,7 +90,7 @@ class Opened:
         return slot_name(owner, self.kind, self.slots[position])
 
 
-def opened(value: object, content: object = None) -> Opened | None:
+def opened(value: Any, content: Any = None) -> Opened | None:
     """`value` taken apart one level, None where it has no parts. `content`: what it holds, if not what it holds now."""
     if hasattr(type(value), "__flatten__"):
         parts, key = value.__flatten__()
@@ -107,7 +108,7 @@ def opened(value: object, content: object = None) -> Opened | None:
     return Opened(kind, type(value), slots, list(content) if kind == "list" else list(content.values()))
 
 
-def paired(a: Opened | None, b: Opened | None) -> list[tuple[object, object]] | None:
+def paired(a: Opened | None, b: Opened | None) -> list[tuple[Any, Any]] | None:
     """What two values of one structure hold, or None where their structures differ."""
     if a is None or b is None or a.kind != b.kind or a.key != b.key or len(a.slots) != len(b.slots):
         return None
@@ -125,9 +126,9 @@ def paired(a: Opened | None, b: Opened | None) -> list[tuple[object, object]] | 
 class Same:
     """A value that all paths agree on."""
 
-    value: object
+    value: Any
 
-    def build(self, values: Sequence[mlir.Value], made: dict) -> object:
+    def build(self, values: Sequence[mlir.Value], made: dict) -> Any:
         return self.value
 
 
@@ -136,9 +137,9 @@ class Leaf:
     """A number or pointer like `like`, with the SSA value at `index`."""
 
     index: int
-    like: object
+    like: Any
 
-    def build(self, values: Sequence[mlir.Value], made: dict) -> object:
+    def build(self, values: Sequence[mlir.Value], made: dict) -> Any:
         leaf = self.like.with_ir(values[self.index])
         return leaf.value if isinstance(leaf, RawValue) else leaf
 
@@ -151,11 +152,11 @@ class Tree:
     """
 
     opened: Opened
-    like: object
+    like: Any
     origin: str = ""
     parts: list = field(default_factory=list)
 
-    def build(self, values: Sequence[mlir.Value], made: dict) -> object:
+    def build(self, values: Sequence[mlir.Value], made: dict) -> Any:
         if id(self) in made:
             return made[id(self)]
         kind, key = self.opened.kind, self.opened.key
@@ -177,7 +178,7 @@ class Tree:
         made[id(self)] = whole
         return whole
 
-    def _shell(self, kind: str, cls: type) -> object:
+    def _shell(self, kind: str, cls: type) -> Any:
         if kind == "object":
             return object.__new__(cls)
         if cls in (list, dict):
@@ -191,7 +192,7 @@ class Tree:
 class Copied:
     """A plain object that stands for one of several, and may therefore only be read: checked after tracing."""
 
-    value: object
+    value: Any
     name: str
     held: dict
     place: Span
@@ -216,18 +217,18 @@ class Copied:
 class Maybe:
     """A value that the paths of `missing` lack."""
 
-    part: object
+    part: Any
     name: str
     missing: tuple
 
-    def build(self, values: Sequence[mlir.Value], made: dict) -> object:
+    def build(self, values: Sequence[mlir.Value], made: dict) -> Any:
         return Partial(self.name, self.missing, self.part.build(values, made))
 
 
 # --- types that must agree -------------------------------------------------------------------------------------------
 
 
-def converted(leaf, wanted: object):
+def converted(leaf, wanted: Any):
     """`leaf` as one of type `wanted`, where an untyped Python integer may take any integer type; None if it cannot."""
     if leaf.type_key() == wanted:
         return leaf
@@ -236,7 +237,7 @@ def converted(leaf, wanted: object):
     return wanted(leaf) if literal and is_number and wanted.is_integer and wanted is not Boolean else None
 
 
-def equal(a: object, b: object) -> bool:
+def equal(a: Any, b: Any) -> bool:
     """Whether two static values are interchangeable."""
     try:
         return type(a) is type(b) and bool(a == b)
@@ -244,7 +245,7 @@ def equal(a: object, b: object) -> bool:
         return False
 
 
-def described(a: object, b: object) -> tuple[str, str]:
+def described(a: Any, b: Any) -> tuple[str, str]:
     """Two values that differ, in the author's words."""
     first, second = type_name(a), type_name(b)
     if first == second:
@@ -254,14 +255,14 @@ def described(a: object, b: object) -> tuple[str, str]:
     return first, second
 
 
-def diagnostic(a: object, b: object) -> str:
+def diagnostic(a: Any, b: Any) -> str:
     """The id of the error where `a` and `b` meet: a type that differs, or what no dynamic statement can change."""
     if type(a) is type(b) and (isinstance(a, str) or is_plain(a)):
         return "TYPE_DYNAMIC_EXPR_UNSUPPORTED"
     return "CONTAINER_STRUCTURE_CHANGED" if any(_is_structure(x) for x in (a, b)) else "TYPE_UNSTABLE_JOIN"
 
 
-def _is_structure(value: object) -> bool:
+def _is_structure(value: Any) -> bool:
     """Whether `value` is a tensor, a TensorSSA or the like, whose type holds a shape."""
     return hasattr(type(value), "__flatten__") and hasattr(type(value), "type_text")
 
@@ -329,7 +330,7 @@ class Arm:
     scratch: Scratch
     results: tuple
     changes: dict[tuple, Change]
-    contents: dict[int, object]
+    contents: dict[int, Any]
     missing: tuple[Span, str]  # what to say of a variable that this arm does not assign
     ended: bool = False  # its end is never reached: it fails
     left: bool = False  # it returns: nothing reads the author's variables behind it
@@ -342,9 +343,9 @@ class Join:
         self.arms, self.heap = arms, heap
         self.pairs: list[tuple[mlir.Value, mlir.Value]] = []
         self.trees: dict[tuple[int, int], Tree] = {}
-        self.held: list[object] = []  # what `trees` has the ids of, beside what its trees hold
+        self.held: list[Any] = []  # what `trees` has the ids of, beside what its trees hold
 
-    def variable(self, name: Name, before: object, a: object, b: object):
+    def variable(self, name: Name, before: Any, a: Any, b: Any):
         """The part that a variable becomes. Raises DSLUserCodeTypeError where it was there and its types differ."""
         if self.ended:
             return self._survivor(before, (a, b))
@@ -375,27 +376,27 @@ class Join:
     def ended(self) -> bool:
         return any(arm.ended for arm in self.arms)
 
-    def _survivor(self, before: object, values: tuple):
+    def _survivor(self, before: Any, values: tuple):
         """What a variable or slot is where an arm fails: what the other arm made of it."""
         if all(arm.ended for arm in self.arms):
             return Same(before)
         return self._of_one(values, before, 1 if self.arms[0].ended else 0)
 
-    def _of_one(self, values: tuple, before: object, side: int):
+    def _of_one(self, values: tuple, before: Any, side: int):
         """What one arm has made of a variable or slot; nothing reads what the other has."""
         value = values[side]
         if value is before or type(value) is Unbound:
             return Same(value)
         return self._alone(value, side)
 
-    def _content(self, arm: Arm, change: Change) -> object:
+    def _content(self, arm: Arm, change: Change) -> Any:
         found = arm.changes.get(change.key)
         value = change.before if found is None else found.after
         if value is MISSING:
             value = inherited(change.reached.value, change.reached.kind, change.slot)
         return Unbound(change.name) if value is MISSING else value
 
-    def join(self, name: Name, path: str, a: object, b: object):
+    def join(self, name: Name, path: str, a: Any, b: Any):
         if a is b:
             return Same(a)
         if isinstance(a, Unbound) or isinstance(b, Unbound):
@@ -421,11 +422,11 @@ class Join:
             tree.parts.append(self.join(name, halves[0].name(path, position), x, y))
         return tree
 
-    def _is_choice(self, a: object, b: object) -> bool:
+    def _is_choice(self, a: Any, b: Any) -> bool:
         """Whether which of two objects is meant would be known only at run time."""
         return a in self.heap and b in self.heap and (is_plain(a) or is_plain(b))
 
-    def _leaf(self, name: Name, path: str, a: object, b: object, left, right):
+    def _leaf(self, name: Name, path: str, a: Any, b: Any, left, right):
         pairs = ((converted(left, key), converted(right, key)) for key in (left.type_key(), right.type_key()))
         agreed = next((pair for pair in pairs if not any(part is None for part in pair)), None)
         if agreed is None:
@@ -442,7 +443,7 @@ class Join:
         self.pairs.append((left, right))
         return Leaf(len(self.pairs) - 1, like)
 
-    def _partial(self, name: Name, path: str, a: object, b: object):
+    def _partial(self, name: Name, path: str, a: Any, b: Any):
         """A variable that an arm, or a path in it, has not assigned."""
         for value, other, side in ((a, b, 1), (b, a, 0)):
             if isinstance(value, Conflict):
@@ -461,7 +462,7 @@ class Join:
         part = self._alone(b, 1) if bare[0] else self._alone(a, 0) if bare[1] else self.join(name, path, a, b)
         return Maybe(part, path, missing)
 
-    def _alone(self, value: object, side: int):
+    def _alone(self, value: Any, side: int):
         """A value that one arm has; the other has poison."""
         if isinstance(value, Partial):
             return Maybe(self._alone(value.value, side), value._name, missing_of(value))
@@ -483,7 +484,7 @@ class Join:
             tree.parts.extend([self._alone(inner, side) for inner in half.held])
         return tree
 
-    def _unlike(self, name: Name, path: str, a: object, b: object) -> DSLUserCodeTypeError:
+    def _unlike(self, name: Name, path: str, a: Any, b: Any) -> DSLUserCodeTypeError:
         first, second = described(a, b)
         fix = f"give `{path}` one type on both paths"
         if diagnostic(a, b) == "TYPE_DYNAMIC_EXPR_UNSUPPORTED":
@@ -494,7 +495,7 @@ class Join:
         )
 
 
-def is_traced(value: object, met: set[int] | None = None) -> bool:
+def is_traced(value: Any, met: set[int] | None = None) -> bool:
     """Whether a value known only at run time is anywhere in `value`."""
     leaf = leaf_of(value)
     if leaf is not None:

@@ -17,6 +17,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Numeric
@@ -48,7 +49,7 @@ _kinds: dict[type, str] = {
 }
 
 
-def kind_of(value: object) -> str:
+def kind_of(value: Any) -> str:
     """What the walk does with `value`: list, dict, set and object have slots, others lead on, "" is not entered."""
     cls = type(value)
     kind = _kinds.get(cls)
@@ -84,7 +85,7 @@ def is_authors_class(cls: type) -> bool:
     return name not in sys.stdlib_module_names or name == "__main__"
 
 
-def is_plain(value: object) -> bool:
+def is_plain(value: Any) -> bool:
     """Whether NVIDIA's compiler refuses to carry `value`: an object without fields or protocol to say what is in it."""
     return (
         kind_of(value) in ("object", "class", "set")
@@ -94,11 +95,11 @@ def is_plain(value: object) -> bool:
     )
 
 
-def is_frozen(value: object) -> bool:
+def is_frozen(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and type(value).__dataclass_params__.frozen
 
 
-def has_slots(value: object) -> bool:
+def has_slots(value: Any) -> bool:
     """Whether something can be assigned inside `value`, which therefore is the same object on all paths or another."""
     return kind_of(value) in ("list", "dict", "object", "set") and not is_frozen(value)
 
@@ -124,7 +125,7 @@ _CODE = (
 )
 
 
-def slots_of(value: object, kind: str) -> object:
+def slots_of(value: Any, kind: str) -> Any:
     """A copy of what `value` holds: a list's items, or a dict of its slots."""
     if kind == "list":
         return list(value)
@@ -146,7 +147,7 @@ def slots_of(value: object, kind: str) -> object:
     return held
 
 
-def put(value: object, kind: str, slot: object, held: object) -> None:
+def put(value: Any, kind: str, slot: Any, held: Any) -> None:
     """Make `held` the content of one slot, past any `__setattr__` or `__setitem__` of the author's."""
     if kind == "list":
         (deque if isinstance(value, deque) else list).__setitem__(value, slot, held)
@@ -159,7 +160,7 @@ def put(value: object, kind: str, slot: object, held: object) -> None:
         (type if kind == "class" else object).__setattr__(value, slot, held)
 
 
-def inherited(value: object, kind: str, slot: object) -> object:
+def inherited(value: Any, kind: str, slot: Any) -> Any:
     """What Python finds in a class where `value` itself has no `slot`: a default; MISSING where there is none."""
     if kind not in ("object", "class"):
         return MISSING
@@ -170,12 +171,12 @@ def inherited(value: object, kind: str, slot: object) -> object:
     return MISSING
 
 
-def slot_name(owner: str, kind: str, slot: object) -> str:
+def slot_name(owner: str, kind: str, slot: Any) -> str:
     """How the author writes a slot: `owner.attribute` or `owner[0]`."""
     return f"{owner}.{slot}" if kind in ("object", "class") else f"{owner}[{slot!r}]"
 
 
-def same(a: object, b: object) -> bool:
+def same(a: Any, b: Any) -> bool:
     """Whether two contents of a slot are the same, without asking an author's `__eq__`."""
     if a is b:
         return True
@@ -202,10 +203,10 @@ class Reached:
     `outside`: it is reached only through a global, or a variable of Python around the traced function.
     """
 
-    value: object
+    value: Any
     kind: str
     name: str
-    held: object
+    held: Any
     outside: bool = False
 
 
@@ -217,16 +218,16 @@ class Change:
     """
 
     reached: Reached
-    slot: object
-    before: object
-    after: object
+    slot: Any
+    before: Any
+    after: Any
 
     @property
     def name(self) -> str:
         return self.reached.name if self.slot is WHOLE else slot_name(self.reached.name, self.reached.kind, self.slot)
 
     @property
-    def key(self) -> tuple[int, object]:
+    def key(self) -> tuple[int, Any]:
         return id(self.reached.value), self.slot
 
     @property
@@ -234,18 +235,18 @@ class Change:
         """Whether a dict has got another key."""
         return self.reached.kind == "dict" and self.slot is not WHOLE and self.before is MISSING
 
-    def put(self, held: object) -> None:
+    def put(self, held: Any) -> None:
         put(self.reached.value, self.reached.kind, self.slot, held)
 
 
 class Heap:
     """The objects that `functions` and `variables` (name, value) can reach, as they are now."""
 
-    def __init__(self, functions: Sequence[Callable], variables: Sequence[tuple[str, object]]):
+    def __init__(self, functions: Sequence[Callable], variables: Sequence[tuple[str, Any]]):
         self.reached: dict[int, Reached] = {}
         self._seen: set[int] = set()
-        self._kept: list[object] = []  # what `_seen` has the ids of
-        self._outside: list[tuple[str, object]] = []  # what is outside, walked last
+        self._kept: list[Any] = []  # what `_seen` has the ids of
+        self._outside: list[tuple[str, Any]] = []  # what is outside, walked last
         todo = deque(variables)
         for function in functions:
             if isinstance(function, types.FunctionType):
@@ -258,10 +259,10 @@ class Heap:
     def __bool__(self) -> bool:
         return bool(self.reached)
 
-    def __contains__(self, value: object) -> bool:
+    def __contains__(self, value: Any) -> bool:
         return id(value) in self.reached
 
-    def _walk(self, todo: deque[tuple[str, object]], outside: bool) -> None:
+    def _walk(self, todo: deque[tuple[str, Any]], outside: bool) -> None:
         """Breadth first, so that an object is called by the shortest way to it."""
         while todo:
             name, value = todo.popleft()
@@ -293,7 +294,7 @@ class Heap:
             if kind not in ("list", "dict", "object", "function"):
                 todo.extend(_led_to(value, kind, name))
 
-    def _closure(self, function: types.FunctionType) -> list[tuple[str, object]]:
+    def _closure(self, function: types.FunctionType) -> list[tuple[str, Any]]:
         """The free variables of a function that are the traced function's;
         the others are walked last, as globals are."""
         inside = []
@@ -349,7 +350,7 @@ def _is_foreign(function: types.FunctionType) -> bool:
     return not (is_authors(file) or (is_our_file(file) and function.__closure__))
 
 
-def _closure_of(function: types.FunctionType) -> Iterator[tuple[str, object]]:
+def _closure_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """The free variables of a function; of one of this package, the functions among them alone."""
     ours = is_our_file(function.__code__.co_filename)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -361,14 +362,14 @@ def _closure_of(function: types.FunctionType) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def _defaults_of(function: types.FunctionType) -> list[tuple[str, object]]:
+def _defaults_of(function: types.FunctionType) -> list[tuple[str, Any]]:
     """The defaults of a function's parameters."""
     code, defaults = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
     return [*zip(names, defaults), *(function.__kwdefaults__ or {}).items()]
 
 
-def _globals_of(function: types.FunctionType) -> list[tuple[str, object]]:
+def _globals_of(function: types.FunctionType) -> list[tuple[str, Any]]:
     """The globals that a function of the author may look up."""
     if is_our_file(function.__code__.co_filename):
         return []
@@ -376,7 +377,7 @@ def _globals_of(function: types.FunctionType) -> list[tuple[str, object]]:
     return [(name, space[name]) for name in _global_names(function.__code__) if name in space]
 
 
-def _led_to(value: object, kind: str, name: str) -> Iterator[tuple[str, object]]:
+def _led_to(value: Any, kind: str, name: str) -> Iterator[tuple[str, Any]]:
     """What the author's code reaches through `value` beside its slots."""
     if kind == "tuple":
         names = getattr(value, "_fields", None)

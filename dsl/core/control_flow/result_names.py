@@ -6,6 +6,7 @@ Names of flags that early exits became (core.exits) begin with `__dsl_`. Nothing
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.control_flow.merge import Leaf, Maybe, Tree
@@ -14,7 +15,7 @@ from dsl.core.ir import mlir
 ATTRIBUTE = "dsl.names"
 
 
-def attribute(parts: Iterable[tuple[str, object]], count: int) -> dict:
+def attribute(parts: Iterable[tuple[str, Any]], count: int) -> dict:
     """The attribute of an op with `count` results, the leaves of `parts` (a name and a part, as core.join has them)."""
     if not count or not trace.in_kernel():
         return {}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+from typing import Any
 
 from dsl import span
 from dsl.core.number.dtypes import is_dynamic
@@ -20,7 +21,7 @@ def write(text: str) -> None:
 class Shown:
     """A traced value in text: it reads as its type and name under any format."""
 
-    def __init__(self, value: object, name: str):
+    def __init__(self, value: Any, name: str):
         self.text = f"{type(value).__name__} {name}".rstrip()
 
     def __str__(self) -> str:
@@ -32,7 +33,7 @@ class Shown:
         return self.text
 
 
-def shown(value: object, name: str = "") -> object:
+def shown(value: Any, name: str = "") -> Any:
     """`value`, or where it is dynamic what stands for it in text;
     `name` is the author's expression, where it is short."""
     return Shown(value, name) if is_dynamic(value) else value
@@ -42,7 +43,7 @@ class Formatted:
     """An f-string that is formatted when the program runs: its texts, and (value, conversion, format, whether the
     format was written as it is) for each of its values."""
 
-    def __init__(self, *parts: str | tuple[object, str, str, bool]):
+    def __init__(self, *parts: str | tuple[Any, str, str, bool]):
         self.parts = parts
 
 

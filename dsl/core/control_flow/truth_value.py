@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import functools
 import types
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, warn
 from dsl.core.number.dtypes import Numeric, is_dynamic
@@ -19,14 +20,14 @@ _PLAIN = (type(None), bool, int, float, str, list, dict, set)
 _CALLED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
 
 
-def truth(value: object, what: str = "condition") -> bool:
+def truth(value: Any, what: str = "condition") -> bool:
     """Whether Python takes `value` for true. Raises DSLUserCodeTypeError where it would be true whatever it holds."""
     if type(value) not in _PLAIN and (fix := _always_true(value)):
         raise DSLUserCodeTypeError(f"{what} must be a number, got {told(value)}", fix=fix)
     return bool(value)
 
 
-def truth_in_python(value: object) -> bool:
+def truth_in_python(value: Any) -> bool:
     """`truth` in a function without a decorator, which NVIDIA's compiler leaves to Python: a warning in place of the
     error."""
     if type(value) in _PLAIN or not (fix := _always_true(value)):
@@ -37,18 +38,18 @@ def truth_in_python(value: object) -> bool:
     return True
 
 
-def told(value: object) -> str:
+def told(value: Any) -> str:
     """What a value is, as the author knows it."""
     if hasattr(value, "__name__") and (isinstance(value, _CALLED) or _is_decorated(value)):
         return f"function `{value.__name__}`"
     return "a tuple of dynamic numbers" if isinstance(value, tuple) else type_name(value)
 
 
-def _is_decorated(value: object) -> bool:
+def _is_decorated(value: Any) -> bool:
     return type(value).__module__.startswith("dsl.") and hasattr(value, "function")
 
 
-def _always_true(value: object) -> str:
+def _always_true(value: Any) -> str:
     """What to write in place of a condition that is always true, '' for any other."""
     cls = type(value)
     if isinstance(value, _CALLED):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from typing import Any
 
 from dsl import span
 from dsl.core import trace
@@ -20,7 +21,7 @@ from dsl.core.number.dtypes import is_dynamic
 span.stands_for_python(__file__)
 
 
-def _probe(test: Callable, state: tuple, names: tuple) -> object:
+def _probe(test: Callable, state: tuple, names: tuple) -> Any:
     """What the test of a `while` gives. Where that is dynamic, evaluating it is undone: it belongs into the loop."""
     if not trace.active():
         return test(*state)
@@ -59,7 +60,7 @@ class ByValue:
 
     # --- statements ---
 
-    def if_(self, test: object, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
+    def if_(self, test: Any, then: Callable, orelse: Callable, state: tuple, names: tuple) -> tuple:
         if not is_dynamic(test):
             return then(*state) if truth_in_python(test) else orelse(*state)
         self._met()
@@ -77,7 +78,7 @@ class ByValue:
         body: Callable,
         state: tuple,
         names: tuple,
-        target: object = None,
+        target: Any = None,
         stop: Callable | None = None,
     ) -> tuple:
         if isinstance(domain, statements.Range):
@@ -98,7 +99,7 @@ class ByValue:
     # --- expressions ---
 
     def _by_test(name: str):
-        def hook(self, test: object, *rest):
+        def hook(self, test: Any, *rest):
             if is_dynamic(test):
                 self._met()
             return getattr(self.hooks, name)(test, *rest)
@@ -116,7 +117,7 @@ class ByValue:
 
     ifexp, and_, or_, not_ = map(_by_test, ("ifexp", "and_", "or_", "not_"))
 
-    def compared(self, name: str, a: object, b: object):
+    def compared(self, name: str, a: Any, b: Any):
         result = self.hooks.compared(name, a, b)
         if isinstance(a, (tuple, list)) and is_dynamic(result):
             self._met()

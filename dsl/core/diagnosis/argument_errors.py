@@ -12,6 +12,7 @@ import os
 import re
 import types
 import typing
+from typing import Any
 
 from dsl.core.diagnosis import python_errors
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
@@ -103,14 +104,14 @@ def _entered(error: BaseException) -> types.FrameType | None:
     )
 
 
-def _in_frame(frame: types.FrameType) -> dict[str, object]:
+def _in_frame(frame: types.FrameType) -> dict[str, Any]:
     """The parameters as the function has them now."""
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return {name: frame.f_locals[name] for name in names if name in frame.f_locals and name not in ("self", "cls")}
 
 
-def _at_call(error: BaseException, place: Span, frame: types.FrameType) -> dict[str, object]:
+def _at_call(error: BaseException, place: Span, frame: types.FrameType) -> dict[str, Any]:
     """The arguments as the author wrote them, where they are names and literals."""
     call = python_errors.call_at(place)
     if call is None:
@@ -122,7 +123,7 @@ def _at_call(error: BaseException, place: Span, frame: types.FrameType) -> dict[
     return {name: value for name, value in found.items() if value is not _UNKNOWN}
 
 
-def _value(node: ast.expr, space: dict[str, object]) -> object:
+def _value(node: ast.expr, space: dict[str, Any]) -> Any:
     if isinstance(node, ast.Name):
         return space.get(node.id, _UNKNOWN)
     try:
@@ -131,9 +132,9 @@ def _value(node: ast.expr, space: dict[str, object]) -> object:
         return _UNKNOWN
 
 
-def _annotation(frame: types.FrameType, name: str, module: dict[str, object]) -> object:
+def _annotation(frame: types.FrameType, name: str, module: dict[str, Any]) -> Any:
     """The annotation of a parameter as an object; Any where there is none."""
-    function: object = module
+    function: Any = module
     for part in frame.f_code.co_qualname.split("."):
         if part == "<locals>":
             return typing.Any
@@ -152,7 +153,7 @@ def _annotation(frame: types.FrameType, name: str, module: dict[str, object]) ->
         return typing.Any
 
 
-def _wanted(value: object, annotation: object) -> str | None:
+def _wanted(value: Any, annotation: Any) -> str | None:
     """What a parameter takes in words where `value` is none of it, or None."""
     kinds = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     told = []
@@ -164,7 +165,7 @@ def _wanted(value: object, annotation: object) -> str | None:
     return " or ".join(told)
 
 
-def _fits(value: object, kind: object) -> bool | None:
+def _fits(value: Any, kind: Any) -> bool | None:
     """Whether `value` is of an annotation's kind; None where that cannot be told."""
     if kind is None or kind is types.NoneType:
         return value is None
@@ -184,7 +185,7 @@ def _fits(value: object, kind: object) -> bool | None:
         return None
 
 
-def _word(kind: object) -> str:
+def _word(kind: Any) -> str:
     if typing.get_origin(kind) is type:
         return "a numeric type such as Float32" if Numeric in typing.get_args(kind) else "a class"
     kind = typing.get_origin(kind) or kind
@@ -196,20 +197,20 @@ def _word(kind: object) -> str:
     )
 
 
-def _is_named(value: object, text: str) -> bool:
+def _is_named(value: Any, text: str) -> bool:
     """Whether Python's error names the class of `value`, or of a part of it, as what an operation has not."""
     named = set(re.findall(r"'(\w+)'", text)) - {"int", "float", "bool"}
     return any(type(each).__name__ in named for each in (value, *(value if isinstance(value, (tuple, list)) else ())))
 
 
-def _is_no_operand(value: object, code: types.CodeType) -> bool:
+def _is_no_operand(value: Any, code: types.CodeType) -> bool:
     """Whether `value` is nothing that an instruction of dsl.gpu takes."""
     return f"{os.sep}dsl{os.sep}gpu{os.sep}" in code.co_filename and not isinstance(
         value, (Numeric, Pointer, int, float, str, type(None))
     )
 
 
-def _is_odd(value: object) -> bool:
+def _is_odd(value: Any) -> bool:
     """Whether hardly any function has a use for `value`."""
     return (
         value is None

@@ -13,6 +13,7 @@ import re
 import sys
 import types
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.diagnosis import operator_errors, spelling
 from dsl.core.errors import DSLUserCodeAttributeError, DSLUserCodeError, DSLUserCodeNameError, DSLUserCodeTypeError
@@ -92,7 +93,7 @@ def _instead_of(name: str, error: NameError) -> str:
 # --- attributes ------------------------------------------------------------------------------------------------------
 
 
-def is_ours(value: object) -> bool:
+def is_ours(value: Any) -> bool:
     """Whether the class of `value`, or `value` where it is a class, is of this package."""
     return (value if isinstance(value, type) else type(value)).__module__.startswith("dsl.")
 
@@ -134,7 +135,7 @@ def _unknown_attribute(error: AttributeError) -> DSLUserCodeAttributeError | Non
     ).with_traceback(error.__traceback__)
 
 
-def _upstream_members(value: object, cls: type) -> set[str] | None:
+def _upstream_members(value: Any, cls: type) -> set[str] | None:
     """What upstream's class of the name of `cls`, or of its bases, has; None where none is known."""
     classes = (*cls.__mro__, *type(value).__mro__) if isinstance(value, type) else cls.__mro__
     found = [names for each in classes if (names := spelling.upstream(f"class {each.__name__.lstrip('_')}"))]
@@ -264,7 +265,7 @@ def _method(qualified_name: str) -> Callable | None:
     return None
 
 
-def _evaluated(node: ast.expr, space: dict[str, object]) -> object:
+def _evaluated(node: ast.expr, space: dict[str, Any]) -> Any:
     """The value of a chain of names and attributes; None for any other expression."""
     if isinstance(node, ast.Name):
         return space.get(node.id)

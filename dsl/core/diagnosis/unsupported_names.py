@@ -6,6 +6,7 @@ import dis
 import re
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from dsl import span
 from dsl.core.diagnosis import author_traceback, spelling
@@ -94,7 +95,7 @@ def _meant(module: str, name: str, theirs: set[str]) -> str:
     return f"`dir({module.rpartition('.')[2]})` lists the names it has"
 
 
-def _module_called(name: str) -> object:
+def _module_called(name: str) -> Any:
     root, _, rest = name.partition(".")
     return sys.modules[f"dsl.{root}{rest and '.'}{rest}"]
 

@@ -196,7 +196,7 @@ def current_block() -> Block | None:
 
 
 @contextmanager
-def function_of(owner: object) -> Iterator[None]:
+def function_of(owner: Any) -> Iterator[None]:
     """Values made in this `with` belong to `owner`, the function being traced, and to no other."""
     owners = this_thread.owners
     owners.append(owner)
@@ -206,12 +206,12 @@ def function_of(owner: object) -> Iterator[None]:
         owners.pop()
 
 
-def current_function() -> object:
+def current_function() -> Any:
     """What values made now belong to."""
     return this_thread.owners[-1]
 
 
-def check_owner(owner: object) -> None:
+def check_owner(owner: Any) -> None:
     """Raise DSLUserCodeError for a value of another function: its module may be gone."""
     if owner is not current_function():
         raise DSLUserCodeError(
@@ -222,7 +222,7 @@ def check_owner(owner: object) -> None:
         )
 
 
-def owned(value: Value, owner: object) -> Value:
+def owned(value: Value, owner: Any) -> Value:
     """`value` where the function being traced can use it: itself, or what that function adopts it as.
 
     Raises DSLUserCodeError for a value of a function that this one cannot reach.
@@ -268,7 +268,7 @@ def constant(value: int | float, type_: Type) -> Value:
     return result("arith.constant", type_, value=attribute)
 
 
-def constant_of(value: Value) -> object | None:
+def constant_of(value: Value) -> Any | None:
     """The number that `value` is, where arith.constant made it."""
     owner = value.owner
     return owner.attributes["value"] if isinstance(owner, Operation) and owner.name == "arith.constant" else None

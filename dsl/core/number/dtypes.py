@@ -166,7 +166,7 @@ class Numeric(metaclass=NumericMeta):
         __lt__ = __le__ = __gt__ = __ge__ = _with
         __neg__ = __pos__ = __abs__ = __invert__ = _alone
 
-    def __init__(self, value: object):
+    def __init__(self, value: Any):
         if isinstance(value, mlir.Value):
             self.value, self.owner = value, mlir.current_function()
         elif isinstance(value, Numeric):
@@ -264,7 +264,7 @@ class Numeric(metaclass=NumericMeta):
     def with_ir(self, value: mlir.Value) -> Numeric:
         return type(self)(value)
 
-    def type_key(self) -> object:
+    def type_key(self) -> Any:
         return type(self)
 
     def ir_type(self) -> mlir.Type:
@@ -431,35 +431,35 @@ def _float(
     )
 
 
-if TYPE_CHECKING:  # a checker does not run what makes them: for it a type is its family
-    Int4 = Integer
-    Int8 = Integer
-    Int16 = Integer
-    Int32 = Integer
-    Int64 = Integer
-    Int128 = Integer
-    Uint8 = Integer
-    Uint16 = Integer
-    Uint32 = Integer
-    Uint64 = Integer
-    Uint128 = Integer
-    Float16 = Float
-    BFloat16 = Float
-    TFloat32 = Float
-    Float32 = Float
-    Float64 = Float
-    Float8E5M2 = Float
-    Float8E4M3 = Float
-    Float8E4M3FN = Float
-    Float8E4M3B11FNUZ = Float
-    Float8E8M0FNU = Float
-    Float6E3M2FN = Float
-    Float6E2M3FN = Float
-    Float4E2M1FN = Float
-    Float4E2M1FNx2 = Float
-    FloatNV8E5M3FNU = Float
-    Float6E3M2FNx4 = Float
-    Float6E2M3FNx4 = Float
+if TYPE_CHECKING:  # a checker does not run what makes them: for it each is the family of all
+    Int4 = Numeric
+    Int8 = Numeric
+    Int16 = Numeric
+    Int32 = Numeric
+    Int64 = Numeric
+    Int128 = Numeric
+    Uint8 = Numeric
+    Uint16 = Numeric
+    Uint32 = Numeric
+    Uint64 = Numeric
+    Uint128 = Numeric
+    Float16 = Numeric
+    BFloat16 = Numeric
+    TFloat32 = Numeric
+    Float32 = Numeric
+    Float64 = Numeric
+    Float8E5M2 = Numeric
+    Float8E4M3 = Numeric
+    Float8E4M3FN = Numeric
+    Float8E4M3B11FNUZ = Numeric
+    Float8E8M0FNU = Numeric
+    Float6E3M2FN = Numeric
+    Float6E2M3FN = Numeric
+    Float4E2M1FN = Numeric
+    Float4E2M1FNx2 = Numeric
+    FloatNV8E5M3FNU = Numeric
+    Float6E3M2FNx4 = Numeric
+    Float6E2M3FNx4 = Numeric
 else:
     Int4, Int8, Int16, Int32, Int64, Int128 = (_integer(width) for width in (4, 8, 16, 32, 64, 128))
     Uint8, Uint16, Uint32, Uint64, Uint128 = (_integer(width, signed=False) for width in (8, 16, 32, 64, 128))
@@ -501,7 +501,7 @@ def dtype(name: str) -> type[Numeric]:
     return found
 
 
-def of_python(value: object) -> type[Numeric] | None:
+def of_python(value: Any) -> type[Numeric] | None:
     """The type a Python number takes among traced values: bool Boolean, int Int32 (Int64 past it), float Float32."""
     if isinstance(value, bool):
         return Boolean
@@ -510,7 +510,7 @@ def of_python(value: object) -> type[Numeric] | None:
     return Float32 if isinstance(value, float) else None
 
 
-def numeric(value: object) -> Numeric | None:
+def numeric(value: Any) -> Numeric | None:
     """`value` as a Numeric, or None where it is no number."""
     if isinstance(value, Numeric):
         return value
@@ -520,12 +520,12 @@ def numeric(value: object) -> Numeric | None:
     return dtype(value) if dtype else None
 
 
-def is_dynamic(value: object) -> bool:
+def is_dynamic(value: Any) -> bool:
     """Whether `value` is a number known only at run time."""
     return isinstance(value, Numeric) and isinstance(value.value, mlir.Value)
 
 
-def is_static(value: object) -> bool:
+def is_static(value: Any) -> bool:
     return not is_dynamic(value)
 
 

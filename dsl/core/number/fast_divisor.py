@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, is_dynamic, numeric
@@ -17,7 +18,7 @@ class FastDivmodDivisor:
     CuTe DSL: FastDivmodDivisor.
     """
 
-    def __init__(self, divisor: object, is_power_of_2: bool | None = None):
+    def __init__(self, divisor: Any, is_power_of_2: bool | None = None):
         number = numeric(divisor)
         if number is None or not number.is_integer:
             raise DSLUserCodeTypeError(f"divisor must be an integer, got {divisor!r}", fix="convert it: `Int32(x)`")
@@ -25,25 +26,25 @@ class FastDivmodDivisor:
             raise DSLUserCodeValueError("a divisor is not 0", fix="give the number of parts")
         self.divisor, self.is_power_of_2 = divisor, bool(is_power_of_2)
 
-    def __rdivmod__(self, dividend: object) -> tuple[Numeric, Numeric]:
+    def __rdivmod__(self, dividend: Any) -> tuple[Numeric, Numeric]:
         number = numeric(dividend)
         if number is None or not number.is_integer:
             return NotImplemented
         quotient, remainder = truncated_divmod(_low_word(number), _low_word(numeric(self.divisor)))
         return Int32(quotient), Int32(remainder)
 
-    def __rfloordiv__(self, dividend: object) -> Numeric:
+    def __rfloordiv__(self, dividend: Any) -> Numeric:
         return self.__rdivmod__(dividend)[0]
 
-    def __rmod__(self, dividend: object) -> Numeric:
+    def __rmod__(self, dividend: Any) -> Numeric:
         return self.__rdivmod__(dividend)[1]
 
-    def __flatten__(self) -> tuple[tuple, object]:
+    def __flatten__(self) -> tuple[tuple, Any]:
         """core.tree: the divisor is a leaf."""
         return (numeric(self.divisor),), self.is_power_of_2
 
     @classmethod
-    def __unflatten__(cls, key: object, children: Sequence) -> FastDivmodDivisor:
+    def __unflatten__(cls, key: Any, children: Sequence) -> FastDivmodDivisor:
         made = object.__new__(cls)
         made.divisor, made.is_power_of_2 = children[0], key
         return made
@@ -56,12 +57,12 @@ class FastDivmodDivisorV2(FastDivmodDivisor):
     """FastDivmodDivisor; NVIDIA's has a `divisor` that a kernel can read only here, ours has it in both."""
 
 
-def fast_divmod_create_divisor(divisor: object) -> FastDivmodDivisor:
+def fast_divmod_create_divisor(divisor: Any) -> FastDivmodDivisor:
     """A divisor for fast division."""
     return FastDivmodDivisor(divisor)
 
 
-def fast_divmod_create_divisor_v2(divisor: object) -> FastDivmodDivisorV2:
+def fast_divmod_create_divisor_v2(divisor: Any) -> FastDivmodDivisorV2:
     """A divisor for fast division."""
     return FastDivmodDivisorV2(divisor)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import types
+from typing import Any
 
 from dsl.core import number_rules
 from dsl.core.errors import (
@@ -70,7 +71,7 @@ _ARITHMETIC = {"add", "sub", "mul", "floordiv", "mod"}
 _INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
 
 
-def _operation_type(name: str, a: object, b: object) -> type[Numeric]:
+def _operation_type(name: str, a: Any, b: Any) -> type[Numeric]:
     """The type `a name b` is computed in."""
     if (own := number_rules.current().operation) is not None:
         return own(name, type(numeric(a)), type(numeric(b)))
@@ -90,7 +91,7 @@ def _must_compute(dtype: type[Numeric]) -> None:
         )
 
 
-def operate(name: str, a: object, b: object):
+def operate(name: str, a: Any, b: Any):
     """`a name b`, or NotImplemented where a side is no number."""
     if (check := number_rules.current().check) is not None:
         check(name, a, b)
@@ -154,7 +155,7 @@ _DIVISOR = {
 }
 
 
-def truncated_divmod(a: object, b: object) -> tuple[Numeric, Numeric]:
+def truncated_divmod(a: Any, b: Any) -> tuple[Numeric, Numeric]:
     """The quotient of two integers rounded towards zero, and its remainder, which has the sign of `a`."""
     dtype = _operation_type("floordiv", a, b)
     a, b = dtype(numeric(a)), dtype(numeric(b))
@@ -387,7 +388,7 @@ def select(condition, a, b) -> Numeric:
     return dtype(arithmetic.select(condition.ir(), dtype(left).ir(), dtype(right).ir()))
 
 
-def type_name(value: object) -> str:
+def type_name(value: Any) -> str:
     """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`;
     its own `type_text` if it has one.
 

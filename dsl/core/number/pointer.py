@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
@@ -99,7 +100,7 @@ class Pointer:
     def with_ir(self, address: mlir.Value) -> Pointer:
         return Pointer(self.dtype, address, self.space, self.alignment_bytes, self.on_host, self.bit)
 
-    def type_key(self) -> object:
+    def type_key(self) -> Any:
         return (Pointer, self.dtype, self.space, self.bit)
 
     @property

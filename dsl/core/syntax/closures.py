@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import types
+from typing import Any
 
 from dsl.core.errors import warn_not_portable
 
 
-def captures(function: object, name: str) -> object:
+def captures(function: Any, name: str) -> Any:
     """`function`, called `name` inside a dynamic statement that it is defined outside of.
 
     Warns where it reads variables of the functions around it, itself or through others that it reads; NVIDIA's compiler
@@ -24,7 +25,7 @@ def captures(function: object, name: str) -> object:
     return function
 
 
-def _captured(function: object, seen: set[int]) -> str | None:
+def _captured(function: Any, seen: set[int]) -> str | None:
     inner = inspect.unwrap(function) if callable(function) else function
     if type(inner) is not types.FunctionType or id(inner) in seen:
         return None

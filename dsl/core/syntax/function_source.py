@@ -13,6 +13,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.span import Span, is_installed_file, is_library_file, is_our_file, is_part, source_lines
@@ -119,7 +120,7 @@ def _is_where(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
     return max(((end, column) for _, end, _, column in code.co_positions() if end and column), default=None) == last
 
 
-def assignment_to(slot: object, statement: Span) -> Span | None:
+def assignment_to(slot: Any, statement: Span) -> Span | None:
     """The last assignment to an attribute `slot`, or to an item, in the statement whose head is at `statement`."""
     tree = _tree(statement.file, "".join(linecache.getlines(statement.file)))
     heads = (
@@ -249,7 +250,7 @@ class Resolver:
         self.globals = function.__globals__
         self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
 
-    def __call__(self, node: ast.expr, local_names: set[str]) -> object:
+    def __call__(self, node: ast.expr, local_names: set[str]) -> Any:
         if isinstance(node, ast.Attribute):
             base = self(node.value, local_names)
             return getattr(base, node.attr, None) if base is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator
+from typing import Any
 
 from dsl.core.syntax.function_source import is_authors
 from dsl.span import Span, here, is_between, is_our_file, is_part, of_code
@@ -42,7 +43,7 @@ def words(place: Span) -> set[str]:
     return set(re.findall(r"\w+", place.source_line()))
 
 
-def names_at(error: BaseException) -> tuple[dict[str, object], dict[str, object], set[str]]:
+def names_at(error: BaseException) -> tuple[dict[str, Any], dict[str, Any], set[str]]:
     """The local and the global variables that the author's innermost function sees, and the names of the functions
     that it stands in.
 
@@ -53,7 +54,7 @@ def names_at(error: BaseException) -> tuple[dict[str, object], dict[str, object]
         return {}, {}, set()
     last = frames[-1]
     top = last.f_code.co_qualname.partition(".")[0]
-    local: dict[str, object] = {}
+    local: dict[str, Any] = {}
     functions = set(last.f_code.co_qualname.split("."))
     for frame in frames:
         if frame.f_code.co_filename != last.f_code.co_filename or frame.f_code.co_qualname.partition(".")[0] != top:

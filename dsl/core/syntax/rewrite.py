@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
+from typing import Any
 
 from dsl.core.errors import DSLWarning, tell, warn_not_portable
 from dsl.core.syntax import nonlocals
@@ -44,7 +45,7 @@ def rewritten_code(function: types.FunctionType, grammar: Grammar) -> types.Code
     return code
 
 
-def function_of(code: types.CodeType, function: types.FunctionType, hooks: object) -> types.FunctionType:
+def function_of(code: types.CodeType, function: types.FunctionType, hooks: Any) -> types.FunctionType:
     """A function of rewritten `code` with the globals, closure and defaults of `function`."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     closure = tuple(types.CellType(hooks) if name == "__dsl__" else cells[name] for name in code.co_freevars)

@@ -39,17 +39,17 @@ class Grammar:
     by_value: bool = False
     rewriter: type | None = None
 
-    def is_static(self, callee: object) -> bool:
+    def is_static(self, callee: Any) -> bool:
         return any(callee is marker for marker in self.static)
 
-    def is_range(self, callee: object) -> bool:
+    def is_range(self, callee: Any) -> bool:
         return self.hook_of(self.ranges, callee) is not None
 
-    def formats_later(self, callee: object) -> bool:
+    def formats_later(self, callee: Any) -> bool:
         return any(getattr(callee, "__wrapped__", callee) is function for function in self.formats)  # core.boundary
 
     @staticmethod
-    def hook_of(table: dict, callee: object) -> str | None:
+    def hook_of(table: dict, callee: Any) -> str | None:
         """The hook that stands for `callee` in `calls` or `named`."""
         return next((hook for function, hook in table.items() if callee is function), None)
 
@@ -239,7 +239,7 @@ class Expressions(ast.NodeTransformer):
 
     # --- making nodes ---
 
-    def _callee(self, node: ast.Call) -> object:
+    def _callee(self, node: ast.Call) -> Any:
         return self.resolve(node.func, self.locals)
 
     def _error(self, node: ast.AST, message: str, fix: str, id: str | None) -> None:
@@ -306,12 +306,12 @@ def is_hook(function: ast.expr) -> bool:
     )
 
 
-def _is_authors_function(value: object) -> bool:
+def _is_authors_function(value: Any) -> bool:
     code = getattr(getattr(value, "function", value), "__code__", None)
     return isinstance(value, type) or (isinstance(code, types.CodeType) and not is_ours(code))
 
 
-def _stays(callee: object) -> bool:
+def _stays(callee: Any) -> bool:
     """Whether a call of `callee` needs no look at run time: builtins and this package's own functions."""
     return (
         isinstance(callee, types.BuiltinFunctionType)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 from dsl.core.diagnosis import author_traceback
 from dsl.core.errors import DSLUserCodeError, warn_not_portable
@@ -67,7 +68,7 @@ class _Option:
 
     flag: str
 
-    def __init__(self, val: object = True):
+    def __init__(self, val: Any = True):
         self.val = val
 
     def text(self) -> str:
@@ -76,7 +77,7 @@ class _Option:
         )
 
 
-def _option_text(option: object) -> str:
+def _option_text(option: Any) -> str:
     if isinstance(option, type) and issubclass(option, _Option):
         option = option()
     if not isinstance(option, _Option):

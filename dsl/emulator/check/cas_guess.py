@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from dsl.emulator.ptx.syntax import Addr, Function, Imm, Instr, Reg, Sym, Vec
 
@@ -41,7 +42,7 @@ class _Flow:
 
     def __init__(self, functions: list[Function]):
         self.setters: dict[tuple[str, str], list[Instr]] = defaultdict(list)
-        self.arguments: dict[tuple[str, str], list[tuple[str, object]]] = defaultdict(list)
+        self.arguments: dict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
         by_name = {f.name: f for f in functions}
         for function in functions:
             for item in function.items:
@@ -60,7 +61,7 @@ class _Flow:
             for formal, actual in zip(callee.params, given.items):
                 self.arguments[callee.name, formal.name].append((caller, actual))
 
-    def loads_behind(self, function: str, value: object) -> Iterator[tuple[str, Instr]]:
+    def loads_behind(self, function: str, value: Any) -> Iterator[tuple[str, Instr]]:
         """The loads that `value` may come from through moves, each with its function."""
         waiting, seen = [(function, name) for name in _names(value)], set()
         while waiting:
@@ -75,14 +76,14 @@ class _Flow:
                 elif item.opcode in _MOVES or "param" in item.mods:
                     waiting += [(where[0], name) for operand in item.operands[1:] for name in _names(operand)]
 
-    def apart(self, function: str, one: object, other: object) -> bool:
+    def apart(self, function: str, one: Any, other: Any) -> bool:
         """Whether two addresses are known to differ: another distance from one base, or two variables."""
         (base, offset), (its_base, its_offset) = self._place(function, one), self._place(function, other)
         if base == its_base:
             return offset != its_offset
         return base[0] == its_base[0] == "symbol"
 
-    def _place(self, function: str, address: object, steps: int = _MOST_STEPS) -> tuple[tuple, int]:
+    def _place(self, function: str, address: Any, steps: int = _MOST_STEPS) -> tuple[tuple, int]:
         """An address as what it is counted from and a distance in bytes. Registers that several instructions set, and
         what else is not followed, stand for themselves."""
         if isinstance(address, Addr):
@@ -114,7 +115,7 @@ def _set_by(item: Instr) -> list[str]:
     return [each.name for each in getattr(item.operands[0], "items", item.operands[:1]) if isinstance(each, Reg)]
 
 
-def _names(operand: object) -> list[str]:
+def _names(operand: Any) -> list[str]:
     """The registers and variables of an operand."""
     if isinstance(operand, Addr):
         return _names(operand.base)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from dsl.emulator import context, native
 from dsl.emulator.check.order import Order
@@ -24,11 +25,11 @@ class Checks:
         self.functions = native.runtime("checks")
         self.slots: list = []
         self._cells: dict[tuple, int] = {}
-        numbers: dict[object, int] = {}
+        numbers: dict[Any, int] = {}
         lines = [numbers.setdefault(self._line(instr), len(numbers)) for instr in code.sites]
         self._lines = (ctypes.c_uint32 * (len(lines) + 1))(*lines)
 
-    def _line(self, instr) -> object:
+    def _line(self, instr) -> Any:
         """The author's line of an instruction; where none is known the line of its PTX."""
         place = self.launch.program.place_of(instr.loc)
         return (place.file, place.line) if place else instr.line

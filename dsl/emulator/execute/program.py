@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.emulator import context, native
 from dsl.emulator.emit import isa
@@ -72,7 +73,7 @@ class Code:
     race_shift: int  # see check/access.py
     order_kinds: int
     block: int = 0
-    tracker: object = None
+    tracker: Any = None
     ran_s: float = 0.0  # seconds of its launches until now
     last_s: float = 0.0  # of the last one
 

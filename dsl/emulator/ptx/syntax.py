@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 TYPE_BITS = {
     "pred": 1,
@@ -81,9 +82,9 @@ class Sym:
 class Addr:
     """`[base + offset_bytes]`, or `[base, {coordinates}]` of a tensor."""
 
-    base: object
+    base: Any
     offset: int = 0
-    coords: object = None
+    coords: Any = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -97,15 +98,15 @@ class Vec:
 class Not:
     """`!p`."""
 
-    item: object
+    item: Any
 
 
 @dataclass(slots=True, frozen=True)
 class Pair:
     """`d|p`: two destinations."""
 
-    first: object
-    second: object
+    first: Any
+    second: Any
 
 
 SINK = Special("_")
@@ -118,7 +119,7 @@ class Instr:
     opcode: str
     mods: tuple
     operands: list
-    guard: object
+    guard: Any
     line: int
     loc: tuple | None
     text: str

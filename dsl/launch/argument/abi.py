@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, warn
 from dsl.core.ir import mlir
@@ -50,9 +51,9 @@ class Binding:
     name: str = "argument"
     symbols: dict[SymInt, tuple[int, str]] = field(default_factory=dict)
     storages: list[tuple[int, int, str]] = field(default_factory=list)  # address, bytes, label
-    owners: list[object] = field(default_factory=list)
+    owners: list[Any] = field(default_factory=list)
 
-    def mismatch(self, error: type[Exception], part: str, expected: object, got: object) -> Exception:
+    def mismatch(self, error: type[Exception], part: str, expected: Any, got: Any) -> Exception:
         """The error of argument part `part` ("shape[0]", or "" for the argument itself)."""
         what = f"{self.name}.{part}" if part else self.name
         made = error(
@@ -111,7 +112,7 @@ class TensorType:
         )
         return Tensor(pointer, Layout(shape, stride))
 
-    def read(self, value: object, binding: Binding) -> list[int]:
+    def read(self, value: Any, binding: Binding) -> list[int]:
         view = getattr(value, "view", None)
         if not isinstance(view, dlpack.View):
             if not dlpack.is_tensor(value):
@@ -189,7 +190,7 @@ class ScalarType:
             value = mlir.result("arith.bitcast", mlir.bf16, value)
         return self.dtype(value)
 
-    def read(self, value: object, binding: Binding) -> list[int | float]:
+    def read(self, value: Any, binding: Binding) -> list[int | float]:
         number = value.value if isinstance(value, Numeric) else value
         if hasattr(number, "item") and getattr(number, "shape", None) == ():  # a scalar of numpy
             number = number.item()
@@ -232,7 +233,7 @@ class PointerType:
             value = mlir.result("llvm.addrspacecast", mlir.ptr(self.space), value)
         return Pointer(self.dtype, value, self.space, self.alignment_bytes)
 
-    def read(self, value: object, binding: Binding) -> list[int]:
+    def read(self, value: Any, binding: Binding) -> list[int]:
         address = getattr(value, "address", value)
         if isinstance(address, bool) or not isinstance(address, int):
             raise binding.mismatch(TypeError, "", "a pointer (make_ptr) or an address", type(value).__name__)
@@ -259,7 +260,7 @@ class StreamType:
     def rebuild(self, values: Sequence[mlir.Value]) -> Uint64:
         return Uint64(values[0])
 
-    def read(self, value: object, binding: Binding) -> list[int]:
+    def read(self, value: Any, binding: Binding) -> list[int]:
         if self.from_environment:
             return [_current_stream()]
         try:
@@ -281,8 +282,8 @@ class ContainerType:
     kind: type
     names: tuple[str, ...]  # ".x", "[0]", "['k']"
     types: tuple  # an argument type, or Static
-    parts: Callable[[object], list]
-    make: Callable[[list], object]
+    parts: Callable[[Any], list]
+    make: Callable[[list], Any]
 
     def slot_formats(self) -> str:
         return "".join(part.slot_formats() for part in self.types)
@@ -290,11 +291,11 @@ class ContainerType:
     def __str__(self) -> str:
         return f"{self.kind.__name__}({', '.join(map(str, self.types))})"
 
-    def rebuild(self, values: Sequence[mlir.Value]) -> object:
+    def rebuild(self, values: Sequence[mlir.Value]) -> Any:
         remaining = iter(values)
         return self.make([part.rebuild([next(remaining) for _ in part.slot_formats()]) for part in self.types])
 
-    def read(self, value: object, binding: Binding) -> list:
+    def read(self, value: Any, binding: Binding) -> list:
         if type(value) is not self.kind:
             raise binding.mismatch(TypeError, "", self.kind.__name__, type(value).__name__)
         parts = self.parts(value)
@@ -312,7 +313,7 @@ class ContainerType:
 class Static:
     """A part of a container that is known while compiling; a call may not change it."""
 
-    value: object
+    value: Any
 
     def slot_formats(self) -> str:
         return ""
@@ -320,10 +321,10 @@ class Static:
     def __str__(self) -> str:
         return repr(self.value)
 
-    def rebuild(self, values: Sequence[mlir.Value]) -> object:
+    def rebuild(self, values: Sequence[mlir.Value]) -> Any:
         return self.value
 
-    def read(self, value: object, binding: Binding) -> list:
+    def read(self, value: Any, binding: Binding) -> list:
         if value is not self.value and value != self.value:
             raise binding.mismatch(ValueError, "", repr(self.value), repr(value))
         return []

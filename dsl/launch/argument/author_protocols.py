@@ -13,6 +13,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.core import pytree, trace
 from dsl.core.errors import DSLUserCodeTypeError
@@ -23,7 +24,7 @@ from dsl.launch.argument import abi, kinds
 from dsl.layout import ComposedLayout, Layout
 from dsl.tile.tensor import Tensor
 
-_ADAPTERS: dict[type, Callable[[object], object]] = {}
+_ADAPTERS: dict[type, Callable[[Any], Any]] = {}
 _LETTERS = {str(type_): letter for letter, type_ in trace.SLOT_TYPES.items()} | {"i1": "?", "bf16": "H"}
 
 
@@ -46,7 +47,7 @@ class Slot:
         self.letter, self.number, self.type = letter, number, type_
 
 
-def _slots(value: object) -> list[Slot]:
+def _slots(value: Any) -> list[Slot]:
     """The slots of a number, pointer, tensor or container in plain Python."""
     type_ = kinds.typed(value)
     if not kinds.is_typed(type_):
@@ -61,7 +62,7 @@ def _slots(value: object) -> list[Slot]:
 class ObjectType:
     """An object with a protocol: the object it was compiled for, and the letters and types of its slots."""
 
-    like: object
+    like: Any
     letters: str
     types: tuple[str, ...]
 
@@ -71,10 +72,10 @@ class ObjectType:
     def __str__(self) -> str:
         return type(self.like).__name__
 
-    def rebuild(self, values: Sequence[mlir.Value]) -> object:
+    def rebuild(self, values: Sequence[mlir.Value]) -> Any:
         return self.like.__new_from_mlir_values__([_loaded(value, type_) for value, type_ in zip(values, self.types)])
 
-    def read(self, value: object, binding: abi.Binding) -> list:
+    def read(self, value: Any, binding: abi.Binding) -> list:
         value = adapted(value)
         if type(value) is not type(self.like):
             raise binding.mismatch(TypeError, "", type(self.like).__name__, type(value).__name__)
@@ -84,13 +85,13 @@ class ObjectType:
         return numbers
 
 
-def adapted(value: object) -> object:
+def adapted(value: Any) -> Any:
     """`value`, or what its class's adapter makes of it."""
     adapter = next((_ADAPTERS[kind] for kind in type(value).__mro__ if kind in _ADAPTERS), None)
     return adapter(value) if adapter else value
 
 
-def typed(value: object) -> ObjectType | None:
+def typed(value: Any) -> ObjectType | None:
     """The type of an object with a protocol, or None for one without."""
     value = adapted(value)
     own = (hasattr(value, "__get_mlir_types__") and hasattr(value, "__c_pointers__")) or hasattr(
@@ -109,7 +110,7 @@ def _loaded(value: mlir.Value, type_: str) -> mlir.Value:
     return mlir.result("arith.bitcast", mlir.bf16, value) if type_ == "bf16" else value
 
 
-def _values_of(value: object) -> tuple[str, tuple[str, ...], list]:
+def _values_of(value: Any) -> tuple[str, tuple[str, ...], list]:
     """Letters, types and numbers of an object's slots."""
     if not (hasattr(value, "__get_mlir_types__") and hasattr(value, "__c_pointers__")):
         found = value.__extract_mlir_values__()
@@ -134,7 +135,7 @@ def _values_of(value: object) -> tuple[str, tuple[str, ...], list]:
     return letters, tuple(map(str, types)), [_read(pointer, letter) for pointer, letter in zip(pointers, letters)]
 
 
-def _letter(type_: object, value: object) -> str:
+def _letter(type_: Any, value: Any) -> str:
     letter = _LETTERS.get(str(type_))
     if letter is None:
         raise DSLUserCodeTypeError(
@@ -144,7 +145,7 @@ def _letter(type_: object, value: object) -> str:
     return letter
 
 
-def _read(pointer: object, letter: str) -> int | float:
+def _read(pointer: Any, letter: str) -> int | float:
     """The value a C pointer points at (a ctypes pointer, c_void_p, an address, or one of our slots)."""
     if isinstance(pointer, Slot):
         return pointer.number
@@ -160,7 +161,7 @@ def _read(pointer: object, letter: str) -> int | float:
 # --- the protocols of our own values, which the author's objects delegate to ------------------------------------------
 
 
-def extract_mlir_values(value: object) -> list:
+def extract_mlir_values(value: Any) -> list:
     """The SSA values in a traced value; in plain Python, what stands for them."""
     if not trace.active():
         return _slots(value)
@@ -168,7 +169,7 @@ def extract_mlir_values(value: object) -> list:
     return [leaf.ir() for leaf in leaves]
 
 
-def new_from_mlir_values(value: object, values: Sequence) -> object:
+def new_from_mlir_values(value: Any, values: Sequence) -> Any:
     """A value like `value` with other SSA values in it."""
     if hasattr(value, "argument_type"):
         return kinds.typed(value).rebuild(list(values))
@@ -181,7 +182,7 @@ def new_from_mlir_values(value: object, values: Sequence) -> object:
     return pytree.unflatten(node, iter([leaf.with_ir(new) for leaf, new in zip(leaves, values)]), value)
 
 
-def _types(value: object) -> list:
+def _types(value: Any) -> list:
     return [slot.type for slot in _slots(value)]
 
 

@@ -12,6 +12,7 @@ import dataclasses
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Numeric, is_dynamic
@@ -24,7 +25,7 @@ class StaticInts:
     """An annotation of int tuples (`cute.Shape`): Python integers in one are static, the DSL's numbers arguments."""
 
 
-def keeps_ints(annotation: object) -> bool:
+def keeps_ints(annotation: Any) -> bool:
     """Whether an annotation keeps Python integers static."""
     return isinstance(annotation, type) and issubclass(annotation, StaticInts)
 
@@ -35,11 +36,11 @@ class Parts:
 
     names: tuple[str, ...]  # ".x", "[0]", "['k']"
     annotations: tuple
-    of: Callable[[object], list]
-    make: Callable[[Sequence], object]
+    of: Callable[[Any], list]
+    make: Callable[[Sequence], Any]
 
 
-def parts_of(value: object) -> Parts | None:
+def parts_of(value: Any) -> Parts | None:
     """The parts of a container, or None for what is none."""
     kind = type(value)
     if hasattr(kind, "__flatten__"):  # of the compiler's own: it says itself what in it is dynamic
@@ -69,7 +70,7 @@ def parts_of(value: object) -> Parts | None:
     return None
 
 
-def _filled(like: object, fields: list[str], parts: Sequence) -> object:
+def _filled(like: Any, fields: list[str], parts: Sequence) -> Any:
     """A copy of a dataclass instance with other fields, also where it is frozen."""
     made = copy.copy(like)
     for field, part in zip(fields, parts):
@@ -77,7 +78,7 @@ def _filled(like: object, fields: list[str], parts: Sequence) -> object:
     return made
 
 
-def hints_of(kind: type) -> dict[str, object]:
+def hints_of(kind: type) -> dict[str, Any]:
     """The annotations of a class, as objects; those it inherits too."""
     try:
         return typing.get_type_hints(kind)
@@ -86,13 +87,13 @@ def hints_of(kind: type) -> dict[str, object]:
         return {name: hint for items in found for name, hint in items if not isinstance(hint, str)}
 
 
-def number_in(annotation: object) -> object:
+def number_in(annotation: Any) -> Any:
     """The one alternative of a union that is a numeric type, else the annotation."""
     found = [part for part in typing.get_args(annotation) if isinstance(part, type) and issubclass(part, Numeric)]
     return found[0] if len(found) == 1 else annotation
 
 
-def map_parts(value: object, function: Callable[[object, object], object], annotation: object = None) -> object:
+def map_parts(value: Any, function: Callable[[Any, Any], Any], annotation: Any = None) -> Any:
     """`value` with `function(part, annotation)` in place of everything in it that is no container."""
     parts = parts_of(value)
     if parts is None:
@@ -101,7 +102,7 @@ def map_parts(value: object, function: Callable[[object, object], object], annot
     return parts.make([map_parts(part, function, hint) for part, hint in pairs])
 
 
-def hints(parts: Parts, annotation: object) -> tuple:
+def hints(parts: Parts, annotation: Any) -> tuple:
     """The annotation of each part of a container that is annotated itself."""
     return (annotation,) * len(parts.annotations) if keeps_ints(annotation) else parts.annotations
 
@@ -137,7 +138,7 @@ class LayoutType:
         *offset, shape, stride = (transform_leaf(lambda _: next(made), part) for part in _parts(self.layout))
         return ComposedLayout(self.layout.inner, *offset, Layout(shape, stride)) if offset else Layout(shape, stride)
 
-    def read(self, value: object, binding: Binding) -> list:
+    def read(self, value: Any, binding: Binding) -> list:
         if type(value) is not type(self.layout):
             raise binding.mismatch(TypeError, "", "a layout", type(value).__name__)
         if getattr(value, "inner", None) != getattr(self.layout, "inner", None):

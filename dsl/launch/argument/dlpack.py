@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number import dtypes
@@ -54,15 +55,15 @@ class View:
     strides: tuple[int, ...]
     dtype: type[dtypes.Numeric]
     storage: tuple[int, int]
-    owner: object  # what keeps the memory alive
+    owner: Any  # what keeps the memory alive
 
 
-def is_tensor(value: object) -> bool:
+def is_tensor(value: Any) -> bool:
     """Whether `value` offers DLPack."""
     return hasattr(type(value), "__dlpack__")
 
 
-def view(tensor: object) -> View:
+def view(tensor: Any) -> View:
     """Read `tensor.__dlpack__()`. Raises DSLUserCodeTypeError where the library does not give it, or of other types."""
     try:
         capsule = tensor.__dlpack__()
@@ -73,26 +74,26 @@ def view(tensor: object) -> View:
     return _view(_DLTensor.from_address(_get_pointer(capsule, b"dltensor")), tensor, (tensor, capsule))
 
 
-def requires_gradient(value: object) -> bool:
+def requires_gradient(value: Any) -> bool:
     """Whether `value`, a tensor or a tuple or list of values, has a tensor that requires a gradient."""
     if type(value) in (tuple, list):
         return any(map(requires_gradient, value))
     return is_tensor(value) and bool(getattr(value, "requires_grad", False))
 
 
-def without_gradient(value: object) -> object:
+def without_gradient(value: Any) -> Any:
     """`value`, a tensor or a tuple or list of values, with the tensors that require a gradient detached."""
     if type(value) in (tuple, list):
         return type(value)(map(without_gradient, value))
     return value.detach() if requires_gradient(value) else value
 
 
-def view_at(address: int, owner: object) -> View:
+def view_at(address: int, owner: Any) -> View:
     """The view that the DLTensor at `address` is. Raises DSLUserCodeTypeError for elements of other types."""
     return _view(_DLTensor.from_address(address), None, owner)
 
 
-def _view(managed: _DLTensor, tensor: object, owner: object) -> View:
+def _view(managed: _DLTensor, tensor: Any, owner: Any) -> View:
     dtype = CODES.get((managed.code, managed.bits))
     pairs = (managed.code, managed.bits, managed.lanes) == _FLOAT4_PAIR
     if dtype is None or (managed.lanes != 1 and not pairs):
@@ -127,7 +128,7 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _storage(tensor: object, address: int, shape: tuple, strides: tuple, dtype: type) -> tuple[int, int]:
+def _storage(tensor: Any, address: int, shape: tuple, strides: tuple, dtype: type) -> tuple[int, int]:
     """The whole allocation where the library tells (torch, numpy), else the bytes this view reaches."""
     if hasattr(tensor, "untyped_storage"):
         storage = tensor.untyped_storage()

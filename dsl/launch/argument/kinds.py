@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Float, Float32, Int32, Integer, Numeric, NumericMeta, of_python
@@ -34,7 +35,7 @@ def sym_int64(divisibility: int = 1, symbol: str | None = None) -> SymInt:
 class RuntimeTensor:
     """A tensor of another library with the layout it shall have as an argument: static, until marked dynamic."""
 
-    def __init__(self, source: object, assumed_align: int | None, use_32bit_stride: bool):
+    def __init__(self, source: Any, assumed_align: int | None, use_32bit_stride: bool):
         self.source = source
         self.view = dlpack.view(source)
         self.shape, self.stride = self.view.shape, self.view.strides
@@ -169,7 +170,7 @@ class RuntimeTensor:
 
 
 def from_dlpack(
-    tensor_dlpack: object,
+    tensor_dlpack: Any,
     assumed_align: int | None = None,
     use_32bit_stride: bool = False,
     *,
@@ -313,7 +314,7 @@ class RuntimePointer:
 
 def make_ptr(
     dtype: type[Numeric],
-    value: int | object,
+    value: int | Any,
     mem_space: AddressSpace = AddressSpace.generic,
     assumed_align: int | None = None,
 ) -> RuntimePointer:
@@ -344,13 +345,13 @@ def nullptr(
 # --- types of arguments ----------------------------------------------------------------------------------------------
 
 
-def is_tensor(value: object) -> bool:
+def is_tensor(value: Any) -> bool:
     """Whether `value` is a tensor: of another library, from_dlpack's, or a fake one (a numpy scalar is a number)."""
     ours = isinstance(value, (RuntimeTensor, FakeTensor))
     return ours or (dlpack.is_tensor(value) and getattr(value, "shape", ()) != ())
 
 
-def is_typed(argument: object) -> bool:
+def is_typed(argument: Any) -> bool:
     """Whether `argument` is a type that a call brings values of (and not a static value)."""
     return hasattr(argument, "slot_formats")
 
@@ -358,7 +359,7 @@ def is_typed(argument: object) -> bool:
 FAMILIES = (Numeric, Integer, Float)  # annotations that any number of theirs fits, as it is
 
 
-def typed(value: object, annotation: object = None, marker: type | None = None) -> object:
+def typed(value: Any, annotation: Any = None, marker: type | None = None) -> Any:
     """The type `value` is passed as, or `value` itself where it can only be part of the code.
 
     A tensor of another library, passed as it is, has a dynamic layout (`mark_layout_dynamic`). A number takes the
@@ -390,19 +391,19 @@ def typed(value: object, annotation: object = None, marker: type | None = None) 
     return author_protocols.typed(value) or _container(value, annotation, marker) or value
 
 
-def _is_stream(value: object) -> bool:
+def _is_stream(value: Any) -> bool:
     return type(value).__name__ == "CUstream" or hasattr(value, "cuda_stream")
 
 
-def _is_stream_type(annotation: object) -> bool:
+def _is_stream_type(annotation: Any) -> bool:
     return isinstance(annotation, type) and annotation.__name__ == "CUstream"
 
 
-def _numpy_type(value: object) -> type[Numeric] | None:
+def _numpy_type(value: Any) -> type[Numeric] | None:
     return next((dtype for dtype in dlpack.DTYPES if dtype.numpy_name == type(value).__name__), None)
 
 
-def _container(value: object, annotation: object, marker: type | None) -> abi.ContainerType | None:
+def _container(value: Any, annotation: Any, marker: type | None) -> abi.ContainerType | None:
     """The type of a container with something typed in it, else None."""
     parts = containers.parts_of(value)
     if parts is None:
@@ -413,14 +414,14 @@ def _container(value: object, annotation: object, marker: type | None) -> abi.Co
     return abi.ContainerType(type(value), parts.names, types, parts.of, parts.make)
 
 
-def _part(value: object, annotation: object, marker: type | None) -> object:
+def _part(value: Any, annotation: Any, marker: type | None) -> Any:
     if marker is not None and annotation is marker:
         return abi.Static(value)
     found = typed(value, annotation, marker)
     return found if is_typed(found) else abi.Static(value)
 
 
-def _from_environment(type_: object) -> bool:
+def _from_environment(type_: Any) -> bool:
     return isinstance(type_, StreamType) and type_.from_environment
 
 
@@ -431,18 +432,18 @@ class Signature:
     has one, or the static value it was compiled with.
     """
 
-    def __init__(self, function: str, names: Sequence[str], types: Sequence[object], defaults: dict | None = None):
+    def __init__(self, function: str, names: Sequence[str], types: Sequence[Any], defaults: dict | None = None):
         self.function, self.names, self.defaults = function, list(names), defaults or {}
         self.types = [type_ if is_typed(type_) else abi.Static(type_) for type_ in types]
 
     @property
-    def _typed(self) -> list[tuple[str, object]]:
+    def _typed(self) -> list[tuple[str, Any]]:
         return [(name, type_) for name, type_ in zip(self.names, self.types) if not isinstance(type_, abi.Static)]
 
     def __str__(self) -> str:
         return f"{self.function}({', '.join(f'{name}: {type_}' for name, type_ in self._typed)})"
 
-    def bind(self, values: Sequence[object], keywords: dict | None = None) -> tuple[list, abi.Binding]:
+    def bind(self, values: Sequence[Any], keywords: dict | None = None) -> tuple[list, abi.Binding]:
         """Slot values of a call, and its binding, which holds the storages. Raises TypeError or ValueError."""
         brought = self._brought(list(values), dict(keywords or {}))
         binding, slots = abi.Binding(str(self)), []
@@ -477,5 +478,5 @@ class Signature:
         return [found[place] if place in found else self._left_out(type_) for place, type_ in enumerate(self.types)]
 
     @staticmethod
-    def _left_out(type_: object) -> object:
+    def _left_out(type_: Any) -> Any:
         return type_.value if isinstance(type_, abi.Static) else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.core import pytree, trace
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
@@ -28,7 +29,7 @@ class _Slot:
     stored: type[Numeric]
     pointer: Pointer | None = None
 
-    def python(self, raw: bytes) -> object:
+    def python(self, raw: bytes) -> Any:
         letter = self.stored.format
         number = struct.unpack_from(f"<{letter}", raw)[0]
         if self.pointer is None:
@@ -40,9 +41,9 @@ class _Slot:
 class _Plain:
     """A Python number where an object's `__new_from_mlir_values__` is given its values."""
 
-    number: object
+    number: Any
 
-    def ir(self) -> object:
+    def ir(self) -> Any:
         return self.number
 
 
@@ -50,7 +51,7 @@ class _Plain:
 class Result:
     """The returned value's structure, and for each leaf a slot or the static Python number."""
 
-    like: object
+    like: Any
     node: pytree.Node
     leaves: tuple
 
@@ -59,7 +60,7 @@ class Result:
         """How many slots a call fills."""
         return sum(isinstance(leaf, _Slot) for leaf in self.leaves)
 
-    def of_call(self, block: bytes | memoryview) -> object:
+    def of_call(self, block: bytes | memoryview) -> Any:
         """The value that a call left in its slots, `block` being their bytes."""
         made, at = [], 0
         for leaf in self.leaves:
@@ -90,7 +91,7 @@ def _with_plain(node: pytree.Node, leaves: list) -> pytree.Node:
     return node
 
 
-def store(function: str, returned: object) -> Result | object:
+def store(function: str, returned: Any) -> Result | Any:
     """Trace the stores of what host function `function` returns. A static value is returned as it is.
 
     Raises DSLUserCodeTypeError for what cannot leave the function.
@@ -112,7 +113,7 @@ def store(function: str, returned: object) -> Result | object:
     return Result(returned, node, tuple(made))
 
 
-def warn_of_numbers(function: str, result: object) -> None:
+def warn_of_numbers(function: str, result: Any) -> None:
     """Warn of a result that a call brings, where the author has said that there is one; once a place."""
     if isinstance(result, Result) and result.slots:
         warn_not_portable(
@@ -133,7 +134,7 @@ def _refuse_memory(function: str, node: pytree.Node) -> None:
         _refuse_memory(function, child)
 
 
-def _slot_of(function: str, leaf: object) -> tuple[_Slot, object]:
+def _slot_of(function: str, leaf: Any) -> tuple[_Slot, Any]:
     """How a leaf is stored, and the value to store."""
     if isinstance(leaf, Pointer):
         if leaf.space not in (AddressSpace.generic, AddressSpace.gmem):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dsl.core.number.dtypes import BFloat16, Boolean, Float32, Float64, NumericMeta
 from dsl.core.number.pointer import AddressSpace
@@ -25,7 +26,7 @@ class _Source:
 
     def __init__(self):
         self.lines: list[str] = []
-        self.names: dict[str, object] = {}
+        self.names: dict[str, Any] = {}
         self.shared: set[SymInt] = set()  # that more than one leaf must agree on
         self.symbols: dict[SymInt, str] = {}  # known by now, in which variable
         self.slots: list[str] = []
@@ -37,13 +38,13 @@ class _Source:
     def refuse_if(self, test: str) -> None:
         self.add(f"if {test}: return None")
 
-    def object(self, value: object) -> str:
+    def object(self, value: Any) -> str:
         name = f"o{len(self.names)}"
         self.names[name] = value
         return name
 
 
-def make(names: Sequence[str], types: Sequence[object], device: Device | None, exact: bool = False) -> Callable | None:
+def make(names: Sequence[str], types: Sequence[Any], device: Device | None, exact: bool = False) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; or None for a signature it cannot be made for.
 
     `device` is where it runs, None for a function that launches nothing. `exact`: arguments that would be *typed*
@@ -98,7 +99,7 @@ def make(names: Sequence[str], types: Sequence[object], device: Device | None, e
     return source.names["bind"]
 
 
-def _constant(source: _Source, value: str, known: object) -> None:
+def _constant(source: _Source, value: str, known: Any) -> None:
     """A static argument: a number or a text of equal value and type, or the very object."""
     if type(known) in (int, bool, str):
         source.refuse_if(f"type({value}) is not {source.object(type(known))} or {value} != {source.object(known)}")
@@ -106,7 +107,7 @@ def _constant(source: _Source, value: str, known: object) -> None:
         source.refuse_if(f"{value} is not {source.object(known)}")
 
 
-def _torch_dtype(type_: TensorType) -> object | None:
+def _torch_dtype(type_: TensorType) -> Any | None:
     """torch's element type, where torch is there."""
     torch = sys.modules.get("torch")
     if torch is None or type_.space is not AddressSpace.gmem:

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch.call.compile_options import environment
@@ -16,7 +17,7 @@ from dsl.lower import sass
 class Kept:
     """The texts of one compile. Raises sass.ToolMissing where ptxas or nvdisasm is wanted and not installed."""
 
-    def __init__(self, name: str, arch: str, ptx: str, mlir: Callable[[], str], options: object):
+    def __init__(self, name: str, arch: str, ptx: str, mlir: Callable[[], str], options: Any):
         self.name, self.arch, self.ptx, self.mlir, self.options = name, arch, ptx, mlir, options
 
     @functools.cached_property

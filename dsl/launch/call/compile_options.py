@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 
@@ -47,9 +48,9 @@ _FIX = (
 _KEPT = ("ptx", "cubin", "sass", "ir")
 
 
-def parse(text: str) -> dict[str, object]:
+def parse(text: str) -> dict[str, Any]:
     """The options that `text` sets, by the names of `compile.Options`. Raises DSLUserCodeError for others."""
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     words = iter(shlex.split(text))
     for word in words:
         flag, equals, value = word.partition("=")

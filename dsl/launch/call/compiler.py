@@ -131,8 +131,8 @@ class Compiled:
         self._noted: dict[bytes, tuple] = {}  # by the log's bytes: what they say
         self._out_bytes = SLOT_BYTES * out_slot(traced.slots, 0)
         self.block_bytes = self._out_bytes + SLOT_BYTES * getattr(traced.result, "slots", 0)
-        self._loaded: tuple[object, object] | None = None  # device, program
-        self._recorded: tuple[object, list] | None = None  # session, its records of these kernels
+        self._loaded: tuple[Any, Any] | None = None  # device, program
+        self._recorded: tuple[Any, list] | None = None  # session, its records of these kernels
         self.table = Table(len(traced.kernels))  # what machine code knows of the loaded program
         if traced.kernels:
             self.records(session.current())
@@ -182,7 +182,7 @@ class Compiled:
 
     def call(
         self, slots: Sequence[int | float], storages: Sequence[tuple[int, int, str]] = (), device: Device | None = None
-    ) -> object:
+    ) -> Any:
         """Run the host function; what it returned. `storages` (address, bytes, label) are memory its kernels may touch.
 
         `device` is that of the running session, where the caller knows it. Raises what a launch raised; the host
@@ -200,7 +200,7 @@ class Compiled:
             for address, _, _ in storages:
                 device.unregister(address)
 
-    def _run(self, device: Device | None, slots: Sequence[int | float]) -> object:
+    def _run(self, device: Device | None, slots: Sequence[int | float]) -> Any:
         """Call the native function; what it returned."""
         frame = self._frame(device)
         if frame.begin is not None:

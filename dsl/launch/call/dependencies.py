@@ -15,6 +15,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from dsl.core.number.dtypes import Numeric, is_dynamic
 from dsl.core.syntax.function_source import is_authors
@@ -58,7 +59,7 @@ class Reads:
 
     def __init__(self):
         self._tests: dict[str, None] = {}
-        self._names: dict[str, object] = {}
+        self._names: dict[str, Any] = {}
         self._by_id: dict[int, str] = {}
         self._visited: set[int] = set()
 
@@ -73,19 +74,19 @@ class Reads:
         exec(compile(text, "<dsl reads>", "exec"), names)  # every name in it was made here
         return names["same"]
 
-    def _name(self, value: object) -> str:
+    def _name(self, value: Any) -> str:
         name = self._by_id.get(id(value))
         if name is None:
             name = self._by_id[id(value)] = f"o{len(self._names)}"
             self._names[name] = value
         return name
 
-    def _is(self, expression: str, value: object) -> None:
+    def _is(self, expression: str, value: Any) -> None:
         self._tests[f"{expression} is {self._name(value)}"] = None
 
     # ** values
 
-    def value(self, value: object) -> None:
+    def value(self, value: Any) -> None:
         """Look through what `value` reads when it is used. Raises Unseen."""
         if isinstance(value, _CONSTANTS):
             return
@@ -161,7 +162,7 @@ class Reads:
         for value in held:
             self.value(value)
 
-    def _brought(self, what: str, of: str, names: dict, cells: dict) -> Iterator[object]:
+    def _brought(self, what: str, of: str, names: dict, cells: dict) -> Iterator[Any]:
         """The value from outside that an instruction loads."""
         if what == "LOAD_GLOBAL":
             if of in names:
@@ -179,7 +180,7 @@ class Reads:
             self._is(f"{self._name(cells[of])}.cell_contents", value)
             yield value
 
-    def _attribute(self, module: types.ModuleType, name: str) -> object:
+    def _attribute(self, module: types.ModuleType, name: str) -> Any:
         if name not in vars(module):
             raise Unseen(name)
         self._is(f"{self._name(vars(module))}.get({name!r})", vars(module)[name])

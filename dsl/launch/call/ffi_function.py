@@ -152,7 +152,7 @@ class _Tensor:
         self.view = dlpack.view_at(address, self)
 
 
-def _value(address: int) -> object:
+def _value(address: int) -> Any:
     """The value of a TVMFFIAny. Of an object of Python's it is that object."""
     kind, at = ctypes.c_int32.from_address(address).value, address + 8
     if kind == packed_call.NONE:
@@ -179,7 +179,7 @@ def _value(address: int) -> object:
     return "" if kind in packed_call.STRINGS else object()  # which no parameter takes
 
 
-def _return(value: object, result: int) -> None:
+def _return(value: Any, result: int) -> None:
     """Leave what the function returned. Raises DSLUserCodeTypeError for what a packed call cannot bring."""
     if value is None:
         return

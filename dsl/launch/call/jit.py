@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import linecache
 import types
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.diagnosis import author_traceback
@@ -51,7 +52,7 @@ class _Function:
         return inspect.signature(self.function)
 
     @functools.cached_property
-    def annotations(self) -> dict[str, object]:
+    def annotations(self) -> dict[str, Any]:
         """Annotations as objects; one that cannot be evaluated counts as none."""
         found = {}
         for name, value in getattr(self.function, "__annotations__", {}).items():
@@ -60,7 +61,7 @@ class _Function:
             found[name] = value
         return found
 
-    def _evaluate(self, text: str) -> object:
+    def _evaluate(self, text: str) -> Any:
         cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
         names = {name: cell.cell_contents for name, cell in cells if cell is not None}
         try:
@@ -76,7 +77,7 @@ class _Function:
         """Whether parameter `name` is annotated as known while compiling."""
         return self.annotations.get(name) is self.static_marker
 
-    def typed(self, name: str, value: object) -> object:
+    def typed(self, name: str, value: Any) -> Any:
         """How `value` is passed for parameter `name` from Python. Raises DSLUserCodeTypeError where it cannot be."""
         annotation = self.annotations.get(name)
         _check_argument(self.__name__, name, value, annotation)
@@ -127,7 +128,7 @@ class _Function:
 class _Bound:
     """A method: the function with its instance as the first argument."""
 
-    def __init__(self, function: _Function, instance: object):
+    def __init__(self, function: _Function, instance: Any):
         self.function, self.instance = function, instance
         self.__name__ = function.__name__
 
@@ -138,7 +139,7 @@ class _Bound:
         return (self.instance, self.function)
 
 
-def _not_decorable(value: object) -> DSLUserCodeTypeError:
+def _not_decorable(value: Any) -> DSLUserCodeTypeError:
     """The error of a decorator over `value`, which is no function."""
     inner = value.function if isinstance(value, (_Function, _Bound)) else getattr(value, "__func__", None)
     if inner is not None:
@@ -168,7 +169,7 @@ def _spelt(parameter: inspect.Parameter) -> str:
     return str(parameter.replace(annotation=parameter.empty)).replace(" = ", "=")
 
 
-def _check_argument(function: str, name: str, value: object, annotation: object) -> None:
+def _check_argument(function: str, name: str, value: Any, annotation: Any) -> None:
     """Raise the author's error for what no parameter takes, and for a tensor in place of a number or the reverse."""
     if isinstance(value, (set, frozenset)):
         raise DSLUserCodeTypeError(
@@ -203,7 +204,7 @@ def _check_argument(function: str, name: str, value: object, annotation: object)
         )
 
 
-def _check_passed(function: str, name: str, value: object, annotation: object) -> None:
+def _check_passed(function: str, name: str, value: Any, annotation: Any) -> None:
     """Raise the author's error for a value of another kind than a kernel's parameter is annotated with."""
     is_number = of_python(value) is not None or isinstance(value, Numeric)
     if annotation is Tensor and (is_number or isinstance(value, (str, bytes, Pointer, Layout))):
@@ -276,7 +277,7 @@ class KernelFunction(_Function):
         names, values = _spread(bound)
         return Call(self, bound, [self._parameter(name, value) for name, value in zip(names, values)], place)
 
-    def _parameter(self, name: str, value: object) -> object:
+    def _parameter(self, name: str, value: Any) -> Any:
         """A Python number becomes a typed number (a kernel parameter) unless it is annotated static."""
         annotation = self.annotations.get(name)
         if self.is_static(name):
@@ -290,7 +291,7 @@ class KernelFunction(_Function):
         _check_passed(self.__name__, name, value, annotation)
         return containers.map_parts(value, lambda part, hint: self._number(part, hint, name), annotation)
 
-    def _number(self, value: object, annotation: object, name: str) -> object:
+    def _number(self, value: Any, annotation: Any, name: str) -> Any:
         """A part of a parameter: a Python number as a number of the DSL, and what a field marks as static as it is."""
         if annotation is self.static_marker or containers.keeps_ints(annotation):
             return value
@@ -315,7 +316,7 @@ class Static:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: object):
+    def __init__(self, value: Any):
         self.value = value
 
 
@@ -551,7 +552,7 @@ class CompiledFunction:
 
 
 @author_traceback.guarded
-def compile_function(function: object, *args, options: compiler.Options | None = None, **keywords) -> CompiledFunction:
+def compile_function(function: Any, *args, options: compiler.Options | None = None, **keywords) -> CompiledFunction:
     """Compile a jit function (or an object whose `__call__` is one) for the types of `args`."""
     call = getattr(type(function), "__call__", None)  # noqa: B004 - the method itself
     if isinstance(call, JitFunction):

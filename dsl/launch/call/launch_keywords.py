@@ -8,6 +8,7 @@ Events and other blocks of clusters to fall back on are refused.  CUDA: __launch
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dsl.core.diagnosis import spelling
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
@@ -40,7 +41,7 @@ _HINTS = {
 }
 
 
-def check_others(kernel: str, others: Mapping[str, object]) -> None:
+def check_others(kernel: str, others: Mapping[str, Any]) -> None:
     """Raise DSLUserCodeError for a keyword that a launch does not have, and for one that has no meaning here."""
     for name, value in sorted(others.items()):
         if name in _HINTS:
@@ -66,7 +67,7 @@ def check_others(kernel: str, others: Mapping[str, object]) -> None:
             )
 
 
-def _check_fallback(kernel: str, value: object) -> None:
+def _check_fallback(kernel: str, value: Any) -> None:
     extents = value if isinstance(value, (tuple, list)) else (value,)
     if value is not None and any(type(extent) is not int or extent != 1 for extent in extents):
         raise DSLUserCodeError(
@@ -75,7 +76,7 @@ def _check_fallback(kernel: str, value: object) -> None:
         )
 
 
-def stream_of(kernel: str, stream: object, async_deps: object) -> object:
+def stream_of(kernel: str, stream: Any, async_deps: Any) -> Any:
     """The stream of a launch. Raises DSLUserCodeError where it is to wait for more than one."""
     deps = list(async_deps) if isinstance(async_deps, (tuple, list)) else [async_deps] if async_deps is not None else []
     if len(deps) + (stream is not None) > 1:
@@ -86,7 +87,7 @@ def stream_of(kernel: str, stream: object, async_deps: object) -> object:
     return deps[0] if deps else stream
 
 
-def min_blocks(kernel: str, value: object) -> int:
+def min_blocks(kernel: str, value: Any) -> int:
     """How many blocks a multiprocessor is to hold at once, 0 for no bound."""
     value = value.value if isinstance(value, Numeric) and not is_dynamic(value) else value
     if type(value) is not int:
@@ -98,7 +99,7 @@ def min_blocks(kernel: str, value: object) -> int:
     return max(value, 0)
 
 
-def max_threads(kernel: str, value: object, block: object) -> tuple[int, int, int] | None:
+def max_threads(kernel: str, value: Any, block: Any) -> tuple[int, int, int] | None:
     """The greatest block that the kernel is compiled for. Raises DSLUserCodeError where `block` has more threads."""
     extents = [
         extent.value if isinstance(extent, Numeric) and not is_dynamic(extent) else extent
@@ -127,12 +128,12 @@ def max_threads(kernel: str, value: object, block: object) -> tuple[int, int, in
     return bound
 
 
-def _product(extents: object) -> int:
+def _product(extents: Any) -> int:
     total = 1
     for extent in extents:
         total *= extent
     return total
 
 
-def _spell(value: object) -> str:
+def _spell(value: Any) -> str:
     return repr(value) if isinstance(value, (int, float, str, tuple, list, type(None))) else type_name(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from dsl.analysis import uniformity
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
@@ -29,7 +30,7 @@ class BadLaunch(DSLUserCodeValueError):
     """A launch that no GPU runs."""
 
 
-def check_launch(kernel: str, grid: object, block: object, cluster: object) -> None:
+def check_launch(kernel: str, grid: Any, block: Any, cluster: Any) -> None:
     """Raise for extents that are no integers, and for static ones past a limit; dynamic ones are checked when run."""
     extents = {
         what: _extents(kernel, what, value) for what, value in (("grid", grid), ("block", block), ("cluster", cluster))
@@ -69,7 +70,7 @@ def check_launch(kernel: str, grid: object, block: object, cluster: object) -> N
             )
 
 
-def _extents(kernel: str, what: str, value: object) -> list[int | None]:
+def _extents(kernel: str, what: str, value: Any) -> list[int | None]:
     """Three extents, None for a dynamic one."""
     values = list(value) if isinstance(value, (tuple, list)) else [value]
     if len(values) > 3 or not values:
@@ -77,7 +78,7 @@ def _extents(kernel: str, what: str, value: object) -> list[int | None]:
     return [_extent(kernel, what, extent) for extent in values] + [1] * (3 - len(values))
 
 
-def _extent(kernel: str, what: str, extent: object) -> int | None:
+def _extent(kernel: str, what: str, extent: Any) -> int | None:
     number = numeric(extent) if isinstance(extent, Numeric) or type(extent) is not int else None
     if type(extent) is int:
         return extent
@@ -89,7 +90,7 @@ def _extent(kernel: str, what: str, extent: object) -> int | None:
     return None if is_dynamic(number) else int(number.value)
 
 
-def _spell(value: object) -> str:
+def _spell(value: Any) -> str:
     if isinstance(value, Numeric):
         return f"a {type(value).__name__}"
     if isinstance(value, (int, float, str, complex, type(None))):
@@ -161,7 +162,7 @@ def _earlier(kernel: Kernel, past: Allocation) -> tuple[tuple[Span, str], ...]:
     return tuple(also)
 
 
-def check_asked(kernel: str, asked: object, allocated_bytes: int) -> int | None:
+def check_asked(kernel: str, asked: Any, allocated_bytes: int) -> int | None:
     """The static bytes a launch asks for, None where it asks for none or they are dynamic. Warns of too few."""
     if type(asked) is int and not 0 <= asked < 1 << 31:
         raise BadLaunch(f"`smem` of `{kernel}` is {asked} bytes", fix="leave `smem` out", id="SMEM_TOO_LARGE")

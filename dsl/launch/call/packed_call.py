@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from dsl.core.number.dtypes import Boolean, Float32, Float64
 from dsl.core.trace import SLOT_BYTES
@@ -55,7 +56,7 @@ EXPORTS = ("packed_call", "packed_call_or_refusal", "take")
 IMPORTS = ("TVMFFIErrorSetRaisedFromCStr", "TVMFFIEnvGetStream", "dsl_careful", "dsl_state")
 
 
-def native_types(types: Sequence[object]) -> bool:
+def native_types(types: Sequence[Any]) -> bool:
     """Whether machine code can read arguments of all these types."""
     with_tensor = any(isinstance(type_, TensorType) for type_ in types)
     return all(
@@ -71,7 +72,7 @@ def native_types(types: Sequence[object]) -> bool:
     )
 
 
-def llvm_ir(types: Sequence[object], block_bytes: int) -> str:
+def llvm_ir(types: Sequence[Any], block_bytes: int) -> str:
     """A module that exports EXPORTS and needs IMPORTS, for `native_types`.
 
     `packed_call` asks `dsl_careful(args, num_args, result, outcome)` where the call was not DONE;
@@ -131,7 +132,7 @@ class _Body:
     def environment_stream(self) -> None:
         self.store("i64", self.do(f"call i64 @TVMFFIEnvGetStream(i32 {CUDA}, i32 0)"))
 
-    def argument(self, position: int, type_: object) -> None:
+    def argument(self, position: int, type_: Any) -> None:
         kind = self.load("%args", ANY_BYTES * position, "i32")
         at = self.do(f"getelementptr i8, ptr %args, i64 {ANY_BYTES * position + 8}")
         if isinstance(type_, TensorType):
@@ -173,7 +174,7 @@ class _Body:
         if high < (1 << 63) - 1:
             self.refuse_unless(self.do(f"icmp sle i64 {value}, {high}"))
 
-    def floating(self, dtype: object, kind: str, at: str) -> None:
+    def floating(self, dtype: Any, kind: str, at: str) -> None:
         """A float, or an int that a double holds exactly; past Float32's greatest Python warns."""
         is_int = self.do(f"icmp eq i32 {kind}, {INT}")
         self.refuse_unless(self.do(f"or i1 {is_int}, {self.do(f'icmp eq i32 {kind}, {FLOAT}')}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import session
@@ -27,7 +28,7 @@ def benchmark(
     *,
     warmup_iterations: int = 10,
     iterations: int = 100,
-    stream: object = None,
+    stream: Any = None,
     kernel_arguments: JitArguments | None = None,
     workspace_generator: Callable[[], JitArguments] | None = None,
     workspace_count: int = 1,

@@ -27,7 +27,7 @@ def tune(
     kernel_arguments: JitArguments | None = None,
     warmup_iterations: int = 10,
     iterations: int = 100,
-    stream: object = None,
+    stream: Any = None,
 ) -> dict[str, Any]:
     """The configuration, one value for each name in `params_dict`, for which what `func` returns runs fastest.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from typing import Any
 
 from dsl.lower import signals
 from dsl.lower.host import Native, native
@@ -89,7 +90,7 @@ class Table:
 
     def __init__(self, kernels: int):
         self.functions, self.allowed_smem_bytes = (ctypes.c_uint64 * kernels)(), (ctypes.c_int32 * kernels)()
-        self.program: object = None  # whose handles they are, which are valid as long as it lives
+        self.program: Any = None  # whose handles they are, which are valid as long as it lives
 
     def run(self, python: int) -> Run:
         """A call that reaches Python at address `python`; keep the table as long."""

@@ -108,7 +108,7 @@ def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Call
     return patches.close
 
 
-def _patch(patches: contextlib.ExitStack, owner: Any, name: str, value: object) -> None:
+def _patch(patches: contextlib.ExitStack, owner: Any, name: str, value: Any) -> None:
     missing = object()
     before = vars(owner).get(name, missing)
     setattr(owner, name, value)
@@ -126,7 +126,7 @@ class _Storages:
         key = _key(tensor)
         return key is not None and key in self.finalizers
 
-    def add_all(self, tensors: list[Any], function: object = None) -> None:
+    def add_all(self, tensors: list[Any], function: Any = None) -> None:
         """Tensors that `function` has just made."""
         fresh = [tensor for tensor in tensors if _key(tensor) is not None and not self.holds(tensor)]
         self.places.align(fresh, function)
@@ -208,7 +208,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
     return Cuda()
 
 
-def _tensors(tensor_type: type, value: object) -> Iterator[Any]:
+def _tensors(tensor_type: type, value: Any) -> Iterator[Any]:
     if isinstance(value, tensor_type):
         yield value
     elif isinstance(value, (tuple, list)):
@@ -219,7 +219,7 @@ def _tensors(tensor_type: type, value: object) -> Iterator[Any]:
             yield from _tensors(tensor_type, part)
 
 
-def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Callable]:
+def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callable]:
     """Functions of a tensor that mean something else where the tensor pretends to be on the GPU."""
     tensor = torch.Tensor
     gpu = torch.device("cuda", 0)
@@ -262,7 +262,7 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
     def dlpack(function, self, *args, stream=None, **kwargs):
         return function(self, *args, **kwargs)
 
-    def answer(value: object) -> Callable:
+    def answer(value: Any) -> Callable:
         def ask(function, self, *args, **kwargs):
             return value if mapped.holds(self) else function(self, *args, **kwargs)
 
@@ -285,7 +285,7 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[object, Cal
     }
 
 
-def _names_cuda(torch: ModuleType, value: object) -> bool:
+def _names_cuda(torch: ModuleType, value: Any) -> bool:
     """Whether a `device=` argument means the GPU; a number is its index."""
     if isinstance(value, int):
         return True
@@ -294,7 +294,7 @@ def _names_cuda(torch: ModuleType, value: object) -> bool:
     return isinstance(value, torch.device) and value.type == "cuda"
 
 
-def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator[tuple[Any, str, object]]:
+def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator[tuple[Any, str, Any]]:
     """What of torch is not asked through a mode: (owner, name, stand-in)."""
     from torch.utils import _device
 
@@ -339,7 +339,7 @@ def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator
         yield torch.cuda.nvtx, name, _answer(name, None)
 
 
-def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
+def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, Any]]:
     """Ways out of torch by DLPack that say CUDA of mapped tensors: (owner, name, stand-in)."""
     cuda, cpu = 2, 1  # DLDeviceType
     to_host = torch.Tensor.__dlpack__
@@ -368,11 +368,11 @@ def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, object]]:
 class _Absent:
     """An attribute that a class does not have."""
 
-    def __get__(self, instance: object, owner: type) -> object:
+    def __get__(self, instance: Any, owner: type) -> Any:
         raise AttributeError
 
 
-def _answer(name: str, value: object) -> Callable:
+def _answer(name: str, value: Any) -> Callable:
     def answer(*args, **kwargs):
         return value
 
@@ -415,13 +415,13 @@ class Event:
     def __init__(self):
         self.seconds: float | None = None
 
-    def record(self, stream: object = None) -> None:
+    def record(self, stream: Any = None) -> None:
         self.seconds = time.perf_counter()
 
     def synchronize(self) -> None:
         """It has happened."""
 
-    def wait(self, stream: object = None) -> None:
+    def wait(self, stream: Any = None) -> None:
         """It has happened."""
 
     def query(self) -> bool:
@@ -434,7 +434,7 @@ class Event:
         return (end.seconds - self.seconds) * 1e3
 
 
-def _stream(device: Memory) -> object:
+def _stream(device: Memory) -> Any:
     class Stream:
         """The one stream: everything happens in order."""
 
@@ -446,7 +446,7 @@ def _stream(device: Memory) -> object:
         def query(self) -> bool:
             return True
 
-        def wait_stream(self, stream: object) -> None:
+        def wait_stream(self, stream: Any) -> None:
             """Already in order."""
 
         wait_event = wait_stream

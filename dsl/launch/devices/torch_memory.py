@@ -22,7 +22,7 @@ class Places:
         # What they return is not read before it is written.
         self._unwritten = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
 
-    def align(self, tensors: Iterable[Any], function: object = None) -> None:
+    def align(self, tensors: Iterable[Any], function: Any = None) -> None:
         """Give each memory of `tensors`, which `function` has just made, a start at ALIGNMENT_BYTES."""
         moved: dict[int, Any] = {}
         for tensor in tensors:
