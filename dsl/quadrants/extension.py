@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 adstack, assertion, bls, data64, dynamic_index, mesh, quant, quant_basic, sparse = (
     "adstack",
     "assertion",
@@ -18,7 +16,7 @@ adstack, assertion, bls, data64, dynamic_index, mesh, quant, quant_basic, sparse
 _SUPPORTED = {assertion, data64}
 
 
-def is_extension_supported(_arch: Any, extension: str) -> bool:
+def is_extension_supported(_arch: object, extension: str) -> bool:
     """Whether kernels for an architecture can use it."""
     return extension in _SUPPORTED
 

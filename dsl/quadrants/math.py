@@ -6,7 +6,6 @@ Functions take numbers, vectors and matrices, element by element where nothing e
 from __future__ import annotations
 
 import math as _math
-from typing import Any
 
 from dsl.core.number.dtypes import Boolean, Int32, Numeric, Uint32, Uint64
 from dsl.core.number.operators import operate, select as choose
@@ -242,7 +241,7 @@ def fns(mask, base, offset):
     return choose(operate("and", Boolean(exists), Boolean(fits)), at, Uint32(0xFFFFFFFF))
 
 
-def _integer(name: str, value: Any) -> Numeric:
+def _integer(name: str, value: object) -> Numeric:
     found = _dtypes.number(value_of(value))
     if found is None or found.is_float:
         raise QuadrantsTypeError.at(

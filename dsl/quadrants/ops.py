@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
-from typing import Any
 
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number import elementary_functions
@@ -17,7 +16,7 @@ from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.matrix import Matrix, _entries_like
 
 
-def _mapped(function: Callable, x: Any, *others: Any) -> Any:
+def _mapped(function: Callable, x: object, *others: object) -> object:
     """`function` of numbers, or of every element where one of its arguments is a matrix."""
     arguments = (x, *others)
     shaped = next((argument for argument in arguments if isinstance(argument, Matrix)), None)
@@ -27,11 +26,11 @@ def _mapped(function: Callable, x: Any, *others: Any) -> Any:
     return shaped.like([function(*row) for row in zip(*columns)])
 
 
-def _is_traced(*values: Any) -> bool:
+def _is_traced(*values: object) -> bool:
     return any(isinstance(value, Numeric) for value in values)
 
 
-def _number(value: Any, name: str) -> Numeric:
+def _number(value: object, name: str) -> Numeric:
     number = types.number(value)
     if number is None:
         raise QuadrantsTypeError.at(
@@ -40,13 +39,13 @@ def _number(value: Any, name: str) -> Numeric:
     return number
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     from dsl.quadrants.wording import described
 
     return described(value)
 
 
-def _float(value: Any, name: str) -> Numeric:
+def _float(value: object, name: str) -> Numeric:
     number = _number(value, name)
     return number if number.is_float else types.Defaults.fp.core(number)
 
@@ -84,7 +83,7 @@ def cast(obj, dtype):
     return _mapped(convert, obj)
 
 
-def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> Any:
+def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
     """`qd.i64(x)` in a kernel: a Python number is a literal of that type, anything else is cast."""
     if len(arguments) != 1 or keywords:
         raise QuadrantsSyntaxError.at(
@@ -205,7 +204,7 @@ def logical_not(x):
     return _mapped(lambda value: Boolean(operate("eq", _integer(value, "logical_not"), 0)), x)
 
 
-def _integer(value: Any, name: str) -> Numeric:
+def _integer(value: object, name: str) -> Numeric:
     number = _number(value, name)
     if number.is_float:
         raise QuadrantsTypeError.at(
@@ -225,7 +224,7 @@ def all_(values):
     return _matrix_of(values).all()
 
 
-def _matrix_of(values: Any) -> Matrix:
+def _matrix_of(values: object) -> Matrix:
     if isinstance(values, Matrix):
         return values
     if isinstance(values, (list, tuple)) and values:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.operators import type_name
@@ -23,13 +22,13 @@ class IRModule:
         self.functions = {str(name): _prim_func(function) for name, function in (functions or {}).items()}
         self.attrs = attrs or {}
 
-    def __getitem__(self, name: Any) -> PrimFunc:
+    def __getitem__(self, name: object) -> PrimFunc:
         return self.functions[str(name)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.functions)
 
-    def __setitem__(self, name: Any, function: PrimFunc) -> None:
+    def __setitem__(self, name: object, function: PrimFunc) -> None:
         self.functions[str(name)] = _prim_func(function)
 
     @staticmethod
@@ -38,7 +37,7 @@ class IRModule:
         return IRModule({function.attrs["global_symbol"]: function})
 
 
-def _prim_func(function: Any) -> PrimFunc:
+def _prim_func(function: object) -> PrimFunc:
     if isinstance(function, JitFunction):
         raise DSLUserCodeTypeError(
             f"`{function.__name__}` is a T.jit function, which has constants to be given first",
@@ -55,7 +54,12 @@ def _prim_func(function: Any) -> PrimFunc:
 
 
 def compile(
-    mod: Any, target: Any = None, *, relax_pipeline: Any = "default", tir_pipeline: Any = "default", **_options: Any
+    mod: object,
+    target: object = None,
+    *,
+    relax_pipeline: object = "default",
+    tir_pipeline: object = "default",
+    **_options: object,
 ) -> Executable:
     """Compile a function or an IRModule for `target`. Its kernels run on the device that programs run on."""
     if isinstance(mod, (PrimFunc, JitFunction)):
@@ -91,7 +95,7 @@ class _Entry:
         self.options = code.Options(gpu_arch=target.arch if target is not None and kernels else None)
         self.compiled = code.compile(function.traced, self.options)
 
-    def __call__(self, *arguments: Any) -> None:
+    def __call__(self, *arguments: object) -> None:
         """Run it. Raises TypeError or ValueError for arguments of other types, shapes or alignment."""
         slots, binding = self.function.signature.bind(arguments)
         if self.has_kernels:
@@ -157,7 +161,7 @@ class Executable:
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> None:
+    def __call__(self, *arguments: object, **keywords: object) -> None:
         if keywords:
             raise DSLUserCodeTypeError(
                 f"a compiled function takes arguments by their place, got `{min(keywords)}=`",
@@ -182,7 +186,7 @@ class Executable:
         """The kernels as readable CUDA C++."""
         return "\n".join(module.inspect_source() for module in self.imports)
 
-    def jit(self, *_arguments: Any, **_options: Any) -> Executable:
+    def jit(self, *_arguments: object, **_options: object) -> Executable:
         return self
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from dsl.core.control_flow.assertions import require
 from dsl.core.control_flow.statements import if_
@@ -44,7 +43,7 @@ def warp_sync() -> None:
     sync.sync_warp()
 
 
-def check_barrier(number: Any) -> None:
+def check_barrier(number: object) -> None:
     """Raise for a named barrier that no block has."""
     known = numeric(number)
     if known is None or not known.is_integer:
@@ -62,7 +61,7 @@ def check_barrier(number: Any) -> None:
 
 
 @noted
-def warpgroup_sync(bar_no: Any) -> None:
+def warpgroup_sync(bar_no: object) -> None:
     """Wait at barrier `bar_no` for the 128 threads of a warpgroup: bar.sync bar_no, 128."""
     check_barrier(bar_no)
     sync.barrier(bar_no, WARPGROUP)
@@ -70,7 +69,7 @@ def warpgroup_sync(bar_no: Any) -> None:
 
 def _votes(name: str) -> Callable:
     @noted
-    def vote(cond: Any) -> Int32:
+    def vote(cond: object) -> Int32:
         text = (
             f"{{ .reg .pred %dsl_p, %dsl_q; setp.ne.b32 %dsl_p, $1, 0; bar.red.{name}.pred %dsl_q, 0, %dsl_p; "
             "selp.b32 $0, 1, 0, %dsl_q; }"
@@ -93,7 +92,7 @@ def thread_fence() -> None:
 
 
 @noted
-def nano_sleep(time: Any) -> None:
+def nano_sleep(time: object) -> None:
     """Wait for about so many nanoseconds.  PTX ISA: nanosleep."""
     ptx("nanosleep.u32 $0;", None, "r", Uint32(numeric(time)))
 
@@ -102,25 +101,25 @@ def nano_sleep(time: Any) -> None:
 
 
 @noted
-def ballot_sync(mask: Any, pred: Any) -> Uint32:
+def ballot_sync(mask: object, pred: object) -> Uint32:
     """One bit a lane of `mask`: its `pred`."""
     return Uint32(warp.vote_ballot_sync(Boolean(numeric(pred)), Uint32(numeric(mask))))
 
 
 @noted
-def reduce_add_sync_u32(mask: Any, value: Any) -> Uint32:
+def reduce_add_sync_u32(mask: object, value: object) -> Uint32:
     """The sum over the lanes of `mask`.  PTX ISA: redux.sync."""
     return warp.warp_redux_sync(Uint32(numeric(value)), "add", Uint32(numeric(mask)))
 
 
 @noted
-def reduce_min_sync_u32(mask: Any, value: Any) -> Uint32:
+def reduce_min_sync_u32(mask: object, value: object) -> Uint32:
     """The least over the lanes of `mask`."""
     return warp.warp_redux_sync(Uint32(numeric(value)), "umin", Uint32(numeric(mask)))
 
 
 def _shuffles(kind: str, name: str) -> Callable:
-    def shuffle(mask: Any, var: Any, lane: Any, width: Any = 32) -> Any:
+    def shuffle(mask: object, var: object, lane: object, width: object = 32) -> object:
         return operations.shuffle(kind, mask, var, lane, width)
 
     shuffle.__doc__ = f"`var` of another lane.  PTX ISA: shfl.sync.{kind}."
@@ -166,7 +165,7 @@ def _combiner(op: str) -> Callable:
 
 
 @noted
-def warp_reduce(value: Any, op: str, width: int = 32) -> Numeric:
+def warp_reduce(value: object, op: str, width: int = 32) -> Numeric:
     """`op` ("sum", "max", "min") over each segment of `width` lanes, by a butterfly of shuffles; every lane has it."""
     combine, number = _combiner(op), _number(f"warp_{op}", value)
     if not isinstance(width, int) or width not in (2, 4, 8, 16, 32):
@@ -184,7 +183,7 @@ def warp_reduce(value: Any, op: str, width: int = 32) -> Numeric:
 
 
 @noted
-def cta_reduce(value: Any, op: str, num_warps: int, scratch: Any) -> Numeric:
+def cta_reduce(value: object, op: str, num_warps: int, scratch: object) -> Numeric:
     """`op` over the `num_warps` warps of the block, through as many elements at `scratch`; every thread has it."""
     if not isinstance(num_warps, int) or not 1 <= num_warps <= 32:
         raise DSLUserCodeValueError(
@@ -211,7 +210,7 @@ def cta_reduce(value: Any, op: str, num_warps: int, scratch: Any) -> Numeric:
     return total
 
 
-def _number(name: str, value: Any) -> Numeric:
+def _number(name: str, value: object) -> Numeric:
     number = numeric(value)
     if number is None:
         raise DSLUserCodeTypeError(
@@ -237,7 +236,7 @@ cta_sum, cta_max, cta_min = (
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-def _pointer(name: str, place: Any) -> Pointer:
+def _pointer(name: str, place: object) -> Pointer:
     if isinstance(place, Buffer):
         return place.data
     if not isinstance(place, Pointer):
@@ -248,13 +247,13 @@ def _pointer(name: str, place: Any) -> Pointer:
 
 
 @noted
-def atomic_add(res_addr: Any, value: Any) -> Numeric:
+def atomic_add(res_addr: object, value: object) -> Numeric:
     """Add to memory at once; the old value."""
     return atomic.update("add", _pointer("atomic_add", res_addr), _number("atomic_add", value))
 
 
 @noted
-def atomic_cas(ptr: Any, old_val: Any, new_val: Any) -> Numeric:
+def atomic_cas(ptr: object, old_val: object, new_val: object) -> Numeric:
     """Replace what is in memory where it is `old_val`; the old value."""
     return atomic.compare_and_swap(
         _pointer("atomic_cas", ptr), _number("atomic_cas", old_val), _number("atomic_cas", new_val)
@@ -262,7 +261,7 @@ def atomic_cas(ptr: Any, old_val: Any, new_val: Any) -> Numeric:
 
 
 @noted
-def ldg(addr: Any, dtype: Any, *, dst: Any = None, vec: str = "") -> Any:
+def ldg(addr: object, dtype: object, *, dst: object = None, vec: str = "") -> object:
     """What is at an address that no thread writes meanwhile."""
     if dst is not None or vec:
         raise DSLUserCodeError(
@@ -275,7 +274,7 @@ def ldg(addr: Any, dtype: Any, *, dst: Any = None, vec: str = "") -> Any:
     return typed.load() if wanted.lanes == 1 else load_vector(typed, wanted.lanes, min(wanted.bytes, 16))
 
 
-def cvta_generic_to_shared(ptr: Any) -> Uint32:
+def cvta_generic_to_shared(ptr: object) -> Uint32:
     """The address in shared memory as a number."""
     return Uint32(_pointer("cvta_generic_to_shared", ptr).toint())
 
@@ -291,24 +290,24 @@ def thread_rank() -> Int32:
 clock64 = noted(registers.clock64)
 
 
-def ffs_u32(value: Any) -> Int32:
+def ffs_u32(value: object) -> Int32:
     """The place of the lowest bit set, from 1; 0 for none."""
     number = Uint32(numeric(value))
     lowest = Int32(bits.clz(bits.brev(number))) + 1
     return if_then_else(operate("eq", number, 0), lambda: Int32(0), lambda: lowest)
 
 
-def float_as_uint(x: Any) -> Uint32:
+def float_as_uint(x: object) -> Uint32:
     """The bits of a float."""
     return Float32(numeric(x)).bitcast(Uint32)
 
 
-def uint_as_float(bits: Any) -> Float32:
+def uint_as_float(bits: object) -> Float32:
     """A float of these bits."""
     return Uint32(numeric(bits)).bitcast(Float32)
 
 
-def half2float(src: Any) -> Float32:
+def half2float(src: object) -> Float32:
     """A float16 or bfloat16 as float32."""
     return Float32(numeric(src))
 
@@ -316,7 +315,7 @@ def half2float(src: Any) -> Float32:
 bfloat162float = half2float
 
 
-def fdividef(x: Any, y: Any) -> Float32:
+def fdividef(x: object, y: object) -> Float32:
     """x / y within 2 ulp: __fdividef."""
     return functions.div(Float32(numeric(x)), Float32(numeric(y)), approx=True)
 
@@ -325,7 +324,7 @@ def fdividef(x: Any, y: Any) -> Float32:
 
 
 @noted
-def printf(fmt: str, *args: Any) -> None:
+def printf(fmt: str, *args: object) -> None:
     """C's printf."""
     if not isinstance(fmt, str):
         raise DSLUserCodeTypeError(
@@ -337,7 +336,7 @@ def printf(fmt: str, *args: Any) -> None:
 
 
 @noted
-def trap_when_assert_failed(cond: Any) -> None:
+def trap_when_assert_failed(cond: object) -> None:
     """End the kernel with a trap where `cond` does not hold."""
     number = numeric(cond)
     if number is None:

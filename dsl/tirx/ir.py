@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from dsl.tirx.build import IRModule, _prim_func
 from dsl.tirx.function import PrimFunc
@@ -18,7 +17,7 @@ def structural_text(function: PrimFunc) -> str:
     return re.sub(rf"@(?:kernel_)?{re.escape(function.traced.name)}\w*", "@f", made)
 
 
-def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:
     """Raises ValueError where two functions, or two modules of them, are not traced to the same code."""
     if isinstance(lhs, IRModule) and isinstance(rhs, IRModule):
         if lhs.functions.keys() != rhs.functions.keys():
@@ -33,7 +32,7 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         raise ValueError(f"StructuralEqual check failed: the first is\n{left}\nand the second\n{right}")
 
 
-def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
+def structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> bool:
     """Whether two functions are traced to the same code."""
     try:
         assert_structural_equal(lhs, rhs)

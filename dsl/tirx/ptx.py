@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dsl.core.control_flow.statements import while_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, numeric
@@ -26,22 +24,22 @@ def elect_sync() -> Boolean:
 
 
 @noted
-def any_sync(mask: Any, pred: Any) -> Boolean:
+def any_sync(mask: object, pred: object) -> Boolean:
     """Whether `pred` holds in any lane of `mask`.  PTX ISA: vote.sync.any."""
     return warp.vote_any_sync(Boolean(numeric(pred)), Uint32(numeric(mask)))
 
 
-def exp2(x: Any) -> Float32:
+def exp2(x: object) -> Float32:
     """2**x.  PTX ISA: ex2.approx.ftz.f32."""
     return functions.exp2(Float32(numeric(x)), approx=True, ftz=True)
 
 
-def rcp(x: Any) -> Float32:
+def rcp(x: object) -> Float32:
     """1 / x.  PTX ISA: rcp.approx.ftz.f32."""
     return functions.rcp(Float32(numeric(x)), approx=True, ftz=True)
 
 
-def max_f32(a: Any, b: Any, *, ftz: bool = False, nan: bool = False) -> Float32:
+def max_f32(a: object, b: object, *, ftz: bool = False, nan: bool = False) -> Float32:
     """The larger.  PTX ISA: max.f32."""
     return math.fmax(a, b, ftz=ftz, nan=nan)
 
@@ -49,7 +47,7 @@ def max_f32(a: Any, b: Any, *, ftz: bool = False, nan: bool = False) -> Float32:
 class _Group(type):
     """Instructions of one name; other forms of them are refused by name."""
 
-    def __getattr__(cls, name: str) -> Any:
+    def __getattr__(cls, name: str) -> object:
         own = {each: value for each, value in vars(cls).items() if not each.startswith("_")}
         return _refuser(f"T.ptx.{cls.__name__}", own, _GROUPS)(name)
 
@@ -59,14 +57,14 @@ class bar(metaclass=_Group):
 
     @staticmethod
     @noted
-    def sync(name_bar_id: Any, thread_count: Any) -> None:
+    def sync(name_bar_id: object, thread_count: object) -> None:
         """Wait for `thread_count` threads.  PTX ISA: bar.sync."""
         check_barrier(name_bar_id)
         sync.barrier(name_bar_id, thread_count)
 
     @staticmethod
     @noted
-    def arrive(name_bar_id: Any, thread_count: Any) -> None:
+    def arrive(name_bar_id: object, thread_count: object) -> None:
         """Arrive without waiting.  PTX ISA: bar.arrive."""
         check_barrier(name_bar_id)
         sync.barrier_arrive(name_bar_id, thread_count)
@@ -134,7 +132,7 @@ def setmaxnreg(inc: bool, reg_count: int) -> None:
 # --- mbarrier --------------------------------------------------------------------------------------------------------
 
 
-def _barrier(place: Any) -> Pointer:
+def _barrier(place: object) -> Pointer:
     if isinstance(place, Buffer):
         place = place.data
     if not isinstance(place, Pointer):
@@ -146,13 +144,13 @@ def _barrier(place: Any) -> Pointer:
 
 class _Arrive:
     @noted
-    def __call__(self, bar: Any) -> None:
+    def __call__(self, bar: object) -> None:
         """Arrive once.  PTX ISA: mbarrier.arrive."""
         gpu_mbarrier.arrive(_barrier(bar))
 
     @staticmethod
     @noted
-    def expect_tx(bar: Any, byte_count: Any) -> None:
+    def expect_tx(bar: object, byte_count: object) -> None:
         """Arrive once, and wait for so many bytes.  PTX ISA: mbarrier.arrive.expect_tx."""
         gpu_mbarrier.arrive_expect_tx(_barrier(bar), byte_count)
 
@@ -164,20 +162,20 @@ class mbarrier(metaclass=_Group):
 
     @staticmethod
     @noted
-    def init(bar: Any, thread_count: Any) -> None:
+    def init(bar: object, thread_count: object) -> None:
         """Make a barrier whose phases end with so many arrivals; one thread does."""
         gpu_mbarrier.init(_barrier(bar), thread_count)
 
     @staticmethod
     @noted
-    def try_wait(bar: Any, phase: Any) -> None:
+    def try_wait(bar: object, phase: object) -> None:
         """Wait until the phase of parity `phase` has ended."""
         place, parity = _barrier(bar), Int32(numeric(phase))
         while_(lambda: not_(gpu_mbarrier.try_wait(place, parity)), lambda: (), (), ())
 
     @staticmethod
     @noted
-    def try_wait_once(bar: Any, phase: Any, ticks: Any = None) -> Boolean:
+    def try_wait_once(bar: object, phase: object, ticks: object = None) -> Boolean:
         """Whether the phase of parity `phase` has ended, after waiting a while."""
         return gpu_mbarrier.try_wait(_barrier(bar), Int32(numeric(phase)))
 

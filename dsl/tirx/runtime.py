@@ -35,11 +35,11 @@ class Device:
         digits = session.current().device.arch.removeprefix("sm_").rstrip("af")
         return f"{digits[:-1]}.{digits[-1]}"
 
-    def sync(self, stream: Any = None) -> None:
+    def sync(self, stream: object = None) -> None:
         """Wait for every launch."""
         session.current().device.sync()
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and (self.kind, self.index) == (other.kind, other.index)
 
     def __hash__(self) -> int:
@@ -110,7 +110,7 @@ class Tensor:
 
     asnumpy = numpy
 
-    def copyfrom(self, source: Any) -> Tensor:
+    def copyfrom(self, source: object) -> Tensor:
         """Fill it from an array of its shape; returns self."""
         source = source.numpy() if isinstance(source, Tensor) else np.asarray(source)
         if source.shape != self.shape:
@@ -130,7 +130,7 @@ class Tensor:
         else:
             ctypes.memmove(destination, source, self.nbytes)
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> object:
         if self._on_device:
             raise BufferError("a tensor in GPU memory has no DLPack capsule here: take `.numpy()`")
         start = self._address - self._memory.ctypes.data
@@ -150,7 +150,7 @@ def _numpy_dtype(dtype: dtypes.DType) -> Any:
     return np.dtype(name if name is not None else f"uint{dtype.scalar.storage_width}")
 
 
-def tensor(source: Any, device: Device | None = None, mem_scope: str | None = None) -> Tensor:
+def tensor(source: object, device: Device | None = None, mem_scope: str | None = None) -> Tensor:
     """A tensor with the content of an array."""
     where = device if device is not None else cpu()
     if isinstance(source, Tensor):
@@ -170,7 +170,9 @@ def tensor(source: Any, device: Device | None = None, mem_scope: str | None = No
     return Tensor(array.shape, dtypes.find(str(array.dtype)), where).copyfrom(array)
 
 
-def empty(shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None) -> Tensor:
+def empty(
+    shape: object, dtype: object = "float32", device: Device | None = None, mem_scope: str | None = None
+) -> Tensor:
     """A tensor whose content is to be written; it is 0 here."""
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not all(isinstance(extent, (int, np.integer)) and extent >= 0 for extent in shape):

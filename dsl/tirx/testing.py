@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from dsl.tirx.runtime import cuda
 
 
-def run_with_gpu_lock(function: Callable, *arguments: Any) -> Any:
+def run_with_gpu_lock(function: Callable, *arguments: object) -> object:
     """`function()`: this process alone uses the device."""
     return function(*arguments)
 
 
-def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True) -> None:
+def assert_allclose(
+    actual: object, desired: object, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True
+) -> None:
     """numpy's, which compares shapes too."""
     actual, desired = (value.numpy() if hasattr(value, "numpy") else np.asarray(value) for value in (actual, desired))
     np.testing.assert_equal(actual.shape, desired.shape)

@@ -1,14 +1,12 @@
 """`from tvm.script.tirx import tile`: TIRx's tile primitives, which this compiler does not have."""
 
-from typing import Any
-
 from dsl.tirx.unsupported import module_getattr as _refuser
 
 
 class _Everything:
     """Upstream's names: all of them."""
 
-    def __contains__(self, _name: Any) -> bool:
+    def __contains__(self, _name: object) -> bool:
         return True
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 from dsl.core.diagnosis import author_traceback
 from dsl.core.errors import DSLUserCodeError, warn_not_portable
@@ -68,7 +67,7 @@ class _Option:
 
     flag: str
 
-    def __init__(self, val: Any = True):
+    def __init__(self, val: object = True):
         self.val = val
 
     def text(self) -> str:
@@ -77,7 +76,7 @@ class _Option:
         )
 
 
-def _option_text(option: Any) -> str:
+def _option_text(option: object) -> str:
     if isinstance(option, type) and issubclass(option, _Option):
         option = option()
     if not isinstance(option, _Option):

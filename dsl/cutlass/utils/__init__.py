@@ -1,7 +1,5 @@
 """`cutlass.utils`."""
 
-from typing import Any
-
 from dsl.cutlass import tensor_utils as _tensor_utils
 from dsl.cutlass.cute.viz import print_latex, print_latex_tv
 from dsl.cutlass.unsupported import module_getattr as _refuser
@@ -23,6 +21,6 @@ get_smem_capacity_in_bytes = SmemAllocator.capacity_in_bytes
 _refused = _refuser("cutlass.utils")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """`LayoutEnum` is of `cutlass.tensor_utils`; upstream has it here too, and does not list it."""
     return _tensor_utils.LayoutEnum if name == "LayoutEnum" else _refused(name)

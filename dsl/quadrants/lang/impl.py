@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dsl.quadrants import dtypes, hooks, runtime
 from dsl.quadrants.ops import float_ as qd_float, int_ as qd_int  # noqa: F401
 
@@ -18,7 +16,7 @@ def get_runtime() -> _Runtime:
     return _Runtime()
 
 
-def subscript(_builder: Any, value: Any, *indices: Any) -> Any:
+def subscript(_builder: object, value: object, *indices: object) -> object:
     """`value[indices]` in a kernel."""
     return hooks.item(value, indices[0] if len(indices) == 1 else tuple(indices))
 

@@ -1,7 +1,5 @@
 """`from tvm.script import tirx as T`: TIRx's names."""
 
-from typing import Any
-
 from dsl.tirx import cuda, expressions as _expressions, operations as _operations, ptx, tile
 from dsl.tirx.choice import select as Select
 from dsl.tirx.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
@@ -116,7 +114,7 @@ globals().update(_DTYPES)
 buffer, buffer_decl, macro, smem = Buffer, decl_buffer, inline, alloc_shared
 
 
-def cast(value: Any, dtype: Any) -> Any:
+def cast(value: object, dtype: object) -> object:
     """`value` as `dtype`, as `T.float32(value)` is."""
     return _cast(value, _find(dtype))
 
