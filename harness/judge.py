@@ -324,7 +324,9 @@ class _Comparison:
         case, outcome = trial.case, trial.outcome
         self.trial, self.arch = trial, golden.arch_of(outcome.device)
         self.path = golden.path_of(case, self.arch)
-        self.known, self.problem, self.differs, self.differences = None, "", "", []
+        self.known: Any = None  # the golden.Golden where there is one
+        self.problem, self.differs = "", ""
+        self.differences: list[compare.Difference] = []
         try:
             self.known = golden.read(self.path)
         except golden.CorruptGolden as error:

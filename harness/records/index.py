@@ -386,7 +386,7 @@ class Index:
                 try:
                     row = row_of(path, at, length, line)
                     said = row[4]
-                    marks.setdefault(said, set()).update(marks_of(line))
+                    marks.setdefault(said, set()).update(marks_of(line or {}))
                     rows.append((*row[:4], now.get(said, said), *row[5:], said))
                 except (KeyError, TypeError, ValueError, AttributeError):
                     self._db.execute("insert into damage values (?, ?)", [path, at])

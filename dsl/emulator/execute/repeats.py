@@ -11,7 +11,7 @@ import functools
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dsl.emulator import context, native
 from dsl.emulator.execute import slots
@@ -34,7 +34,7 @@ class Kept:
 
     def __init__(self, launch, key: tuple):
         self.launch, self.key = launch, key
-        self.repeat: Repeat | None = None  # once others can find it
+        self.repeat: Any = None  # a Repeat, once others can find it
 
     def first(self) -> None:
         """Run it, and keep it."""
