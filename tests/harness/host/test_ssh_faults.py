@@ -159,7 +159,7 @@ NO_UV = "places: list = [", "places: list = [lambda: brought_uv(cache)] or ["
 
 
 def test_a_host_without_uv(on_host, infra, sshd, there, write, works):
-    there("remote_env", *NO_UV)
+    there("host.remote_env", *NO_UV)
     cache = sshd.folder / "no-uv"
     assert infra(on_host(python=None, cache=cache)) == remote_env.NO_UV
     assert not (cache / "envs").exists()
@@ -335,7 +335,7 @@ def test_a_repro_that_kills_the_agent(on_host, infra, works, sshd):
 
 
 def test_an_agent_of_another_version(on_host, infra, there, works):
-    there("agent", "PROTOCOL = 1", "PROTOCOL = 2")
+    there("host.agent", "PROTOCOL = 1", "PROTOCOL = 2")
     assert infra(on_host()) == "the agent there speaks protocol 2, but this machine speaks 1"
 
 
@@ -389,7 +389,7 @@ def test_garbage_instead_of_an_agent(on_host, infra, sshd):
 
 def test_garbage_instead_of_frames(on_host, infra, there, works):
     web = "    def send(self, header, buffers=()):\n        os.write(self.answers_fd, b'HTTP/1.1 400')\n\n"
-    there("agent", "    def send(", web + "    def unused(")
+    there("host.agent", "    def send(", web + "    def unused(")
     assert infra(on_host()) == "what came is no frame of the agent: expected a frame, got b'HTTP/1.1'"
 
 
