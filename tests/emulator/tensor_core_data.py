@@ -107,8 +107,8 @@ def _expected(model, form: tuple, seed: int) -> np.ndarray:
 
 def computed(form: tuple, seed: int, gpu_model: str) -> np.ndarray:
     """The bits of D on the emulator."""
-    from tests.emulator import test_matrix
     from tests.emulator.conftest import Machine
+    from tests.emulator.emit import test_matrix
 
     arrays = [
         array.view({"f16": np.float16, "tf32": np.float32, "f32": np.float32}.get(kind, array.dtype))

@@ -15,7 +15,6 @@ from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.syntax import Reg
 from dsl.emulator.translate.region_code import Lanes
 from dsl.emulator.translate.uniform_branches import writers
-
 from tests.emulator.conftest import HEADER, pack
 
 GRID, LARGE = 5, 1 << 40

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl import emulator
 from dsl.emulator.translate.region_code import Lanes
-
 from tests.emulator.conftest import HEADER, pack
 
 LARGE = 1 << 40  # threads of a launch that is compiled with care
