@@ -1,6 +1,6 @@
 """The command `repro`: run one repro and read its verdict, write a new one, or look at a host.
 
-Exit status: 0 the claim holds, 1 it does not, 2 wrong usage (also a file that is no repro), 3 it could not be run.
+Exit status: 0 the claim holds, 1 it does not, 2 wrong usage (also a file that is not a repro), 3 it could not be run.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class Run:
 def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, int, dict[str, Any] | None]]:
     """(offset, length, object) of each line from `offset`; None for a line that is no object.
 
-    A last line without its newline may still be being written: where it is no object it is not yielded.
+    A last line without its newline may still be being written: if it is not an object it is not yielded.
     """
     with open(path, "rb") as file:
         file.seek(offset)

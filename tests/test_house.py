@@ -1,6 +1,7 @@
 """The floor table: which package may import what. Imports go down only; see ARCHITECTURE in docs/architecture.md."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -407,3 +408,18 @@ def test_tests_have_the_names_of_the_modules_that_they_test():
     assert sorted(without - set(listed)) == [], "give each a test file of its name"
     assert sorted(set(listed) - without) == [], "take these off the list: they have a test file, or are gone"
     assert listed == sorted(set(listed))
+
+
+RIDDLE = re.compile(r", and (?:got|this is|these are|\{[^}]*\} is none)\b|\bis no (?:multiple|place|kind|type)\b")
+
+
+def test_messages_say_what_must_be_and_what_was_given():
+    for path in sorted([*(ROOT / "dsl").rglob("*.py"), *(ROOT / "harness").rglob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                text = ast.unparse(node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value
+            else:
+                continue
+            assert not RIDDLE.search(text), f"{path}:{node.lineno}: write 'x must be y, got z'"

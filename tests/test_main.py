@@ -185,7 +185,7 @@ def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
     assert "racy.py:11:14: UNDEFINED_READ" in dsl("--check", "undefined", "racy.py", folder=tmp_path).stderr
     wrong = dsl("--check", "races", "racy.py", folder=tmp_path)
     assert (
-        wrong.returncode == 2 and "there is no check `races`; say all, none, or some of race, undefined" in wrong.stderr
+        wrong.returncode == 2 and "unknown check `races`; write all, none, or some of race, undefined" in wrong.stderr
     )
 
 

@@ -335,7 +335,7 @@ def _at_block_barrier(site: _Site, walk: _Walk) -> tuple[str, str] | None:
     fix = "move it out of the condition, so that every thread gets to it"
     if len(reached) == 1 and _is_whole_warps(reached[0]):
         fix = f"move it out of the condition; or wait at a named barrier, for {_count(reached[0])} threads"
-    return f"waits for all {walk.values.size} threads of the block, and {who} {gets} here", fix
+    return f"waits for all {walk.values.size} threads of the block, but {who} {gets} here", fix
 
 
 def _at_counted(site: _Site, walk: _Walk) -> tuple[str, str] | None:
@@ -350,7 +350,7 @@ def _at_counted(site: _Site, walk: _Walk) -> tuple[str, str] | None:
     if warps * WARP >= count or not any(site.masks):
         return None
     return (
-        f"waits for {count} threads at barrier {number}, and {walk.threads(come)} get to it",
+        f"waits for {count} threads at barrier {number}, but {walk.threads(come)} get to it",
         f"count the threads that meet: {warps * WARP}",
     )
 
@@ -381,7 +381,7 @@ def _at_warp(site: _Site, walk: _Walk) -> tuple[str, str] | None:
     )
     if "matrix" in name or name == "mma":
         return (
-            f"{name} is one instruction of all 32 lanes of a warp, and {lanes} here",
+            f"{name} is one instruction of all 32 lanes of a warp, but {lanes} here",
             "move it out of the condition, or let whole warps decide",
         )
     fix = (
@@ -389,14 +389,14 @@ def _at_warp(site: _Site, walk: _Walk) -> tuple[str, str] | None:
         if len(reached) == 1
         else "move it out of the condition, so that every lane gets to it"
     )
-    return f"{name} waits for the lanes of its mask {named:#x}, and {lanes} here", fix
+    return f"{name} waits for the lanes of its mask {named:#x}, but {lanes} here", fix
 
 
 def _at_init(site: _Site, walk: _Walk) -> tuple[str, str] | None:
     if any(site.masks):
         return None
     return (
-        "initialises an mbarrier, and no thread gets here",
+        "initialises an mbarrier, but no thread gets here",
         "move it out of the outer condition: one thread of the "
         "block has to initialise it, before a barrier of the block",
     )

@@ -99,7 +99,7 @@ class DSLUserCodeShiftError(DSLUserCodeValueError, TypeError):
 
 
 class DSLUserCodeLayoutError(DSLUserCodeError, ValueError):
-    """A shape, stride, coordinate or tiler that a layout function has no meaning for."""
+    """A shape, stride, coordinate or tiler that a layout function is not defined for."""
 
 
 class DSLUserCodeNameError(DSLUserCodeError, NameError):

@@ -333,8 +333,7 @@ def finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
         text = str(error)
         if "defined outside the region" in text or "dominate" in text:
             raise DSLUserCodeError(
-                "a value is used where it does not exist: it was computed in another loop or "
-                "branch, and kept in an object or a closure",
+                "a value is used outside the loop or branch that computed it: it was kept in an object or a closure",
                 id="VALUE_OF_ANOTHER_REGION",
                 fix="assign it to a variable of this function",
                 place=_place_in(text),

@@ -157,11 +157,11 @@ def _order(
         raise DSLUserCodeValueError(f'sem="{sem}" needs the scope of the threads it is for', fix='scope="gpu"')
     if sem is not None and cop is not None:
         raise DSLUserCodeValueError(
-            f'cop="{cop}" is of accesses without an order, and sem is "{sem}"', fix="leave one out"
+            f'cop="{cop}" is for accesses without an order, but sem is "{sem}"', fix="leave one out"
         )
     if ss is not None and ptr.space is not AddressSpace.smem:
         raise DSLUserCodeValueError(
-            f"ss is of shared memory, and the pointer is to {ptr.space} memory", fix="leave ss out"
+            f"ss is for shared memory, but the pointer is to {ptr.space} memory", fix="leave ss out"
         )
     if ss == "cluster":
         raise DSLUserCodeValueError(

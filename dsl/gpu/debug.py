@@ -64,11 +64,11 @@ def _values_of(place: re.Match) -> int:
     text, kind = place.group(), place.lastgroup
     if kind == "field":
         raise DSLUserCodeTypeError(
-            f"`{text}` is no place of printf's: values are taken in order, and as they are",
+            f"printf does not support `{text}`: values are printed in order and as they are",
             fix='write {}, or a conversion of C\'s (%5d), or an f-string: f"{x:5d}"',
         )
     if kind == "stray":
-        raise DSLUserCodeTypeError(f"`{text}` is no conversion of printf", fix="%% prints a percent sign")
+        raise DSLUserCodeTypeError(f"printf has no conversion `{text}`", fix="%% prints a percent sign")
     return 0 if text == "%%" else 1 + text.count("*")
 
 
@@ -87,13 +87,13 @@ def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
     and for formats that are not C's."""
     if more and any("{}" in part for part in form.parts if isinstance(part, str)):
         warn(
-            "printf prints `{{}}` of an f-string as braces, and not the values behind it: write the values in the "
+            "printf prints `{{}}` of an f-string as braces, not as a value: write the values in the "
             "f-string, or the format in a variable",
             "PRINTF_VALUES_UNUSED",
         )
     elif more:
         raise DSLUserCodeTypeError(
-            f"an f-string has its values in it, and {len(more)} more stand{'s' * (len(more) == 1)} beside it",
+            f"an f-string contains its values, but {len(more)} more follow{'s' * (len(more) == 1)} it",
             fix="write them all in the f-string, or all behind a plain string",
         )
     pieces = []
@@ -135,7 +135,7 @@ def _spell_formatted(value: Any, conversion: str, spec: str, is_known: bool, lea
         )
     if not re.fullmatch(_CONVERSION, spec) or "*" in spec:
         raise DSLUserCodeError(
-            f"`:{spec}` is no format of a value known at run time",
+            f"`:{spec}` is not a format for a value known at run time",
             id="UNSUP_FSTRING_FORMAT",
             fix="write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}",
         )

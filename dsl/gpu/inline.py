@@ -73,15 +73,14 @@ def inline_ptx(
     for dtype in types:
         if not isinstance(dtype, NumericMeta) or dtype.carrier not in CONSTRAINTS:
             raise DSLUserCodeTypeError(
-                f"PTX text writes registers of 16, 32 and 64 bits, and {dtype!r} has none",
-                fix="write an Int32, and convert it",
+                f"PTX text writes registers of 16, 32 and 64 bits, got {dtype!r}", fix="write an Int32, and convert it"
             )
 
     def place(match: re.Match) -> str:
         kind, index = match[1], int(match[2])
         if index >= len(types if kind == "w" else given) or kind == "rw":
             raise DSLUserCodeValueError(
-                f"the PTX text names {match[0]}, and there is no such operand",
+                f"the PTX text names {match[0]}, but there is no such operand",
                 fix="pass a type in write_only_types, or a value in read_only_args, for each",
             )
         if kind == "r" and texts[index] is not None:
@@ -113,8 +112,7 @@ def _register_of(value: Any) -> Numeric:
     number = numeric(value)
     if number is None or type(number).carrier not in CONSTRAINTS:
         raise DSLUserCodeTypeError(
-            f"PTX text reads registers of 16, 32 and 64 bits, and {value!r} has none",
-            fix="convert it, for example `Int32(x)`",
+            f"PTX text reads registers of 16, 32 and 64 bits, got {value!r}", fix="convert it, for example `Int32(x)`"
         )
     return number
 

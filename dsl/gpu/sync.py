@@ -47,7 +47,7 @@ def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True
 def _check_count(number_of_threads) -> None:
     if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % 32):
         raise DSLUserCodeError(
-            f"a barrier counts whole warps, and {number_of_threads} is no multiple of 32",
+            f"number of threads at a barrier must be a multiple of 32, got {number_of_threads}",
             fix="round the count up to a multiple of 32",
         )
 
@@ -89,7 +89,7 @@ def fence_proxy(kind: str, *, space: str | None = None, use_intrinsic: bool | No
     known = _SHARED_PROXIES.get(space) if kind == "async.shared" else _PROXIES.get(kind) if space is None else None
     if known is None:
         raise DSLUserCodeValueError(
-            f"there is no fence of the proxy {kind!r}" + (f" in {space!r}" if space else ""),
+            f"fence_proxy does not support {kind!r}" + (f" in {space!r}" if space else ""),
             fix='cute.arch.fence_proxy("async.shared", space="cta")',
             id="FENCE_PROXY",
         )

@@ -20,7 +20,7 @@ def shuffle_sync_op(value, offset, mask=FULL_MASK, mask_and_clamp=31, kind: str 
     `kind` is idx, up, down or bfly; `mask_and_clamp` holds the segment mask in bits 8-12 and the clamp in bits 0-4, so
     a segment of w lanes is `((32 - w) << 8) | 31` (for up: `(32 - w) << 8`).  PTX ISA: shfl.sync.
 
-    Narrow values travel in 32 bits, 64-bit values in two shuffles. Raises DSLUserCodeTypeError for what is no number.
+    Narrow values travel in 32 bits, 64-bit values in two shuffles. Raises DSLUserCodeTypeError for other values.
     """
     number = numeric(value)
     if number is None:

@@ -17,7 +17,7 @@ Mode = int | Sequence[int]
 
 
 class LayoutError(ValueError):
-    """A shape, stride, coordinate or tiler that the operation has no meaning for."""
+    """A shape, stride, coordinate or tiler that the operation is not defined for."""
 
     def __init__(self, message: str, fix: str = "") -> None:
         super().__init__(f"{message}\nfix: {fix}" if fix else message)
@@ -370,7 +370,7 @@ def product(x: IntTuple) -> Any:
     for leaf in flatten_to_tuple(x):
         if isinstance(leaf, (*NO_INTEGERS, ScaledBasis)) or hasattr(leaf, "shape"):
             raise LayoutError(
-                f"{text(x)} is not an int tuple: {text(leaf)} is no integer",
+                f"an int tuple holds integers, got {text(leaf)} in {text(x)}",
                 fix="give integers, or nested tuples of them",
             )
         result = mul(result, int(leaf) if isinstance(leaf, bool) else leaf)

@@ -32,7 +32,7 @@ def picture(layout: Layout | ComposedLayout) -> str:
         raise LayoutError(f"a picture needs a layout, got {type(layout).__name__}", fix="cute.make_layout(shape)")
     _require(
         rank(layout) <= 2,
-        f"a picture has at most two modes, and {layout} has {rank(layout)}",
+        f"a picture has at most two modes, but {layout} has {rank(layout)}",
         "cute.group_modes(layout, 1, n)",
     )
     _require(
@@ -43,7 +43,7 @@ def picture(layout: Layout | ComposedLayout) -> str:
     for m in range(rows):
         for n in range(columns):
             index = layout(m + rows * n)
-            _require(isinstance(index, int), f"the indices of {layout} are no integers", "print a layout of integers")
+            _require(isinstance(index, int), f"the indices of {layout} must be integers", "print a layout of integers")
             lines += ["\\node[fill=", f"black!{_GREYS[index % 8]}", f"] at ({m},{n}) {{{index}}};", ""]
     return "\n".join([*lines, *_frame(rows, columns), *_end()])
 

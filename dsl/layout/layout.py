@@ -261,7 +261,9 @@ def shape(x: Any, mode: Mode = ()) -> IntTuple:
     found = _mode_shape(x, mode)
     for leaf in flatten_to_tuple(found):
         if isinstance(leaf, int_tuple.NO_INTEGERS[1:]) or hasattr(leaf, "bits"):
-            raise LayoutError(f"shape: {text(found)} has no shape", "give a tuple, a layout or a tensor")
+            raise LayoutError(
+                f"shape takes something with a shape, got {text(found)}", "give a tuple, a layout or a tensor"
+            )
     return found
 
 
@@ -278,7 +280,7 @@ def size(x: Any, mode: Mode = ()) -> Any:
 def cosize(layout: Any, mode: Mode = ()) -> Any:
     """One more than the largest index (of the absolute strides); of a composed layout, that of its outer layout."""
     if not hasattr(layout, "stride") and not isinstance(layout, ComposedLayout):
-        raise LayoutError(f"cosize: {text(layout)} is no layout", "use size for a shape, or make_layout")
+        raise LayoutError(f"cosize takes a layout, got {text(layout)}", "use size for a shape, or make_layout")
     layout = get(layout, mode)
     if isinstance(layout, ComposedLayout):
         if isinstance(layout.inner, Layout):
@@ -339,7 +341,7 @@ def group_modes(x: Any, begin: int, end: int | None = None) -> Any:
     first, last, _ = slice(begin, end).indices(len(wrap(x)))
     if first >= last:
         raise LayoutError(
-            f"group_modes: {text(x)} has {len(wrap(x))} modes, and none from {begin} to {end}",
+            f"group_modes: {text(x)} has {len(wrap(x))} modes, but none from {begin} to {end}",
             fix="count modes from 0; the end is one past the last",
         )
     return group_tuple(x, first, last) if isinstance(x, tuple) else (x,)
@@ -376,7 +378,7 @@ def prepend_ones(x: Any, up_to_rank: int | None = None) -> Any:
 
 def _one(name: str, x: Any) -> Layout:
     if not isinstance(x, (Layout, ComposedLayout)):
-        raise LayoutError(f"{name}: {text(x)} is no layout or tensor", "use append or prepend with 1")
+        raise LayoutError(f"{name} takes a layout or a tensor, got {text(x)}", "use append or prepend with 1")
     return Layout(1, 0)
 
 

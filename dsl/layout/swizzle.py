@@ -25,7 +25,7 @@ class Swizzle:
             raise LayoutError("a swizzle has static parameters", fix="write the three in integers")
         if self.bits < 0 or self.base < 0 or abs(self.shift) < self.bits:
             raise LayoutError(
-                f"{self}: bits and base must not be negative, and the shift not less than the bits",
+                f"{self}: bits and base must not be negative, and the shift must not be less than the bits",
                 fix="for example make_swizzle(3, 4, 3)",
             )
 

@@ -19,7 +19,7 @@ def transform_apply(*args: Any, f: Callable, g: Callable) -> Any:
     Raises LayoutError where they are not nested alike.
     """
     if not args:
-        raise LayoutError("transform_apply: there is no tuple", "give at least one before `f`")
+        raise LayoutError("transform_apply takes at least one tuple", "give at least one before `f`")
     return g(*_each("transform_apply", f, args))
 
 

@@ -68,7 +68,7 @@ class _Library:
     def __init__(self):
         found = importlib.util.find_spec("llvmlite")
         if found is None or found.origin is None:
-            raise ImportError("llvmlite is not installed, and it brings LLVM", name="llvmlite")
+            raise ImportError("llvmlite, which contains LLVM, is not installed", name="llvmlite")
         self._file = os.path.join(os.path.dirname(found.origin), "binding", "libllvmlite.so")
 
     @functools.cached_property

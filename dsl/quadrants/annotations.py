@@ -131,7 +131,7 @@ def matrix(n: int, m: int, dtype=None) -> MatrixAnnotation:
 
 def _element(dtype: Any) -> Any:
     if dtype is not None and types.of(dtype) is None:
-        raise QuadrantsTypeError.at(f"{described(dtype)} is no element type", "for example qd.f32")
+        raise QuadrantsTypeError.at(f"{described(dtype)} is not an element type", "for example qd.f32")
     return dtype
 
 
@@ -144,7 +144,7 @@ class TemplateKind:
     def key(self, value: Any) -> Any:
         if isinstance(value, Ndarray):
             raise QuadrantsRuntimeTypeError(
-                "a qd.ndarray is no template argument: its memory may change",
+                "a qd.ndarray cannot be a template argument: its memory may change",
                 "annotate the parameter qd.types.ndarray()",
             )
         if isinstance(value, float):
@@ -153,12 +153,12 @@ class TemplateKind:
             return tuple, tuple(map(self.key, value))
         if isinstance(value, (list, dict)):
             raise WrongType(
-                f"a template argument is part of the code, and {described(value)} may change",
+                f"a template argument is part of the code, but {described(value)} may change",
                 "pass a tuple, or read it as a global of the kernel",
             )
         if type(value).__module__ == "numpy" and getattr(value, "shape", ()) != ():
             raise WrongType(
-                f"a template argument is part of the code, and {described(value)} may change",
+                f"a template argument is part of the code, but {described(value)} may change",
                 "annotate the parameter qd.types.ndarray()",
             )
         if isinstance(value, Matrix):

@@ -83,7 +83,7 @@ class CapturedNumber:
             return [core.constant_of(float(value))]
         if not isinstance(value, int):
             raise TypeError(
-                f"`{self.way.steps[-1][1]}` is {value!r}, and was an integer when the kernel was compiled: "
+                f"`{self.way.steps[-1][1]}` is {value!r}, but was an integer when the kernel was compiled: "
                 f"{self.dtype} would truncate it\nfix: keep it an integer, or begin with a float"
             )
         return [core.wrapped(int(value))]
@@ -141,8 +141,8 @@ class Frozen:
             )
         else:
             tell(
-                f"`{name}` was {self.first!r} when this kernel was compiled, and is {now!r} now: the kernel goes on "
-                f"with {self.first!r}. Pass it as an argument, or decorate the class with "
+                f"`{name}` was {self.first!r} when this kernel was compiled, but is {now!r} now: the kernel "
+                f"still uses {self.first!r}. Pass it as an argument, or decorate the class with "
                 "@qd.data_oriented(template_primitives=False)",
                 UserWarning,
                 self.place,

@@ -63,7 +63,7 @@ def store(variable: Any, value: Any, name: str) -> Any:
     if isinstance(variable, (Lvalue, Matrix)):
         if isinstance(variable, Lvalue) and types.number(value_of(value)) is None:
             raise QuadrantsTypeError.at(
-                f"`{name}` is {an(variable.dtype)}, and is assigned {described(value)}",
+                f"`{name}` is {an(variable.dtype)}, but is assigned {described(value)}",
                 "give it a number, or use another name",
             )
         variable.store(value)
@@ -75,7 +75,7 @@ def store(variable: Any, value: Any, name: str) -> Any:
         )
     kind = QuadrantsTypeError if isinstance(variable, str) else QuadrantsSyntaxError
     raise kind.at(
-        f"`{name}` is {described(variable)}, known while compiling, and cannot be assigned again", "use another name"
+        f"`{name}` is {described(variable)}, known while compiling, so it cannot be assigned again", "use another name"
     )
 
 
@@ -203,7 +203,7 @@ def _static_key(key: Any) -> Any:
     key = value_of(key)
     if is_dynamic(key):
         raise QuadrantsTypeError.at(
-            "a list, tuple or dict is looked up while compiling, and the index is a run-time value",
+            "a list, tuple or dict is looked up while compiling, but the index is a run-time value",
             fix="use a qd.Vector, or a static index",
         )
     return key.value if isinstance(key, Numeric) else key

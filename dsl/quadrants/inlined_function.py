@@ -36,8 +36,8 @@ class Func(Function):
             )
         if self.requires_top_level and not task.program().is_top:
             raise QuadrantsSyntaxError.at(
-                f"`{self.__name__}` requires the outermost scope of a kernel, and is called "
-                "inside a run-time statement",
+                f"`{self.__name__}` requires the outermost scope of a kernel, but is called inside a run-time "
+                "statement",
                 "move the call out of the `if`, `for` or `while` around it",
                 also=((self.place(), "it is defined here"),),
             )

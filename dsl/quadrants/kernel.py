@@ -172,9 +172,7 @@ class Kernel(Function):
         Raises QuadrantsRuntimeError where it was not called yet, DSLUserCodeError for what has no spelling in CUDA C++.
         """
         if self._last is None:
-            raise QuadrantsRuntimeError(
-                f"`{self.__name__}` was not called yet, and is compiled by a call", "call it first"
-            )
+            raise QuadrantsRuntimeError(f"`{self.__name__}` was not called yet: a call compiles it", "call it first")
         from dsl.launch.call.readable_text import cuda_source  # most programs never ask
 
         return cuda_source(self._last.compiled.traced.device_mlir)
@@ -296,7 +294,7 @@ class Kernel(Function):
             values = value if isinstance(value, tuple) else (value,)
             if len(values) != len(wanted):
                 raise QuadrantsCompilationError.at(
-                    f"the kernel returns {len(values)} values, and {len(wanted)} are annotated",
+                    f"the kernel returns {len(values)} values, but {len(wanted)} are annotated",
                     "annotate each: `-> (qd.i32, qd.f32)`",
                     self.parameter_place("return"),
                     self._returns(),
@@ -362,7 +360,7 @@ class Kernel(Function):
         dtype = types.of(annotation)
         if dtype is None:
             raise QuadrantsSyntaxError.at(
-                f"{described(annotation)} is no type that a kernel can return",
+                f"a kernel cannot return {described(annotation)}",
                 "annotate an element type, for example `-> qd.f32`, or a vector type",
                 place,
             )

@@ -58,7 +58,7 @@ def cast(obj, dtype):
     found = types.of(dtype)
     if found is None:
         raise QuadrantsTypeError.at(
-            f"{dtype!r} is no element type",
+            f"{dtype!r} is not an element type",
             fix=f"write qd.{dtype}" if isinstance(dtype, str) and dtype in types.BY_NAME else "for example qd.f32",
         )
 

@@ -82,14 +82,14 @@ def of_python(error: Exception) -> tuple[str, str]:
     if isinstance(error, AttributeError) and error.name and not hasattr(error.obj, "__wrapped__"):
         return of_attribute(error.obj, error.name)
     if isinstance(error, AssertionError):
-        return text, "give what it asserts: it is checked while the kernel is compiled"
+        return text, "its condition must hold: it is checked while the kernel is compiled"
     for pattern, message, fix in _OPERANDS:
         if found := re.search(pattern, text):
             words = [_WORDS.get(word, an(word)) if word.isidentifier() else word for word in found.groups()]
             return message.format(*words), fix or _fix_of_operands(found.groups())
     if not isinstance(error, (TypeError, IndexError, ValueError)):
         text = f"{type(error).__name__}: {text}"
-    return text, "this is Python's, and runs once while the kernel is compiled: take it out of the kernel"
+    return text, "plain Python runs once while the kernel is compiled: take it out of the kernel"
 
 
 _WORDS = {
@@ -111,10 +111,10 @@ _WORDS = {
 _OPERANDS = (
     (
         r"unsupported operand type\(s\) for (\S+?)(?:\(\))?: '(\w+)' and '(\w+)'",
-        "`{0}` has no meaning for {1} and {2}",
+        "`{0}` is not defined for {1} and {2}",
         "",
     ),
-    (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` has no meaning for {1}", ""),
+    (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` is not defined for {1}", ""),
     (r'can only concatenate (\w+) \(not "(\w+)"\)', "{0} and {1} cannot be added", ""),
     (r"'(\w+)' object is not callable", "{0} cannot be called", "call a @qd.func; `*` multiplies"),
     (r"'(\w+)' object is not subscriptable", "{0} has no elements", "index a field, an array or a vector"),

@@ -116,7 +116,7 @@ def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | N
     for side, tensor in (("source", src), ("destination", dst)):
         if isinstance(tensor, Tensor) and isinstance(tensor.shape, tuple) and len(tensor.shape) > 2:
             raise DSLUserCodeError(
-                f"copy_atom_call copies one fragment (V), and the {side} is {text(tensor.shape)}",
+                f"copy_atom_call copies one fragment (V), but the {side} is {text(tensor.shape)}",
                 fix="cute.copy(atom, src, dst) copies all of them",
             )
     if isinstance(pred, Tensor) and lay.rank(src) == 1 and lay.rank(pred) > 1:
@@ -203,8 +203,8 @@ def _check_sizes(src: Tensor, dst: Tensor, what: str) -> None:
     """Whether both have as many elements."""
     if lay.size(src) != lay.size(dst):
         raise DSLUserCodeError(
-            f"{what} needs as many elements on both sides, and the source is {text(src.shape)}, the "
-            f"destination {text(dst.shape)}",
+            f"{what} needs as many elements on both sides, got a source of {text(src.shape)} and a "
+            f"destination of {text(dst.shape)}",
             fix="tile both with the same tiler",
         )
 
@@ -215,8 +215,8 @@ def _may_agree(a: Any, b: Any) -> bool:
 
 def _different(what: str, src: Tensor, dst: Tensor) -> DSLUserCodeError:
     return DSLUserCodeError(
-        f"{what} needs as many elements in each mode, and the source is {text(src.shape)}, the "
-        f"destination {text(dst.shape)}",
+        f"{what} needs as many elements in each mode, got a source of {text(src.shape)} and a "
+        f"destination of {text(dst.shape)}",
         fix="tile both with the same tiler",
     )
 
@@ -233,7 +233,7 @@ def _require_tensor(side: str, tensor: Any, what: str) -> None:
 def _check_type(atom: CopyAtom, side: str, tensor: Tensor) -> None:
     if tensor.element_type.storage_width != atom.value_type.storage_width:
         raise DSLUserCodeTypeError(
-            f"the atom copies {atom.value_type}, and the {side} holds {tensor.element_type}",
+            f"the atom copies {atom.value_type}, but the {side} holds {tensor.element_type}",
             fix=f"make the atom with {tensor.element_type}, or recast the tensor",
         )
 
@@ -245,13 +245,13 @@ def _check_vector(atom: CopyAtom, side: str, tensor: Tensor) -> None:
     mode = layout[0] if isinstance(layout.shape, tuple) else layout
     if isinstance(atom.op, CopyG2SOp) and not _starts_with(mode.shape, count):
         raise DSLUserCodeError(
-            f"one call of the atom copies {_elements(count)}, and the first mode of the {side} "
+            f"one call of the atom copies {_elements(count)}, but the first mode of the {side} "
             f"{text(layout.shape)} is {text(mode.shape)}: one call would not copy it",
             fix=f"tile both tensors by vectors: `cute.zipped_divide(t, ({count},))`",
         )
     if count > 1 and not _is_contiguous(mode, count):
         raise DSLUserCodeError(
-            f"a copy of {bits} bits moves {count} contiguous elements, and the first mode of the {side} is {mode}",
+            f"a copy of {bits} bits moves {count} contiguous elements, but the first mode of the {side} is {mode}",
             fix="put the contiguous mode first, or copy fewer bits with "
             f"num_bits_per_copy={atom.value_type.storage_width}",
         )
@@ -263,8 +263,8 @@ def _check_vector(atom: CopyAtom, side: str, tensor: Tensor) -> None:
     alignment = tensor.pointer().alignment_bytes
     if alignment < bits // 8:
         raise DSLUserCodeError(
-            f"a copy of {bits} bits needs addresses that are multiples of {bits // 8} bytes, and "
-            f"those of the {side} are only known to be of {alignment}",
+            f"a copy of {bits} bits needs addresses that are multiples of {bits // 8} bytes, but those of "
+            f"the {side} are only known to be multiples of {alignment}",
             fix=_alignment_fix(bits),
         )
 
@@ -327,7 +327,8 @@ def _bits_for(dst: Tensor, src: Tensor, name: str) -> Tensor:
     a, b = src.element_type, dst.element_type
     if a.width != b.width:
         raise DSLUserCodeTypeError(
-            f"{name} moves bits, and an element of the source has {a.width} ({a}), of the destination {b.width} ({b})",
+            f"{name} needs elements of the same width: the source has {a.width} bits ({a}), the destination "
+            f"{b.width} ({b})",
             fix=f"convert: `dst.store(src.load().to({b}))`",
         )
     return src if a is b else recast_tensor(src, b)

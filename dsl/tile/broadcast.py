@@ -31,15 +31,15 @@ def _joined(a: Any, b: Any, whole: tuple) -> Any:
     if isinstance(a, tuple) or isinstance(b, tuple):
         if not (isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b)):
             raise DSLUserCodeTypeError(
-                f"the shapes {text(whole[0])} and {text(whole[1])} are nested differently, and "
-                "cannot be broadcast together",
+                f"the shapes {text(whole[0])} and {text(whole[1])} are nested differently, so they cannot be "
+                "broadcast together",
                 fix="reshape one of them",
             )
         return tuple(_joined(x, y, whole) for x, y in zip(a, b))
     if a != b and 1 not in (a, b):
         raise DSLUserCodeValueError(
             f"the shapes {text(whole[0])} and {text(whole[1])} cannot be broadcast together: {a} meets {b}",
-            fix="modes are matched from the first, and one of two extents is 1",
+            fix="modes are matched from the first, and one of two extents must be 1",
         )
     return b if a == 1 else a
 

@@ -99,8 +99,8 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
         )
     if [lay.size(mode) for mode in wrap(src.shape)] != [lay.size(mode) for mode in wrap(dst.shape)]:
         raise DSLUserCodeError(
-            f"a bulk copy needs as many elements in each mode, and the source is {text(src.shape)}, "
-            f"the destination {text(dst.shape)}",
+            f"a bulk copy needs as many elements in each mode, got a source of {text(src.shape)} and a "
+            f"destination of {text(dst.shape)}",
             fix="tile both with the same tiler",
         )
     together = lay.max_common_vector(src.layout, dst.layout)
@@ -108,9 +108,8 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
     n_bytes = count * atom.value_type.storage_width // 8
     if together % count or n_bytes * 8 % LEAST_BITS:
         raise DSLUserCodeError(
-            f"a bulk copy moves a multiple of 16 contiguous bytes, and of {src.layout} and "
-            f"{dst.layout} {together * atom.value_type.storage_width // 8} bytes follow one another "
-            "on both sides",
+            f"a bulk copy moves a multiple of 16 contiguous bytes, but {src.layout} and {dst.layout} have "
+            f"{together * atom.value_type.storage_width // 8} contiguous bytes on both sides",
             fix="copy it with CopyUniversalOp, or lay both out alike",
         )
     for start in range(0, lay.size(src), count):
@@ -131,18 +130,18 @@ def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> 
     static_size(tensor, "a bulk copy")
     if isinstance(tensor.layout, ComposedLayout):
         raise DSLUserCodeError(
-            f"a bulk copy moves bytes as they lie, and the {side} has the layout {tensor.layout}",
+            f"a bulk copy moves bytes as they are, but the {side} has the layout {tensor.layout}",
             fix="a tensor without a swizzle; TMA swizzles (make_tiled_tma_atom)",
         )
     if tensor.element_type.storage_width != atom.value_type.storage_width:
         raise DSLUserCodeTypeError(
-            f"the atom copies {atom.value_type}, and the {side} holds {tensor.element_type}",
+            f"the atom copies {atom.value_type}, but the {side} holds {tensor.element_type}",
             fix=f"make the atom with {tensor.element_type}",
         )
     if tensor.pointer().alignment_bytes % 16:
         raise DSLUserCodeError(
-            f"a bulk copy's {side} starts at a multiple of 16 bytes, and of this one only "
-            f"{tensor.pointer().alignment_bytes} is known",
+            f"the {side} of a bulk copy must start at a multiple of 16 bytes, but is only known to start at "
+            f"a multiple of {tensor.pointer().alignment_bytes}",
             id="TMA_ALIGNMENT",
             fix="from_dlpack(tensor, assumed_align=16), or byte_alignment=16",
         )

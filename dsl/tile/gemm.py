@@ -118,7 +118,7 @@ def _by_modes(tensor: Tensor, name: str, shapes: list) -> Tensor:
     if missing is None:
         shown = ", ".join(f"{name} {text(shape)}" for name, shape in zip(_NAMES, shapes))
         raise DSLUserCodeValueError(
-            f"gemm has no meaning for fragments with as many modes as these: {shown}",
+            f"gemm is not defined for fragments with as many modes as these: {shown}",
             fix="A (V, M, K), B (V, N, K), C and D (V, M, N), or A (V, M), B (V, N)",
         )
     layout = tensor.layout if isinstance(tensor.layout.shape, tuple) else lay.make_layout((tensor.layout,))
@@ -165,7 +165,7 @@ def _call(atom: MmaAtom, d: Tensor, a: list, b: list, c: Tensor, coord: tuple) -
 def _wrong_values(atom: MmaAtom, name: str, shape: tuple) -> DSLUserCodeError:
     return DSLUserCodeError(
         f"one call of {type(atom.op).__name__} {text(atom.shape_mnk)} takes {_values(atom, name)} "
-        f"elements of {name} from each thread, and the first mode of this fragment has "
+        f"elements of {name} from each thread, but the first mode of this fragment has "
         f"{text(lay.size(shape[0]))}",
         fix=f"tiled_mma.make_fragment_{name.replace('D', 'C')}(...) makes one of the right shape",
     )

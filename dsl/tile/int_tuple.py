@@ -26,7 +26,7 @@ def as_numeric(obj: Any) -> Numeric:
     """A number of the DSL: an int as Int32, a float as Float32, a bool as Boolean. Raises DSLUserCodeValueError."""
     made = numeric(obj)
     if made is None:
-        raise DSLUserCodeValueError(f"{obj!r} is no number", fix="give a Python number or one of the DSL's")
+        raise DSLUserCodeValueError(f"number expected, got {obj!r}", fix="give a Python number or one of the DSL's")
     return made
 
 

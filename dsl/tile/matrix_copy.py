@@ -136,8 +136,8 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
     if shapes[0] != shapes[1] or lay.size(_modes(registers.shape)[0]) % held:
         raise DSLUserCodeError(
             f"one {name} reads {_count(row if op.loads else held)} of each lane and writes "
-            f"{_count(held if op.loads else row)}, and the source is {text(src.shape)}, the "
-            f"destination {text(dst.shape)}",
+            f"{_count(held if op.loads else row)}, got a source of {text(src.shape)} and a destination of "
+            f"{text(dst.shape)}",
             fix="partition the tensor in smem with partition_"
             f"{'S' if op.loads else 'D'} and the fragment with retile of one tiled copy",
         )
@@ -175,8 +175,8 @@ def _check_rows(tensor: Tensor, row: int, side: str, name: str) -> None:
     starts = range(0, lay.size(mode), row)
     if lay.size(mode) % row or any(mode(i + j) != mode(i) + j for i in starts for j in range(row)):
         raise DSLUserCodeError(
-            f"{name} moves rows of {row} contiguous elements in shared memory, and the first mode "
-            f"of the {side} is {mode}",
+            f"{name} moves rows of {row} contiguous elements in shared memory, but the first mode of the "
+            f"{side} is {mode}",
             fix="put the contiguous mode where the mma has K, or choose the other `transpose`",
         )
     composed = tensor.layout
@@ -196,7 +196,7 @@ def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None
         known = tensor.pointer().alignment_bytes
     if known < ROW_BITS // 8:
         raise DSLUserCodeError(
-            f"a row of {name} starts at a multiple of 16 bytes, and the addresses of the {side} "
-            f"are only known to be multiples of {known}",
+            f"a row of {name} must start at a multiple of 16 bytes, but the addresses of the {side} are only "
+            f"known to be multiples of {known}",
             fix="byte_alignment=16 where it is allocated; its strides must be multiples of 16 bytes too",
         )

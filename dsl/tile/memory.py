@@ -83,7 +83,7 @@ class SmemAllocator:
         _require_type(element_type)
         if not isinstance(num_elems, int) or num_elems < 1:
             raise DSLUserCodeError(
-                f"shared memory is allocated while compiling, and {num_elems!r} is no static count",
+                f"size of shared memory must be static, got {num_elems!r}",
                 fix="pass the count as cutlass.Constexpr; it must be 1 or more",
             )
         return self._take(element_type, num_elems, byte_alignment)
@@ -96,8 +96,7 @@ class SmemAllocator:
         layout = as_layout(layout)
         if not lay.is_static(layout.outer if isinstance(layout, ComposedLayout) else layout):
             raise DSLUserCodeError(
-                f"shared memory is allocated while compiling, and the layout {layout} is dynamic",
-                fix="make its shape and strides static",
+                f"layout of shared memory must be static, got {layout}", fix="make its shape and strides static"
             )
         if swizzle is None:
             return Tensor(self._take(element_type, lay.storage_elements(layout), byte_alignment), layout)

@@ -223,7 +223,7 @@ def _fragment(x: Any, dtype: type[Numeric], ordered: bool, what: str) -> Tensor:
         layout = lay.make_layout(as_index(x))
     if not lay.is_static(layout.shape):
         raise DSLUserCodeError(
-            f"{what} makes registers, whose number is known while compiling, and the shape is {text(layout.shape)}",
+            f"shape of {what} must be static, got {text(layout.shape)}",
             fix="take one tile: `thr_mma.partition_A(sA)[None, None, None, 0]`",
         )
     return make_rmem_tensor(layout, dtype)

@@ -1,4 +1,4 @@
-"""Elements that are no whole bytes (Int4, Float4E2M1FN, Float6...):
+"""Elements smaller than a byte (Int4, Float4E2M1FN, Float6...):
 between the bytes in memory and a vector's elements.
 
 Element k takes bits k * width and up of the bytes, the first byte lowest, so an element of 6 bits may lie in two bytes.
@@ -86,7 +86,7 @@ def check_run(dtype: type[Numeric], count: int, run: int, space: AddressSpace, w
     """Raise where runs of `run` elements are no whole bytes; say so where NVIDIA's compiler refuses what works here."""
     if dtype.width > 8:
         raise DSLUserCodeValueError(
-            f"elements of {dtype} are groups of bits, and are not loaded or stored as a value",
+            f"elements of {dtype} are groups of bits, so they cannot be loaded or stored as values",
             fix="recast the tensor to Uint8, or to the type of one of the group",
         )
     if run * dtype.width % 8:

@@ -238,9 +238,7 @@ class TensorSSA:
 
     def __invert__(self) -> TensorSSA:
         if not self.dtype.is_integer:
-            raise DSLUserCodeTypeError(
-                f"`~` needs integers, and the elements are {self.dtype}", fix="convert them first"
-            )
+            raise DSLUserCodeTypeError(f"`~` needs integers, got elements of {self.dtype}", fix="convert them first")
         return self.with_ir(
             arithmetic.binary(
                 "xor", self.ir(), arithmetic.constant(1 if self.dtype is Boolean else -1, self.ir_type()), True
@@ -310,8 +308,7 @@ def _arithmetic(value: TensorSSA, sign: str) -> mlir.Value:
     """The vector, where its type has arithmetic. Raises DSLUserCodeTypeError otherwise."""
     if conversion.is_bits(value.dtype):
         raise DSLUserCodeTypeError(
-            f"`{sign}` needs numbers to compute with, and {value.dtype} is a storage type",
-            fix="convert it: `x.to(cutlass.Float32)`",
+            f"`{sign}` needs numbers, but {value.dtype} is a storage type", fix="convert it: `x.to(cutlass.Float32)`"
         )
     return value.ir()
 
@@ -344,7 +341,7 @@ def _type_of(operand: Any, sign: str) -> type[Numeric]:
     number = numeric(operand)
     if number is None:
         fix = "load it first: `t.load()`" if hasattr(operand, "load") else "operands are TensorSSA and numbers"
-        raise DSLUserCodeTypeError(f"`{sign}` of a TensorSSA and {type_name(operand)} has no meaning", fix=fix)
+        raise DSLUserCodeTypeError(f"`{sign}` of a TensorSSA and {type_name(operand)} is not defined", fix=fix)
     return type(number)
 
 
@@ -364,8 +361,7 @@ def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
         dtype = Float32
     if conversion.is_bits(dtype):
         raise DSLUserCodeTypeError(
-            f"`{sign}` needs numbers to compute with, and {dtype} is a storage type",
-            fix="convert it: `x.to(cutlass.Float32)`",
+            f"`{sign}` needs numbers, but {dtype} is a storage type", fix="convert it: `x.to(cutlass.Float32)`"
         )
     shapes = [operand.shape for operand in (a, b) if isinstance(operand, TensorSSA)]
     shape = shapes[0] if len(shapes) == 1 else broadcast.joined(*shapes)
@@ -382,7 +378,7 @@ def operate(name: str, a: Any, b: Any) -> TensorSSA:
     dtype = left.dtype
     if name in _INTEGER_ONLY and not dtype.is_integer:
         raise DSLUserCodeTypeError(
-            f"`{_SIGNS[name]}` needs integers, and the elements are {dtype}",
+            f"`{_SIGNS[name]}` needs integers, got elements of {dtype}",
             fix="convert them first, for example `x.to(cutlass.Int32)`",
         )
     static = numeric(b).value if numeric(b) is not None and not is_dynamic(numeric(b)) else None

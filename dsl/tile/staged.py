@@ -22,7 +22,7 @@ def make_smem_layout(
     """(M or N, K, stages) of elements of `a_dtype`: rows of up to 128 bytes,
     whose swizzle (of bytes) is as wide as they are.
 
-    Raises DSLUserCodeError where the contiguous extent is no multiple of 16 bytes.
+    Raises DSLUserCodeError where the contiguous extent is not a multiple of 16 bytes.
     """
     if not isinstance(leading_mode, OperandMajorMode):
         raise DSLUserCodeTypeError(
@@ -35,8 +35,8 @@ def make_smem_layout(
     span = next((span for span in _SPANS if row_bytes % span == 0), None)
     if span is None or len(extents) != 2:
         raise DSLUserCodeError(
-            f"a tile of {text(extents)} elements of {a_dtype} has rows of {row_bytes} bytes, and "
-            "shared memory of TMA has rows of a multiple of 16",
+            f"a row of shared memory for TMA must be a multiple of 16 bytes, but a tile of {text(extents)} "
+            f"elements of {a_dtype} has rows of {row_bytes} bytes",
             fix="make its contiguous extent longer",
         )
     part, rows = span * 8 // a_dtype.width, extents[1 - major]

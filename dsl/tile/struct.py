@@ -130,7 +130,7 @@ def _bytes_of(kind: Any) -> tuple[int, int]:
 class struct:
     """Makes a struct of a class whose annotations are its fields; called with a pointer, its fields in that memory.
 
-    Raises DSLUserCodeTypeError for a class without fields and for an annotation that is no field.
+    Raises DSLUserCodeTypeError for a class without fields and for an annotation that is not a field.
     """
 
     MemRange, Align = MemRange, Align
@@ -223,7 +223,7 @@ def _evaluate(text: Any, cls: type) -> Any:
 
 
 class NoSuchField(DSLUserCodeError, AttributeError):
-    """A name that is no field."""
+    """A name that is not a field."""
 
 
 class Storage:
@@ -260,7 +260,7 @@ class Storage:
 
     def _no_field(self, name: str) -> NoSuchField:
         return NoSuchField(
-            f"`{name}` is no field of `{self._struct.__name__}`", fix=f"its fields are {', '.join(self._struct.fields)}"
+            f"`{self._struct.__name__}` has no field `{name}`", fix=f"its fields are {', '.join(self._struct.fields)}"
         )
 
     def __str__(self) -> str:
@@ -342,8 +342,8 @@ class Range:
         need_bytes = -(-lay.storage_elements(layout) * storage_bits(dtype) // 8)
         if need_bytes > self._range.size_in_bytes:
             raise DSLUserCodeError(
-                f"the layout {layout} of {dtype} reaches over {need_bytes} bytes, and {self._range} "
-                f"has {self._range.size_in_bytes}",
+                f"the layout {layout} of {dtype} needs {need_bytes} bytes, but {self._range} has "
+                f"{self._range.size_in_bytes}",
                 id="INDEX_OUT_OF_RANGE",
                 fix="make the MemRange as long as the layout: cute.cosize(layout)",
             )

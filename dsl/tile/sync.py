@@ -155,7 +155,7 @@ class MbarrierArray:
         self.op_type, self.cg = agent
         self.arrive_count = self.cg.arrivals
         if self.op_type is PipelineOp.TmaLoad and tx_count < 0:
-            raise DSLUserCodeValueError(f"a stage is of 0 bytes or more, and tx_count is {tx_count}")
+            raise DSLUserCodeValueError(f"tx_count must be 0 or more, got {tx_count}")
         self.mbarrier_init()
 
     def mbarrier_init(self) -> None:

@@ -104,7 +104,7 @@ class ThrCopy(OneThread, TiledCopy):
             )
         if lay.rank(tensor) < len(self.tiler_mn):
             raise DSLUserCodeError(
-                f"{what}: the tile has {len(self.tiler_mn)} modes, and the tensor is {text(tensor.shape)}",
+                f"{what}: the tile has {len(self.tiler_mn)} modes, but the tensor is {text(tensor.shape)}",
                 fix="give the tensor as many modes as the tile",
             )
         tiles = lay.zipped_divide(tensor.layout, self.tiler_mn)
@@ -142,12 +142,12 @@ def make_tiled_copy(atom: CopyAtom, layout_tv: Layout, tiler_mn: Any) -> TiledCo
     threads, at_once = lay.size(layout_tv, 0), lay.size(atom.thr_id)
     if threads % at_once:
         raise DSLUserCodeError(
-            f"the atom is one instruction of {at_once} threads, and the TV layout has {threads}",
+            f"the atom is one instruction of {at_once} threads, but the TV layout has {threads}",
             fix=f"a multiple of {at_once} threads",
         )
     if values % atom.count:
         raise DSLUserCodeError(
-            f"the atom copies {atom.count} values at once, and a thread has {values}",
+            f"the atom copies {atom.count} values at once, but a thread has {values}",
             fix=f"give each thread a multiple of {atom.count} values, or the atom fewer bits",
         )
     return TiledCopy(atom.op, atom.value_type, atom.num_bits_per_copy, layout_tv, tiler)
@@ -202,8 +202,8 @@ def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMma) -> TiledCopy:
     whole, count = mma.tv_layout_C_tiled, lay.size(atom.layout_src_tv, 1)
     if count > lay.size(whole, 1):
         raise DSLUserCodeValueError(
-            f"one call of the atom takes {count} elements of a thread, and the tiled mma "
-            f"gives each {lay.size(whole, 1)} elements of C",
+            f"one call of the atom takes {count} elements of a thread, but the tiled mma gives each "
+            f"{lay.size(whole, 1)} elements of C",
             fix="a permutation_mnk with a larger tile",
         )
     layout_tv = lay.composition(whole, make_layout((lay.size(whole, 0), count)))

@@ -108,7 +108,7 @@ class TiledMma(MmaAtom):
         for extent, step in zip(shape, tile):
             if isinstance(lay.size(extent), int) and lay.size(extent) % step:
                 raise DSLUserCodeValueError(
-                    f"{what}: the mma's tile is {text(tile)}, and the shape {text(shape)} is no multiple of it",
+                    f"{what}: the shape must be a multiple of the tile {text(tile)}, got {text(shape)}",
                     fix=f"a multiple of {step} for {text(extent)}",
                 )
         values, rest = self._parts(make_layout(shape), name)[1].shape

@@ -198,14 +198,13 @@ def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
     shapes = wrap(tensor.shape)
     if any(isinstance(mode, tuple) for mode in shapes) or len(shapes) > MOST_MODES:
         raise DSLUserCodeError(
-            f"a tensor of the shape {text(tensor.shape)} is no TMA tensor here: it has 1 to "
-            f"{MOST_MODES} modes, none of them nested",
+            f"a tensor for TMA must have 1 to {MOST_MODES} modes, none of them nested, got {text(tensor.shape)}",
             fix="flatten it, or slice a mode off",
         )
     if tensor.pointer().alignment_bytes % 16:
         raise DSLUserCodeError(
-            "a tensor that TMA copies starts at a multiple of 16 bytes, and of this one only "
-            f"{tensor.pointer().alignment_bytes} is known",
+            "a tensor for TMA must start at a multiple of 16 bytes, but is only known to start at a "
+            f"multiple of {tensor.pointer().alignment_bytes}",
             fix="from_dlpack(tensor, assumed_align=16)",
             id="TMA_ALIGNMENT",
         )
@@ -231,7 +230,7 @@ def _smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tupl
     outer = layout.outer if isinstance(layout, ComposedLayout) else layout
     if not isinstance(outer, Layout) or not lay.is_static(outer) or not isinstance(swizzle, Swizzle):
         raise DSLUserCodeError(
-            f"the layout {layout} is no static layout with at most a swizzle",
+            f"layout of shared memory must be static with at most a swizzle, got {layout}",
             fix="cute.make_layout((128, 64), stride=(64, 1))",
         )
     if swizzle.bits and (swizzle.base != 4 or swizzle.shift != 3 or swizzle.bits > 3):
@@ -278,15 +277,15 @@ def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Num
     contiguous = strides[order[0]]
     if not (isinstance(contiguous, int) and contiguous == 1):
         raise DSLUserCodeError(
-            f"shared memory has mode {order[0]} of the tile contiguous, and in the tensor "
-            f"{tensor.layout} its stride is {text(contiguous)}: TMA cannot transpose",
+            f"TMA cannot transpose: mode {order[0]} of the tile is contiguous in shared memory, but in the "
+            f"tensor {tensor.layout} its stride is {text(contiguous)}",
             id="TMA_MAJOR_MODE",
             fix="lay shared memory out in the tensor's order, or pass a transposed view of the tensor",
         )
     row_bytes = box[0] * dtype.storage_width // 8
     if row_bytes % 16:
         raise DSLUserCodeError(
-            f"a row of the box has {box[0]} elements, {row_bytes} bytes, and TMA copies rows of a multiple of 16 bytes",
+            f"a row of the box must be a multiple of 16 bytes, got {box[0]} elements, {row_bytes} bytes",
             fix="make the tile's contiguous extent longer",
             id="TMA_ALIGNMENT",
         )
@@ -295,8 +294,8 @@ def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Num
         known = stride if isinstance(stride, int) else None
         if known is not None and known * dtype.storage_width // 8 % 16 and wrap(tensor.shape)[mode] != 1:
             raise DSLUserCodeError(
-                f"mode {mode} of the tensor {tensor.layout} has a stride of "
-                f"{known * dtype.storage_width // 8} bytes, and TMA knows multiples of 16",
+                f"stride of mode {mode} of {tensor.layout} must be a multiple of 16 bytes, got "
+                f"{known * dtype.storage_width // 8}",
                 fix="pad the rows to a multiple of 16 bytes",
                 id="TMA_ALIGNMENT",
             )
@@ -378,8 +377,8 @@ def tma_partition(
     tile_size = lay.size(_first(smem.layout))
     if lay.size(inverse) % atom.count or tile_size % lay.size(inverse):
         raise DSLUserCodeError(
-            f"the atom copies boxes of {atom.count} elements, and shared memory of the layout "
-            f"{smem.layout} has {lay.size(inverse)} that follow one another",
+            f"the atom copies boxes of {atom.count} elements, but shared memory of the layout {smem.layout} "
+            f"has only {lay.size(inverse)} contiguous elements",
             fix="make the atom with the layout of this tensor",
         )
     whole = lay.tile_to_shape(inverse, tile_size, 0) if lay.size(inverse) != tile_size else inverse
@@ -459,13 +458,13 @@ def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
     sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (coords, smem)]
     if sizes[0] != sizes[1] or not all(isinstance(n, int) for n in sizes[0]):
         raise DSLUserCodeError(
-            f"a copy by TMA needs as many elements in each mode, and the coordinates are "
-            f"{text(coords.shape)}, shared memory {text(smem.shape)}",
+            f"a copy by TMA needs as many elements in each mode, got coordinates of {text(coords.shape)} and "
+            f"shared memory of {text(smem.shape)}",
             fix="slice both to one tile: `tAgA[(None, i, j)]`, `tAsA[(None, stage)]`",
         )
     if sizes[0][0] % atom.count:
         raise DSLUserCodeError(
-            f"the atom copies boxes of {atom.count} elements, and the first mode has {sizes[0][0]}",
+            f"the atom copies boxes of {atom.count} elements, but the first mode has {sizes[0][0]}",
             fix="partition both tensors by cpasync.tma_partition",
         )
 

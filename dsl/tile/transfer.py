@@ -51,8 +51,8 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
     count = static_size(tensor, "store")
     if data.size != count:
         raise DSLUserCodeValueError(
-            f"a tensor of {count} elements {text(tensor.shape)} stores as many, and the value "
-            f"has {data.size} {text(data.shape)}",
+            f"a tensor of {count} elements {text(tensor.shape)} stores as many, got {data.size} elements "
+            f"{text(data.shape)}",
             fix="`x.broadcast_to(shape)` repeats elements",
         )
     data = _as_stored(data, tensor.element_type)

@@ -144,7 +144,7 @@ class Buffer:
         count = numeric(stop - start)
         if is_dynamic(count) or one.step not in (None, 1):
             raise DSLUserCodeError(
-                "a slice has a length known while compiling, and step 1",
+                "a slice must have a length known while compiling, and step 1",
                 id="INDEX_SLICE",
                 fix="loop over its elements: `for i in T.serial(n)`",
             )
@@ -314,7 +314,7 @@ class Buffer:
 
 def _refuse_operator(self: Buffer, *_operands: Any):
     raise DSLUserCodeTypeError(
-        f"`{self.name}` is a {self.type_text}, and operators take numbers",
+        f"operators take numbers, but `{self.name}` is a {self.type_text}",
         id="OPERAND_TYPE",
         fix=f"take an element: `{self.name}[{', '.join('ijklmn'[: len(self.shape)])}]`",
     )
@@ -331,7 +331,7 @@ def _refuse_iteration(self: Buffer, *_operands: Any):
     raise DSLUserCodeTypeError(
         f"the buffer `{self.name}` is not iterated",
         id="BUFFER_ITERATED",
-        fix=f"loop over its places: `for i in T.serial({self.name}.shape[0])`, and index it",
+        fix=f"loop over its elements: `for i in T.serial({self.name}.shape[0])`",
     )
 
 

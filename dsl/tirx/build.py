@@ -87,7 +87,7 @@ class _Entry:
             raise function.signature.unlaunchable
         if kernels and target is not None and target.kind != "cuda":
             raise DSLUserCodeError(
-                f"`{function.__name__}` has a device part, and the target is {target.kind}",
+                f"`{function.__name__}` has a device part, but the target is {target.kind}",
                 fix='tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})',
                 id="COMPILE_TARGET",
             )
@@ -111,7 +111,7 @@ class _Entry:
         for (name, _), argument in zip(self.function.signature.parameters, arguments):
             if isinstance(argument, Tensor) and argument.device.kind != "cuda":
                 raise DSLUserCodeValueError(
-                    f"`{name}` is a tensor on {argument.device.kind}, and the kernel reads memory of the GPU",
+                    f"`{name}` is a tensor on {argument.device.kind}, but the kernel reads GPU memory",
                     id="CALL_DEVICE",
                     fix="tvm.runtime.tensor(x, device=tvm.cuda(0))",
                 )

@@ -129,7 +129,7 @@ def find(name: Any) -> DType:
         meant = alike(name, EXPORTED) if isinstance(name, str) else ""
         spelt = name.__name__ if isinstance(name, type) else repr(name)
         raise DSLUserCodeValueError(
-            f"{spelt} is no data type",
+            f"unknown data type {spelt}",
             id="DATA_TYPE",
             fix=f'did you mean "{meant}"?' if meant else 'a name such as "float32", "int8" or "float32x4"',
         )

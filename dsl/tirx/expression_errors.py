@@ -96,7 +96,7 @@ def _words(error: Exception) -> tuple[str, str]:
             return message.format(*map(_type_word, found.groups())), fix
     return (
         f"{type(error).__name__}: {error}",
-        "this is Python's own, and runs once while compiling: compute with T's values and functions",
+        "plain Python runs once while compiling: compute with T's values and functions",
     )
 
 
@@ -118,7 +118,7 @@ _TYPE_WORDS = {
 _PATTERNS = (
     (
         r"unsupported operand type\(s\) for (\S+?)(?:\(\))?: '(\w+)' and '(\w+)'",
-        "`{0}` has no meaning for {1} and {2}",
+        "`{0}` is not defined for {1} and {2}",
         "compute with numbers: elements of buffers, registers, literals",
     ),
     (
@@ -126,7 +126,7 @@ _PATTERNS = (
         "`{0}` does not compare {1} with {2}",
         "compare numbers",
     ),
-    (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` has no meaning for {1}", "compute with numbers"),
+    (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` is not defined for {1}", "compute with numbers"),
     (r"'(\w+)' object is not callable", "{0} is not called", "multiply with `*`; take an element with `A[i]`"),
     (r"'(\w+)' object is not subscriptable", "{0} has no elements", "index a buffer: `A[i]`"),
     (
@@ -137,7 +137,7 @@ _PATTERNS = (
     (r"object of type '(\w+)' has no len\(\)", "{0} has no length", "take an extent of the buffer: `A.shape[0]`"),
     (
         r"'(\w+)' object does not support the context manager",
-        "{0} is no context for `with`",
+        "{0} cannot be used with `with`",
         'with T.launch_thread("threadIdx.x", 128) as tx: ...',
     ),
     (r"'(\w+)' object is not iterable", "{0} is not iterated", "loop over its places: `for i in T.serial(n)`"),
@@ -149,10 +149,10 @@ _PATTERNS = (
     ),
     (
         r"loop of ufunc does not support argument \d of type (\w+) which has no callable (\w+)",
-        "numpy computes while compiling, and {0} is known at run time only",
+        "numpy computes while compiling, but {0} is known only at run time",
         "use T's function: `T.exp(x)`, `T.sin(x)`, ...",
     ),
-    (r"cannot unpack non-iterable (\w+)", "{0} is one value, and several names are assigned", "write one name"),
+    (r"cannot unpack non-iterable (\w+)", "{0} is one value, but several names are assigned", "write one name"),
 )
 
 
@@ -237,10 +237,10 @@ def _of_call(text: str) -> tuple[str, str]:
     elif unknown:
         told = f"`{spelt}` has no parameter `{unknown[1]}`"
     elif given:
-        told = f"`{spelt}` is given {given[1]} arguments, and takes fewer"
+        told = f"`{spelt}` takes fewer arguments, got {given[1]}"
     else:
         told = f"`{spelt}` {rest}"
-    return told, f"{spelt}{signature}" if signature else "pass what its `def` names"
+    return told, f"{spelt}{signature}" if signature else "pass the parameters that its `def` names"
 
 
 def called_as(name: str) -> tuple[str, str]:

@@ -65,7 +65,7 @@ class Extents:
         ]
         if not counts:
             raise NoBlock(
-                "nothing says how many threads a block has",
+                "the number of threads in a block is not known",
                 id="LAUNCH_NO_BLOCK",
                 fix="tx = T.thread_id([128]), or T.warp_id([4]) and T.lane_id([32])",
             )
@@ -238,7 +238,7 @@ def bound(thread: str, extent: Any) -> Numeric:
     """The place on one axis by CUDA's name: `bound("threadIdx.x", 128)`."""
     if thread not in _BOUND:
         raise DSLUserCodeError(
-            f"{thread!r} is no axis of a launch" if thread else "the axis is missing",
+            f"unknown thread axis {thread!r}" if thread else "the axis is missing",
             fix=f"thread= one of {', '.join(_BOUND)}",
             id="LAUNCH_AXIS",
         )

@@ -265,7 +265,7 @@ def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer
     total = sum(array.n_bytes for array in arrays)
     if total > STATIC_SHARED_BYTES:
         raise DSLUserCodeError(
-            f"shared memory of a fixed size comes to {total} bytes, and a kernel has {STATIC_SHARED_BYTES}",
+            f"static shared memory must be at most {STATIC_SHARED_BYTES} bytes, got {total}",
             id="SMEM_TOO_LARGE",
             fix='scope="shared.dyn", which the launch asks for',
             also=((arrays[0].place, f"this takes {arrays[0].n_bytes} bytes of it"),) * (len(arrays) > 1),

@@ -86,7 +86,7 @@ def bad_annotation(function: types.FunctionType, name: str, annotation: Any) -> 
     if annotation is None:
         said = "has no annotation"
         if name == "self":
-            said, fix = "is no tensor and no number", "define the kernel outside the class"
+            said, fix = "must be a tensor or a number", "define the kernel outside the class"
     elif kind == "constexpr":
         said = "is a T.constexpr, which only T.jit takes"
         fix = f"@T.jit, and {function.__name__}.specialize({name}=...)"

@@ -47,7 +47,7 @@ def _operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
         sign, instead = ("//", "T.floor(a / b)") if name == "floordiv" else ("%", "T.fmod(a, b)")
         raise DSLUserCodeTypeError(f"`{sign}` takes integers, got {dtype}", fix=instead, id="FLOAT_DIVISION")
     if name == "pow":
-        raise DSLUserCodeTypeError("`**` is no operator of T", fix="T.pow(a, b)", id="NO_POWER")
+        raise DSLUserCodeTypeError("T does not support `**`", fix="T.pow(a, b)", id="NO_POWER")
     return dtype
 
 

@@ -146,7 +146,7 @@ def _warn_of_fraction(value: Any, dtype: DType, name: str) -> None:
     if dtypes.loses_fraction(value, dtype):
         warn(
             f"a float is assigned to `{name}`, a register of {dtype}, and loses its fraction: write `T.{dtype}(...)` "
-            "where that is meant",
+            "if you mean that",
             "STORE_TRUNCATES",
         )
 
@@ -163,7 +163,7 @@ def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
     if isinstance(annotation, Declaration):
         if value is not _MISSING:
             raise DSLUserCodeError(
-                f"`{name}` is an array, and one value does not fill it",
+                f"`{name}` is an array, so it cannot be assigned one value",
                 id="DECLARATION",
                 fix="assign its elements in a loop",
             )
@@ -172,7 +172,7 @@ def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
         return made
     if not isinstance(annotation, DType):
         raise DSLUserCodeTypeError(
-            f"`{name}` is declared as {type_name(annotation)}, which is no data type",
+            f"`{name}` must be declared with a data type, got {type_name(annotation)}",
             fix=f"{name}: T.int32 = 0, or {name}: T.let = ...",
             id="DECLARATION",
         )

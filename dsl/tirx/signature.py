@@ -209,7 +209,7 @@ def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:
     if part == "strides":
         return "copy it: `np.ascontiguousarray(x)`"
     if part == "data":
-        return "copy it: what is allocated anew is aligned"
+        return "copy it: new allocations are aligned"
     if part in ("shape", "ndim"):
         extents = ", ".join("?" if isinstance(leaf, SymInt) else str(leaf) for leaf in kind.type.shape)
         same = "; extents of one name are the same in all tensors" if "?" in extents else ""

@@ -6,7 +6,7 @@ T.device_entry().
     x: T.int32 = 0        x = __dsl__.declared(T.int32, "x", 0)
     for i, j in T.grid(4, 8): ...       for i in __dsl__.axis(axes, 0): for j in __dsl__.axis(axes, 1): ...
 
-What a branch or loop binds first ends with it; an `if` that Python decides while compiling is no scope.
+What a branch or loop binds first ends with it; an `if` that Python decides while compiling is not a scope.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ class Statements(Rewriter):
 
     def _prepare_Expr(self, node: ast.Expr):
         if isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
-            self._error(node, "`...` is no statement of T", "write `pass`", "STATEMENT")
+            self._error(node, "T does not support the statement `...`", "write `pass`", "STATEMENT")
         for word, statement in (
             (statement_names.thread_return, ast.Return(None)),
             (statement_names.break_loop, ast.Break()),

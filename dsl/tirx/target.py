@@ -28,11 +28,11 @@ class Target:
         self.attrs, self.host = facts, host
         if self.kind not in KINDS:
             raise DSLUserCodeError(
-                f"nothing is compiled for {self.kind!r} here", fix=f"one of {', '.join(KINDS)}", id="TARGET_KIND"
+                f"unsupported target kind {self.kind!r}", fix=f"one of {', '.join(KINDS)}", id="TARGET_KIND"
             )
         arch = self.arch
         if arch is not None and not re.fullmatch(r"sm_\d+[af]?", arch):
-            raise DSLUserCodeError(f"{arch!r} is no architecture of CUDA", fix='"sm_90a"', id="TARGET_ARCH")
+            raise DSLUserCodeError(f"unknown CUDA architecture {arch!r}", fix='"sm_90a"', id="TARGET_ARCH")
 
     @property
     def kind(self) -> str:

@@ -126,7 +126,7 @@ def as_vector(value: Any) -> Any:
 def run(lanes: int, start: int, body: Callable, state: tuple) -> str | None:
     """Trace the body of a loop of `lanes` trips as lanes; why that cannot be, or None."""
     if lanes < 2 or lanes & (lanes - 1) or lanes > 64:
-        return f"its {lanes} trips are no power of two from 2 to 64"
+        return f"the number of trips must be a power of two from 2 to 64, got {lanes}"
     if active():
         return "it stands in another"
     with Attempt() as attempt:

@@ -241,7 +241,7 @@ def results(out: Path) -> tuple[replay.Capsule, list[Result]]:
     """The capsule and the results in a folder that replay.py wrote. Raises Refused."""
     kept = out / KEPT_CAPSULE
     if not kept.exists():
-        raise Refused(f"{short(out)} holds no {KEPT_CAPSULE}: it is no folder that replay.py wrote")
+        raise Refused(f"{short(out)} is not a folder that replay.py wrote: it has no {KEPT_CAPSULE}")
     try:
         capsule = replay.Capsule(str(kept))
     except replay.BadCapsule as error:
@@ -267,7 +267,7 @@ def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
         device = {key: value for key, value in dataclasses.asdict(said.device).items() if value is not None}
         return Result(case, device, said.date, said.result, data)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, schema.Misfit) as error:
-        raise Refused(f"{short(path)} is no result of a replay, or a damaged one: {error}") from None
+        raise Refused(f"{short(path)} is not a result of a replay, or is damaged: {error}") from None
 
 
 def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str], None]) -> dict[str, list[str]]:
@@ -329,7 +329,7 @@ def _accept(
             try:
                 _unpack(capsule, each, Path(folder))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise Refused(f"{each.case['name']}.json is no result of a replay: {error!r}") from None
+                raise Refused(f"{each.case['name']}.json is not a result of a replay: {error!r}") from None
             return judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"), fill=fill)
 
     outcome = observed.settle(case, played)

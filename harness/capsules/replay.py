@@ -79,7 +79,7 @@ class Capsule:
             self.cases = self.index["cases"]
         except (OSError, zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError) as error:
             text = error.strerror if isinstance(error, OSError) else str(error)
-            raise BadCapsule(f"{path} is no capsule, or only part of one: {text}") from None
+            raise BadCapsule(f"{path} is not a capsule, or only part of one: {text}") from None
 
     def check(self, path: str) -> None:
         """Read all of it once. Raises BadCapsule naming the first part that is damaged."""
@@ -473,7 +473,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         status = children.run(numbers)
     except KeyboardInterrupt:
-        print("replay: stopped; what is in the folder is whole", file=sys.stderr)
+        print("replay: stopped; the results in the folder are complete", file=sys.stderr)
         return 130
     if status:
         return status

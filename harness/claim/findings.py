@@ -19,9 +19,9 @@ CHECKED = ("race", "undefined_read", "divergent_barrier")  # a GPU goes on witho
 
 SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome
 CHECKS_HELP = (
-    "what the emulator looks for in each kernel: race (accesses that nothing orders), undefined (reads of memory that "
-    "nobody wrote), both with a comma, all, or none; default: all, but for repros that say their outputs vary "
-    "(runs, allowed, undef, poison)"
+    "checks that the emulator runs in each kernel: race (accesses that nothing orders), undefined "
+    "(reads of memory that nobody wrote), both with a comma, all, or none; default: all, but for "
+    "repros that say their outputs vary (runs, allowed, undef, poison)"
 )
 
 
@@ -36,7 +36,7 @@ def checks(text: str) -> tuple[str, ...]:
         return tuple(SOUGHT) if names == ["all"] else ()
     for each in names:
         if each not in SOUGHT:
-            raise BadChecks(f"there is no check `{each}`\nfix: write all, none, or some of {', '.join(SOUGHT)}")
+            raise BadChecks(f"unknown check `{each}`\nfix: write all, none, or some of {', '.join(SOUGHT)}")
     return tuple(each for each in SOUGHT if each in names)
 
 
@@ -61,4 +61,4 @@ def unseen(declared: str, is_hardware: bool) -> str:
     """Why a device cannot show this outcome, or ''."""
     if not is_hardware or declared not in CHECKED:
         return ""
-    return f'the claim says `outcome = "{declared}"`, and only a checker sees that: a GPU goes on without a word'
+    return f'the claim says `outcome = "{declared}"`, but only a checker sees that: a GPU goes on without a word'

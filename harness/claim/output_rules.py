@@ -40,12 +40,12 @@ def _allowed(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dic
         source.key_error("allowed", "BAD_ALLOWED", "is not a table", fix)
     for name, values in allowed.items():
         if not isinstance(values, list) or not values:
-            source.key_error(name, "BAD_ALLOWED", "is no list of at least one value", fix)
+            source.key_error(name, "BAD_ALLOWED", "must be a list of at least one value", fix)
         if compare[name].mode != "set":
             source.key_error(name, "BAD_ALLOWED", f"is compared by {compare[name]}", f'write compare {name} = "set"')
     for name, rule in compare.items():
         if rule.mode == "set" and name not in allowed:
-            source.key_error(name, "BAD_COMPARE", 'is compared by "set", and `allowed` does not name it', fix)
+            source.key_error(name, "BAD_COMPARE", 'is compared by "set", but `allowed` does not name it', fix)
     return allowed
 
 

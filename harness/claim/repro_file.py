@@ -44,8 +44,10 @@ KNOWN_KEYS = {
     "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }',
     "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
     "nvidia": 'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }',
-    "outcome": 'what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", '
-    'or a fault by its name, as in "misaligned"',
+    "outcome": (
+        'the outcome that the claim says: "outputs" (the default) | "rejected" | "trap" | '
+        '"deadlock" | "fault", or a fault by its name, as in "misaligned"'
+    ),
     "params": "a table of parameter name to list of values: { width = [8, 16, 32] }",
     "poison": "true: run it twice over different contents of new memory, to see what was not written",
     "runs": "how often run() is called; each outcome is counted",
@@ -305,7 +307,7 @@ class _Source:
                 near = difflib.get_close_matches(key, KNOWN_KEYS, 1)
                 known = "\n".join(f"    {name:8} {meaning}" for name, meaning in KNOWN_KEYS.items())
                 fix = (f"write `{near[0]}`; " if near else "remove it; ") + f"the keys of [tool.repro] are\n{known}"
-                self.key_error(key, "UNKNOWN_KEY", "is no key of [tool.repro]", fix)
+                self.key_error(key, "UNKNOWN_KEY", "is not a key of [tool.repro]", fix)
         return table
 
     def key_error(self, key: str, name: str, message: str, fix: str) -> NoReturn:
@@ -337,7 +339,7 @@ class _Source:
             self.key_error("params", "BAD_PARAMS", "is not a table", f"write {KNOWN_KEYS['params']}")
         for name, values in params.items():
             if not name.isidentifier():
-                self.key_error(name, "BAD_PARAMS", "is no name of a parameter", "call it as run() does, as in `width`")
+                self.key_error(name, "BAD_PARAMS", "is not a parameter", "call it as run() does, as in `width`")
             if not isinstance(values, list) or not values:
                 fix = f"write `{name} = [8, 16]`, also for one value"
                 self.key_error(name, "BAD_PARAMS", "is not a list of at least one value", fix)
@@ -400,11 +402,11 @@ class _Source:
             self.key_error("nvidia", "BAD_NVIDIA", "says neither of `rejected` and `outputs`", fix)
         rejected, outputs = one.get("rejected"), one.get("outputs", {})
         if "rejected" in one and not (isinstance(rejected, str) and rejected):
-            self.key_error("nvidia", "BAD_NVIDIA", f"has rejected = {rejected!r}, which is no diagnostic id", fix)
+            self.key_error("nvidia", "BAD_NVIDIA", f"has rejected = {rejected!r}, which is not a diagnostic id", fix)
         if "outputs" in one and not (isinstance(outputs, dict) and outputs):
             self.key_error("nvidia", "BAD_NVIDIA", "has `outputs` that name none", fix)
         if outputs and table.get("outcome", "outputs") != "outputs":
-            self.key_error("nvidia", "BAD_NVIDIA", "has `outputs`, and the claim is an outcome without any", fix)
+            self.key_error("nvidia", "BAD_NVIDIA", "has `outputs`, but the claim is an outcome without any", fix)
         return Otherwise(rejected, outputs)
 
     def timeout_s(self, table: dict[str, Any]) -> float:
@@ -418,7 +420,7 @@ class _Source:
         if not docstring:
             fix = "begin the file with a docstring whose first line is the claim: "
             fix += '"""shfl.sync reads only inside its segment."""'
-            self.error(run.lineno, run.col_offset + 1, 3, "NO_CLAIM", "the file claims nothing", fix)
+            self.error(run.lineno, run.col_offset + 1, 3, "NO_CLAIM", "the file has no claim", fix)
         return re.split(r"\s+Source:", docstring.split("\n")[0])[0].strip()
 
     def run(self, tree: ast.Module, params: Mapping[str, Any]) -> ast.FunctionDef:
@@ -479,17 +481,17 @@ class _Source:
             fix = "write `# CHECK-PTX: text` or `# CHECK-SASS: text`, "
             fix += f"with one of {DIRECTIVES}: `# CHECK-PTX(width=8)-NOT: text`"
             width = len(re.split(r"[:\s]", text[column - 1 :], maxsplit=1)[0])
-            self.error(number, column, width, "BAD_CHECK", "is no CHECK line", fix)
+            self.error(number, column, width, "BAD_CHECK", "is not a CHECK line", fix)
         when = []
         for part in filter(None, (p.strip() for p in (found["when"] or "").split(","))):
             name, _, value = (p.strip() for p in part.partition("="))
             if value not in [label(v) for v in params.get(name, ())]:
                 values = ", ".join(f"{k}={label(v)}" for k in params for v in params[k]) or "none: there are no params"
                 start = text.index(part) + 1
-                self.error(number, start, len(part), "BAD_CHECK", "is no value of a parameter", f"one of {values}")
+                self.error(number, start, len(part), "BAD_CHECK", "is not a value of a parameter", f"one of {values}")
             when.append((name, value))
         directive = (found["directive"] or "") + (found["literal"] or "")
         if not found["pattern"].strip() and found["directive"] != "EMPTY":
             width, fix = len(text) - column + 1, "write text after the colon"
-            self.error(number, column, width, "BAD_CHECK", "says nothing to match", fix)
+            self.error(number, column, width, "BAD_CHECK", "has nothing to match", fix)
         return Check(found["target"], directive, found["pattern"].strip(), number, tuple(when))

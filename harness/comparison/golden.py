@@ -139,9 +139,9 @@ def _bytes(path: Path) -> bytes:
     """The bytes of an ordinary file of a size that a golden has. Raises OSError, ValueError."""
     about = path.stat()
     if not stat.S_ISREG(about.st_mode):
-        raise ValueError("it is no ordinary file")
+        raise ValueError("it is not a regular file")
     if about.st_size > LIMIT_BYTES:
-        raise ValueError(f"it has {about.st_size} bytes, and a golden at most {LIMIT_BYTES}")
+        raise ValueError(f"it has {about.st_size} bytes, but a golden may have at most {LIMIT_BYTES}")
     return path.read_bytes()
 
 

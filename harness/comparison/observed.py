@@ -48,7 +48,7 @@ def masks(case: Case, outcome: Outcome) -> dict[str, np.ndarray]:
             raise BadMask(f"the mask `{other}` of `{name}` is returned by neither expected() nor run()")
         if array.dtype.name != "bool" or array.shape != got.shape:
             raise BadMask(
-                f"the mask `{other}` is {array.dtype.name} {array.shape}, and `{name}` has the shape {got.shape}: "
+                f"the mask `{other}` is {array.dtype.name} {array.shape}, but `{name}` has the shape {got.shape}: "
                 "return a boolean array of that shape"
             )
         found[name] = array.raw != 0

@@ -161,9 +161,9 @@ class Link:
             said = printable(self._stderr().decode("utf-8", "replace")).strip()
             self._offer("the connection was lost" + (f"; the host said:\n{said}" if said else ""))
         except BadFrame as error:
-            self._offer(f"what came is no frame of the agent: {printable(str(error))}")
+            self._offer(f"the agent sent an invalid frame: {printable(str(error))}")
         except TimeoutError:
-            self._offer(f"the connection was lost: nothing came for {DEAD_S:g} s")
+            self._offer(f"the connection was lost: nothing arrived for {DEAD_S:g} s")
         except (OSError, EOFError) as error:
             self._offer(f"the connection was lost: {error}")
         finally:
@@ -338,7 +338,7 @@ class Remote:
         try:
             data = local_uv.program().read_bytes()
         except local_uv.NoUv as error:
-            raise Declined(f"there is no uv there, and none on this machine to bring: {error}") from None
+            raise Declined(f"the host has no uv, and this machine has none to copy there: {error}") from None
         if self.note:
             self.note(f"{self.address.alias}: bringing uv ({len(data) >> 20} MB)")
         put = {"kind": "put", "what": "uv", "sha256": hashlib.sha256(data).hexdigest()}

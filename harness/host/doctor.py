@@ -114,7 +114,7 @@ def _wrong(host: Host, found: reply.Found, facts: dict[str, Any] | None, why: st
             "into the cache there"
         )
     if settings.device == "cuda" and not facts:
-        wrong.append(f'its settings say device = "cuda", and there is none: {why}')
+        wrong.append(f'its settings say device = "cuda", but there is no such device: {why}')
     managed = not (settings.python or settings.workdir)
     made = any(set(own_wheel.needs()) <= set(one.requires) for one in found.environments)
     if managed and not made and found.free_bytes < LITTLE_BYTES:

@@ -95,8 +95,9 @@ def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) 
         if host.settings.python or host.settings.workdir:
             key = "python" if host.settings.python else "workdir"
             raise HostError(
-                f"--compiler {compiler} needs an environment of its own on {host.name}, whose settings name another\n"
-                f"fix: remove `{key}` of this host, or run `--compiler nvidia` with the release that is installed there"
+                f"--compiler {compiler} needs its own environment on {host.name}, but the settings name "
+                f"another\nfix: remove `{key}` of this host, or run `--compiler nvidia` with the release that is "
+                "installed there"
             )
         if host.name in _HOSTS:
 

@@ -26,8 +26,8 @@ _FFI = "apache-tvm-ffi"  # for --enable-tvm-ffi; no release requires it
 _TOOLS = ("nvidia-cuda-nvdisasm",)  # for CHECK-SASS, where this process has it
 _LANGUAGES = {"quadrants": ("Quadrants", "quadrants"), "apache-tvm": ("TIRx", "tvm")}  # by package: name, module
 _NO_UV = (
-    "an environment for a release of NVIDIA's compiler is made by uv, which is not here\n"
-    "fix: install uv as its page says (https://docs.astral.sh/uv)"
+    "an environment for a release of NVIDIA's compiler is made by uv, but uv is not installed\nfix: "
+    "install uv as its page says (https://docs.astral.sh/uv)"
 )
 
 

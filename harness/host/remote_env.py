@@ -97,7 +97,7 @@ def keep_uv(cache: str, sha256: str, program: bytes) -> None:
 
 def _check(sha256: str, data: bytes) -> None:
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise Refused("what arrived is not what was sent: its hash differs")
+        raise Refused("the transfer is damaged: its hash differs")
 
 
 def find_uv(cache: str, broken: list | None = None) -> str | None:
@@ -214,7 +214,7 @@ def _project(uv: str, workdir: str, cache: str, variables: dict) -> Command:
     if not os.path.isdir(path):
         raise Refused("there is no folder %s on the host\nfix: correct `workdir` in the settings of this host" % path)
     if not os.path.exists(os.path.join(path, "pyproject.toml")):
-        raise Refused("%s is no project: it has no pyproject.toml" % path)
+        raise Refused("%s is not a project: it has no pyproject.toml" % path)
     where = os.environ.get("UV_PROJECT_ENVIRONMENT", ".venv")
     if not os.path.exists(os.path.join(path, where, "bin", "python")):
         raise Refused(

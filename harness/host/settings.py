@@ -79,7 +79,7 @@ def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
     for path, table in ((user_file(), _read(user_file())), (project, _project_table(project))):
         for host, values in table.items():
             if not isinstance(values, dict):
-                raise BadSettings(f"{path}: {host} = {values!r} is no host: write a table [{host}]")
+                raise BadSettings(f"{path}: {host} = {values!r} is not a host: write a table [{host}]")
             for key, value in values.items():
                 _check(f"{path}: {host}", key, value)
                 found.setdefault(host, {})[key] = value
@@ -113,11 +113,11 @@ def _project_table(path: Path) -> dict[str, Any]:
     for key in ("tool", "repro", "hosts"):
         table = table.get(key, {})
         if not isinstance(table, dict):
-            raise BadSettings(f"{path}: `{key}` of [tool.repro.hosts] is no table")
+            raise BadSettings(f"{path}: `{key}` of [tool.repro.hosts] is not a table")
         if key == "repro":
             unknown = sorted(table.keys() - {"hosts"})
             if unknown:
-                what = f"`{unknown[0]}` is no setting of a project"
+                what = f"`{unknown[0]}` is not a setting of a project"
                 raise BadSettings(f"{path}: [tool.repro]: {what}\nfix: write a host's as [tool.repro.hosts.NAME]")
     return table
 
@@ -127,7 +127,7 @@ def _check(where: str, key: str, value: Any) -> None:
         near = difflib.get_close_matches(key, MEANINGS, 1)
         known = "\n".join(f"    {name:11} {meaning}" for name, meaning in MEANINGS.items())
         fix = f"write `{near[0]}`; " if near else ""
-        raise BadSettings(f"{where}: `{key}` is no setting\nfix: {fix}the settings of a host are\n{known}")
+        raise BadSettings(f"{where}: `{key}` is not a setting\nfix: {fix}the settings of a host are\n{known}")
     wanted = _TYPES.get(key, str)
     bad_table = wanted is dict and isinstance(value, dict) and not all(isinstance(v, str) for v in value.values())
     if type(value) is not wanted or bad_table or (key == "device" and value not in ("emulator", "cuda")):

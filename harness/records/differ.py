@@ -1,6 +1,6 @@
 """What changed between two records, field by field, and which runs would tell what the cause is: `repro diff A B`.
 
-Fields that can be a cause fall into groups, from the cheapest to change to the dearest. A group is no cause where what
+Fields that can be a cause fall into groups, from the cheapest to change to the dearest. A group is not a cause where what
 it can act through is the same in both records: with equal PTX the compiler is not the cause.
 """
 

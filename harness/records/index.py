@@ -200,7 +200,7 @@ class Index:
         rows = self._read("select * from damage order by 1, 2")
         found = [f"{path}: the line at byte {at} is damaged" for path, at in rows]
         cut = self._read("select path, size - offset from file where offset < size order by 1")
-        return found + [f"{path}: the last {left} bytes are no whole line" for path, left in cut]
+        return found + [f"{path}: the last {left} bytes are not a whole line" for path, left in cut]
 
     def count(self) -> int:
         """How many records there are."""

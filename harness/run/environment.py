@@ -27,8 +27,8 @@ _ERRNO = {
     errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EROFS: "the disk is read-only",
     errno.EIO: "the disk or the device failed", errno.ENOMEM: "there is too little memory",
     errno.EMFILE: "too many files are open", errno.ENFILE: "too many files are open",
-    errno.EAGAIN: "no more processes or threads can be started", errno.EACCES: "there is no permission",
-    errno.EPERM: "there is no permission",
+    errno.EAGAIN: "no more processes or threads can be started", errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
 }  # fmt: skip
 _FIX = {
     errno.ENOSPC: "free some space there, or name another folder in TMPDIR (on a host over SSH: `cache`)",
@@ -49,7 +49,7 @@ _WORDS = (  # words of errors that have no class of their own: what is wrong, wh
     (r"can't allocate memory|CUDA out of memory|CUDA error: out of memory|DefaultCPUAllocator",
      "there is too little memory", _FIX[errno.ENOMEM]),
     (r"can't start new thread", _ERRNO[errno.EAGAIN], _FIX[errno.EAGAIN]),
-    (r"No usable temporary (?:directory|file ?name) found", "there is no temporary folder that can be written",
+    (r"No usable temporary (?:directory|file ?name) found", "no temporary folder is writable",
      "let this user write there, or name another folder in TMPDIR"),
     (r"Found no NVIDIA driver|no NVIDIA GPU|driver version is insufficient|CUDA driver initialization failed|"
      r"no CUDA-capable device|No CUDA GPUs are available|forward compatibility was attempted",

@@ -392,7 +392,7 @@ def test_both_lines_and_the_fix():
     assert told(a_guard_of_threads, 16) == [
         "DIVERGENT_COLLECTIVE",
         "    cute.arch.sync_threads()",
-        "    ^^^^^^^^^^^^^^^^^^^^^^^^ waits for all 64 threads of the block, and threads 0 to 15 get here",
+        "    ^^^^^^^^^^^^^^^^^^^^^^^^ waits for all 64 threads of the block, but threads 0 to 15 get here",
         "see",
         "    if tx < k:",
         "       ^^^^^^ is true in threads 0 to 15 only",
@@ -410,7 +410,7 @@ def test_the_condition_of_an_early_exit():
 
 def test_the_mask_that_fits():
     lines = told(a_shuffle_of_all_lanes, 16)
-    assert lines[2].endswith("shfl.sync.idx waits for the lanes of its mask 0xffffffff, and 16 of its lanes get here")
+    assert lines[2].endswith("shfl.sync.idx waits for the lanes of its mask 0xffffffff, but 16 of its lanes get here")
     assert lines[-1] == "fix: name the lanes that get here: mask=0xffff; or move it out of the condition"
 
 

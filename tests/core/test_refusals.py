@@ -157,7 +157,7 @@ fix: return the value and assign it outside""",
     nonlocal_name: """\
 9: SCOPE_CLOSURE_CAPTURE
     nonlocal n
-    ^^^^^^^^^^ `inner` rebinds `n`, and a dynamic statement decides whether it runs
+    ^^^^^^^^^^ `inner` rebinds `n`, but a dynamic statement decides whether it runs
 fix: return `n` and assign it there: `n = inner(...)`""",
     yields: """\
 5: UNSUP_YIELD
@@ -177,24 +177,24 @@ fix: use it as it is, or `cutlass.Boolean(x)`""",
     to_int: """\
 12: PHASE_DYNAMIC_INDEX
     return int(n)
-           ^^^^^^ is a dynamic Int32: its value is not known while compiling, and Python needs an int
+           ^^^^^^ is a dynamic Int32: its value is not known while compiling, but Python needs an int
 fix: use it as it is (`cutlass.Int32(x)` converts), or pass the value as cutlass.Constexpr""",
     to_float: """\
 12: PHASE_DYNAMIC_INDEX
     return float(x)
-           ^^^^^^^^ is a dynamic Int32: its value is not known while compiling, and Python needs a float
+           ^^^^^^^^ is a dynamic Int32: its value is not known while compiling, but Python needs a float
 fix: use it as it is (`cutlass.Float32(x)` converts), or pass the value as cutlass.Constexpr""",
     comprehension: """\
 24: PHASE_DYNAMIC_INDEX
     return [i for i in range(n)]
-                       ^^^^^^^^ is a dynamic Int32: its value is not known while compiling, and Python needs an int
+                       ^^^^^^^^ is a dynamic Int32: its value is not known while compiling, but Python needs an int
 fix: use it as it is (`cutlass.Int32(x)` converts), or pass the value as cutlass.Constexpr""",
-    filtered: """\
-34: PHASE_DYNAMIC_TO_STATIC_BOOL
-    return [i for i in (1, 2) if i > n]
-                                 ^^^^^ is a dynamic Boolean: its value is not known while compiling, \
-and Python needs a bool
-fix: decide in an `if` statement of a @cute.jit or @cute.kernel function, or pass the value as cutlass.Constexpr""",
+    filtered: (
+        "34: PHASE_DYNAMIC_TO_STATIC_BOOL\n    return [i for i in (1, 2) if i > n]\n                    "
+        "             ^^^^^ is a dynamic Boolean: its value is not known while compiling, but Python "
+        "needs a bool\nfix: decide in an `if` statement of a @cute.jit or @cute.kernel function, or "
+        "pass the value as cutlass.Constexpr"
+    ),
     matches: """\
 11: PHASE_DYNAMIC_TO_STATIC_BOOL
     match n:
@@ -243,7 +243,7 @@ fix: use an `if` statement in place of the `try`""",
     sliced: """\
 12: PHASE_DYNAMIC_INDEX
     return [1, 2][n:]
-           ^^^^^^^^^^ is a dynamic Int32: its value is not known while compiling, and Python needs an int
+           ^^^^^^^^^^ is a dynamic Int32: its value is not known while compiling, but Python needs an int
 fix: use it as it is (`cutlass.Int32(x)` converts), or pass the value as cutlass.Constexpr""",
 }
 

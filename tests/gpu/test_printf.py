@@ -42,8 +42,8 @@ MISTAKES = [
     ('"%s", "text"', "%s does not print Python str", "write {} in its place"),
     ('"%p", n', "%p does not print Int32", "write {} in its place"),
     ('"%*d", x, n', "%d prints integers, got Float32", "%f, or {}"),
-    ('"%n", n', "`%n` is no conversion of printf", "%% prints a percent sign"),
-    ('"%q", n', "`%q` is no conversion of printf", "%% prints a percent sign"),
+    ('"%n", n', "printf has no conversion `%n`", "%% prints a percent sign"),
+    ('"%q", n', "printf has no conversion `%q`", "%% prints a percent sign"),
     ('"100% done"', "the format has 1 place for 0 values", COUNT + "; %% prints a percent sign"),
     ('"%d"', "the format has 1 place for 0 values", COUNT + "; %% prints a percent sign"),
     ('"%d", n, n', "the format has 1 place for 2 values", COUNT + "; %% prints a percent sign"),
@@ -54,19 +54,19 @@ MISTAKES = [
     *(
         (
             f'"{place}", n',
-            f"`{place}` is no place of printf's: values are taken in order, and as they are",
+            f"printf does not support `{place}`: values are printed in order and as they are",
             """write {}, or a conversion of C's (%5d), or an f-string: f"{x:5d}\"""",
         )
         for place in ("{0}", "{n}", "{:5d}", "{:>5}", "{!r}", "{n:x}")
     ),
     (
         'f"{n:5}"',
-        "`:5` is no format of a value known at run time",
+        "`:5` is not a format for a value known at run time",
         "write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}",
     ),
     (
         'f"{n:,}"',
-        "`:,` is no format of a value known at run time",
+        "`:,` is not a format for a value known at run time",
         "write it as C does, with its conversion: {x:5d}, {x:.2f}, {x:08x}",
     ),
     (
@@ -77,7 +77,7 @@ MISTAKES = [
     ('f"{x:d}"', "%d prints integers, got Float32", "%f, or {}"),
     (
         'f"{n} %d", n',
-        "an f-string has its values in it, and 1 more stands beside it",
+        "an f-string contains its values, but 1 more follows it",
         "write them all in the f-string, or all behind a plain string",
     ),
     ('f"{n} %d"', "`%d` in an f-string stands for no value", "write the value there: {x:d}; %% prints a percent sign"),

@@ -261,7 +261,7 @@ REFUSED = {
         'sem="acquire" needs the scope of the threads it is for',
     ),
     "cop": (lambda t: arch.store(t.iterator, x(1), cop="ca"), "cop of a store must be one of wb, cg, cs, wt, got 'ca'"),
-    "ss": (lambda t: arch.load(t.iterator, x, ss="cta"), "ss is of shared memory, and the pointer is to gmem memory"),
+    "ss": (lambda t: arch.load(t.iterator, x, ss="cta"), "ss is for shared memory, but the pointer is to gmem memory"),
     "two types": (
         lambda t: arch.add_cc(t[0], cutlass.Uint32(1)),
         "add_cc takes 2 integers of one type of 32 or 64 bits, got Int32, Uint32",
@@ -272,7 +272,7 @@ REFUSED = {
     ),
     "no operand": (
         lambda t: arch.inline_ptx("mov.b32 {$w0}, {$r1};", write_only_types=[x], read_only_args=[t[0]]),
-        "the PTX text names {$r1}, and there is no such operand",
+        "the PTX text names {$r1}, but there is no such operand",
     ),
     "read and written": (
         lambda t: arch.inline_ptx("add.s32 {$rw0}, {$rw0}, 1;", read_write_args=[t[0]]),

@@ -107,7 +107,7 @@ def test_headers_that_ask_for_too_much(write):
     deep = "[" * 5000 + "]" * 5000
     for table, said in (
         (f"runs = {'9' * 5000}", "BAD_TOML"), (f"params = {deep}", "BAD_TOML"), (f"params = {{ {many} }}", "make 1"),
-        ('params = { "../x" = [1] }', "is no name of a parameter"), (f"params = {{ a = [{'9' * 4000}] }}", "BAD_PARAMS"),
+        ('params = { "../x" = [1] }', "is not a parameter"), (f"params = {{ a = [{'9' * 4000}] }}", "BAD_PARAMS"),
         ('compare = { o = "rel:1e999" }', "BAD_COMPARE"), ('compare = { o = "rel:-1" }', "BAD_COMPARE"),
         (f'arch = "sm_{"9" * 5000}"', "BAD_ARCH"),
     ):  # fmt: skip

@@ -49,10 +49,8 @@ def test_a_decorator_takes_functions(value, words):
     with pytest.raises(DSLUserCodeTypeError) as error:
         cute.jit(value)
     assert below_the_place(error) == (
-        "ARG_UNSUPPORTED_TYPE\n"
-        "    cute.jit(value)\n"
-        f"    ^^^^^^^^^^^^^^^ decorates {words}, which is no function written in Python\n"
-        "fix: decorate a `def`, and call it there"
+        f"ARG_UNSUPPORTED_TYPE\n    cute.jit(value)\n    ^^^^^^^^^^^^^^^ decorates {words}, but needs a "
+        "function written in Python\nfix: decorate a `def`, and call it there"
     )
 
 

@@ -73,9 +73,9 @@ def test_a_cell_shows_the_first_thread_on_it():
 @pytest.mark.parametrize(
     "draw, says",
     [
-        (lambda: picture(make_layout((2, 2, 2))), "a picture has at most two modes, and (2,2,2):(1,2,4) has 3"),
+        (lambda: picture(make_layout((2, 2, 2))), "a picture has at most two modes, but (2,2,2):(1,2,4) has 3"),
         (lambda: picture(5), "a picture needs a layout, got int"),
-        (lambda: picture(make_identity_layout((2, 2))), "the indices of (2,2):(1@0,1@1) are no integers"),
+        (lambda: picture(make_identity_layout((2, 2))), "the indices of (2,2):(1@0,1@1) must be integers"),
         (lambda: picture_tv(make_layout(4), (2, 2)), "a thread-value layout has two modes, got 4:1"),
         (lambda: picture_tv(make_layout((2, 2)), 4), "a tile has two modes, got 4"),
     ],

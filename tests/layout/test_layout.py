@@ -130,7 +130,7 @@ def test_text_and_equality():
         (lambda: make_layout((4, 8))[2], "mode 2 does not exist in (4,8), which has 2\nfix: count modes from 0"),
         (
             lambda: lay.group_modes(make_layout((4, 8)), 2, 5),
-            "group_modes: (4,8) has 2 modes, and none from 2 to 5\nfix: count modes from 0; the end is one past the last",
+            "group_modes: (4,8) has 2 modes, but none from 2 to 5\nfix: count modes from 0; the end is one past the last",
         ),
         (
             lambda: lay.cosize(lay.make_identity_layout((4, 8))),

@@ -84,7 +84,7 @@ WRONG = [  # (call, what it says, its fix)
         "qd.Vector([1, 2, 3])",
     ),
     (lambda: qd.Vector("ab"), "a vector or matrix is made of a list of numbers or of lists, got 'ab'", "qd.Vector(["),
-    (lambda: qd.types.vector(3, "f32"), "a string is no element type", "for example qd.f32"),
+    (lambda: qd.types.vector(3, "f32"), "a string is not an element type", "for example qd.f32"),
     (lambda: qd.root.dense(qd.i, -3), f"{POSITIVE} -3", "use 1 or more"),
     (lambda: qd.root.dense(qd.i, 2.5), f"{INTEGER} 2.5", "convert it"),
     (lambda: qd.axes("i"), "an axis is a number from 0 to 11, got 'i'", "qd.axes(0, 1)"),

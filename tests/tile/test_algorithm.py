@@ -212,24 +212,24 @@ ALIGNMENT_FIX = (
     [
         (
             whole_row,
-            "one call of the atom copies 4 elements, and the first mode of the source (16) is 16: one call would "
-            "not copy it",
+            "one call of the atom copies 4 elements, but the first mode of the source (16) is 16: one call "
+            "would not copy it",
             "tile both tensors by vectors: `cute.zipped_divide(t, (4,))`",
         ),
         (
             misaligned,
-            "a copy of 64 bits needs addresses that are multiples of 8 bytes, and those of the source are only "
-            "known to be of 4",
+            "a copy of 64 bits needs addresses that are multiples of 8 bytes, but those of the source are "
+            "only known to be multiples of 4",
             ALIGNMENT_FIX,
         ),
         (
             column,
-            "a copy of 128 bits moves 4 contiguous elements, and the first mode of the source is 8:16",
+            "a copy of 128 bits moves 4 contiguous elements, but the first mode of the source is 8:16",
             "put the contiguous mode first, or copy fewer bits with num_bits_per_copy=32",
         ),
         (
             shapes,
-            "copy needs as many elements in each mode, and the source is (16), the destination 4",
+            "copy needs as many elements in each mode, got a source of (16) and a destination of 4",
             "tile both with the same tiler",
         ),
         (
@@ -256,7 +256,7 @@ ALIGNMENT_FIX = (
         (cached_globally, "cp.async.cg copies 128 bits, got 32", "num_bits_per_copy=128"),
         (
             other_type,
-            "the atom copies Float16, and the source holds Float32",
+            "the atom copies Float16, but the source holds Float32",
             "make the atom with Float32, or recast the tensor",
         ),
     ],

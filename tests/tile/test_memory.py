@@ -101,11 +101,11 @@ def test_mistakes_are_named(refused):
         "byte_alignment=16, for example",
     )
     assert refused(dynamic, a, 4) == (
-        "shared memory is allocated while compiling, and the layout (?,4):(1,?) is dynamic",
+        "layout of shared memory must be static, got (?,4):(1,?)",
         "make its shape and strides static",
     )
     assert refused(count, a, 4) == (
-        "shared memory is allocated while compiling, and Int32 is no static count",
+        "size of shared memory must be static, got Int32",
         "pass the count as cutlass.Constexpr; it must be 1 or more",
     )
     assert refused(swizzle, a) == ("the swizzle S<2,1,3> would split an element of 4 bytes", "a base of 2 bits or more")

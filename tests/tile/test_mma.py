@@ -309,37 +309,37 @@ REFUSED = [
     ),
     (
         wrong_modes,
-        "gemm has no meaning for fragments with as many modes as these: D ((2,2),1,1), A ((2,2,2),1), B "
+        "gemm is not defined for fragments with as many modes as these: D ((2,2),1,1), A ((2,2,2),1), B "
         "((2,2),1,1), C ((2,2),1,1)",
         "A (V, M, K), B (V, N, K)",
     ),
     (
         wrong_values,
-        "one call of MmaF16BF16Op (16,8,16) takes 8 elements of A from each thread, and the first mode of "
-        "this fragment has 4",
+        "one call of MmaF16BF16Op (16,8,16) takes 8 elements of A from each thread, but the first mode "
+        "of this fragment has 4",
         "tiled_mma.make_fragment_A",
     ),
     (shared_operand, "gemm: A of MmaF16BF16Op must be in registers, got smem", "copy it into a fragment first"),
     (
         indivisible_shape,
-        "partition_shape_C: the mma's tile is (32,16), and the shape (40,16) is no multiple of it",
+        "partition_shape_C: the shape must be a multiple of the tile (32,16), got (40,16)",
         "a multiple of 32 for 40",
     ),
     (one_mode, "partition_C: C must have the modes M and N, got 128", "give it the shape (M, N)"),
     (
         rows_apart,
-        "ldmatrix moves rows of 8 contiguous elements in shared memory, and the first mode of the source is "
-        "(8,1):(64,0)",
+        "ldmatrix moves rows of 8 contiguous elements in shared memory, but the first mode of the "
+        "source is (8,1):(64,0)",
         "the other `transpose`",
     ),
     (
         crooked_rows,
-        "a row of ldmatrix starts at a multiple of 16 bytes, and the addresses of the source are only known "
-        "to be multiples of 8",
+        "a row of ldmatrix must start at a multiple of 16 bytes, but the addresses of the source are "
+        "only known to be multiples of 8",
         "byte_alignment=16",
     ),
     (registers_first, "ldmatrix needs its source in shared memory, got rmem", "CopyUniversalOp"),
-    (one_thread, "the atom is one instruction of 32 threads, and the TV layout has 16", "a multiple of 32 threads"),
+    (one_thread, "the atom is one instruction of 32 threads, but the TV layout has 16", "a multiple of 32 threads"),
 ]
 
 

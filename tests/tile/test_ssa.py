@@ -209,17 +209,17 @@ def test_a_run_does_not_cross_what_a_swizzle_moves(run):
 ERRORS = [
     (
         lambda x, t: x + t,
-        "`+` of a TensorSSA and Tensor of Float32 (2,3):(3,1) has no meaning",
+        "`+` of a TensorSSA and Tensor of Float32 (2,3):(3,1) is not defined",
         "load it first: `t.load()`",
     ),
-    (lambda x, t: x & 1, "`&` needs integers, and the elements are Float32", None),
+    (lambda x, t: x & 1, "`&` needs integers, got elements of Float32", None),
     (lambda x, t: bool(x), "the argument of bool() must be a number, got TensorSSA of Float32 (2,3)", None),
     (lambda x, t: [e for e in x], "a TensorSSA is not iterated", None),
     (lambda x, t: x[6], "the index 6 is outside the 6 elements; the value is (2,3)", "valid are 0 to 5"),
     (
         lambda x, t: x + cute.full((2, 4), 0, cutlass.Int32),
         "the shapes (2,3) and (2,4) cannot be broadcast together: 3 meets 4",
-        "modes are matched from the first, and one of two extents is 1",
+        "modes are matched from the first, and one of two extents must be 1",
     ),
     (lambda x, t: x.reshape(5), "a value of 6 elements (2,3) has no shape 5", "give a shape of as many elements"),
     (lambda x, t: x.broadcast_to((4, 3)), "a value of shape (2,3) does not repeat to (4,3)", None),
@@ -232,7 +232,7 @@ ERRORS = [
     (lambda x, t: t.store(x.to(cutlass.Int32)), "a tensor of Float32 does not store Int32", "x.to(cutlass.Float32)"),
     (
         lambda x, t: t.store(cute.full(5, 0, cutlass.Float32)),
-        "a tensor of 6 elements (2,3) stores as many, and the value has 5 5",
+        "a tensor of 6 elements (2,3) stores as many, got 5 elements 5",
         "`x.broadcast_to(shape)` repeats elements",
     ),
     (lambda x, t: t.store(1.0), "a tensor stores a TensorSSA, got Python float", None),

@@ -319,18 +319,18 @@ def test_a_definition_that_means_nothing_is_refused(definition):
             "cannot assign to `pair` of `Shared`, which is a struct: assign its fields",
             "`s.pair.left = ...`",
         ),
-        ("shared.wide = 5", "`wide` is no field of `Shared`", "its fields are tile, count, pair, flag, aligned"),
-        ("shared.wide.load()", "`wide` is no field of `Shared`", "its fields are tile, count, pair, flag, aligned"),
+        ("shared.wide = 5", "`Shared` has no field `wide`", "its fields are tile, count, pair, flag, aligned"),
+        ("shared.wide.load()", "`Shared` has no field `wide`", "its fields are tile, count, pair, flag, aligned"),
         ("shared.tile[8]", "the index 8 is outside a MemRange of 8 elements", "0 to 7"),
         ("shared.tile[-1] = 2", "the index -1 is outside a MemRange of 8 elements", "0 to 7"),
         (
             "shared.tile.get_tensor(cute.make_layout((3, 3)))",
-            "the layout (3,3):(1,3) of Float32 reaches over 36 bytes, and MemRange[Float32, 8] has 32",
+            "the layout (3,3):(1,3) of Float32 needs 36 bytes, but MemRange[Float32, 8] has 32",
             "make the MemRange as long as the layout: cute.cosize(layout)",
         ),
         (
             "shared.tile.get_tensor(8, dtype=Int64)",
-            "the layout 8:1 of Int64 reaches over 64 bytes, and MemRange[Float32, 8] has 32",
+            "the layout 8:1 of Int64 needs 64 bytes, but MemRange[Float32, 8] has 32",
             "make the MemRange as long as the layout: cute.cosize(layout)",
         ),
         (

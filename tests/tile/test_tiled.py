@@ -94,10 +94,10 @@ def test_mistakes_are_named(refused, aligned):
         tiled.get_slice(0).partition_S(a)
 
     assert refused(values, aligned(64)) == (
-        "the atom copies 4 values at once, and a thread has 2",
+        "the atom copies 4 values at once, but a thread has 2",
         "give each thread a multiple of 4 values, or the atom fewer bits",
     )
     assert refused(rank, aligned(64)) == (
-        "partition_S: the tile has 2 modes, and the tensor is (64)",
+        "partition_S: the tile has 2 modes, but the tensor is (64)",
         "give the tensor as many modes as the tile",
     )

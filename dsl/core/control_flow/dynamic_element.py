@@ -46,9 +46,7 @@ def one_of(tests: list, objects: list, chosen: Callable, choice: Callable) -> On
 def _class(cls: type) -> type:
     own = [name for name in _FOREIGN for base in cls.__mro__[:-1] if name in vars(base)]
     if own:
-        raise _refused(
-            f"a dynamic index cannot choose between objects of `{cls.__name__}`, which has a `{own[0]}` of its own"
-        )
+        raise _refused(f"a dynamic index cannot choose between objects of `{cls.__name__}`, which defines `{own[0]}`")
     made = types.new_class(
         cls.__name__, (OneOf, cls), {"metaclass": type(cls)}, lambda space: space.update(__chosen__=cls)
     )
@@ -85,7 +83,7 @@ class OneOf(Chosen):
             return lambda: state["objects"]
         held = _of_class(cls, name)
         if isinstance(held, functools.cached_property):
-            raise _refused(f"`{name}` is a cached property, and which object keeps it is known only at run time")
+            raise _refused(f"`{name}` is a cached property, but which object keeps it is known only at run time")
         if hasattr(type(held), "__set__") and not isinstance(held, types.MemberDescriptorType):
             return held.__get__(self, cls)
         if isinstance(held, types.MemberDescriptorType) or name in _names(state["objects"]):

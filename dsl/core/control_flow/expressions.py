@@ -32,7 +32,7 @@ def const_expr(value: Any) -> Any:
     if hasattr(type(value), "__flatten__") and len(value.__flatten__()[0]):
         raise DSLUserCodeTypeError(
             f"needs a value known while compiling, got {told(value)}",
-            fix="ask `is not None`, or ask what is static of it",
+            fix="use `is not None`, or test something static",
             id="PHASE_REQUIRES_CONSTANT",
         )
     return value.value if isinstance(value, Numeric) else value

@@ -205,8 +205,8 @@ class Copied:
         if changed:
             name = slot_name(self.name, "object", changed[0])
             raise DSLUserCodeTypeError(
-                f"`{self.name}` is one object on one path and another on another, and `{name}` "
-                "is assigned after that: which object changes is known only at run time",
+                f"`{self.name}` is a different object on each path, but `{name}` is assigned after that: which "
+                "object changes is known only at run time",
                 fix=f"assign a new object to `{self.name}`, or make it a @dataclass, which is copied",
                 id="TYPE_DYNAMIC_EXPR_UNSUPPORTED",
                 place=self.place,

@@ -77,7 +77,7 @@ def said(error: BaseException) -> DSLUserCodeError | None:
     )
     if odd is not None:
         return DSLUserCodeTypeError(
-            f"`{odd[0]}` of `{called}` has no meaning as {type_name(odd[1])}",
+            f"`{odd[0]}` of `{called}` is not supported as {type_name(odd[1])}",
             fix="give a number, a tensor, a layout, or what the page of the function names",
             place=place,
         ).with_traceback(error.__traceback__)

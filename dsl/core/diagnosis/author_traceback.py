@@ -65,7 +65,7 @@ def _said(error: BaseException) -> BaseException:
         name, given = _call(error)
         what = "this" if name.startswith("_") else f"`{name}`"
         return DSLUserCodeLayoutError(
-            f"{what} has no meaning for {given}",
+            f"{what} is not defined for {given}",
             place=place_of(error),
             fix="give integers, tuples of them, layouts or tensors",
         ).with_traceback(error.__traceback__)

@@ -80,7 +80,7 @@ def _operands(found: re.Match) -> tuple[str, str]:
     elif "Pointer" in kinds:
         fix = "a pointer takes `+` and `-` of an integer; `p.toint()` is its address"
     elif "NoneType" in kinds:
-        fix = "None is what a function without `return` gives, and what an optional argument is"
+        fix = "a function without `return` gives None, and so does an optional argument that is not passed"
     elif kinds & {"function", "method", "builtin_function_or_method", "JitFunction"}:
         fix = "call the function: `f(...)`"
     elif "str" in kinds:
@@ -89,7 +89,7 @@ def _operands(found: re.Match) -> tuple[str, str]:
         fix = "index it for one element: `x[0]`"
     else:
         fix = "use numbers of the DSL, or elements of tensors"
-    return f"`{sign}` has no meaning for {_word(left)} and {_word(right)}", fix
+    return f"`{sign}` is not defined for {_word(left)} and {_word(right)}", fix
 
 
 def _unpacked(found: re.Match) -> tuple[str, str]:
@@ -143,7 +143,7 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
     (
         r"bad operand type for (?:unary |abs\(\))(?P<sign>[-+~]?)(?:: )?'(?P<kind>\w+)'",
         lambda found: (
-            f"{'`' + found['sign'] + '`' if found['sign'] else 'abs()'} has no meaning for {_word(found['kind'])}",
+            f"{'`' + found['sign'] + '`' if found['sign'] else 'abs()'} is not defined for {_word(found['kind'])}",
             _TENSOR if found["kind"] == "Tensor" else "give a number",
         ),
     ),
@@ -164,7 +164,7 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
     (
         r"type (?P<kind>\w+) doesn't define (?P<name>__\w+__) method",
         lambda found: (
-            f"`{found['name'].strip('_')}` has no meaning for {_word(found['kind'])}",
+            f"`{found['name'].strip('_')}` is not defined for {_word(found['kind'])}",
             "`cute.math` has floor, ceil, round and trunc; convert with `cutlass.Int32(x)`",
         ),
     ),
@@ -183,6 +183,6 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
     ),
     (
         r"unhashable type: '(?P<kind>\w+)'",
-        _row("{} is no key of a dict and no member of a set", lambda kind: "use a number or a text as the key"),
+        _row("{} is not a key of a dict or a member of a set", lambda kind: "use a number or a text as the key"),
     ),
 ]

@@ -215,8 +215,7 @@ def check_owner(owner: Any) -> None:
     """Raise DSLUserCodeError for a value of another function: its module may be gone."""
     if owner is not current_function():
         raise DSLUserCodeError(
-            "a value is used where it does not exist: it was computed in another function, or in an "
-            "earlier call, and kept in an object or a closure",
+            "a value is used outside the function or call that computed it: it was kept in an object or a closure",
             fix="pass it to this function as an argument",
             id="VALUE_OF_ANOTHER_FUNCTION",
         )

@@ -131,7 +131,7 @@ class NumericMeta(type):
         found = of_python(value)
         if found is None:
             raise DSLUserCodeTypeError(
-                f"{type(value).__name__} is no Python number", fix="give an int, a float or a bool"
+                f"{type(value).__name__} is not a Python number", fix="give an int, a float or a bool"
             )
         return found
 
@@ -197,7 +197,7 @@ class Numeric(metaclass=NumericMeta):
 
     @classmethod
     def storage_type(cls) -> mlir.Type:
-        """The MLIR type of one element in memory (a Boolean is a byte); of elements that are no whole bytes, a byte."""
+        """The MLIR type of one element in memory (a Boolean is a byte); of elements smaller than a byte, a byte."""
         return mlir.i8 if cls is Boolean or cls.is_packed else cls.mlir_type
 
     @classmethod
@@ -232,8 +232,8 @@ class Numeric(metaclass=NumericMeta):
         """The same bits as a `dtype` of the same width."""
         if type(self).width != dtype.width:
             raise DSLUserCodeValueError(
-                f"a {type(self)} has {type(self).width} bits, and a {dtype} {dtype.width}: "
-                "bits can only be read as a type of the same width",
+                f"a {type(self)} has {type(self).width} bits, but a {dtype} has {dtype.width}: bits can only be "
+                "read as a type of the same width",
                 fix="convert it to a type of that width first",
             )
         bits = self.ir()
@@ -289,7 +289,7 @@ class Numeric(metaclass=NumericMeta):
     def _static(self, what: str):
         if isinstance(self.value, mlir.Value):
             raise DSLUserCodeTypeError(
-                f"is a dynamic {type(self).__name__}: its value is not known while compiling, and Python needs {what}",
+                f"is a dynamic {type(self).__name__}: its value is not known while compiling, but Python needs {what}",
                 fix=f"{_INSTEAD[what]}, or pass the value as cutlass.Constexpr",
                 id="PHASE_DYNAMIC_TO_STATIC_BOOL" if what == "a bool" else "PHASE_DYNAMIC_INDEX",
             )
@@ -331,7 +331,7 @@ class Integer(Numeric):
         if isinstance(value, float):
             if not math.isfinite(value):
                 raise (DSLUserCodeOverflowError if math.isinf(value) else DSLUserCodeValueError)(
-                    f"{value} is no integer, and {cls} holds integers", fix="test it first, or use a float type"
+                    f"{cls} holds integers, got {value}", fix="test it first, or use a float type"
                 )
             value = int(value)
             if cls.width < 32 or (cls.width == 32 and cls.signed):  # by way of 32 bits

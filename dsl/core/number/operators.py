@@ -105,9 +105,7 @@ def operate(name: str, a: Any, b: Any):
             if name in ("lshift", "rshift") and type(left).is_float and type(right).is_integer
             else DSLUserCodeTypeError
         )
-        raise kind(
-            f"`{SIGNS[name]}` needs integers, and one side is {dtype}", fix="convert it first, for example `Int32(x)`"
-        )
+        raise kind(f"`{SIGNS[name]}` needs integers, got {dtype}", fix="convert it first, for example `Int32(x)`")
     # of integers: their common type comes first
     if name == "truediv" and dtype is Float32 and number_rules.current() is number_rules.CUTE:
         common = promote(type(left), type(right))

@@ -41,7 +41,7 @@ class Pointer:
     """A pointer to elements of `dtype`; arithmetic counts elements.
 
     `alignment_bytes` is what is known of the address, never more; `+` keeps of it what the offset allows.
-    `on_host`: to memory of the host that came as an argument. `bit`: for elements that are no whole bytes, where in the
+    `on_host`: to memory of the host that came as an argument. `bit`: for elements smaller than a byte, where in the
     byte at the address the element starts, None where that is not known.
     """
 

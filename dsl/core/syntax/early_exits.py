@@ -9,7 +9,7 @@
                              c
 
 The pass runs before the statements become closures (core.rewrite). An exit whose way to its target crosses no dynamic
-statement stays Python's. A guard is value-based: while no flag can be set it is no branch at all. A static loop that a
+statement stays Python's. A guard is value-based: while no flag can be set it is not a branch. A static loop that a
 dynamic exit leaves becomes a closure too, whose later trips are guarded (loop.unrolled).
 """
 

@@ -70,7 +70,7 @@ def _look_at(
         if _is_decided(owners[at], {inner.name for inner in inside}, is_dynamic):
             return Refused(
                 node,
-                f"`{function.name}` rebinds `{name}`, and a dynamic statement decides whether it runs",
+                f"`{function.name}` rebinds `{name}`, but a dynamic statement decides whether it runs",
                 f"return `{name}` and assign it there: `{name} = {function.name}(...)`",
                 "SCOPE_CLOSURE_CAPTURE",
             )

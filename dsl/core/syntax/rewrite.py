@@ -573,7 +573,7 @@ class Rewriter(Expressions):
     ) -> ast.FunctionDef:
         """`def name(parameters): body; return (returned...)`, all parameters unless said otherwise.
 
-        A parameter that the author's own functions read is no other variable than theirs.
+        A parameter that the author's own functions read is their variable.
         """
         names = parameters if returned is None else returned
         result = ast.Return(

@@ -71,8 +71,8 @@ class Expressions(ast.NodeTransformer):
             return self._assigning_arms(node, names)
         if names and self.grammar.warns_of_exits:
             tell(
-                f"SCOPE_CLOSURE_CAPTURE: `{names[0]}` is assigned in an arm of a conditional expression, and is after "
-                "it what it was before: write an `if` statement",
+                f"SCOPE_CLOSURE_CAPTURE: `{names[0]}` is assigned in an arm of a conditional expression, but "
+                "keeps its old value after it: write an `if` statement",
                 DSLWarning,
                 self._span(node),
             )

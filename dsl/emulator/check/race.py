@@ -7,7 +7,7 @@ meetings; order.py says which labels a thread has seen the end of. An access lea
 it and that whatever races with them also races with it. So what is found does not depend on who happened to run first.
 
 PTX ISA, memory consistency model: two accesses that are both strong (atomics, volatile, relaxed, acquire, release) in
-a scope that has both threads are no race. Bytes of a cp.async are written at some time until its wait. Two plain
+a scope that has both threads are not a race. Bytes of a cp.async are written at some time until its wait. Two plain
 writes of one value from one line of the author's are a race to PTX too; they are noted, and the launch goes on.
 """
 

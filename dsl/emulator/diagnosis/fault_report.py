@@ -172,8 +172,8 @@ def _partial_warp(launch, instr):
     missing = launch.ctx.address
     lanes = _runs([lane for lane in range(32) if missing >> lane & 1])
     return (
-        f"`{instr.name}` needs all 32 lanes of the warp, and lane{'s' if ',' in lanes or '-' in lanes else ''} {lanes} "
-        "have left, or are not in the block",
+        f"`{instr.name}` needs all 32 lanes of the warp, but lane{'s' if ',' in lanes or '-' in lanes else ''} "
+        f"{lanes} have left, or are not in the block",
         "launch whole warps, and let no thread return before it",
     )
 
@@ -209,7 +209,10 @@ def _deadlock(launch) -> Fault:
     instr: Instr = launch.code.sites[ctx.wait_site[first]]
     place = launch.program.place_of(instr.loc)
     block = tuple(ctx.block_index)
-    lines = [_head(place, "DEADLOCK"), *_source(place, f"nothing can move in block {block} of `{launch.entry_name}`")]
+    lines = [
+        _head(place, "DEADLOCK"),
+        *_source(place, f"no thread can continue in block {block} of `{launch.entry_name}`"),
+    ]
     for key, threads in groups.items():
         lines += _waiters(launch, key, threads, groups, exited)
     if exited:
@@ -240,7 +243,7 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
     if key[0] == "mbarrier":
         return [*lines, *_phase(launch, *key[2:])]
     if key[0] == "poll":
-        return [*lines, "        for memory to change, and no thread that runs does anything but wait"]
+        return [*lines, "        for memory to change, but every thread that runs only waits"]
     lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
     return lines
 

@@ -107,8 +107,8 @@ def warn_of_note(launch) -> None:
     )
     text = (
         f"RACE_SAME_VALUE: in `{launch.entry_name}` {one} and {other} write the same value to "
-        f"{place_of(launch, ctx.note_address, _element_bytes(instr))}, and nothing orders them. "
-        "PTX calls that a race; it does no harm while the values are the same"
+        f"{place_of(launch, ctx.note_address, _element_bytes(instr))} without an order. PTX calls that a "
+        "race; it does no harm while the values are the same"
     )
     warnings.warn_explicit(
         text, SameValueRace, *((place.file, place.line) if place else (launch.entry_name, instr.line))

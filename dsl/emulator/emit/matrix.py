@@ -27,7 +27,7 @@ def mma(body, instr):
     d, a, b, c = types
     shape = tuple(int(each) for each in found.groups())
     if d != c or (a, b, c) not in SHAPES.get(shape, ()):
-        raise body.refuse(instr, "the emulator has no such form of it")
+        raise body.refuse(instr, "the emulator does not support this form")
     saturates = "satfinite" in instr.mods
     if saturates and c != "s32":
         raise body.refuse(instr, ".satfinite is for s32 accumulators")

@@ -224,7 +224,7 @@ def atomic(body, instr):
     address, *values = instr.operands[1:] if has_result else instr.operands
     operation = next((m for m in instr.mods if m in _ATOMICS), None)
     if operation is None:
-        raise body.refuse(instr, "the emulator has no such atomic operation")
+        raise body.refuse(instr, "the emulator does not support this atomic operation")
     space = space_of(instr)
     pointer = host_address(body, instr, address, space, bits // 8)
     operands = [body.read(v, bits) for v in values[: 2 if operation == "cas" else 1]]

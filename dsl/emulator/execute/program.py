@@ -254,7 +254,7 @@ class Program:
             for item in function.items:
                 if isinstance(item, Instr) and isa.find(item) is None:
                     known = item.opcode in isa.ROWS
-                    why = "the emulator has no such form of it" if known else ""
+                    why = "the emulator does not support this form" if known else ""
                     raise Unsupported(item.name, item.line, self.place_of(item.loc), why, item.text)
 
     def _entry(self, function: Function) -> Entry:

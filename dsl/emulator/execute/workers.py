@@ -22,7 +22,7 @@ IDLE_TICKS = 50  # without a launch, and then time is no longer kept
 def count() -> int:
     """How many threads may run the blocks of one launch: GPU_REPRO_WORKERS, or the CPUs of this process.
 
-    Raises ValueError where the variable is no whole number from 1 on.
+    Raises ValueError where the variable is not a whole number from 1 on.
     """
     text = os.environ.get(VARIABLE, "")
     if not text:

@@ -23,7 +23,7 @@ class Unsupported(Exception):
 
     def __init__(self, opcode: str, ptx_line: int, place=None, why: str = "", text: str = ""):
         self.opcode, self.ptx_line, self.place, self.text = opcode, ptx_line, place, text
-        self.why = why or "the emulator has no such instruction"
+        self.why = why or "the emulator does not support this instruction"
         super().__init__(self._report())
 
     def _report(self) -> str:

@@ -63,29 +63,26 @@ class Tiled:
             raise BadTensorMap(f"a tensor map of data type {self.dtype} is not emulated")
         if self.interleave:
             raise BadTensorMap("interleaved tensor maps are not emulated")
-        _need(1 <= rank <= DIMENSIONS, f"it has {rank} dimensions, and TMA knows 1 to {DIMENSIONS}")
-        _need(self.address % 16 == 0, f"its address 0x{self.address:x} is no multiple of 16 bytes")
+        _need(1 <= rank <= DIMENSIONS, f"it has {rank} dimensions, but TMA supports 1 to {DIMENSIONS}")
+        _need(self.address % 16 == 0, f"its address must be a multiple of 16 bytes, got 0x{self.address:x}")
         size = TYPES[self.dtype][1]
         for i, extent in enumerate(self.extents):
-            _need(1 <= extent <= MOST_EXTENT, f"extent {i} is {extent}, and TMA knows 1 to 2**32")
+            _need(1 <= extent <= MOST_EXTENT, f"extent {i} must be 1 to 2**32, got {extent}")
         for i, stride in enumerate(self.strides, 1):
             _need(
                 stride % 16 == 0 and stride < MOST_STRIDE,
                 f"the stride of dimension {i} is {stride} bytes; it has to be a multiple of 16 below 2**36",
             )
         for i, (extent, step) in enumerate(zip(self.box, self.steps)):
-            _need(
-                1 <= extent <= MOST_BOX,
-                f"the box has {extent} elements along dimension {i}, and TMA moves 1 to {MOST_BOX}",
-            )
-            _need(1 <= step <= 8, f"the element stride of dimension {i} is {step}, and TMA knows 1 to 8")
+            _need(1 <= extent <= MOST_BOX, f"extent {i} of the box must be 1 to {MOST_BOX}, got {extent}")
+            _need(1 <= step <= 8, f"element stride {i} must be 1 to 8, got {step}")
         row_bytes = self.box[0] * size
         _need(row_bytes % 16 == 0, f"a row of the box has {row_bytes} bytes; it has to be a multiple of 16")
         span = SWIZZLE_BYTES.get(self.swizzle, 0)
         _need(span != 0, f"a swizzle of mode {self.swizzle} is not emulated")
         _need(
             span is None or row_bytes <= span,
-            f"a row of the box has {row_bytes} bytes, and a swizzle of {span} bytes takes {span} at most",
+            f"a row of the box has {row_bytes} bytes, but a swizzle of {span} bytes takes at most {span}",
         )
         _need(self.fill == 0 or self.dtype in FLOATS, "only elements of a floating-point type are filled with NaN")
 

@@ -86,7 +86,7 @@ class Thread(Body):
         row = isa.find(instr)
         if row is None:
             known = isa.ROWS.get(instr.opcode)
-            raise self.refuse(instr, "the emulator has no such form of it" if known else "")
+            raise self.refuse(instr, "the emulator does not support this form" if known else "")
         if self.seeded and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
             self.suspend()
         try:

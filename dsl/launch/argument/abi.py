@@ -64,7 +64,7 @@ class Binding:
         return made
 
     def bind(self, leaf: SymInt, value: int, part: str) -> None:
-        """Take `value` for a symbol. Raises ValueError where it is no multiple, too wide, or not as before."""
+        """Take `value` for a symbol. Raises ValueError if it is not a multiple, too wide, or not as before."""
         if value % leaf.divisibility:
             raise self.mismatch(ValueError, part, f"a multiple of {leaf.divisibility}", value)
         if not -(1 << (leaf.width - 1)) <= value < 1 << (leaf.width - 1):

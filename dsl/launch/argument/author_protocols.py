@@ -116,8 +116,7 @@ def _values_of(value: Any) -> tuple[str, tuple[str, ...], list]:
         found = value.__extract_mlir_values__()
         if not all(isinstance(slot, Slot) for slot in found):
             raise DSLUserCodeTypeError(
-                f"`{type(value).__name__}` gives values of its own in "
-                "`__extract_mlir_values__`, and no C pointers to them",
+                f"`{type(value).__name__}` defines `__extract_mlir_values__` but not `__c_pointers__`",
                 fix="add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members",
             )
         return (

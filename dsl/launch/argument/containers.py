@@ -1,7 +1,7 @@
 """Containers as arguments: tuples, lists, dicts, NamedTuples, dataclasses and layouts, part by part.
 
 A Python number in one is an argument like any other, as of NVIDIA's compiler: Int32, Float32 or Boolean, or what its
-field is annotated with. What its field marks as static (Constexpr), and what is no argument at all (None, a string, a
+field is annotated with. What its field marks as static (Constexpr), and what is not an argument (None, a string, a
 type), is part of the code.
 """
 

@@ -184,7 +184,7 @@ def from_dlpack(
         )
     if not dlpack.is_tensor(tensor_dlpack):
         raise DSLUserCodeTypeError(
-            f"from_dlpack takes a tensor, and {type(tensor_dlpack).__name__} offers no DLPack",
+            f"from_dlpack takes a tensor, but {type(tensor_dlpack).__name__} does not support DLPack",
             fix="give a torch tensor or a numpy array",
         )
     source = dlpack.without_gradient(tensor_dlpack) if enable_tvm_ffi else tensor_dlpack
@@ -228,7 +228,7 @@ def make_fake_tensor(
     shape, stride = tuple(shape), tuple(stride)
     if len(shape) != len(stride):
         raise DSLUserCodeValueError(
-            f"shape {shape} has rank {len(shape)}, and stride {stride} rank {len(stride)}",
+            f"shape {shape} has rank {len(shape)}, but stride {stride} has rank {len(stride)}",
             fix="give one stride an extent",
         )
     for leaf in shape + stride:
@@ -262,7 +262,7 @@ def make_fake_compact_tensor(
         )
     if sorted(order) != list(range(len(shape))):
         raise DSLUserCodeValueError(
-            f"stride_order ({order}) is no permutation of range({len(shape)})",
+            f"stride_order must be a permutation of range({len(shape)}), got ({order})",
             fix="give each mode its place: (1, 0) is row-major",
         )
     stride: list[int | SymInt] = [0] * len(shape)

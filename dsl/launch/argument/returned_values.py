@@ -127,7 +127,7 @@ def _refuse_memory(function: str, node: pytree.Node) -> None:
     if node.kind == "object" and any(child.kind == "leaf" and isinstance(child.key, tuple) for child in node.children):
         name = node.key[0].__name__
         raise DSLUserCodeTypeError(
-            f"`{function}` returns a {name} to Python, and its memory is the function's own",
+            f"`{function}` returns a {name} to Python, but its memory ends with the function",
             fix="write into a tensor that is an argument, and return numbers",
         )
     for child in node.children:
@@ -139,7 +139,7 @@ def _slot_of(function: str, leaf: Any) -> tuple[_Slot, Any]:
     if isinstance(leaf, Pointer):
         if leaf.space not in (AddressSpace.generic, AddressSpace.gmem):
             raise DSLUserCodeTypeError(
-                f"`{function}` returns a pointer into {leaf.space.name} memory to Python, where it points at nothing",
+                f"`{function}` returns a pointer into {leaf.space.name} memory to Python, where it is not valid",
                 fix="return numbers",
             )
         return _Slot(Uint64, leaf), Uint64(leaf.toint())

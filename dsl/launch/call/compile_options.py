@@ -29,16 +29,16 @@ _VALUES = {
 }
 # Options of upstream's that have no meaning here, and why.
 _REFUSED = {
-    "--rdc": "kernels are whole programs here, and no relocatable code",
+    "--rdc": "relocatable code is not supported: kernels are whole programs",
     "--link-libraries": "bitcode of other compilers is not linked here; write it as inline PTX",
     "--host-target": "host functions are compiled for this machine, which runs them",
     "--device-target": "a @cute.jit function is compiled for the host here",
     "--enable-pyir": "there is one front end here, with the meaning of upstream's default one",
     "--frontend-next": "there is one front end here, with the meaning of upstream's default one",
-    "--remark-filter": "there are no remarks of passes here",
-    "--remark-output": "there are no remarks of passes here",
+    "--remark-filter": "remarks of passes are not supported",
+    "--remark-output": "remarks of passes are not supported",
     "--flatten-locs-output-json-path": "places are in the PTX, as .loc lines",
-    "--disable-cute-ext-compile": "there are no extensions of the compiler here to switch off",
+    "--disable-cute-ext-compile": "there are no compiler extensions to switch off",
 }
 _FIX = (
     "known: --gpu-arch ARCH, --opt-level 0..3, --keep-ptx, --keep-cubin, --keep-sass, --dump-dir FOLDER, "
@@ -82,7 +82,7 @@ def environment() -> set[str]:
     unknown = named - {*_KEPT, "all", "ir-debug"}
     if unknown:
         raise DSLUserCodeError(
-            f"CUTE_DSL_KEEP: {min(unknown)} is nothing that is kept",
+            f"CUTE_DSL_KEEP does not support {min(unknown)}",
             fix="CUTE_DSL_KEEP=ptx,cubin,sass,ir, or all",
             id="CONFIG_MALFORMED_COMPILE_OPTIONS",
         )
@@ -91,13 +91,13 @@ def environment() -> set[str]:
 
 def _level(text: str) -> int:
     if text not in ("0", "1", "2", "3"):
-        raise _malformed(f"--opt-level is 0, 1, 2 or 3, and not {text}")
+        raise _malformed(f"--opt-level must be 0, 1, 2 or 3, got {text}")
     return int(text)
 
 
 def _without_meaning(flag: str) -> DSLUserCodeError:
     return DSLUserCodeError(
-        f"options: {flag} has no meaning here: {_REFUSED[flag]}",
+        f"options: {flag} is not supported here: {_REFUSED[flag]}",
         fix=f"leave {flag} out",
         id="CONFIG_MALFORMED_COMPILE_OPTIONS",
     )

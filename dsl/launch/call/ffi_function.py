@@ -121,7 +121,7 @@ class Machine:
                 device.sync()
             except Exception as waited:
                 return waited
-            return RuntimeError("a launch failed, and the device does not say how")
+            return RuntimeError("a launch failed, but the device does not say how")
         finally:
             state.outcome = state.busy = 0
 
@@ -193,7 +193,7 @@ def _return(value: Any, result: int) -> None:
             stored.from_address(result + 8).value = value
             return
     raise DSLUserCodeTypeError(
-        f"returns a {type(value).__name__}, and a packed call brings a number or nothing",
+        f"returns a {type(value).__name__}, but a packed call returns a number or nothing",
         fix="call it from Python, or store the values in a tensor",
     )
 

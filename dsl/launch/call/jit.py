@@ -150,7 +150,7 @@ def _not_decorable(value: Any) -> DSLUserCodeTypeError:
         )
     what = f"`{value.__name__}`" if hasattr(value, "__name__") else type_name(value)
     return DSLUserCodeTypeError(
-        f"decorates {what}, which is no function written in Python",
+        f"decorates {what}, but needs a function written in Python",
         id="ARG_UNSUPPORTED_TYPE",
         fix="decorate a `def`, and call it there",
     )
@@ -173,13 +173,13 @@ def _check_argument(function: str, name: str, value: Any, annotation: Any) -> No
     """Raise the author's error for what no parameter takes, and for a tensor in place of a number or the reverse."""
     if isinstance(value, (set, frozenset)):
         raise DSLUserCodeTypeError(
-            f"`{function}` gets a set for `{name}`, and a set has no order",
+            f"`{function}` takes no set for `{name}`: a set has no order",
             fix="pass a tuple or a list",
             id="ARG_UNORDERED_CONTAINER",
         )
     if isinstance(value, (str, bytes, complex)):
         raise DSLUserCodeTypeError(
-            f"`{function}` gets a {type(value).__name__} for `{name}`, which is no value at run time",
+            f"`{function}` cannot take a {type(value).__name__} for `{name}` at run time",
             id="ARG_UNSUPPORTED_TYPE",
             fix=f"annotate it as static: `{name}: cutlass.Constexpr`",
         )
@@ -561,7 +561,7 @@ def compile_function(function: Any, *args, options: compiler.Options | None = No
         function, args = function.function, (function.instance, *args)
     if isinstance(function, KernelFunction):
         raise DSLUserCodeError(
-            f"`{function.__name__}` is a kernel, and compile takes a host function",
+            f"compile takes a host function, but `{function.__name__}` is a kernel",
             fix="compile the @cute.jit function that launches it",
             id="CALL_KERNEL_TARGET",
         )

@@ -81,8 +81,7 @@ def stream_of(kernel: str, stream: Any, async_deps: Any) -> Any:
     deps = list(async_deps) if isinstance(async_deps, (tuple, list)) else [async_deps] if async_deps is not None else []
     if len(deps) + (stream is not None) > 1:
         raise DSLUserCodeError(
-            f"the launch of `{kernel}` runs in one stream, and {len(deps) + (stream is not None)} are given",
-            fix="stream=stream",
+            f"the launch of `{kernel}` runs in one stream, got {len(deps) + (stream is not None)}", fix="stream=stream"
         )
     return deps[0] if deps else stream
 
@@ -120,8 +119,8 @@ def max_threads(kernel: str, value: Any, block: Any) -> tuple[int, int, int] | N
     ]
     if all(type(extent) is int for extent in asked) and _product(asked) > _product(bound):
         raise DSLUserCodeError(
-            f"the launch of `{kernel}` has blocks of {_product(asked)} threads, and "
-            f"max_number_threads={list(bound)} allows {_product(bound)}",
+            f"the launch of `{kernel}` has blocks of {_product(asked)} threads, but max_number_threads={list(bound)} "
+            f"allows {_product(bound)}",
             fix="a greater `max_number_threads`, or leave it out: the block's size is the bound then",
             id="LAUNCH_TOO_MANY_THREADS",
         )

@@ -64,7 +64,7 @@ def check_launch(kernel: str, grid: Any, block: Any, cluster: Any) -> None:
     for axis, whole, part in zip("xyz", extents["grid"], extents["cluster"]):
         if isinstance(whole, int) and isinstance(part, int) and whole % part:
             raise BadLaunch(
-                f"the grid of `{kernel}` has {whole} blocks in {axis}, and clusters have {part}",
+                f"grid of `{kernel}` in {axis} must be a multiple of the cluster's {part}, got {whole}",
                 fix=f"a multiple of {part} blocks in {axis}",
                 id="LAUNCH_EXTENT_OUT_OF_RANGE",
             )
@@ -84,7 +84,7 @@ def _extent(kernel: str, what: str, extent: Any) -> int | None:
         return extent
     if number is None or not number.is_integer or isinstance(extent, bool):
         raise DSLUserCodeTypeError(
-            f"an extent of the {what} of `{kernel}` is {_spell(extent)}, and no integer",
+            f"{what} of `{kernel}` must be integers, got {_spell(extent)}",
             fix=f"{what}=(x, y, z), each an int or an integer of the DSL",
         )
     return None if is_dynamic(number) else int(number.value)
@@ -134,7 +134,7 @@ def _check_capacity(kernel: Kernel, arch: str, capacity: int) -> None:
     past = next((made for made in kernel.allocations if made.end_bytes > capacity), None)
     if past is not None:
         raise BadLaunch(
-            f"takes shared memory up to {past.end_bytes} bytes, and {arch} has {capacity} a block",
+            f"takes shared memory up to {past.end_bytes} bytes, but {arch} has {capacity} a block",
             fix="smaller tiles or fewer stages; memory of other dtypes; another `--gpu-arch`",
             id="SMEM_TOO_LARGE",
             place=past.place,
@@ -142,7 +142,7 @@ def _check_capacity(kernel: Kernel, arch: str, capacity: int) -> None:
         )
     if kernel.asked_bytes is not None and kernel.asked_bytes > capacity:
         raise BadLaunch(
-            f"asks for {kernel.asked_bytes} bytes of shared memory, and {arch} has {capacity} a block",
+            f"asks for {kernel.asked_bytes} bytes of shared memory, but {arch} has {capacity} a block",
             fix="leave `smem` out: the launch takes what the kernel allocates",
             id="SMEM_TOO_LARGE",
             place=kernel.place,
@@ -168,7 +168,9 @@ def check_asked(kernel: str, asked: Any, allocated_bytes: int) -> int | None:
         raise BadLaunch(f"`smem` of `{kernel}` is {asked} bytes", fix="leave `smem` out", id="SMEM_TOO_LARGE")
     number = None if asked is None else numeric(asked)
     if asked is not None and (number is None or not number.is_integer or isinstance(asked, bool)):
-        raise DSLUserCodeTypeError(f"`smem` of `{kernel}` is {_spell(asked)}, and no number of bytes", fix="smem=1024")
+        raise DSLUserCodeTypeError(
+            f"`smem` of `{kernel}` must be a number of bytes, got {_spell(asked)}", fix="smem=1024"
+        )
     if number is None or is_dynamic(number):
         return None
     if number.value < 0:

@@ -109,8 +109,8 @@ class Cuda(Device):
         if self._lost:
             raise DeviceError(
                 "CUDA_CONTEXT_LOST",
-                f"{name} was not tried: an earlier kernel failed, and nothing runs "
-                f"in this process any more\nthe failure was {self._lost}",
+                f"{name} was not tried: an earlier kernel failed, so no kernel runs in this process any "
+                f"more\nthe failure was {self._lost}",
             )
         code, *results = getattr(self.driver, name)(*arguments)
         if code != self.driver.CUresult.CUDA_SUCCESS:

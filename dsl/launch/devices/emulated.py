@@ -211,5 +211,5 @@ def checks_of(text: str) -> tuple[str, ...]:
         return CHECKS
     wrong = [each for each in names if each not in CHECKS]
     if wrong:
-        raise ValueError(f"there is no check `{wrong[0]}`; say all, none, or some of {', '.join(CHECKS)}")
+        raise ValueError(f"unknown check `{wrong[0]}`; write all, none, or some of {', '.join(CHECKS)}")
     return tuple(each for each in CHECKS if each in names)

@@ -68,8 +68,8 @@ def library() -> Path:
     cc = shutil.which("cc")
     if cc is None:
         raise CompilerMissing(
-            "--compiler nvidia on the emulator builds a small C library, and there is no C "
-            "compiler `cc`\nfix: apt-get install gcc libc6-dev"
+            "--compiler nvidia on the emulator builds a small C library, but there is no C compiler "
+            "`cc`\nfix: apt-get install gcc libc6-dev"
         )
     with tempfile.TemporaryDirectory(prefix="nvidia-runtime-", dir=folder) as scratch:
         built = Path(scratch, "runtime.so")
@@ -94,8 +94,8 @@ def _cache() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         raise CompilerMissing(
-            f"{folder} belongs to somebody else, and there is no other folder to build in\n"
-            "fix: name a folder in XDG_CACHE_HOME"
+            f"{folder} belongs to another user, and there is no other folder to build in\nfix: name a folder "
+            "in XDG_CACHE_HOME"
         )
     return folder
 
@@ -447,7 +447,7 @@ class _Runtime:
         module = self.run.module_of(image)
         if module is None:
             raise Missing(
-                "a module is loaded whose PTX is not known: it was not compiled by this run, and the emulator runs PTX"
+                "the PTX of a loaded module is not known: this run did not compile it, and the emulator needs PTX"
             )
         self.loaded.append((module, self.device.load(_columns_from_1(module.ptx))))
         handle[0] = len(self.loaded)

@@ -319,8 +319,8 @@ def test_a_value_of_another_function(traced, rejected):
     text = rejected(second)
     assert text.splitlines()[1:] == [
         "    p.store(kept[0] + n)",
-        "            ^^^^^^^^^^^ a value is used where it does not exist: it was computed in another function, or in "
-        "an earlier call, and kept in an object or a closure",
+        "            ^^^^^^^^^^^ a value is used outside the function or call that computed it: it was "
+        "kept in an object or a closure",
         "fix: pass it to this function as an argument",
     ]
 

@@ -313,8 +313,10 @@ REFUSED = {
     deleted: "del xs[i].v | deletes the attribute `v` of an object that a dynamic index has chosen",
     replaced: "xs[i] = xs[0] | puts another Plain at an index that is known only at run time",
     other_type: "xs[i].v = 1.5 | a dynamic index needs elements of one type, got Int32 and Python float",
-    own_setattr: "return [Guarded(i), Guarded(1)][i].v | a dynamic index cannot choose between objects of `Guarded`, "
-    "which has a `__setattr__` of its own",
+    own_setattr: (
+        "return [Guarded(i), Guarded(1)][i].v | a dynamic index cannot choose between objects of "
+        "`Guarded`, which defines `__setattr__`"
+    ),
     two_classes: (
         "return [Guarded(i), Plain(1)][i].v | a dynamic index needs elements of one type, got Plain and Guarded"
     ),

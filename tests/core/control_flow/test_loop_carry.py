@@ -205,11 +205,9 @@ def test_object_that_is_replaced_and_changed(rejected):
         p.store(box.a.a + kept.a)
 
     assert without_place(rejected(program)) == (
-        "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n"
-        "    if i == 2:\n"
-        "       ^^^^^^ `box.a` is one object on one path and another on another, and `box.a.a` is assigned after that: "
-        "which object changes is known only at run time\n"
-        "fix: assign a new object to `box.a`, or make it a @dataclass, which is copied"
+        "TYPE_DYNAMIC_EXPR_UNSUPPORTED\n    if i == 2:\n       ^^^^^^ `box.a` is a different object on "
+        "each path, but `box.a.a` is assigned after that: which object changes is known only at run "
+        "time\nfix: assign a new object to `box.a`, or make it a @dataclass, which is copied"
     )
 
 

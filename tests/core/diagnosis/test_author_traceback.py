@@ -83,7 +83,7 @@ def test_the_layout_functions_name_what_they_are_given(tmp_path):
         == """\
 author.py:20:12: DSLUserCodeLayoutError
     return cute.zipped_divide(slice(None), (4,))
-           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `zipped_divide` has no meaning for target: slice, tiler: tuple of 1
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `zipped_divide` is not defined for target: slice, tiler: tuple of 1
 fix: give integers, tuples of them, layouts or tensors
 """
     )

@@ -123,7 +123,7 @@ def around():
     return host
 
 
-DECIDED = "`add` rebinds `total`, and a dynamic statement decides whether it runs"
+DECIDED = "`add` rebinds `total`, but a dynamic statement decides whether it runs"
 
 
 FIX = "return `total` and assign it there: `total = add(...)`"

@@ -268,9 +268,9 @@ def test_a_note_names_both_threads_and_the_place():
     with pytest.warns(emulator.SameValueRace) as caught:
         assert outcome(HEAD + "st.global.u32 [%g+4], 5;\nE: ret;\n}\n", 2, 1) is None
     assert str(caught[0].message) == (
-        "RACE_SAME_VALUE: in `k` thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0) and thread (1, 0, 0) = warp 0, "
-        "lane 1 of block (0, 0, 0) write the same value to `x[1]`, and nothing orders them. PTX calls that a race; it "
-        "does no harm while the values are the same"
+        "RACE_SAME_VALUE: in `k` thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0) and thread (1, 0, "
+        "0) = warp 0, lane 1 of block (0, 0, 0) write the same value to `x[1]` without an order. PTX "
+        "calls that a race; it does no harm while the values are the same"
     )
 
 

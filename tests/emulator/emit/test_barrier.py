@@ -189,7 +189,7 @@ def test_threads_at_two_barriers_are_a_deadlock_that_names_both(machine):
         machine.run(DIVIDED, grid=2, block=64, limit=20)
     assert str(caught.value) == "\n".join([
         "kernel.py:13:9: DEADLOCK",
-        "    nothing can move in block (0, 0, 0) of `divided`",
+        "    no thread can continue in block (0, 0, 0) of `divided`",
         "    warp 0 lanes 0-19 wait at `bar.sync 2;` (kernel.py:13), PTX line 17",
         "        for warp 1, warp 0 lanes 20-31 (at `bar.sync 1;`, PTX line 13)",
         "    warp 1, warp 0 lanes 20-31 wait at `bar.sync 1;` (kernel.py:15), PTX line 13",
@@ -223,7 +223,7 @@ def test_a_shuffle_that_names_lanes_elsewhere_is_a_deadlock(machine):
         machine.run(LOST, block=32, mask=np.uint32(0xFFFFFFFF))
     assert str(caught.value) == "\n".join([
         "DEADLOCK",
-        "    nothing can move in block (0, 0, 0) of `lost`",
+        "    no thread can continue in block (0, 0, 0) of `lost`",
         "    warp 0 lanes 0-15 wait at `shfl.sync.bfly.b32 %d, %t, 1, 31, %m;`, PTX line 11",
         "        for warp 0 lanes 16-31 (at `bar.sync 0;`, PTX line 13)",
         "    warp 0 lanes 16-31 wait at `bar.sync 0;`, PTX line 13",

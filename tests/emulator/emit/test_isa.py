@@ -41,7 +41,7 @@ def test_the_text_of_a_refusal(tmp_path, monkeypatch):
     with pytest.raises(emulator.Unsupported) as caught:
         emulator.load(text)
     assert str(caught.value) == "\n".join([
-        "k.py:3:5: UNSUPPORTED_PTX `tcgen05.mma`: the emulator has no such instruction",
+        "k.py:3:5: UNSUPPORTED_PTX `tcgen05.mma`: the emulator does not support this instruction",
         "    cute.gemm(mma, a, b, c)",
         "    ^",
         "    PTX line 7: tcgen05.mma %r1, %r2;",

@@ -187,13 +187,13 @@ def test_a_store_lands_when_the_thread_ends():
 
 GOOD = Tiled(6, 4096, (64, 64), (128,), (64, 8), (1, 1))
 BAD = [
-    ({"address": 4104}, "its address 0x1008 is no multiple of 16 bytes"),
+    ({"address": 4104}, "its address must be a multiple of 16 bytes, got 0x1008"),
     ({"strides": (130,)}, "the stride of dimension 1 is 130 bytes; it has to be a multiple of 16 below 2**36"),
-    ({"box": (64, 257)}, "the box has 257 elements along dimension 1, and TMA moves 1 to 256"),
+    ({"box": (64, 257)}, "extent 1 of the box must be 1 to 256, got 257"),
     ({"box": (4, 8)}, "a row of the box has 8 bytes; it has to be a multiple of 16"),
-    ({"box": (128, 8), "swizzle": 3}, "a row of the box has 256 bytes, and a swizzle of 128 bytes takes 128 at most"),
-    ({"steps": (1, 9)}, "the element stride of dimension 1 is 9, and TMA knows 1 to 8"),
-    ({"extents": (0, 64)}, "extent 0 is 0, and TMA knows 1 to 2**32"),
+    ({"box": (128, 8), "swizzle": 3}, "a row of the box has 256 bytes, but a swizzle of 128 bytes takes at most 128"),
+    ({"steps": (1, 9)}, "element stride 1 must be 1 to 8, got 9"),
+    ({"extents": (0, 64)}, "extent 0 must be 1 to 2**32, got 0"),
     ({"dtype": 13}, "a tensor map of data type 13 is not emulated"),
     ({"interleave": 1}, "interleaved tensor maps are not emulated"),
     ({"swizzle": 4}, "a swizzle of mode 4 is not emulated"),

@@ -68,7 +68,7 @@ def test_reads_what_nvidias_compiler_does_otherwise(path):
     path.write_text(GOOD.replace("timeout = 2", "nvidia = { outputs = { out = [1, 2] } }"))
     assert read(path).nvidia == Otherwise(None, {"out": [1, 2]})
     text = GOOD.replace("timeout = 2", 'outcome = "trap"\n# nvidia = { outputs = { out = [1, 2] } }')
-    assert "has `outputs`, and the claim is an outcome without any" in complaint(path, text)
+    assert "has `outputs`, but the claim is an outcome without any" in complaint(path, text)
 
 
 def test_check_lines_hold_for_their_parameters(path):
@@ -95,7 +95,7 @@ COMPLAINTS = {
         ("arch =", "arc ="),
         """q.py:4:3: UNKNOWN_KEY
     # arc = "sm_80"
-      ^^^ is no key of [tool.repro]
+      ^^^ is not a key of [tool.repro]
 fix: write `arch`; the keys of [tool.repro] are
     allowed  values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }
     arch     the least GPU that has the feature, e.g. "sm_80"
@@ -153,12 +153,10 @@ fix: write seconds, more than 0 and at most 86400""",
     ),
     "bad outcome": (
         ("timeout = 2", 'outcome = "crash"'),
-        """q.py:7:3: BAD_OUTCOME
-    # outcome = "crash"
-      ^^^^^^^ is 'crash'
-fix: write what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \
-fault by its name, as in "misaligned"; the faults are out_of_bounds, misaligned, illegal, invalid_launch, race, \
-undefined_read, divergent_barrier""",
+        "q.py:7:3: BAD_OUTCOME\n    # outcome = \"crash\"\n      ^^^^^^^ is 'crash'\nfix: write the "
+        'outcome that the claim says: "outputs" (the default) | "rejected" | "trap" | '
+        '"deadlock" | "fault", or a fault by its name, as in "misaligned"; the faults are '
+        "out_of_bounds, misaligned, illegal, invalid_launch, race, undefined_read, divergent_barrier",
     ),
     "bad nvidia": (
         ("timeout = 2", 'nvidia = "rejected"'),
@@ -171,7 +169,7 @@ fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } 
         ("timeout = 2", "nvidia = { rejected = true }"),
         """q.py:7:3: BAD_NVIDIA
     # nvidia = { rejected = true }
-      ^^^^^^ has rejected = True, which is no diagnostic id
+      ^^^^^^ has rejected = True, which is not a diagnostic id
 fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
     ),
     "no nvidia outputs": (
@@ -213,7 +211,7 @@ fix: write `def run(width, relu):`, or change params in [tool.repro]""",
         ("PTX(width=8, relu=False)-NOT:", "PTX-NTO:"),
         """q.py:17:7: BAD_CHECK
     # CHECK-PTX-NTO: max.f32
-      ^^^^^^^^^^^^^ is no CHECK line
+      ^^^^^^^^^^^^^ is not a CHECK line
 fix: write `# CHECK-PTX: text` or `# CHECK-SASS: text`, with one of NOT NEXT SAME DAG LABEL EMPTY COUNT-N: \
 `# CHECK-PTX(width=8)-NOT: text`""",
     ),
@@ -221,7 +219,7 @@ fix: write `# CHECK-PTX: text` or `# CHECK-SASS: text`, with one of NOT NEXT SAM
         ("width=8, relu=False", "width=9"),
         """q.py:17:17: BAD_CHECK
     # CHECK-PTX(width=9)-NOT: max.f32
-                ^^^^^^^ is no value of a parameter
+                ^^^^^^^ is not a value of a parameter
 fix: one of width=8, width=16, relu=True, relu=False""",
     ),
 }
@@ -235,7 +233,7 @@ def test_complaint(path, name):
 
 def test_no_claim(path):
     text = complaint(path, "# /// script\n# [tool.repro]\n# ///\ndef run():\n    return {}\n")
-    assert text.startswith("q.py:4:1: NO_CLAIM\n    def run():\n    ^^^ the file claims nothing\nfix: begin the file")
+    assert text.startswith("q.py:4:1: NO_CLAIM\n    def run():\n    ^^^ the file has no claim\nfix: begin the file")
 
 
 def test_collection_imports_neither_numpy_nor_torch_nor_a_compiler(path):

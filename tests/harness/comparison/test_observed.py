@@ -142,9 +142,9 @@ def test_random_numbers_are_the_same_in_every_run(said):
 
 
 COMPLAINTS = {
-    "allowed = { r = [] }": "is no list of at least one value",
+    "allowed = { r = [] }": "must be a list of at least one value",
     "allowed = 3": "is not a table",
-    'compare = { r = "set" }': 'is compared by "set", and `allowed` does not name it',
+    'compare = { r = "set" }': 'is compared by "set", but `allowed` does not name it',
     'compare = { r = "bits" }\nallowed = { r = [1] }': "is compared by bits",
     'compare = { r = "pred:nothing" }': "is judged by nothing, which the file does not define",
     'mask = { r = "r" }': "has the mask 'r'",

@@ -30,11 +30,11 @@ def test_no_files(tmp_path):
 
 
 WRONG = {
-    "[p1]\nwork_dir = '~/a'": "{user}: p1: `work_dir` is no setting\nfix: write `workdir`; the settings of a host",
+    "[p1]\nwork_dir = '~/a'": "{user}: p1: `work_dir` is not a setting\nfix: write `workdir`; the settings of a host",
     "[p1]\nbootstrap = 1": "{user}: p1: `bootstrap` = 1\nfix: it is true: bring uv to a host that has none",
     "[p1]\ndevice = 'gpu'": '{user}: p1: `device` = \'gpu\'\nfix: it is "emulator" or "cuda"',
     "[p1]\nenv = { A = 1 }": "{user}: p1: `env` = {'A': 1}\nfix: it is a table of environment variables",
-    "p1 = 'box'": "{user}: p1 = 'box' is no host: write a table [p1]",
+    "p1 = 'box'": "{user}: p1 = 'box' is not a host: write a table [p1]",
     "[p1]\npython = 'a'\nworkdir = 'b'": "host p1 has both `python` and `workdir`: keep one",
     "[p1": "{user}: ",
 }
@@ -57,13 +57,13 @@ def test_what_is_no_option(tmp_path, option):
 
 def test_a_project_file_that_is_odd(tmp_path):
     (tmp_path / "pyproject.toml").write_text("[tool.repro]\nhosts = 3\n")
-    with pytest.raises(BadSettings, match=r"`hosts` of \[tool.repro.hosts\] is no table"):
+    with pytest.raises(BadSettings, match=r"`hosts` of \[tool.repro.hosts\] is not a table"):
         load(tmp_path)
 
 
 def test_a_setting_that_no_project_has(tmp_path):
     (tmp_path / "pyproject.toml").write_text("[tool.repro]\nhost = 'p1'\n")
-    with pytest.raises(BadSettings, match=r"`host` is no setting of a project\nfix: write a host's as \[tool.repro.ho"):
+    with pytest.raises(BadSettings, match=r"`host` is not a setting of a project\nfix: write a host's as \[tool.repro.ho"):
         load(tmp_path)
 
 

@@ -235,7 +235,7 @@ def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, mon
     (agent,) = sshd.agents()
     os.kill(agent, signal.SIGSTOP)
     outcome = join()
-    assert (outcome.kind, outcome.text) == ("infra", "the connection was lost: nothing came for 2.5 s")
+    assert (outcome.kind, outcome.text) == ("infra", "the connection was lost: nothing arrived for 2.5 s")
     os.kill(agent, signal.SIGCONT)
     wait_until(lambda: not sshd.processes())
     works(host)
@@ -390,7 +390,7 @@ def test_garbage_instead_of_an_agent(on_host, infra, sshd):
 def test_garbage_instead_of_frames(on_host, infra, there, works):
     web = "    def send(self, header, buffers=()):\n        os.write(self.answers_fd, b'HTTP/1.1 400')\n\n"
     there("host.agent", "    def send(", web + "    def unused(")
-    assert infra(on_host()) == "what came is no frame of the agent: expected a frame, got b'HTTP/1.1'"
+    assert infra(on_host()) == "the agent sent an invalid frame: expected a frame, got b'HTTP/1.1'"
 
 
 def test_garbage_instead_of_a_python(on_host, infra, sshd, works):

@@ -242,7 +242,7 @@ def test_damaged_and_torn_lines_are_told_and_lose_nothing_else(root, put):
     with open_index(root) as records:
         assert records.count() == 2
         told = records.damaged()
-        assert len(told) == 7 and told[-1].endswith("the last 60 bytes are no whole line")
+        assert len(told) == 7 and told[-1].endswith("the last 60 bytes are not a whole line")
     with open(path, "ab") as file:
         file.write(good[0][60:].replace(b"-0001", b"-0009"))
     with open_index(root) as records:

@@ -33,7 +33,7 @@ FAILURES = {  # name: (the repro's body, the first words of what is said, a part
                          "the disk is read-only: OSError: [Errno 30]", "let this user write there"),
     "no temporary folder": ("import tempfile\ntempfile.tempdir = None\nimport os\n"
                             "def run():\n    tempfile._candidate_tempdir_list = lambda: ['/no/such']\n"
-                            "    tempfile.mkdtemp()", "there is no temporary folder that can be written", "TMPDIR"),
+                            "    tempfile.mkdtemp()", "no temporary folder is writable", "TMPDIR"),
     "no driver": ("import ctypes\ndef run(): ctypes.CDLL('libcuda-no-such.so.1')",
                   "a library cannot be loaded: OSError: libcuda-no-such.so.1: cannot open shared object file", "install"),
     "torch's driver": ("def run(): raise_it()\n\nexec(compile(\"def raise_it(): raise RuntimeError('Found no NVIDIA driver "

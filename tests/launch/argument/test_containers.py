@@ -259,7 +259,7 @@ def test_a_protocol_of_half_is_refused():
     with pytest.raises(DSLUserCodeTypeError) as error:
         host(Half())
     assert (error.value.message, error.value.fix) == (
-        "`Half` gives values of its own in `__extract_mlir_values__`, and no C pointers to them",
+        "`Half` defines `__extract_mlir_values__` but not `__c_pointers__`",
         "add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members",
     )
 
@@ -300,10 +300,10 @@ def test_boolean_parts_keep_their_values():
 @pytest.mark.parametrize(
     "value, text",
     [
-        ("abc", "`host` gets a str for `x`, which is no value at run time"),
-        (b"abc", "`host` gets a bytes for `x`, which is no value at run time"),
-        (1j, "`host` gets a complex for `x`, which is no value at run time"),
-        ({1, 2}, "`host` gets a set for `x`, and a set has no order"),
+        ("abc", "`host` cannot take a str for `x` at run time"),
+        (b"abc", "`host` cannot take a bytes for `x` at run time"),
+        (1j, "`host` cannot take a complex for `x` at run time"),
+        ({1, 2}, "`host` takes no set for `x`: a set has no order"),
     ],
 )
 def test_what_is_no_argument_is_refused(value, text):

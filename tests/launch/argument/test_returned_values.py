@@ -195,7 +195,7 @@ def test_memory_cannot_be_returned(what, name):
     with pytest.raises(DSLUserCodeTypeError) as error:
         host(np.zeros(4, np.float32), 1)
     assert (error.value.message, error.value.fix) == (
-        f"`host` returns a {name} to Python, and its memory is the function's own",
+        f"`host` returns a {name} to Python, but its memory ends with the function",
         "write into a tensor that is an argument, and return numbers",
     )
 

@@ -316,8 +316,8 @@ def test_without_cc_it_says_how_to_install_it(monkeypatch, tmp_path):
     with pytest.raises(hook.CompilerMissing) as raised:
         hook.library()
     assert str(raised.value) == (
-        "--compiler nvidia on the emulator builds a small C library, and there is no C "
-        "compiler `cc`\nfix: apt-get install gcc libc6-dev"
+        "--compiler nvidia on the emulator builds a small C library, but there is no C compiler "
+        "`cc`\nfix: apt-get install gcc libc6-dev"
     )
 
 
