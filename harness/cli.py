@@ -185,24 +185,26 @@ def _note(text: str) -> None:
 
 def _add_capsules(commands: argparse._SubParsersAction) -> None:
     raw = argparse.RawDescriptionHelpFormatter
-    made = commands.add_parser(
+    parser = commands.add_parser(
         "capsule", help="record repros for a GPU elsewhere", description=_CAPSULE, formatter_class=raw
     )
-    made.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="repros and folders of them")
-    made.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the capsule to write")
-    made.add_argument("-k", dest="keyword", default="", metavar="EXPRESSION", help="only cases that fit, as in pytest")
-    made.add_argument("--arch", metavar="SM", help="compile for this GPU and later (default: each repro's own arch)")
-    made.set_defaults(command=_capsule)
+    parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="repros and folders of them")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the capsule to write")
+    parser.add_argument(
+        "-k", dest="keyword", default="", metavar="EXPRESSION", help="only cases that fit, as in pytest"
+    )
+    parser.add_argument("--arch", metavar="SM", help="compile for this GPU and later (default: each repro's own arch)")
+    parser.set_defaults(command=_capsule)
 
 
 def _add_report(commands: argparse._SubParsersAction) -> None:
     raw = argparse.RawDescriptionHelpFormatter
-    made = commands.add_parser("report", help="the record as one HTML file", description=_REPORT, formatter_class=raw)
-    made.add_argument("names", nargs="*", metavar="CLAIM", help="a path, a name without .py, a folder, or FILE::CASE")
-    made.add_argument(
+    parser = commands.add_parser("report", help="the record as one HTML file", description=_REPORT, formatter_class=raw)
+    parser.add_argument("names", nargs="*", metavar="CLAIM", help="a path, a name without .py, a folder, or FILE::CASE")
+    parser.add_argument(
         "-o", "--out", type=Path, default=Path("report.html"), metavar="FILE", help="where to (default report.html)"
     )
-    made.set_defaults(command=_report)
+    parser.set_defaults(command=_report)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -211,11 +213,11 @@ def _report(arguments: argparse.Namespace) -> int:
     from harness.reporting import page, page_records
 
     with index.open_index(store.root_of(Path.cwd() / "repros")) as records:
-        found, damaged = page_records.collect(records, arguments.names), records.damaged()
-    size = page.write(found, arguments.out)
+        model, damaged = page_records.collect(records, arguments.names), records.damaged()
+    size = page.write(model, arguments.out)
     for line in damaged:
         say(f"not read: {line}", file=sys.stderr)
-    say(f"wrote {arguments.out}: {len(found.claims)} claims x {len(found.columns)} columns, {size} bytes")
+    say(f"wrote {arguments.out}: {len(model.claims)} claims x {len(model.columns)} columns, {size} bytes")
     return HOLDS
 
 
@@ -293,8 +295,10 @@ def _chosen(repro: Repro, options: list[str]) -> list[Case]:
     for option in options:
         name, equals, text = option.partition("=")
         if not equals or name not in repro.params:
-            known = ", ".join(repro.params) or "none"
-            raise UsageError(f"-p {option}: write -p NAME=VALUE; the parameters of {short(repro.path)} are: {known}")
+            parameters = ", ".join(repro.params) or "none"
+            raise UsageError(
+                f"-p {option}: write -p NAME=VALUE; the parameters of {short(repro.path)} are: {parameters}"
+            )
         chosen.setdefault(name, []).append(_value(repro, name, text))
     params = {name: tuple(chosen.get(name, values)) for name, values in repro.params.items()}
     return [Case(repro, values) for values in repro.combinations(params)]

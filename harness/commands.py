@@ -180,8 +180,8 @@ def _root() -> Path:
     return store.root_of(Path.cwd() / "repros")
 
 
-def _say(found: Any, text: str, arguments: argparse.Namespace) -> None:
-    say(json.dumps(found, indent=1) if arguments.json else text)
+def _say(data: Any, text: str, arguments: argparse.Namespace) -> None:
+    say(json.dumps(data, indent=1) if arguments.json else text)
 
 
 # --- goldens ---------------------------------------------------------------------------------------------------------
@@ -190,14 +190,14 @@ def _say(found: Any, text: str, arguments: argparse.Namespace) -> None:
 def _review(arguments: argparse.Namespace) -> int:
     from harness import pending
 
-    found = pending.waiting(_root(), arguments.names)
-    for one in found:
+    waiting = pending.waiting(_root(), arguments.names)
+    for one in waiting:
         say(pending.show(one) + "\n")
-    if not found:
+    if not waiting:
         say("nothing waits")
         return HOLDS
-    stale = sum(bool(one.stale) for one in found)
-    say(f"{len(found)} wait" + (f", {stale} of them stale" if stale else "") + ": repro accept, repro reject")
+    stale = sum(bool(one.stale) for one in waiting)
+    say(f"{len(waiting)} wait" + (f", {stale} of them stale" if stale else "") + ": repro accept, repro reject")
     return FAILS
 
 
@@ -222,9 +222,9 @@ def _accept(arguments: argparse.Namespace) -> int:
 def _accept_replay(arguments: argparse.Namespace) -> int:
     from harness.capsules import capsule_file
 
-    found = capsule_file.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
-    say(", ".join(f"{len(names)} {status}" for status, names in found.items()))
-    return HOLDS if found.keys() <= {"validated", "skipped"} else FAILS
+    by_status = capsule_file.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
+    say(", ".join(f"{len(names)} {status}" for status, names in by_status.items()))
+    return HOLDS if by_status.keys() <= {"validated", "skipped"} else FAILS
 
 
 def _selected(root: Path, arguments: argparse.Namespace) -> list[Any]:
@@ -250,12 +250,12 @@ def _unused(arguments: argparse.Namespace) -> int:
 
     if arguments.delete:
         pending.refuse_in_ci("unused --delete")
-    found = pending.unused(_root(), arguments.paths or [Path.cwd()])
-    for path in found:
+    unused = pending.unused(_root(), arguments.paths or [Path.cwd()])
+    for path in unused:
         if arguments.delete:
             path.unlink()
         say(f"deleted {short(path)}" if arguments.delete else short(path))
-    return FAILS if found and not arguments.delete else HOLDS
+    return FAILS if unused and not arguments.delete else HOLDS
 
 
 # --- the record ------------------------------------------------------------------------------------------------------
@@ -265,9 +265,9 @@ def _status(arguments: argparse.Namespace) -> int:
     from harness.records import index, query, tables
 
     with index.open_index(_root()) as records:
-        found = query.status(records, arguments.names)
-    _say(found, tables.status(found, 10**9 if arguments.all else 40), arguments)
-    return FAILS if any(state in query.BAD for state in found["states"]) else HOLDS
+        data = query.status(records, arguments.names)
+    _say(data, tables.status(data, 10**9 if arguments.all else 40), arguments)
+    return FAILS if any(state in query.BAD for state in data["states"]) else HOLDS
 
 
 def _history(arguments: argparse.Namespace) -> int:
@@ -275,8 +275,8 @@ def _history(arguments: argparse.Namespace) -> int:
 
     with index.open_index(_root()) as records:
         place = (arguments.host, arguments.compiler, arguments.arch)
-        found = query.history(records, arguments.claim, *place, arguments.n)
-    _say(found, tables.history(found), arguments)
+        data = query.history(records, arguments.claim, *place, arguments.n)
+    _say(data, tables.history(data), arguments)
     return HOLDS
 
 
@@ -292,8 +292,8 @@ def _diff(arguments: argparse.Namespace) -> int:
                 a, b = query.good_and_bad(records, arguments.a, *place)
         except index.NoRecord as error:
             raise UsageError(str(error)) from None
-        found = differ.compare(records, a, b)
-    _say(found, tables.diff(found), arguments)
+        data = differ.compare(records, a, b)
+    _say(data, tables.diff(data), arguments)
     return HOLDS
 
 
@@ -301,15 +301,15 @@ def _regressions(arguments: argparse.Namespace) -> int:
     from harness.records import index, query, tables
 
     with index.open_index(_root()) as records:
-        found = query.regressions(records, arguments.since, arguments.names)
-    _say(found, tables.regressions(found), arguments)
-    return FAILS if found else HOLDS
+        data = query.regressions(records, arguments.since, arguments.names)
+    _say(data, tables.regressions(data), arguments)
+    return FAILS if data else HOLDS
 
 
 def _matrix(arguments: argparse.Namespace) -> int:
     from harness.records import index, query, tables
 
     with index.open_index(_root()) as records:
-        found = query.matrix(records, arguments.names)
-    _say(found, tables.matrix(found), arguments)
+        data = query.matrix(records, arguments.names)
+    _say(data, tables.matrix(data), arguments)
     return HOLDS

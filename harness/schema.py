@@ -131,13 +131,13 @@ def table(of: Check, most: int, name: Check | None = None) -> Check:
     def check(value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict) or len(value) > most:
             raise misfit(place, f"a table of at most {most}", value)
-        found = {
+        values = {
             name(key, f"a name in {place}"): of(one, f"{place}.{printable(str(key)[:_SHOWN])}")
             for key, one in value.items()
         }
-        if len(found) < len(value):
+        if len(values) < len(value):
             raise Misfit(f"two names in {place} are the same once they are printable")
-        return found
+        return values
 
     return check
 
@@ -152,13 +152,13 @@ def fields(cls: type) -> Check:
     def check(value: Any, place: str) -> Any:
         if not isinstance(value, dict):
             raise misfit(place, "a table", value)
-        found = {}
+        values = {}
         for attribute, key, of, required in checks:
             if key in value:
-                found[attribute] = of(value[key], f"{place}.{key}" if place else key)
+                values[attribute] = of(value[key], f"{place}.{key}" if place else key)
             elif required:
                 raise Misfit(f"{place}.{key} is missing" if place else f"{key} is missing")
-        return cls(**found)
+        return cls(**values)
 
     return check
 

@@ -120,9 +120,9 @@ class Session:
                 for name in (self._host_names if text.startswith("*.") else ("",))
             ]
             try:
-                known = settings.load(self.root, options)
-                found = [hosts.resolve(name, known, self._told) for name in self._host_names]
-                self._hosts = [hosts.under(host, name, self._told) for name in self.compilers for host in found]
+                settings_by_host = settings.load(self.root, options)
+                resolved = [hosts.resolve(name, settings_by_host, self._told) for name in self._host_names]
+                self._hosts = [hosts.under(host, name, self._told) for name in self.compilers for host in resolved]
             except settings.BadSettings as error:
                 raise UsageError(str(error)) from None
             except hosts.NoDevice as error:
@@ -225,10 +225,10 @@ class Session:
         complete = {p: r for p, r in inside.items() if r and p not in self.narrowed}
         left_out = {file for parent in {p.parent for p in inside} for file in parent.glob("*.py")} - complete.keys()
         folders = [path for path in paths if path.is_dir()]
-        found = golden.unused(complete.values(), left_out, folders)
+        unused = golden.unused(complete.values(), left_out, folders)
         mine = {golden.folder(path) for path in complete}
         return [
-            path for path in found
+            path for path in unused
             if path.parent in mine or any(path.resolve().is_relative_to(folder) for folder in folders)
         ]  # fmt: skip
 
@@ -264,11 +264,11 @@ class Session:
             return []
         from harness.reporting import text_report
 
-        found = []
+        sections = []
         if self.errors:
-            found.append(("gpu-repro: not written", text_report.notes(self.errors, SHOWN_NOTES), True))
+            sections.append(("gpu-repro: not written", text_report.notes(self.errors, SHOWN_NOTES), True))
         if self.unused:
-            found.append(("gpu-repro: unused goldens", text_report.unused_goldens(sorted(self.unused)), True))
+            sections.append(("gpu-repro: unused goldens", text_report.unused_goldens(sorted(self.unused)), True))
         lines = text_report.notes([note for data in self.reports for note in data["notes"]], SHOWN_NOTES)
         predicted = sum(d["record"]["verdict"] == "pass" and not d["validated"] for d in self.reports)
         if predicted:
@@ -278,8 +278,8 @@ class Session:
             waits = "result waits" if self.waiting == 1 else "results wait"
             lines.append(f"{self.waiting} {waits} for you: `repro review`, then `repro accept` or `repro reject`")
         if lines:
-            found.append(("gpu-repro", lines, False))
-        return found
+            sections.append(("gpu-repro", lines, False))
+        return sections
 
 
 def as_data(verdict: Verdict, repro: Path, is_hardware: bool, compiler: str = EMBEDDED) -> dict[str, Any]:

@@ -248,8 +248,8 @@ def kept_text(directories: list[Path], name: str) -> str | None:
 
 def record_folders(root: Path) -> list[Path]:
     """Every folder of records in a project: its own, and those beside repros."""
-    found = [root / LOCAL / "records"] if (root / LOCAL / "records").is_dir() else []
-    return found + [path for above in walk(root) if (path := above / "records").is_dir()]
+    folders = [root / LOCAL / "records"] if (root / LOCAL / "records").is_dir() else []
+    return folders + [path for above in walk(root) if (path := above / "records").is_dir()]
 
 
 def walk(root: Path) -> Iterator[Path]:

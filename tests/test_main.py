@@ -146,7 +146,7 @@ host(from_dlpack(np.array([40, 0], np.int32)))
         == """\
 author.py:10:9: DEADLOCK
     cute.arch.sync_threads()
-    ^ nothing can move in block (0, 0, 0) of `kernel_kernel_0`
+    ^ no thread can continue in block (0, 0, 0) of `kernel_kernel_0`
     warp 0, warp 1 lanes 0-7 wait at `bar.sync 0;` (author.py:10), PTX line …
         for warp 1 lanes 8-31 (at `bar.sync 1, 64;`, PTX line …)
     warp 1 lanes 8-31 wait at `bar.sync 1, 64;` (author.py:12), PTX line …

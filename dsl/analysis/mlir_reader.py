@@ -121,8 +121,8 @@ class _Reader:
             self.values[result] = value
         for region in operation.regions:
             blocks = list(region.blocks)
-            made = [self._block(inner, op) for inner in blocks]
-            op.blocks += _in_one(made) if len(made) > 1 and _follow_each_other(blocks) else made
+            inner_blocks = [self._block(inner, op) for inner in blocks]
+            op.blocks += _in_one(inner_blocks) if len(inner_blocks) > 1 and _follow_each_other(blocks) else inner_blocks
         return op
 
     def _block(self, parsed, owner: Op) -> Block:
@@ -135,10 +135,10 @@ class _Reader:
         return block
 
     def _type(self, type_) -> str:
-        found = self.types.get(type_)
-        if found is None:
-            found = self.types[type_] = str(type_)
-        return found
+        cached = self.types.get(type_)
+        if cached is None:
+            cached = self.types[type_] = str(type_)
+        return cached
 
     def _place(self, operation) -> Span | None:
         at = operation.location
@@ -146,10 +146,10 @@ class _Reader:
         if file is None:
             return None
         key = (str(file), at.start_line, at.start_col)
-        found = self.places.get(key)
-        if found is None:
-            found = self.places[key] = Span(*key)
-        return found
+        cached = self.places.get(key)
+        if cached is None:
+            cached = self.places[key] = Span(*key)
+        return cached
 
 
 def _follow_each_other(blocks: list) -> bool:
@@ -190,16 +190,16 @@ _LEFT_OUT = frozenset(
 
 
 def _attributes(operation) -> dict:
-    found = operation.attributes
-    if not len(found):
+    attributes = operation.attributes
+    if not len(attributes):
         return _NO_ATTRIBUTES
-    made = {}
-    for name in found:
+    table = {}
+    for name in attributes:
         if name not in _LEFT_OUT:
-            attribute = found[name]
+            attribute = attributes[name]
             value = getattr(attribute, "value", None)
-            made[name] = value if isinstance(value, (int, float, str)) else _of(attribute)
-    return made
+            table[name] = value if isinstance(value, (int, float, str)) else _of(attribute)
+    return table
 
 
 def _of(attribute) -> Any:

@@ -164,9 +164,9 @@ class ThreadValues:
         return None
 
     def _intrinsic(self, op: Op, parts: list) -> object:
-        found = _REGISTER.match(op.callee)
-        if found:
-            register, axis, other = found.groups()
+        match = _REGISTER.match(op.callee)
+        if match:
+            register, axis, other = match.groups()
             if register == "tid":
                 return self.tid[axis]
             if register == "ntid":
@@ -236,10 +236,10 @@ class ThreadValues:
 
     def _resized(self, op: Op, width: int, part: object) -> object:
         if isinstance(part, list):
-            made = _width(op.result.type)
+            result_width = _width(op.result.type)
             if op.name == "arith.extui" and width > 1:
                 part = [_unsigned(x, width) for x in part]
-            return [_signed(x, made) for x in part]
+            return [_signed(x, result_width) for x in part]
         return part if part is UNIFORM or (isinstance(part, Shifted) and op.name != "arith.trunci") else None
 
 
@@ -256,10 +256,10 @@ def mask_of(numbers: Sequence[int]) -> int:
 
 
 def _classes(offsets: list[int]) -> tuple[int, ...]:
-    found: dict[int, int] = {}
+    masks_by_offset: dict[int, int] = {}
     for thread, offset in enumerate(offsets):
-        found[offset] = found.get(offset, 0) | 1 << thread
-    return tuple(found.values())
+        masks_by_offset[offset] = masks_by_offset.get(offset, 0) | 1 << thread
+    return tuple(masks_by_offset.values())
 
 
 def _constant(part: object) -> bool:

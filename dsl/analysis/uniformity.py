@@ -83,8 +83,8 @@ def check(mlir_text: str, block: Sequence[int] | None = None, name: str | None =
         size = kernel.attributes.get("nvvm.reqntid")
         if name is not None:
             size = block if kernel.attributes["sym_name"] == name and size is None else None
-        if size is not None and (found := _of_kernel(kernel, tuple(size))) is not None:
-            return found
+        if size is not None and (finding := _of_kernel(kernel, tuple(size))) is not None:
+            return finding
     return None
 
 
@@ -124,7 +124,7 @@ def _of_kernel(kernel: Op, size: tuple[int, ...]) -> Finding | None:
         return None
     walk = _Walk(values)
     walk.block(kernel.blocks[0], [walk.every], (None, ""))
-    return next((made for site in walk.sites if (made := _finding(site, walk, kernel)) is not None), None)
+    return next((finding for site in walk.sites if (finding := _finding(site, walk, kernel)) is not None), None)
 
 
 class _Walk:
@@ -148,21 +148,21 @@ class _Walk:
 
     def _if(self, op: Op, masks: list[int], why: tuple) -> None:
         condition = self.values.of(op.operands[0])
-        taken = may_be_true(condition, self.every), may_be_false(condition, self.every)
-        for block, chosen, holds in zip(op.blocks, taken, (True, False)):
+        outcomes = may_be_true(condition, self.every), may_be_false(condition, self.every)
+        for block, chosen, holds in zip(op.blocks, outcomes, (True, False)):
             self.block(block, *self._narrowed(masks, chosen, why, op.operands[0], op.place, holds))
 
     def _narrowed(
         self, masks: list[int], chosen: list[int], why: tuple, condition: Value | None, place: Span | None, holds: bool
     ) -> tuple[list[int], tuple]:
         """Who of `masks` is left, and why: the place of the condition, and its words."""
-        made = list(dict.fromkeys(a & b for a in masks for b in chosen))
-        if len(made) > _MOST_ALTERNATIVES:
+        narrowed = list(dict.fromkeys(a & b for a in masks for b in chosen))
+        if len(narrowed) > _MOST_ALTERNATIVES:
             return masks, why
-        if made == masks:
-            return made, why
-        found, holds = _place_of(condition, holds)
-        place = found or place
+        if narrowed == masks:
+            return narrowed, why
+        inner, holds = _place_of(condition, holds)
+        place = inner or place
         if len(chosen) > 1:
             said = (
                 "is true in one thread at most, of the block"
@@ -171,7 +171,7 @@ class _Walk:
             )
         else:
             said = f"is {str(holds).lower()} in {self.threads(chosen[0])} only"
-        return made, (place, said)
+        return narrowed, (place, said)
 
     def _for(self, op: Op, masks: list[int], why: tuple) -> None:
         bounds = [self.values.of(operand) for operand in op.operands[:3]]
@@ -183,9 +183,9 @@ class _Walk:
                 return
             last = mask_of([count == most for count in trips])
             said = f"takes its last trip, number {most}, in {self.threads(last)} only"
-            made = list(dict.fromkeys(a & last for a in masks))
-            if made != masks:
-                masks, why = made, (op.place, said)
+            narrowed = list(dict.fromkeys(a & last for a in masks))
+            if narrowed != masks:
+                masks, why = narrowed, (op.place, said)
         self.block(body, masks, why)
 
     def _while(self, op: Op, masks: list[int], why: tuple) -> None:
@@ -207,14 +207,14 @@ class _Walk:
     def threads(self, mask: int) -> str:
         """A set of threads in words."""
         mask &= self.every
-        found = [t for t in range(self.values.size) if mask >> t & 1]
-        if not found:
+        numbers = [t for t in range(self.values.size) if mask >> t & 1]
+        if not numbers:
             return "no thread"
-        if len(found) == 1:
-            return f"thread {found[0]}"
-        if found == list(range(found[0], found[-1] + 1)):
-            return f"threads {found[0]} to {found[-1]}"
-        return f"{len(found)} of {self.values.size} threads"
+        if len(numbers) == 1:
+            return f"thread {numbers[0]}"
+        if numbers == list(range(numbers[0], numbers[-1] + 1)):
+            return f"threads {numbers[0]} to {numbers[-1]}"
+        return f"{len(numbers)} of {self.values.size} threads"
 
 
 def _outside(block: Block) -> Iterator[Value]:
@@ -254,20 +254,20 @@ def _kind(op: Op) -> str:
             return f"block {_number(op.operands[0]) if op.operands else 0}"
         if _COUNTED.match(name):
             return f"count {_number(op.operands[0])} {_number(op.operands[1])}"
-        if found := _MATRIX.match(name):
-            return f"warp {found[1].partition('.')[0]} -1"
-        found = _OF_WARP.match(name)
-        return f"warp {found[1]} {_number(op.operands[0])}" if found else ""
+        if match := _MATRIX.match(name):
+            return f"warp {match[1].partition('.')[0]} -1"
+        match = _OF_WARP.match(name)
+        return f"warp {match[1]} {_number(op.operands[0])}" if match else ""
     if op.name != "llvm.inline_asm":
         return ""
     text = op.attributes["asm_string"]
-    if found := _ASM_BARRIER.match(text):
-        parts = [part.strip() for part in found[2].split(",")]
+    if match := _ASM_BARRIER.match(text):
+        parts = [part.strip() for part in match[2].split(",")]
         if all(part.isdigit() for part in parts):
             return f"block {parts[0]}" if len(parts) == 1 else f"count {parts[0]} {parts[1]}"
         return "block ?"
-    if found := _ASM_OF_WARP.match(text):
-        return f"warp {found[1]} {_number(op.operands[-1])}"
+    if match := _ASM_OF_WARP.match(text):
+        return f"warp {match[1]} {_number(op.operands[-1])}"
     return "init" if _INIT.search(text) else ""
 
 
@@ -284,8 +284,8 @@ def _place_of(condition: Value | None, holds: bool) -> tuple[Span | None, bool]:
         op, holds = op.operands[0].op, not holds
     is_exit = op is not None and op.name == "scf.if"
     if is_exit and all(inner.name == "arith.constant" for inner in op.blocks[0].ops[:-1]):
-        found, inner = _place_of(op.operands[0], holds)
-        return found or op.place, inner
+        place, inner = _place_of(op.operands[0], holds)
+        return place or op.place, inner
     return op.place if op is not None else None, holds
 
 
@@ -316,12 +316,12 @@ def _finding(site: _Site, walk: _Walk, kernel: Op) -> Finding | None:
 
 def _reached_elsewhere(site: _Site, walk: _Walk) -> int:
     """The threads that other collectives of the kind may hold meanwhile."""
-    found = 0
+    reached = 0
     for other in walk.sites:
         if other is not site and other.kind == site.kind and other.condition[0] is not None:
             for mask in other.masks:
-                found |= mask
-    return found
+                reached |= mask
+    return reached
 
 
 def _at_block_barrier(site: _Site, walk: _Walk) -> tuple[str, str] | None:

@@ -136,8 +136,8 @@ def of_family(error: DSLUserCodeError, family: type[DSLUserCodeError]) -> type[D
 
 def at_author(error: LayoutError) -> DSLUserCodeLayoutError:
     """A layout function's error at the author's expression that called it."""
-    made = DSLUserCodeLayoutError(error.message, fix=error.fix, place=span.of_traceback(error.__traceback__))
-    return made.with_traceback(error.__traceback__)
+    layout_error = DSLUserCodeLayoutError(error.message, fix=error.fix, place=span.of_traceback(error.__traceback__))
+    return layout_error.with_traceback(error.__traceback__)
 
 
 class PortabilityWarning(UserWarning):
@@ -172,12 +172,12 @@ def warn_not_portable(
     if number_rules.current() is not number_rules.CUTE:  # another surface's program: NVIDIA's compiler has no say
         return
     place = place or span.here()
-    known = f" ({id})" if id else ""
+    suffix = f" ({id})" if id else ""
     callers = span.callers() if this_thread.deferred else None
 
     def show() -> None:
         try:
-            _show(f"{what}: NVIDIA's compiler {does}{known}", PortabilityWarning, place)
+            _show(f"{what}: NVIDIA's compiler {does}{suffix}", PortabilityWarning, place)
         except PortabilityWarning:
             said = (
                 f"{what}, which NVIDIA's compiler rejects"

@@ -174,13 +174,13 @@ def in_entry() -> bool:
     frame, functions = author_frame(), 0
     while frame is not None and functions < 2:  # as many frames as statements stand in one another, each time
         code = frame.f_code
-        known = _counted.get(id(code))
-        if known is None:
+        counted = _counted.get(id(code))
+        if counted is None:
             count = None if code in TRACERS else not (is_ours(code) or is_part(code))
-            known = _counted[id(code)] = code, count
-        if known[1] is None:
+            counted = _counted[id(code)] = code, count
+        if counted[1] is None:
             break
-        functions += known[1]
+        functions += counted[1]
         frame = frame.f_back
     return functions == 1
 
@@ -255,15 +255,15 @@ def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: in
         size = mlir.Operation.create(
             "arith.constant", results=[mlir.i32], attributes={"value": mlir.int_attr(count, mlir.i32)}
         )
-        made = mlir.Operation.create(
+        alloca = mlir.Operation.create(
             "llvm.alloca",
             results=[mlir.ptr(space)],
             operands=[size.results[0]],
             attributes={"elem_type": mlir.type_attr(element), "alignment": mlir.int_attr(alignment_bytes)},
         )
-        point.insert(made)
+        point.insert(alloca)
         mlir.ir.InsertionPoint.at_block_begin(entry).insert(size)
-    return made.results[0]
+    return alloca.results[0]
 
 
 @deep()
@@ -343,8 +343,8 @@ def finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
 
 def _place_in(diagnostic: str) -> Span | None:
     """The place an MLIR diagnostic names."""
-    found = re.search(r'"([^"\n]+)":(\d+):(\d+)', diagnostic)
-    return Span(found[1], int(found[2]), int(found[3])) if found else None
+    match = re.search(r'"([^"\n]+)":(\d+):(\d+)', diagnostic)
+    return Span(match[1], int(match[2]), int(match[3])) if match else None
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
@@ -408,14 +408,14 @@ class Launch:
 
     def bounds(self, block: list[Numeric]) -> dict[str, mlir.ir.Attribute]:
         """The attributes of a kernel that tell ptxas how many registers a thread may have."""
-        found = {}
+        attributes = {}
         if self.max_threads is not None:
-            found["nvvm.maxntid"] = mlir.i32_array_attr(self.max_threads)
+            attributes["nvvm.maxntid"] = mlir.i32_array_attr(self.max_threads)
         elif not any(is_dynamic(extent) for extent in block):
-            found["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
+            attributes["nvvm.reqntid"] = mlir.i32_array_attr([extent.value for extent in block])
         if self.min_blocks:
-            found["nvvm.minctasm"] = mlir.int_attr(self.min_blocks, mlir.i32)
-        return found
+            attributes["nvvm.minctasm"] = mlir.int_attr(self.min_blocks, mlir.i32)
+        return attributes
 
 
 def launch(
@@ -435,15 +435,15 @@ def launch(
     state = host()
     leaves, node = pytree.flatten(tuple(arguments), promote=False)
     block = triple(config.block, "block")
-    made = _trace_kernel(state, name, function, arguments, leaves, node, config.bounds(block), names)
-    emit_launch(state, dataclasses.replace(made, asked_bytes=asked(made.smem_bytes)), config, block, leaves)
+    kernel = _trace_kernel(state, name, function, arguments, leaves, node, config.bounds(block), names)
+    emit_launch(state, dataclasses.replace(kernel, asked_bytes=asked(kernel.smem_bytes)), config, block, leaves)
 
 
-def emit_launch(state: HostTrace, made: Kernel, config: Launch, block: list[Numeric], leaves: Sequence) -> None:
+def emit_launch(state: HostTrace, kernel: Kernel, config: Launch, block: list[Numeric], leaves: Sequence) -> None:
     """Append `made` to the kernels of `state`, and its launch with parameters `leaves` to the host function."""
     index = len(state.kernels)
-    state.kernels.append(made)
-    record = _launch_record(config, block, made)
+    state.kernels.append(kernel)
+    record = _launch_record(config, block, kernel)
     params = entry_alloca(mlir.ptr(), max(len(leaves), 1), 8)
     for position, leaf in enumerate(leaves):
         kind, size_bytes, type_ = param_of(leaf)
@@ -499,15 +499,15 @@ def _trace_kernel(
 
 def _leaf_names(arguments: Sequence, names: Sequence[str]) -> list[str]:
     """A name for each kernel parameter: its argument's, and a number behind it for what comes with the first."""
-    found = []
+    result = []
     for argument, name in zip(arguments, names):
         count = len(pytree.flatten((argument,), promote=False)[0])
-        found += [name, *(f"{name}_{number}" for number in range(1, count))] if count else []
-    return found
+        result += [name, *(f"{name}_{number}" for number in range(1, count))] if count else []
+    return result
 
 
-def _launch_record(config: Launch, block: list[Numeric], made: Kernel) -> mlir.Value:
-    smem = Int32(made.smem_bytes if config.smem is None else config.smem)
+def _launch_record(config: Launch, block: list[Numeric], kernel: Kernel) -> mlir.Value:
+    smem = Int32(kernel.smem_bytes if config.smem is None else config.smem)
     record = entry_alloca(mlir.i8, _RECORD_BYTES, 8)
     words = [*triple(config.grid, "grid"), *block, *triple(config.cluster, "cluster"), smem]
     for position, word in enumerate(words):

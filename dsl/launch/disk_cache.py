@@ -175,8 +175,8 @@ def _checksum(key: bytes, body: bytes) -> bytes:
 
 def _scan(folder: str | os.PathLike) -> list:
     try:
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as entries:
+            return list(entries)
     except (FileNotFoundError, NotADirectoryError):
         return []
 

@@ -64,12 +64,12 @@ class Session:
 
         With `sass` also their machine code, and the version of the ptxas that made it; needs ptxas and nvdisasm.
         """
-        found = {
+        table = {
             "device": self.device.facts(),
             "compiler": self.compiler_facts(),
             "kernels": [_kernel_facts(kernel, sass) for kernel in self.kernels],
         }
-        return found | {"ptxas": self.ptxas()} if sass and self.kernels else found
+        return table | {"ptxas": self.ptxas()} if sass and self.kernels else table
 
     def ptxas(self) -> str:
         """The version of what makes machine code of our PTX. Raises ToolMissing."""
@@ -110,8 +110,8 @@ class Session:
 
 def texts(kernels: list[KernelRecord], stage: str) -> str:
     """Text of `stage` of the modules of `kernels`, each once."""
-    found = dict.fromkeys(getattr(kernel, stage) for kernel in kernels)
-    return "\n".join(found) if found else f"no kernel was compiled, so there is no {stage}"
+    lines = dict.fromkeys(getattr(kernel, stage) for kernel in kernels)
+    return "\n".join(lines) if lines else f"no kernel was compiled, so there is no {stage}"
 
 
 def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:

@@ -390,10 +390,10 @@ def _common_vectors(src: Tensor, dst: Tensor) -> tuple[int, Layout]:
 
 def _starts_aligned(layout: Layout, starts: Layout, vector: int) -> bool:
     """Whether every vector starts at a multiple of its size, by what is known of dynamic strides."""
-    known = [divisor_of(stride) for stride in flatten_to_tuple(layout.stride)]
+    divisors = [divisor_of(stride) for stride in flatten_to_tuple(layout.stride)]
     for i in range(lay.size(starts)):
         coord = flatten_to_tuple(idx2crd(starts(i), layout.shape))
-        offsets = (index * divisor for index, divisor in zip(coord, known))
+        offsets = (index * divisor for index, divisor in zip(coord, divisors))
         if any(offset % vector for offset in offsets) and (not lay.is_static(layout) or layout(starts(i)) % vector):
             return False
     return True

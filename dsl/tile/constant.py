@@ -34,7 +34,7 @@ class OneThread:
 
     @classmethod
     def __unflatten__(cls, key: Any, children: Sequence[Any]) -> Any:
-        made = cls.__new__(cls)
+        instance = cls.__new__(cls)
         for name, value in (*key, ("thr_idx", children[0])):
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(instance, name, value)
+        return instance

@@ -74,7 +74,7 @@ def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tenso
             f"{what} takes a tiled mma or an mma atom first, got {type(atom).__name__}",
             fix=f"cute.{what}(tiled_mma, d, a, b, c)",
         )
-    found = []
+    tensors = []
     for tensor, name in zip((d, a, b, c), _NAMES):
         if isinstance(tensor, (list, tuple)):
             if len(tensor) != 1:
@@ -101,8 +101,8 @@ def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tenso
                 f"cute.copy(tiled_copy, ..., thr_copy.retile(fragment_{_ROLES[name]}))",
             )
         static_size(tensor, what)
-        found.append(tensor)
-    return found
+        tensors.append(tensor)
+    return tensors
 
 
 def _by_modes(tensor: Tensor, name: str, shapes: list) -> Tensor:

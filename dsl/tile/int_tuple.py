@@ -24,10 +24,10 @@ def is_int_tuple(a: Any) -> bool:
 
 def as_numeric(obj: Any) -> Numeric:
     """A number of the DSL: an int as Int32, a float as Float32, a bool as Boolean. Raises DSLUserCodeValueError."""
-    made = numeric(obj)
-    if made is None:
+    number = numeric(obj)
+    if number is None:
         raise DSLUserCodeValueError(f"number expected, got {obj!r}", fix="give a Python number or one of the DSL's")
-    return made
+    return number
 
 
 def get_divisibility(x: Any) -> int:
@@ -64,6 +64,6 @@ def make_layout_image_mask(lay: Layout, coord: Any, mode: int) -> Int16:
                 f"make_layout_image_mask: {lay} reaches an index past 15", "use a layout of 16 blocks at most"
             )
         bits = sum(1 << along(k) for k in range(layouts.size(along)))
-        made = bits << start if isinstance(start, int) else Int32(bits) << start
-        return Int16(made if not isinstance(made, int) else made - (made >> 15 << 16))
+        mask = bits << start if isinstance(start, int) else Int32(bits) << start
+        return Int16(mask if not isinstance(mask, int) else mask - (mask >> 15 << 16))
     raise LayoutError(f"make_layout_image_mask: {lay} is known only at run time", "use a static layout of blocks")

@@ -28,10 +28,10 @@ class LayoutEnum(enum.Enum):
         """Raises DSLUserCodeError where neither of the first two modes is the contiguous one."""
         if not hasattr(tensor, "leading_dim"):
             raise DSLUserCodeTypeError(f"from_tensor takes a tensor, got {type(tensor).__name__}")
-        found = lay.leading_dim(tensor.shape, tensor.stride)
-        if found == 1:
+        leading = lay.leading_dim(tensor.shape, tensor.stride)
+        if leading == 1:
             return LayoutEnum.ROW_MAJOR
-        if found == 0:
+        if leading == 0:
             return LayoutEnum.COL_MAJOR
         raise DSLUserCodeError(
             "from_tensor: one of the first two modes of a matrix must be contiguous, got "

@@ -127,16 +127,16 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
                 fix="copy between other memory with cute.nvgpu.CopyUniversalOp()",
             )
     row = ROW_BITS // atom.value_type.width
-    held = 32 * op.num_matrices // atom.value_type.width
+    register_count = 32 * op.num_matrices // atom.value_type.width
     _check_rows(rows, row, names[0], name)
     shapes = [
         [lay.size(mode) // count for mode, count in zip(_modes(t.shape), (count, *[1] * 16))]
-        for t, count in ((rows, row), (registers, held))
+        for t, count in ((rows, row), (registers, register_count))
     ]
-    if shapes[0] != shapes[1] or lay.size(_modes(registers.shape)[0]) % held:
+    if shapes[0] != shapes[1] or lay.size(_modes(registers.shape)[0]) % register_count:
         raise DSLUserCodeError(
-            f"one {name} reads {_count(row if op.loads else held)} of each lane and writes "
-            f"{_count(held if op.loads else row)}, got a source of {text(src.shape)} and a destination of "
+            f"one {name} reads {_count(row if op.loads else register_count)} of each lane and writes "
+            f"{_count(register_count if op.loads else row)}, got a source of {text(src.shape)} and a destination of "
             f"{text(dst.shape)}",
             fix="partition the tensor in smem with partition_"
             f"{'S' if op.loads else 'D'} and the fragment with retile of one tiled copy",
@@ -145,7 +145,7 @@ def copy_matrices(atom: Any, src: Tensor, dst: Tensor) -> None:
         for call in range(shapes[0][0]):
             at = [
                 (call * count, *reversed(rest)) if isinstance(t.shape, tuple) else call * count
-                for t, count in ((rows, row), (registers, held))
+                for t, count in ((rows, row), (registers, register_count))
             ]
             start = element_iterator(rows, at[0])
             _check_alignment(rows, start, names[0], name)
@@ -191,12 +191,12 @@ def _check_rows(tensor: Tensor, row: int, side: str, name: str) -> None:
 
 def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None:
     """A swizzled tensor's dynamic offset is not looked at: what loops carry of it has no known divisor."""
-    known = row.alignment_bytes
+    alignment_bytes = row.alignment_bytes
     if isinstance(tensor.layout, ComposedLayout) and not isinstance(tensor.layout.offset, int):
-        known = tensor.pointer().alignment_bytes
-    if known < ROW_BITS // 8:
+        alignment_bytes = tensor.pointer().alignment_bytes
+    if alignment_bytes < ROW_BITS // 8:
         raise DSLUserCodeError(
             f"a row of {name} must start at a multiple of 16 bytes, but the addresses of the {side} are only "
-            f"known to be multiples of {known}",
+            f"known to be multiples of {alignment_bytes}",
             fix="byte_alignment=16 where it is allocated; its strides must be multiples of 16 bytes too",
         )

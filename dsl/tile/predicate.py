@@ -41,8 +41,8 @@ class Predicates:
 
     def at(self, coord: tuple[int, int], lowest_bit: bool) -> Numeric:
         """The condition of the vector that starts there: not zero, or for cp.async the lowest bit of an integer."""
-        found = element_iterator(self.pred, (coord[0] // self.together, coord[1])).load()
-        return condition(found, lowest_bit)
+        element = element_iterator(self.pred, (coord[0] // self.together, coord[1])).load()
+        return condition(element, lowest_bit)
 
     def tell_of_bits(self) -> None:
         """Warn that cp.async looks at one bit of an integer: 2 is false."""

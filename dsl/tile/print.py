@@ -113,8 +113,8 @@ class _Out:
         """`body(i)` for i below `count`, as a loop of the program."""
         self.flush()
         bounds = [mlir.constant(0, mlir.i32), Int32(count).ir(), mlir.constant(1, mlir.i32)]
-        made = mlir.op("scf.for", [], bounds, regions=1)
-        block = made.regions[0].blocks.append(mlir.i32, arg_locs=[made.location])
+        op = mlir.op("scf.for", [], bounds, regions=1)
+        block = op.regions[0].blocks.append(mlir.i32, arg_locs=[op.location])
         with mlir.inside(block):
             body(Int32(block.arguments[0]))
             self.flush()

@@ -111,8 +111,8 @@ class TensorSSA:
         return f"TensorSSA of {self.dtype} {text(self.shape)}"
 
     def __str__(self) -> str:
-        held = element_name(self.dtype) if conversion.is_bits(self.dtype) else self.dtype.mlir_type
-        return f"tensor_value<vector<{self.size}x{held}> o {self.shape}>"
+        element = element_name(self.dtype) if conversion.is_bits(self.dtype) else self.dtype.mlir_type
+        return f"tensor_value<vector<{self.size}x{element}> o {self.shape}>"
 
     __repr__ = __str__
 
@@ -446,5 +446,5 @@ def elementwise(function: Callable, *operands: Any) -> Any:
 
 def from_numbers(numbers: list, shape: Any) -> TensorSSA:
     """A value of `shape` from its elements, numbers of one type."""
-    found = [numeric(number) for number in numbers]
-    return TensorSSA(from_elements([number.ir() for number in found]), shape, type(found[0]))
+    elements = [numeric(number) for number in numbers]
+    return TensorSSA(from_elements([number.ir() for number in elements]), shape, type(elements[0]))

@@ -178,9 +178,9 @@ class struct:
                 f"{self.__name__} takes a pointer to bytes, got {base!r}",
                 fix=f"`{self.__name__}(cute.recast_ptr(p, dtype=cutlass.Int8))`",
             )
-        made = object.__new__(self._storage)
-        object.__setattr__(made, "_base", base)
-        return made
+        instance = object.__new__(self._storage)
+        object.__setattr__(instance, "_base", base)
+        return instance
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}: {_spell(kind)} at {self.offsets[name]}" for name, kind in self.fields.items())

@@ -23,8 +23,10 @@ def kept_together(layout: ComposedLayout) -> int:
     if not isinstance(layout.inner, Swizzle):
         return 1
     offset = layout.offset
-    known = (offset & -offset if offset else 1 << layout.inner.base) if isinstance(offset, int) else divisor_of(offset)
-    return math.gcd(1 << layout.inner.base, known)
+    divisor = (
+        (offset & -offset if offset else 1 << layout.inner.base) if isinstance(offset, int) else divisor_of(offset)
+    )
+    return math.gcd(1 << layout.inner.base, divisor)
 
 
 def swizzled_layout(layout: Layout | ComposedLayout, dtype: type[Numeric], swizzle: Swizzle) -> ComposedLayout:
@@ -59,7 +61,7 @@ def swizzled_tensor(pointer: Pointer, layout: Layout | ComposedLayout, swizzle: 
     if pointer.alignment_bytes % period == 0:
         return Tensor(pointer, composed)
     into = Int32(pointer.toint() & (period - 1)) * 8 // pointer.dtype.storage_width
-    known = math.gcd(pointer.alignment_bytes, period) * 8 // pointer.dtype.storage_width
-    into = into.with_divisibility(max(known, 1))
+    elements = math.gcd(pointer.alignment_bytes, period) * 8 // pointer.dtype.storage_width
+    into = into.with_divisibility(max(elements, 1))
     start = Pointer(pointer.dtype, (pointer - into).address, pointer.space, period)
     return Tensor(start, ComposedLayout(composed.inner, into, layout))

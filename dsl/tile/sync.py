@@ -49,10 +49,10 @@ class CooperativeGroup:
     def __init__(self, agent: Agent, size: int | Int32 = 1, alignment: int | None = None):
         if alignment is not None:
             refuse("CooperativeGroup(alignment=)")
-        known = size.value if isinstance(size, Numeric) and not is_dynamic(size) else size
-        if isinstance(known, int) and known <= 0:
+        static = size.value if isinstance(size, Numeric) and not is_dynamic(size) else size
+        if isinstance(static, int) and static <= 0:
             raise DSLUserCodeValueError(
-                f"a CooperativeGroup has one agent or more, got {known}", fix="CooperativeGroup(Agent.Thread, 32)"
+                f"a CooperativeGroup has one agent or more, got {static}", fix="CooperativeGroup(Agent.Thread, 32)"
             )
         if agent not in (Agent.Thread, Agent.Warp):
             refuse(f"a CooperativeGroup of {agent}")
@@ -93,8 +93,8 @@ class Carried:
 
     def __new_from_mlir_values__(self, values: list):
         leaves, node = pytree.flatten(self.parts())
-        made = iter([leaf.with_ir(value) for leaf, value in zip(leaves, values)])
-        return self.with_parts(pytree.unflatten(node, made, self.parts()))
+        leaves_with_ir = iter([leaf.with_ir(value) for leaf, value in zip(leaves, values)])
+        return self.with_parts(pytree.unflatten(node, leaves_with_ir, self.parts()))
 
 
 class PipelineState(Carried):
@@ -123,10 +123,10 @@ class PipelineState(Carried):
 
     def advance(self, count: int | Int32 = 1) -> None:
         """Go on `count` stages; round the end the parity changes."""
-        known = count.value if isinstance(count, Numeric) and not is_dynamic(count) else count
+        static = count.value if isinstance(count, Numeric) and not is_dynamic(count) else count
         self._count = Int32(self._count + count)
         moved = Int32(self._index + count)
-        if isinstance(known, int) and 0 <= known <= self._stages:
+        if isinstance(static, int) and 0 <= static <= self._stages:
             wraps = moved >= self._stages
             self._index = Int32(moved - Int32(wraps) * self._stages)
             self._phase = Int32(self._phase ^ Int32(wraps))
@@ -161,12 +161,12 @@ class MbarrierArray:
     def mbarrier_init(self) -> None:
         """Make the barriers, in one thread of warp 0. Others see them after a fence and a barrier of the block."""
 
-        def made() -> None:
+        def initialise() -> None:
             with gpu_sync.elect_one():
                 for stage in range(self.num_stages):
                     mbarrier.init(self.get_barrier(stage), self.arrive_count)
 
-        when(warp.make_warp_uniform(index.warp_idx()) == 0, made)
+        when(warp.make_warp_uniform(index.warp_idx()) == 0, initialise)
 
     def get_barrier(self, index: int | Int32) -> Pointer:
         return self.barrier_storage + index

@@ -176,8 +176,8 @@ class Tensor:
     @property
     def type_text(self) -> str:
         """The type in an error: `Tensor of Float32 (4,2):(2,1)`."""
-        held = self.iterator.dtype if isinstance(self.iterator, Pointer) else "coordinates"
-        return f"Tensor of {held} {self.layout}"
+        element = self.iterator.dtype if isinstance(self.iterator, Pointer) else "coordinates"
+        return f"Tensor of {element} {self.layout}"
 
     def __str__(self) -> str:
         start = self.iterator if isinstance(self.iterator, Pointer) else text(self.iterator)
@@ -210,12 +210,14 @@ def _as_element(value: Any, dtype: type[Numeric]) -> Numeric:
     return dtype(value)
 
 
-def _is_stored_upstream(given: type[Numeric], element: type[Numeric]) -> bool:
+def _is_stored_upstream(stored: type[Numeric], element: type[Numeric]) -> bool:
     """Whether NVIDIA's compiler stores a `given` in an element (measured: numbers of 8 to 64 bits): a Boolean or a
     number of the same kind, no wider."""
-    if given is element or (given is Boolean and element.is_integer):
+    if stored is element or (stored is Boolean and element.is_integer):
         return True
-    return given.is_integer == element.is_integer and Boolean not in (given, element) and given.width <= element.width
+    return (
+        stored.is_integer == element.is_integer and Boolean not in (stored, element) and stored.width <= element.width
+    )
 
 
 def _wide(leaf: Any) -> Any:
@@ -269,8 +271,8 @@ def _moved(tensor: Tensor, offset: Any, divisor: int) -> Pointer:
     if start.dtype.is_packed:
         return start.moved_bits(offset, divisor=divisor)
     moved = start + offset
-    known = math.gcd(start.alignment_bytes, divisor * element_bytes(start.dtype))
-    return Pointer(start.dtype, moved.address, start.space, known)
+    alignment_bytes = math.gcd(start.alignment_bytes, divisor * element_bytes(start.dtype))
+    return Pointer(start.dtype, moved.address, start.space, alignment_bytes)
 
 
 def element_iterator(tensor: Tensor, coord: Any) -> Any:

@@ -291,11 +291,15 @@ def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Num
         )
     for mode in order[1:]:
         stride = strides[mode]
-        known = stride if isinstance(stride, int) else None
-        if known is not None and known * dtype.storage_width // 8 % 16 and wrap(tensor.shape)[mode] != 1:
+        static_stride = stride if isinstance(stride, int) else None
+        if (
+            static_stride is not None
+            and static_stride * dtype.storage_width // 8 % 16
+            and wrap(tensor.shape)[mode] != 1
+        ):
             raise DSLUserCodeError(
                 f"stride of mode {mode} of {tensor.layout} must be a multiple of 16 bytes, got "
-                f"{known * dtype.storage_width // 8}",
+                f"{static_stride * dtype.storage_width // 8}",
                 fix="pad the rows to a multiple of 16 bytes",
                 id="TMA_ALIGNMENT",
             )
@@ -403,10 +407,10 @@ def _cut(tensor: Tensor, cut: Layout) -> Tensor:
     """The first mode, seen as (box, boxes)."""
     layout = tensor.layout
     rest = [layout[i] for i in range(1, lay.rank(layout))] if isinstance(layout.shape, tuple) else []
-    made = lay.composition(_first(layout), cut)
-    made = lay.coalesce(made, target_profile=(1, 1))
+    first = lay.composition(_first(layout), cut)
+    first = lay.coalesce(first, target_profile=(1, 1))
     return tensor.with_layout(
-        Layout((made.shape, *(mode.shape for mode in rest)), (made.stride, *(mode.stride for mode in rest)))
+        Layout((first.shape, *(mode.shape for mode in rest)), (first.stride, *(mode.stride for mode in rest)))
     )
 
 

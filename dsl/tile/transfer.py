@@ -33,8 +33,8 @@ def load(tensor: Tensor) -> TensorSSA:
         return _load_packed(tensor, count, run)
     stored = tensor.element_type.storage_type()
     type_ = stored if run == 1 else mlir.vector(stored, run)
-    known = _alignment_bytes(tensor, run)
-    parts = [mlir.load(start.address, type_, known(start)) for start in _starts(tensor, count, run)]
+    alignment_of = _alignment_bytes(tensor, run)
+    parts = [mlir.load(start.address, type_, alignment_of(start)) for start in _starts(tensor, count, run)]
     if run == 1:
         return from_memory(from_elements(parts), tensor.shape, tensor.element_type)
     return from_memory(_joined(parts), tensor.shape, tensor.element_type)
@@ -58,7 +58,7 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
     data = _as_stored(data, tensor.element_type)
     vector = in_memory(data)
     run = _run(tensor)
-    known = _alignment_bytes(tensor, run)
+    alignment_of = _alignment_bytes(tensor, run)
     if (dtype := tensor.element_type).is_packed:
         packed.check_run(dtype, count, run, tensor.memspace, "store")
         count, vector = span_bytes(dtype, count), packed.bytes_of(data)
@@ -71,23 +71,23 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
             part = extract(vector, index)
         else:
             part = vector if run == count else shuffle(vector, list(range(index * run, (index + 1) * run)))
-        mlir.store(part, start.address, known(start))
+        mlir.store(part, start.address, alignment_of(start))
 
 
 def fill(tensor: Tensor, element: Numeric) -> None:
     """Store one number in every element, a run at a time."""
     count, run = static_size(tensor, "fill"), _run(tensor)
-    vector, known = element.ir() if run == 1 else splat(element, run), _alignment_bytes(tensor, run)
+    vector, alignment_of = element.ir() if run == 1 else splat(element, run), _alignment_bytes(tensor, run)
     for start in _starts(tensor, count, run):
-        mlir.store(vector, start.address, known(start))
+        mlir.store(vector, start.address, alignment_of(start))
 
 
 def _load_packed(tensor: Tensor, count: int, run: int) -> TensorSSA:
     dtype = tensor.element_type
     packed.check_run(dtype, count, run, tensor.memspace, "load")
-    type_, known = mlir.vector(mlir.i8, span_bytes(dtype, run)), _alignment_bytes(tensor, run)
+    type_, alignment_of = mlir.vector(mlir.i8, span_bytes(dtype, run)), _alignment_bytes(tensor, run)
     starts = (packed.check_start(start, "load") for start in _starts(tensor, count, run))
-    parts = [mlir.load(start.address, type_, known(start)) for start in starts]
+    parts = [mlir.load(start.address, type_, alignment_of(start)) for start in starts]
     stored = _joined(parts)
     return TensorSSA(packed.unpack(stored, dtype, count), tensor.shape, dtype, stored)
 

@@ -48,8 +48,8 @@ def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found = (file for file in sorted(path.rglob("*.py")) if "goldens" not in file.parts)
-            files += [file for file in found if is_repro(file.read_bytes())]
+            python_files = (file for file in sorted(path.rglob("*.py")) if "goldens" not in file.parts)
+            files += [file for file in python_files if is_repro(file.read_bytes())]
         elif path.exists():
             files.append(path)
         else:
@@ -247,10 +247,10 @@ def results(out: Path) -> tuple[replay.Capsule, list[Result]]:
     except replay.BadCapsule as error:
         raise Refused(str(error)) from None
     cases = {case["name"]: case for case in capsule.cases}
-    found = [_result(path, cases) for path in sorted(out.glob("*.json"))]
-    if not found:
+    replayed = [_result(path, cases) for path in sorted(out.glob("*.json"))]
+    if not replayed:
         raise Refused(f"{short(out)} holds no results")
-    return capsule, found
+    return capsule, replayed
 
 
 def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
@@ -278,12 +278,12 @@ def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str],
     """
     if judge.in_ci():
         raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
-    capsule, found = results(out)
+    capsule, replayed = results(out)
     sorted_by: dict[str, list[str]] = {}
     transport = hosts.resolve("embedded").connect()
     try:
-        again = {one.case["name"].removesuffix(AGAIN): one for one in found if one.case["name"].endswith(AGAIN)}
-        for one in found:
+        again = {one.case["name"].removesuffix(AGAIN): one for one in replayed if one.case["name"].endswith(AGAIN)}
+        for one in replayed:
             if one.case["name"].endswith(AGAIN):
                 continue
             both = [one, again.get(one.case["name"])]
@@ -361,9 +361,10 @@ def _relabel(outcome: Outcome, one: Result, capsule: replay.Capsule) -> list[str
     outside = [label for launch in one.result["launches"] for label in launch.get("wrote_outside", ())]
     if outside:
         notes.append(f"the GPU wrote outside of {', '.join(dict.fromkeys(outside))}")
-    held = {line["ptx"] for line in one.case["launches"]}
+    ptx_hashes = {line["ptx"] for line in one.case["launches"]}
     kernels = [
-        kernel | {"sass": None, "ptx": capsule.blob(sha).decode() if (sha := kernel["ptx_sha256"]) in held else ""}
+        kernel
+        | {"sass": None, "ptx": capsule.blob(sha).decode() if (sha := kernel["ptx_sha256"]) in ptx_hashes else ""}
         for kernel in one.case["kernels"]
     ]
     about = {"device": one.device, "compiler": one.case["compiler"], "date": one.date}
@@ -393,10 +394,10 @@ def _blobs(launches: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _row(row: dict[str, Any], data: bytes, folder: Path) -> dict[str, Any]:
-    found = {"at": row["at"], "size": row["size"]}
+    hashes = {"at": row["at"], "size": row["size"]}
     for key, size in (("bytes", row["size"]), ("mask", -(-row["size"] // 8))):
         if key in row:
             piece = data[row[key] : row[key] + size]
-            found[key] = hashlib.sha256(piece).hexdigest()
-            (folder / found[key]).write_bytes(piece)
-    return found
+            hashes[key] = hashlib.sha256(piece).hexdigest()
+            (folder / hashes[key]).write_bytes(piece)
+    return hashes

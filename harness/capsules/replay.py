@@ -125,8 +125,10 @@ class Gpu:
     def call(self, name: str, *arguments: Any) -> Any:
         code, *results = getattr(self.driver, name)(*arguments)
         if code != self.driver.CUresult.CUDA_SUCCESS:
-            known, text = (get(code)[1] or b"" for get in (self.driver.cuGetErrorName, self.driver.cuGetErrorString))
-            raise CudaError(known.decode() or f"CUDA error {int(code)}", f"{text.decode()} ({name})")
+            name_bytes, text = (
+                get(code)[1] or b"" for get in (self.driver.cuGetErrorName, self.driver.cuGetErrorString)
+            )
+            raise CudaError(name_bytes.decode() or f"CUDA error {int(code)}", f"{text.decode()} ({name})")
         return results[0] if len(results) == 1 else results
 
     def facts(self) -> dict[str, Any]:
@@ -213,7 +215,7 @@ class Region:
 
         A pointer changes as a whole: its single bytes are another machine's.
         """
-        found = []
+        runs = []
         for at in range(0, self.known.size, CHUNK_BYTES):
             old = self.known[at : at + CHUNK_BYTES]
             new = self.read(at, old.size)
@@ -222,9 +224,9 @@ class Region:
                 differs[place : place + 8] = differs[place : place + 8].any()
             if differs.any():
                 first, last = np.flatnonzero(differs)[[0, -1]]
-                found.append((at + int(first), new[first : last + 1], differs[first : last + 1]))
+                runs.append((at + int(first), new[first : last + 1], differs[first : last + 1]))
                 old[:] = new
-        return found
+        return runs
 
 
 class Replay:

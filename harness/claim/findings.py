@@ -42,9 +42,9 @@ def checks(text: str) -> tuple[str, ...]:
 
 def sought(asked: str | None, outcome: str, varies: bool) -> str:
     """What a device is to look for in a repro: as it was `asked`, else all unless outputs vary; its outcome always."""
-    found = checks(asked) if asked is not None else () if varies else tuple(SOUGHT)
+    asked_checks = checks(asked) if asked is not None else () if varies else tuple(SOUGHT)
     mine = tuple(each for each, kind in SOUGHT.items() if kind == outcome)
-    return ",".join(each for each in SOUGHT if each in (*found, *mine)) or "none"
+    return ",".join(each for each in SOUGHT if each in (*asked_checks, *mine)) or "none"
 
 
 def name(outcome: str, kind: object) -> str:

@@ -45,7 +45,7 @@ KNOWN_KEYS = {
     "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
     "nvidia": 'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }',
     "outcome": (
-        'the outcome that the claim says: "outputs" (the default) | "rejected" | "trap" | '
+        'the outcome of the claim: "outputs" (the default) | "rejected" | "trap" | '
         '"deadlock" | "fault", or a fault by its name, as in "misaligned"'
     ),
     "params": "a table of parameter name to list of values: { width = [8, 16, 32] }",
@@ -305,8 +305,8 @@ class _Source:
         for key in table:
             if key not in KNOWN_KEYS:
                 near = difflib.get_close_matches(key, KNOWN_KEYS, 1)
-                known = "\n".join(f"    {name:8} {meaning}" for name, meaning in KNOWN_KEYS.items())
-                fix = (f"write `{near[0]}`; " if near else "remove it; ") + f"the keys of [tool.repro] are\n{known}"
+                keys = "\n".join(f"    {name:8} {meaning}" for name, meaning in KNOWN_KEYS.items())
+                fix = (f"write `{near[0]}`; " if near else "remove it; ") + f"the keys of [tool.repro] are\n{keys}"
                 self.key_error(key, "UNKNOWN_KEY", "is not a key of [tool.repro]", fix)
         return table
 
@@ -314,9 +314,9 @@ class _Source:
         """Raise an error that points at `key` in the block."""
         pattern = re.compile(rf"^# (?:\s*|.*[{{,.\[]\s*)(\"?{re.escape(key)}\"?)\s*[=.\]]")
         for number in range(self.block_line, self.block_line + self.block.count("\n") + 1):
-            found = pattern.match(self.lines[number - 1])
-            if found:
-                self.error(number, found.start(1) + 1, len(found[1]), name, message, fix)
+            match = pattern.match(self.lines[number - 1])
+            if match:
+                self.error(number, match.start(1) + 1, len(match[1]), name, message, fix)
         self.error(self.block_line, 1, len(self.lines[self.block_line - 1]), name, f"`{key}` {message}", fix)
 
     def needs(self) -> tuple[str, ...]:
@@ -369,21 +369,21 @@ class _Source:
         return {output: self.rule(output, text) for output, text in compare.items()}
 
     def rule(self, output: str, text: Any) -> Rule:
-        found = _RULE.fullmatch(text) if isinstance(text, str) else None
+        match = _RULE.fullmatch(text) if isinstance(text, str) else None
         fix = f'write {output} = "bits" (exact), "ulp:2", "rel:1e-5", "set", "pred:NAME" or "undef" (not compared)'
-        if not found:
+        if not match:
             self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
-        if found["ulp"]:
-            return Rule("ulp", int(found["ulp"]))
-        if found["rel"]:
+        if match["ulp"]:
+            return Rule("ulp", int(match["ulp"]))
+        if match["rel"]:
             try:
-                bound = float(found["rel"])
+                bound = float(match["rel"])
             except ValueError:
                 bound = math.inf
             if not 0 <= bound < math.inf:
                 self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
             return Rule("rel", bound)
-        return Rule("pred", name=found["pred"]) if found["pred"] else Rule(text)
+        return Rule("pred", name=match["pred"]) if match["pred"] else Rule(text)
 
     def outcome(self, table: dict[str, Any]) -> str:
         outcome = table.get("outcome", "outputs")
@@ -425,15 +425,15 @@ class _Source:
 
     def run(self, tree: ast.Module, params: Mapping[str, Any]) -> ast.FunctionDef:
         """The `run` function, which must take exactly the parameters."""
-        found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "run"]
+        functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "run"]
         wanted = f"def run({', '.join(params)}):"
-        if not found:
+        if not functions:
             last = max((n for n, line in enumerate(self.lines, 1) if line.strip()), default=1)
             fix = f'add `{wanted}` that returns a dict of arrays, e.g. `return {{"out": out}}`'
             text = self.lines[last - 1].strip()
             message = "the file ends here without a function `run`"
             self.error(last, self.lines[last - 1].find(text) + 1, len(text), "NO_RUN", message, fix)
-        run = found[-1]
+        run = functions[-1]
         self.signature(run, params, wanted)
         for function in tree.body:
             if isinstance(function, ast.FunctionDef) and function.name == "expected":
@@ -475,23 +475,23 @@ class _Source:
         return tuple(checks)
 
     def check(self, number: int, text: str, params: Mapping[str, tuple[Value, ...]]) -> Check:
-        found = _CHECK.fullmatch(text)
+        match = _CHECK.fullmatch(text)
         column = text.index("CHECK") + 1
-        if not found:
+        if not match:
             fix = "write `# CHECK-PTX: text` or `# CHECK-SASS: text`, "
             fix += f"with one of {DIRECTIVES}: `# CHECK-PTX(width=8)-NOT: text`"
             width = len(re.split(r"[:\s]", text[column - 1 :], maxsplit=1)[0])
             self.error(number, column, width, "BAD_CHECK", "is not a CHECK line", fix)
         when = []
-        for part in filter(None, (p.strip() for p in (found["when"] or "").split(","))):
+        for part in filter(None, (p.strip() for p in (match["when"] or "").split(","))):
             name, _, value = (p.strip() for p in part.partition("="))
             if value not in [label(v) for v in params.get(name, ())]:
                 values = ", ".join(f"{k}={label(v)}" for k in params for v in params[k]) or "none: there are no params"
                 start = text.index(part) + 1
                 self.error(number, start, len(part), "BAD_CHECK", "is not a value of a parameter", f"one of {values}")
             when.append((name, value))
-        directive = (found["directive"] or "") + (found["literal"] or "")
-        if not found["pattern"].strip() and found["directive"] != "EMPTY":
+        directive = (match["directive"] or "") + (match["literal"] or "")
+        if not match["pattern"].strip() and match["directive"] != "EMPTY":
             width, fix = len(text) - column + 1, "write text after the colon"
             self.error(number, column, width, "BAD_CHECK", "has nothing to match", fix)
-        return Check(found["target"], directive, found["pattern"].strip(), number, tuple(when))
+        return Check(match["target"], directive, match["pattern"].strip(), number, tuple(when))

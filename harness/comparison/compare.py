@@ -42,18 +42,18 @@ def differences(
     masks: Mapping[str, np.ndarray] | None = None,
 ) -> list[Difference]:
     """Every output that disagrees. `partial` lets `expected` leave outputs out; `masks`: output -> boolean array."""
-    found = []
+    differing = []
     for name in expected.keys() - got.keys():
-        found.append(Difference(name, against, f"{against} has the output `{name}`, which run() did not return"))
+        differing.append(Difference(name, against, f"{against} has the output `{name}`, which run() did not return"))
     for name in got.keys() - expected.keys() if not partial else ():
-        found.append(Difference(name, against, f"run() returned `{name}`, which {against} has not"))
+        differing.append(Difference(name, against, f"run() returned `{name}`, which {against} has not"))
     for name in got:
         if name in expected:
             mask = (masks or {}).get(name)
             difference = compare(name, expected[name], got[name], rules.get(name, Rule()), against, mask)
             if difference:
-                found.append(difference)
-    return sorted(found, key=lambda d: d.output)
+                differing.append(difference)
+    return sorted(differing, key=lambda d: d.output)
 
 
 def compare(

@@ -93,9 +93,9 @@ def folder(repro: Path) -> Path:
 
 def path_of(case: Case, arch: str | None = None) -> Path:
     """Where a case's golden is: the one that this arch (`sm_80`) has of its own, else that of all."""
-    found = folder(case.repro.path) / f"{case.name or 'default'}.json"
-    own = own_path(found, arch or "")
-    return own if arch and own.exists() else found
+    shared_path = folder(case.repro.path) / f"{case.name or 'default'}.json"
+    own = own_path(shared_path, arch or "")
+    return own if arch and own.exists() else shared_path
 
 
 def own_path(general: Path, arch: str) -> Path:
@@ -103,18 +103,18 @@ def own_path(general: Path, arch: str) -> Path:
     return general.with_name(f"{general.stem.partition('@')[0]}@{arch}.json")
 
 
-def arch_of(made: dict[str, Any]) -> str:
+def arch_of(provenance: dict[str, Any]) -> str:
     """The arch in a provenance or in a device's facts, without its suffix; '' of programs without kernels."""
-    found = re.fullmatch(r"(sm_\d{2,3})[af]?", str(made.get("arch") or ""), re.ASCII)
-    return found[1] if found else ""
+    match = re.fullmatch(r"(sm_\d{2,3})[af]?", str(provenance.get("arch") or ""), re.ASCII)
+    return match[1] if match else ""
 
 
 def identity_of(case: Case, outcome: Outcome) -> dict[str, str | None]:
     """What of an outcome a golden holds it to; empty for arrays."""
-    found = {key: outcome.detail.get(key) for key in IDENTITY.get(outcome.kind, ())}
-    if "line_text" in found:
-        found["line_text"] = line_text(case.repro, outcome.detail)
-    return found
+    identity = {key: outcome.detail.get(key) for key in IDENTITY.get(outcome.kind, ())}
+    if "line_text" in identity:
+        identity["line_text"] = line_text(case.repro, outcome.detail)
+    return identity
 
 
 def line_text(repro: Repro, detail: dict[str, Any]) -> str | None:
@@ -155,9 +155,9 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         described = {name: one for name, one in table.get("outputs", {}).items() if not _is_free(one["compare"])}
         outputs = {name: _read_output(one, sidecar) for name, one in described.items()}
         identity = {key: schema.optional(schema.string(4096))(table.get(key), key) for key in IDENTITY.get(outcome, ())}
-        made = dict(table["provenance"])
-        schema.fields(Provenance)(made, "provenance")
-        return Golden(outcome, identity, outputs, made, table["validated"] is True)
+        provenance = dict(table["provenance"])
+        schema.fields(Provenance)(provenance, "provenance")
+        return Golden(outcome, identity, outputs, provenance, table["validated"] is True)
     except schema.Misfit as error:
         raise CorruptGolden(_way_out(path, str(error))) from None
     except (
@@ -351,31 +351,33 @@ def unused(repros: Iterable[Repro], broken: Iterable[Path] = (), folders: Iterab
         parents.add(repro.path.parent)
         used |= {path_of(case) for case in repro.cases()} | _referenced(folder(repro.path))
     spared = {folder(path) for path in broken}
-    found = []
+    paths = []
     for parent in parents:
         for directory in sorted((parent / "goldens").glob("*")):
             if directory in spared:
                 continue
             files = sorted(directory.iterdir()) if directory.is_dir() else [directory]
-            found += [path for path in files if _general(path) not in used and path.suffix in (".json", ".npy")]
+            paths += [path for path in files if _general(path) not in used and path.suffix in (".json", ".npy")]
     empty = {above for top in folders for above in store.walk(top.resolve())} - parents
-    return found + [path for above in sorted(empty) for path in _left_behind(above)]
+    return paths + [path for above in sorted(empty) for path in _left_behind(above)]
 
 
 def _left_behind(above: Path, name: str = "*") -> list[Path]:
     """Goldens in a folder whose repro is not beside them."""
-    found = []
+    paths = []
     for directory in sorted((above / "goldens").glob(f"{name}/")):
         if not (above / f"{directory.name}.py").exists():
             files = sorted(path for path in directory.iterdir() if path.suffix in (".json", ".npy"))
-            found += files if any(_is_golden(path) for path in files) else []  # else they are somebody else's
-    return found
+            paths += files if any(_is_golden(path) for path in files) else []  # else they are somebody else's
+    return paths
 
 
 def before_a_move(repro: Path) -> Path | None:
     """The folder of goldens that a repro of this name left behind elsewhere in the project, if there is one."""
-    found = [path.parent for above in _folders(store.root_of(repro)) for path in _left_behind(above, repro.stem)[:1]]
-    return found[0] if len(found) == 1 else None
+    old_folders = [
+        path.parent for above in _folders(store.root_of(repro)) for path in _left_behind(above, repro.stem)[:1]
+    ]
+    return old_folders[0] if len(old_folders) == 1 else None
 
 
 @functools.cache

@@ -39,7 +39,7 @@ def settle(case: Case, run: Callable[[int | None], Outcome]) -> Outcome:
 
 def masks(case: Case, outcome: Outcome) -> dict[str, np.ndarray]:
     """output -> where it counts. Raises BadMask."""
-    found = {}
+    arrays = {}
     for name, other in case.repro.mask.items():
         array, got = outcome.expected.get(other, outcome.outputs.get(other)), outcome.outputs.get(name)
         if got is None:
@@ -51,10 +51,10 @@ def masks(case: Case, outcome: Outcome) -> dict[str, np.ndarray]:
                 f"the mask `{other}` is {array.dtype.name} {array.shape}, but `{name}` has the shape {got.shape}: "
                 "return a boolean array of that shape"
             )
-        found[name] = array.raw != 0
-        if not found[name].any():
+        arrays[name] = array.raw != 0
+        if not arrays[name].any():
             raise BadMask(f"the mask `{other}` leaves no element of `{name}`: nothing would be compared")
-    return found
+    return arrays
 
 
 def wrong(case: Case, outcome: Outcome) -> tuple[str, str, list[Difference]] | None:
@@ -74,30 +74,30 @@ def wrong(case: Case, outcome: Outcome) -> tuple[str, str, list[Difference]] | N
     if outcome.uncounted:
         return "too many outcomes", f"run() gave {SHOWN_OUTCOMES} and more different outcomes\n{_table(outcome)}", []
     for other in outcome.others:
-        found = _unlike(case, outcome.outputs, other.outputs, counts, "another run of the same program")
-        if found:
-            return "differs between runs", "", found
-    found = _unlike(case, outcome.outputs, outcome.refilled, counts, "a run over other contents of new memory")
-    return ("not written", "", found) if found else None
+        differing = _unlike(case, outcome.outputs, other.outputs, counts, "another run of the same program")
+        if differing:
+            return "differs between runs", "", differing
+    differing = _unlike(case, outcome.outputs, outcome.refilled, counts, "a run over other contents of new memory")
+    return ("not written", "", differing) if differing else None
 
 
 def _unlike(
     case: Case, first: dict[str, Array], second: dict[str, Array], counts: dict[str, np.ndarray], against: str
 ) -> list[Difference]:
     """Outputs held to a value that two runs did not give alike."""
-    found = []
+    differing = []
     for name, a in first.items():
         if name not in second or case.repro.compare.get(name, Rule()).is_free:
             continue
         b = second[name]
         if (a.dtype, a.shape) != (b.dtype, b.shape):
-            found.append(Difference(name, against, f"`{name}` has another dtype or shape in {against}", b, a))
+            differing.append(Difference(name, against, f"`{name}` has another dtype or shape in {against}", b, a))
             continue
         indices = np.flatnonzero((a.raw != b.raw) & counts.get(name, True))
         if indices.size:
             text = f"`{name}` differs from {against} in {indices.size} of {a.raw.size} elements"
-            found.append(Difference(name, against, text, b, a, indices))
-    return found
+            differing.append(Difference(name, against, text, b, a, indices))
+    return differing
 
 
 def _is(array: Array, value: Any) -> bool:
@@ -157,17 +157,17 @@ def _table(outcome: Outcome) -> str:
 
 def notes(case: Case, outcome: Outcome) -> list[str]:
     """What is worth telling of an outcome that is as it should be."""
-    found = []
+    tables = []
     if runs(outcome) > 1:
-        found.append(_table(outcome))
+        tables.append(_table(outcome))
         for name, values in case.repro.allowed.items():
             arrays = [one.outputs[name] for one in (outcome, *outcome.others) if name in one.outputs]
             unseen = [str(value) for value in values if not any(_is(array, value) for array in arrays)]
             if unseen:
-                found.append(f"`{name}`: allowed, but never seen: {', '.join(unseen)}")
+                tables.append(f"`{name}`: allowed, but never seen: {', '.join(unseen)}")
     for name, rule in case.repro.compare.items():
         if rule.mode == "undef" and name in outcome.refilled:
             a, b = outcome.outputs[name], outcome.refilled[name]
             if a.shape == b.shape and (count := int(np.count_nonzero(a.raw != b.raw))):
-                found.append(f"`{name}`: {count} of {a.raw.size} elements hold what memory held before")
-    return found
+                tables.append(f"`{name}`: {count} of {a.raw.size} elements hold what memory held before")
+    return tables

@@ -268,7 +268,7 @@ def _open_lock(path: str) -> int:
 
 def left_over(cache: str, own: str, older_than_s: float) -> list[str]:
     """Ids of runs whose agent is gone and whose folder is not."""
-    found, top = [], os.path.join(cache, "runs")
+    names, top = [], os.path.join(cache, "runs")
     for name in sorted(os.listdir(top)) if os.path.isdir(top) else []:
         path = os.path.join(top, name)
         try:
@@ -279,18 +279,18 @@ def left_over(cache: str, own: str, older_than_s: float) -> list[str]:
             continue
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found.append(name)
+            names.append(name)
         except OSError:
             pass  # its agent lives
         finally:
             os.close(fd)
-    return found
+    return names
 
 
 def marked(runs: list[str]) -> dict[int, str]:
     """Processes of these runs: pid to command line."""
     marks = [("%s=%s\0" % (RUN_MARK, run)).encode() for run in runs]
-    found = {}
+    commands = {}
     for entry in os.listdir("/proc"):
         try:
             if entry.isdigit() and int(entry) != os.getpid():
@@ -298,10 +298,10 @@ def marked(runs: list[str]) -> dict[int, str]:
                     environ = file.read() + b"\0"
                 if any(mark in environ for mark in marks):
                     with open("/proc/%s/cmdline" % entry, "rb") as file:
-                        found[int(entry)] = file.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+                        commands[int(entry)] = file.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
         except OSError:
             continue
-    return found
+    return commands
 
 
 def sweep(cache: str, own: str, older_than_s: float = _SWEEP_AFTER_S) -> None:

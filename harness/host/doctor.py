@@ -24,24 +24,24 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
         started = time.monotonic()
         transport.open()
         connect_s = time.monotonic() - started
-        found = transport.doctor(fix, prune_s)
+        answer = transport.doctor(fix, prune_s)
         facts, why = transport.device(hosts._PROBE, hosts.PROBE_TIMEOUT_S)
     finally:
         transport.close()
     lines = [
         f"{host.name}: {transport.address.user}@{transport.address}, connected in {connect_s:.2f} s",
-        f"  Python of the agent  {found.python}",
-        f"  uv                   {_uv(found)}",
-        *(f"                       {one}" for one in found.broken),
+        f"  Python of the agent  {answer.python}",
+        f"  uv                   {_uv(answer)}",
+        *(f"                       {one}" for one in answer.broken),
         f"  device               {_device(host.settings, facts, why)}",
         f"  runs in              {_place(host.settings)}",
-        f"  kept in              {found.cache}: {len(found.environments)} environments, "
-        f"{found.packages} packages, {found.free_bytes / 1e9:.0f} GB free",
+        f"  kept in              {answer.cache}: {len(answer.environments)} environments, "
+        f"{answer.packages} packages, {answer.free_bytes / 1e9:.0f} GB free",
     ]
-    lines += _environments(found.environments, found.pruned)
-    lines.append(f"  left over            {_left(found, fix)}")
-    lines += [f"    process {pid}: {line[:100]}" for pid, line in found.left_processes]
-    return lines, _wrong(host, found, facts, why, fix)
+    lines += _environments(answer.environments, answer.pruned)
+    lines.append(f"  left over            {_left(answer, fix)}")
+    lines += [f"    process {pid}: {line[:100]}" for pid, line in answer.left_processes]
+    return lines, _wrong(host, answer, facts, why, fix)
 
 
 def _here(prune_s: float | None) -> list[str]:
@@ -76,8 +76,8 @@ def report(host: Host, fix: bool = False, prune_s: float | None = None) -> tuple
     return "\n".join([*lines, *(["", *wrong] if wrong else ["ready"])]), not wrong
 
 
-def _uv(found: reply.Found) -> str:
-    return f"{found.uv_version} ({found.uv})" if found.uv else "none"
+def _uv(answer: reply.Found) -> str:
+    return f"{answer.uv_version} ({answer.uv})" if answer.uv else "none"
 
 
 def _device(settings: Settings, facts: dict[str, Any] | None, why: str) -> str:
@@ -94,21 +94,21 @@ def _place(settings: Settings) -> str:
     return "an environment of ours, made by uv when first needed"
 
 
-def _left(found: reply.Found, fix: bool) -> str:
-    runs, processes = len(found.left_runs), len(found.left_processes)
+def _left(answer: reply.Found, fix: bool) -> str:
+    runs, processes = len(answer.left_runs), len(answer.left_processes)
     if not runs:
         return "nothing"
     return f"{runs} runs and {processes} processes" + (", now removed" if fix else "")
 
 
-def _wrong(host: Host, found: reply.Found, facts: dict[str, Any] | None, why: str, fix: bool) -> list[str]:
+def _wrong(host: Host, answer: reply.Found, facts: dict[str, Any] | None, why: str, fix: bool) -> list[str]:
     wrong, settings = [], host.settings
-    if not found.uv and not settings.python and found.broken:
+    if not answer.uv and not settings.python and answer.broken:
         wrong.append(
             f"the uv there does not run\nfix: `repro doctor {host.name} --fix --bootstrap` removes one that was brought"
             ", and brings this machine's; one of the host's own is mended or removed there"
         )
-    elif not found.uv and not settings.python and not settings.bootstrap:
+    elif not answer.uv and not settings.python and not settings.bootstrap:
         wrong.append(
             "there is no uv\nfix: --gpu-bootstrap, or `bootstrap = true` in its settings, brings this machine's uv "
             "into the cache there"
@@ -116,14 +116,14 @@ def _wrong(host: Host, found: reply.Found, facts: dict[str, Any] | None, why: st
     if settings.device == "cuda" and not facts:
         wrong.append(f'its settings say device = "cuda", but there is no such device: {why}')
     managed = not (settings.python or settings.workdir)
-    made = any(set(own_wheel.needs()) <= set(one.requires) for one in found.environments)
-    if managed and not made and found.free_bytes < LITTLE_BYTES:
-        free = found.free_bytes / 1e9
+    has_environment = any(set(own_wheel.needs()) <= set(one.requires) for one in answer.environments)
+    if managed and not has_environment and answer.free_bytes < LITTLE_BYTES:
+        free = answer.free_bytes / 1e9
         wrong.append(
-            f"{free:.0f} GB are free in {found.cache}, and an environment with torch takes about "
+            f"{free:.0f} GB are free in {answer.cache}, and an environment with torch takes about "
             f"{LITTLE_BYTES >> 30} GB while it is made\nfix: name a larger disk, as in --gpu-set "
             f"{host.name}.cache=/scratch/gpu-repro"
         )
-    if found.left_runs and not fix:
+    if answer.left_runs and not fix:
         wrong.append(f"an earlier run left something\nfix: repro doctor {host.name} --fix")
     return wrong

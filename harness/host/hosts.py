@@ -80,10 +80,10 @@ def resolve(
         if address and (chosen.is_listed or address.is_configured):
             return _over_ssh(address, chosen, note)
         listed = [name for name in settings if settings[name].is_listed]
-        known = dict.fromkeys([*_HOSTS, *listed, *ssh.configured_names()])
+        names = dict.fromkeys([*_HOSTS, *listed, *ssh.configured_names()])
     except ssh.CannotConnect as error:
         raise HostError(f"host {name}: {error}") from None
-    raise HostError(f"unknown host {name!r}: the hosts are {', '.join(known)}")
+    raise HostError(f"unknown host {name!r}: the hosts are {', '.join(names)}")
 
 
 def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) -> Host:

@@ -39,9 +39,9 @@ def _candidates() -> Iterator[Path]:
         if (folder / "uv").exists():
             yield (folder / "uv").resolve()
     yield from filter(Path.exists, (Path(sysconfig.get_path("scripts"), "uv").resolve(), *_of_users()))
-    found = _behind_shim()
-    if found:
-        yield found
+    path = _behind_shim()
+    if path:
+        yield path
 
 
 def _of_users() -> Iterator[Path]:

@@ -49,9 +49,9 @@ def ours() -> Package:
         for path in top.rglob("*"):
             if path.is_file() and path.suffix != ".pyc" and "__pycache__" not in path.parts:
                 files[f"{package}/{path.relative_to(top).as_posix()}"] = path.read_bytes()
-    found = importlib.metadata.distribution(DISTRIBUTION)
-    info = f"{DISTRIBUTION.replace('-', '_')}-{found.version}.dist-info"
-    files[f"{info}/METADATA"] = (found.read_text("METADATA") or "").encode()
+    distribution = importlib.metadata.distribution(DISTRIBUTION)
+    info = f"{DISTRIBUTION.replace('-', '_')}-{distribution.version}.dist-info"
+    files[f"{info}/METADATA"] = (distribution.read_text("METADATA") or "").encode()
     files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: gpu-repro\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     rows = [f"{name},sha256={_digest(data)},{len(data)}" for name, data in sorted(files.items())]
     files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
@@ -64,8 +64,8 @@ def _digest(data: bytes) -> str:
 
 def needs() -> list[str]:
     """What the compiler and the runner import, as requirements."""
-    found = importlib.metadata.requires(DISTRIBUTION) or []
-    return [need for need in found if name_of(need) not in HERE_ONLY and "extra ==" not in need]
+    requirements = importlib.metadata.requires(DISTRIBUTION) or []
+    return [need for need in requirements if name_of(need) not in HERE_ONLY and "extra ==" not in need]
 
 
 def name_of(requirement: str) -> str:

@@ -148,13 +148,13 @@ def environment_of(compiler: str, needs: Sequence[str]) -> dict[str, Any]:
 
 def _beside(needs: Sequence[str]) -> list[str]:
     """Requirements at the versions that this process has, but the compiler."""
-    found = {}
+    requirements = {}
     for need in needs:
         name = own_wheel.name_of(need)
         version = _version(name).partition("+")[0]
         if name != PACKAGE:
-            found[name] = f"{name}=={version}" if version else need
-    return sorted(found.values())
+            requirements[name] = f"{name}=={version}" if version else need
+    return sorted(requirements.values())
 
 
 def _version(name: str) -> str:
@@ -167,11 +167,11 @@ def _version(name: str) -> str:
 def lost_files(path: Path) -> list[Path]:
     """What is gone from an environment: its Python, files of the compiler that its own lists name."""
     python = path / "bin" / "python"
-    found = [python] if path.exists() and not os.access(python, os.X_OK) else []
+    lost = [python] if path.exists() and not os.access(python, os.X_OK) else []
     for record in path.glob(f"lib/python*/site-packages/{PACKAGE.replace('-', '_')}*.dist-info/RECORD"):
         top = record.parent.parent
         for line in record.read_text().splitlines():
             file = top / line.rsplit(",", 2)[0].strip('"')
             if file.suffix != ".pyc" and not file.exists():
-                found.append(file)
-    return found
+                lost.append(file)
+    return lost

@@ -265,8 +265,8 @@ def prune(cache: str, unused_s: float = KEEP_UNUSED_S, most: int = KEPT_ENVIRONM
     One that was used within a day stays in any case but that of an `unused_s` shorter than it. Their names.
     """
     now, gone = time.time(), []
-    found = sorted(environments(cache), key=lambda one: one["used"], reverse=True)
-    for place, one in enumerate(found):
+    newest_first = sorted(environments(cache), key=lambda one: one["used"], reverse=True)
+    for place, one in enumerate(newest_first):
         old_s = now - one["used"]
         if old_s >= unused_s or (place >= most and old_s >= _KEEP_RECENT_S):
             if _remove(os.path.join(cache, "envs", one["name"])):
@@ -359,13 +359,13 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
 
 def environments(cache: str) -> list[dict[str, Any]]:
     """The managed environments that are whole: name, needs, and when it was used last (seconds)."""
-    top, found = os.path.join(cache, "envs"), []
+    top, rows = os.path.join(cache, "envs"), []
     for name in sorted(os.listdir(top)) if os.path.isdir(top) else []:
         try:
             marker = os.path.join(top, name, _READY)
             with open(marker) as file:
                 requires = json.load(file)["requires"]
-            found.append({"name": name, "requires": requires, "used": os.stat(marker).st_mtime})
+            rows.append({"name": name, "requires": requires, "used": os.stat(marker).st_mtime})
         except (OSError, ValueError, KeyError):
             continue
-    return found
+    return rows

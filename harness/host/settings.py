@@ -55,13 +55,13 @@ class Settings:
 
     def environment(self, needs: Sequence[str], python: str) -> dict[str, Any]:
         """What `remote_env.prepare` makes of these settings, for a repro with these needs."""
-        made: dict[str, Any] = {"variables": self.variables}
+        table: dict[str, Any] = {"variables": self.variables}
         if self.python:
-            return made | {"kind": "python", "python": self.python}
+            return table | {"kind": "python", "python": self.python}
         if self.workdir:
-            return made | {"kind": "project", "workdir": self.workdir}
+            return table | {"kind": "project", "workdir": self.workdir}
         requires = sorted(dict.fromkeys(needs))
-        return made | {"kind": "managed", "requires": requires, "python": python, "torch_index": self.torch_index}
+        return table | {"kind": "managed", "requires": requires, "python": python, "torch_index": self.torch_index}
 
 
 _TYPES = {"bootstrap": bool, "gpu": int, "env": dict}
@@ -74,7 +74,7 @@ def user_file() -> Path:
 
 def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
     """The settings of every host that is named. `options` are `HOST.KEY=VALUE`. Raises BadSettings."""
-    found: dict[str, dict[str, Any]] = {}
+    values_by_host: dict[str, dict[str, Any]] = {}
     project = root / "pyproject.toml"
     for path, table in ((user_file(), _read(user_file())), (project, _project_table(project))):
         for host, values in table.items():
@@ -82,21 +82,21 @@ def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
                 raise BadSettings(f"{path}: {host} = {values!r} is not a host: write a table [{host}]")
             for key, value in values.items():
                 _check(f"{path}: {host}", key, value)
-                found.setdefault(host, {})[key] = value
-            found.setdefault(host, {})
-    listed = set(found)
+                values_by_host.setdefault(host, {})[key] = value
+            values_by_host.setdefault(host, {})
+    listed = set(values_by_host)
     for option in options:
         name, equals, text = option.partition("=")
         host, dot, key = name.rpartition(".")
         if not equals or not dot or not host:
             raise BadSettings(f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel")
         _check(f"--gpu-set {option}", key, value := _value(key, text))
-        found.setdefault(host, {})[key] = value
-    made = {host: Settings(**values, is_listed=host in listed) for host, values in found.items()}
-    for host, settings in made.items():
+        values_by_host.setdefault(host, {})[key] = value
+    settings_by_host = {host: Settings(**values, is_listed=host in listed) for host, values in values_by_host.items()}
+    for host, settings in settings_by_host.items():
         if settings.python and settings.workdir:
             raise BadSettings(f"host {host} has both `python` and `workdir`: keep one")
-    return made
+    return settings_by_host
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -125,9 +125,9 @@ def _project_table(path: Path) -> dict[str, Any]:
 def _check(where: str, key: str, value: Any) -> None:
     if key not in MEANINGS:
         near = difflib.get_close_matches(key, MEANINGS, 1)
-        known = "\n".join(f"    {name:11} {meaning}" for name, meaning in MEANINGS.items())
+        keys = "\n".join(f"    {name:11} {meaning}" for name, meaning in MEANINGS.items())
         fix = f"write `{near[0]}`; " if near else ""
-        raise BadSettings(f"{where}: `{key}` is not a setting\nfix: {fix}the settings of a host are\n{known}")
+        raise BadSettings(f"{where}: `{key}` is not a setting\nfix: {fix}the settings of a host are\n{keys}")
     wanted = _TYPES.get(key, str)
     bad_table = wanted is dict and isinstance(value, dict) and not all(isinstance(v, str) for v in value.values())
     if type(value) is not wanted or bad_table or (key == "device" and value not in ("emulator", "cuda")):

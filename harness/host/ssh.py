@@ -252,7 +252,7 @@ def _trust(address: Address) -> tuple[Any, list[str]]:
     """
     import paramiko
 
-    name, known, revoked = address.one("hostkeyalias") or _known_as(address), {}, set()
+    name, keys, revoked = address.one("hostkeyalias") or _known_as(address), {}, set()
     for path in _known_hosts(address):
         find = ["ssh-keygen", "-F", name, "-f", str(path)]
         said = subprocess.run(find, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
@@ -260,7 +260,7 @@ def _trust(address: Address) -> tuple[Any, list[str]]:
             if words[0] == "@revoked":
                 revoked.add(words[3])
             elif not words[0].startswith("@"):
-                known[words[2]] = words[1]
+                keys[words[2]] = words[1]
 
     class Check(paramiko.MissingHostKeyPolicy):
         def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:
@@ -268,10 +268,10 @@ def _trust(address: Address) -> tuple[Any, list[str]]:
                 raise CannotConnect(
                     f"the host key of {address.alias} is revoked in known_hosts:\n    {fingerprint(key)}"
                 )
-            if key.get_base64() not in known:
-                raise CannotConnect(_changed_key(address, key) if known else _unknown_key(address, key))
+            if key.get_base64() not in keys:
+                raise CannotConnect(_changed_key(address, key) if keys else _unknown_key(address, key))
 
-    return Check(), list(known.values())
+    return Check(), list(keys.values())
 
 
 _KEY_KINDS = {

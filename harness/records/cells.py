@@ -77,8 +77,8 @@ class Record:
         return self._texts("sass", self.line.get("sass"))
 
     def _texts(self, kind: str, hashes: dict[str, str] | None) -> dict[str, str]:
-        found = {k: store.kept_text(list(self.folders), f"{h}.{kind}") for k, h in (hashes or {}).items()}
-        return {kernel: text for kernel, text in found.items() if text is not None}
+        texts = {k: store.kept_text(list(self.folders), f"{h}.{kind}") for k, h in (hashes or {}).items()}
+        return {kernel: text for kernel, text in texts.items() if text is not None}
 
     @property
     def seen(self) -> list[tuple[int, str]]:
@@ -140,7 +140,7 @@ def column(line: dict[str, Any]) -> dict[str, Any]:
 def provenance(line: dict[str, Any]) -> dict[str, Any]:
     """Everything that could explain a verdict, flat."""
     device, compiler = line.get("device") or {}, line.get("compiler") or {}
-    found = {
+    fields = {
         "repro_sha256": (line.get("key") or {}).get("repro_sha256"),
         "golden_sha256": line.get("golden_sha256"),
         "golden": line.get("golden"),
@@ -162,7 +162,7 @@ def provenance(line: dict[str, Any]) -> dict[str, Any]:
         **{f"ptx.{k}": v for k, v in sorted((line.get("kernels") or {}).items())},
         **{f"sass.{k}": v for k, v in sorted((line.get("sass") or {}).items())},
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def line_is_hardware(line: dict[str, Any]) -> bool:

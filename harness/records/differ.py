@@ -1,7 +1,7 @@
 """What changed between two records, field by field, and which runs would tell what the cause is: `repro diff A B`.
 
-Fields that can be a cause fall into groups, from the cheapest to change to the dearest. A group is not a cause where what
-it can act through is the same in both records: with equal PTX the compiler is not the cause.
+Fields that can be a cause fall into groups, from the cheapest to change to the dearest. A group is not a cause if
+what it acts through is the same in both records: with equal PTX the compiler is not the cause.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def differing_fields(a: Record, b: Record) -> list[dict[str, Any]]:
 
 def differing_groups(a: Record, b: Record) -> list[str]:
     """The groups of fields in which two records differ."""
-    found = [group for group in GROUPS if _values(a, group) != _values(b, group)]
-    if "ptxas" in found and not (_values(a, "ptxas") and _values(b, "ptxas")):
-        found.remove("ptxas")  # one run did not ask for machine code
-    return found
+    groups = [group for group in GROUPS if _values(a, group) != _values(b, group)]
+    if "ptxas" in groups and not (_values(a, "ptxas") and _values(b, "ptxas")):
+        groups.remove("ptxas")  # one run did not ask for machine code
+    return groups
 
 
 def _values(record: Record, group: str) -> dict[str, Any]:
@@ -104,18 +104,18 @@ def _suspects(a: Record, b: Record, groups: list[str]) -> tuple[list[str], str]:
 
 def _known(others: Iterable[Record], a: Record, b: Record, suspects: list[str]) -> list[str]:
     """Records that have some of B's groups and otherwise A's: they tell without a run."""
-    found: dict[tuple[str, ...], str] = {}
+    causes: dict[tuple[str, ...], str] = {}
     for one in others:
         if one.id in (a.id, b.id) or one.verdict not in ("pass", "fail", "contradicted"):
             continue
         sides = {g: _side(one, a, b, g) for g in suspects}
         with_b = tuple(g for g in suspects if sides[g] == "b")
-        if None in sides.values() or len(with_b) in (0, len(suspects)) or with_b in found:
+        if None in sides.values() or len(with_b) in (0, len(suspects)) or with_b in causes:
             continue
         passed = one.verdict == a.verdict
         said = "so it is not that alone" if passed else "so that is enough"
-        found[with_b] = f"{one.id} with B's {' and '.join(with_b)} ends as {'A' if passed else 'B'}: {said}"
-    return list(found.values())
+        causes[with_b] = f"{one.id} with B's {' and '.join(with_b)} ends as {'A' if passed else 'B'}: {said}"
+    return list(causes.values())
 
 
 def _side(one: Record, a: Record, b: Record, group: str) -> str | None:
@@ -188,7 +188,7 @@ def _outputs(a: Record, b: Record) -> list[dict[str, Any]]:
 
 def _texts(kind: str, a: dict, b: dict, a_hashes: dict | None, b_hashes: dict | None) -> list[dict[str, str]]:
     """A unified diff of each kernel whose text is not the same."""
-    found = []
+    rows = []
     a_hashes, b_hashes = a_hashes or {}, b_hashes or {}
     if kind == "sass" and not (a_hashes and b_hashes):
         return []  # one run did not ask for it
@@ -202,13 +202,13 @@ def _texts(kind: str, a: dict, b: dict, a_hashes: dict | None, b_hashes: dict | 
             absent = [letter for letter, there in (("A", one in a), ("B", other in b)) if not there]
             note = f"    the text of {' and '.join(absent)} was not kept" if absent else ""
         if note:
-            found.append({"kind": kind, "kernel": kernel, "diff": "", "note": note})
+            rows.append({"kind": kind, "kernel": kernel, "diff": "", "note": note})
             continue
         pair = a[one].splitlines(), b[other].splitlines()
         lines = list(difflib.unified_diff(*pair, "A", "B", n=2, lineterm=""))
         more = [f"... and {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
-        found.append({"kind": kind, "kernel": kernel, "diff": "\n".join(lines[:SHOWN_LINES] + more), "note": ""})
-    return found
+        rows.append({"kind": kind, "kernel": kernel, "diff": "\n".join(lines[:SHOWN_LINES] + more), "note": ""})
+    return rows
 
 
 def kernel_pairs(a: Iterable[str], b: Iterable[str]) -> list[tuple[str | None, str | None]]:

@@ -137,12 +137,12 @@ class Index:
         repro, golden = sources[claim, case, arch]
         now = Now(repro is not None, repro, golden, drivers.get(host), *kernels.get(row[:4], ()))
         others = [event for name, event in rivals.get(row[:4], ()) if name != host]
-        found, reason = state(summary, now, others)
+        standing, reason = state(summary, now, others)
         good = summary.last_good
-        other = newer_code(summary.last, now) if found == STALE and summary.last else ""
+        other = newer_code(summary.last, now) if standing == STALE and summary.last else ""
         return Cell(
             claim=claim, case=case, title=title, arch=arch, compiler=compiler, host=host, hardware=bool(hardware),
-            state=found, reason=reason, last_validated=good.date if good and good.hardware else None,
+            state=standing, reason=reason, last_validated=good.date if good and good.hardware else None,
             last=_id(summary.last), last_good=_id(good), first_bad=_id(summary.first_bad),
             passes=summary.passes, fails=summary.fails, ticks=summary.ticks,
             other_code=other or None,
@@ -183,12 +183,12 @@ class Index:
 
     def named(self, names: Iterable[str]) -> dict[str, Record]:
         """The records with these whole ids, many at once."""
-        wanted, found = sorted(set(names)), {}
+        wanted, cells = sorted(set(names)), {}
         for start in range(0, len(wanted), CHUNK):
             some = wanted[start : start + CHUNK]
             sql = f"select {_LINE} from record where id in ({', '.join('?' * len(some))})"
-            found |= {row[3]: self._load(*row) for row in self._read(sql, some)}
-        return found
+            cells |= {row[3]: self._load(*row) for row in self._read(sql, some)}
+        return cells
 
     def past(self) -> list[tuple[str, ...]]:
         """Every record in short, oldest first: claim, case, arch, compiler, host, id, date, verdict, reason, digest."""
@@ -198,9 +198,9 @@ class Index:
     def damaged(self) -> list[str]:
         """`FILE:OFFSET` of each line that cannot be read, and each last line that was cut off."""
         rows = self._read("select * from damage order by 1, 2")
-        found = [f"{path}: the line at byte {at} is damaged" for path, at in rows]
+        lines = [f"{path}: the line at byte {at} is damaged" for path, at in rows]
         cut = self._read("select path, size - offset from file where offset < size order by 1")
-        return found + [f"{path}: the last {left} bytes are not a whole line" for path, left in cut]
+        return lines + [f"{path}: the last {left} bytes are not a whole line" for path, left in cut]
 
     def count(self) -> int:
         """How many records there are."""
@@ -324,13 +324,13 @@ class Index:
 
     def _files(self) -> dict[str, tuple[int, int]]:
         """Size and time of each record file, by its path below the root."""
-        found = {}
+        stamps = {}
         for folder in self._folders:
             for entry in os.scandir(folder):
                 if entry.name.endswith(".jsonl") and entry.is_file():
                     about = entry.stat()
-                    found[os.path.relpath(entry.path, self.root)] = (about.st_size, about.st_mtime_ns)
-        return found
+                    stamps[os.path.relpath(entry.path, self.root)] = (about.st_size, about.st_mtime_ns)
+        return stamps
 
     def _update(self, files: dict[str, tuple[int, int]]) -> bool:
         """Take what was appended since; False where the index does not fit the files and must be made anew."""
@@ -353,21 +353,21 @@ class Index:
 
     def _grown(self, files: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int, int]] | None:
         """path -> (offset, size, mtime_ns) of files with something new; None where a file is not what it was."""
-        known = {row[0]: row[1:] for row in self._db.execute("select * from file")}
-        if known.keys() - files.keys():
+        read_before = {row[0]: row[1:] for row in self._db.execute("select * from file")}
+        if read_before.keys() - files.keys():
             return None
-        found = {}
+        grown = {}
         for path, (size, mtime_ns) in files.items():
-            if path not in known:
-                found[path] = (0, size, mtime_ns)
+            if path not in read_before:
+                grown[path] = (0, size, mtime_ns)
                 continue
-            old_size, old_mtime_ns, offset, tail = known[path]
+            old_size, old_mtime_ns, offset, tail = read_before[path]
             if (size, mtime_ns) == (old_size, old_mtime_ns):
                 continue
             if size <= old_size or self._tail(path, offset) != tail:
                 return None
-            found[path] = (offset, size, mtime_ns)
-        return found
+            grown[path] = (offset, size, mtime_ns)
+        return grown
 
     def _tail(self, path: str, offset: int) -> str:
         """A hash of the bytes before `offset`: whether a file that grew is still the one that was read."""
@@ -428,7 +428,7 @@ class Index:
 
     def _sources(self, rows: list[tuple]) -> dict[tuple[str, str, str], tuple[str | None, str | None]]:
         """(claim, case, arch) -> the hashes of the repro and of what its golden says, now; None where there is none."""
-        known = {row[0]: row[1:] for row in self._read("select * from source")}
+        read_before = {row[0]: row[1:] for row in self._read("select * from source")}
         new: dict[str, tuple[int, int, str | None]] = {}
         seen: dict[str, str | None] = {}
 
@@ -439,8 +439,8 @@ class Index:
                     if not stat.S_ISREG(about.st_mode):
                         raise OSError(errno.EINVAL, "no ordinary file")
                     stamp = (about.st_size, about.st_mtime_ns)
-                    if path in known and known[path][:2] == stamp:
-                        seen[path] = known[path][2]
+                    if path in read_before and read_before[path][:2] == stamp:
+                        seen[path] = read_before[path][2]
                     else:
                         seen[path] = of((self.root / path).read_bytes())
                         new[path] = (*stamp, seen[path])
@@ -448,19 +448,19 @@ class Index:
                     seen[path] = None
             return seen[path]
 
-        found = {}
+        hashes = {}
         for claim, case, arch in dict.fromkeys(row[:3] for row in rows):
             golden = f"{golden_folder(claim)}/{case or 'default'}"
             own = hashed(f"{golden}@{arch}.json", store.answer_sha256)
             said = own or hashed(f"{golden}.json", store.answer_sha256)
-            found[claim, case, arch] = (hashed(claim, _text_sha256), said)
+            hashes[claim, case, arch] = (hashed(claim, _text_sha256), said)
         if new:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("begin immediate")
                 values = [(path, *about) for path, about in new.items()]
                 self._db.executemany("insert or replace into source values (?, ?, ?, ?)", values)
                 self._db.execute("commit")
-        return found
+        return hashes
 
 
 def golden_folder(claim: str) -> str:
@@ -482,13 +482,13 @@ def _summary(text: str) -> Summary:
 
 def _newest(rows: list[tuple], group: Any, value: Any) -> dict[Any, Any]:
     """For each group of cells, what their newest verdict says; without groups where it says None."""
-    found: dict[Any, tuple[tuple[str, str], Any]] = {}
+    newest: dict[Any, tuple[tuple[str, str], Any]] = {}
     for row in rows:
         last = row[7].last
         said = value(last) if last else None
-        if said is not None and (group(row) not in found or found[group(row)][0] < (last.date, last.id)):
-            found[group(row)] = ((last.date, last.id), said)
-    return {key: said for key, (_, said) in found.items()}
+        if said is not None and (group(row) not in newest or newest[group(row)][0] < (last.date, last.id)):
+            newest[group(row)] = ((last.date, last.id), said)
+    return {key: said for key, (_, said) in newest.items()}
 
 
 def _compiled(event: Event) -> tuple[Any, str] | None:

@@ -28,7 +28,7 @@ def chosen(index: Index, cells: Sequence[Cell], names: Sequence[str]) -> list[Ce
     """
     if not names:
         return list(cells)
-    found: dict[int, Cell] = {}
+    by_id: dict[int, Cell] = {}
     before: dict[str, list[str]] = {}
     for old, now in index.moved().items():
         before.setdefault(now, []).append(old)
@@ -36,8 +36,8 @@ def chosen(index: Index, cells: Sequence[Cell], names: Sequence[str]) -> list[Ce
         fits = [cell for cell in cells if _fits(cell, name, index.root, before.get(cell.claim, ()))]
         if not fits:
             raise UsageError(_unknown(name, cells))
-        found |= {id(cell): cell for cell in fits}
-    return [cell for cell in cells if id(cell) in found]
+        by_id |= {id(cell): cell for cell in fits}
+    return [cell for cell in cells if id(cell) in by_id]
 
 
 def _fits(cell: Cell, name: str, root: Path, before: Iterable[str]) -> bool:
@@ -82,18 +82,18 @@ def history(
     """The records of a claim, newest first, each with the fields that changed since the one before in its cell."""
     cells = chosen(index, index.cells(gone=True), [name])
     places = [(c.claim, c.case, c.arch, c.compiler, c.host) for c in cells]
-    found: list[Record] = []
+    records: list[Record] = []
     for place in places:
         if host in (None, place[4]) and compiler in (None, place[3]) and arch in (None, place[2]):
-            found += index.records(*place, limit=limit + 1)
-    found.sort(key=lambda record: (record.date, record.id), reverse=True)
+            records += index.records(*place, limit=limit + 1)
+    records.sort(key=lambda record: (record.date, record.id), reverse=True)
     rows = []
-    for number, record in enumerate(found[:limit]):
-        before = next((one for one in found[number + 1 :] if _cell(one) == _cell(record)), None)
+    for number, record in enumerate(records[:limit]):
+        before = next((one for one in records[number + 1 :] if _cell(one) == _cell(record)), None)
         changed = changes(before, record) if before else None
         rows.append(as_table(record) | {"changed": changed, "seen": record.seen})
     shown = [as_table(c) for c in cells]
-    return {"claims": sorted({c.claim for c in cells}), "cells": shown, "records": rows, "total": len(found)}
+    return {"claims": sorted({c.claim for c in cells}), "cells": shown, "records": rows, "total": len(records)}
 
 
 def _cell(record: Record) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def changes(a: Record, b: Record) -> list[str]:
 def regressions(index: Index, since: str | None, names: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Cells that passed and do not now, or are contradicted, newest first; `since` is of their first failure."""
     after = moment(since) if since else ""
-    found = []
+    rows = []
     for cell in chosen(index, index.cells(), names):
         if cell.state not in (states.REGRESSED, states.CONTRADICTED, states.FLAKY):
             continue
@@ -117,8 +117,8 @@ def regressions(index: Index, since: str | None, names: Sequence[str] = ()) -> l
         if date >= after or not date:
             good = index.record(cell.last_good) if cell.last_good else None
             changed = changes(good, first) if good and first else []
-            found.append(as_table(cell) | {"first_bad_date": date or None, "changed": changed})
-    return sorted(found, key=lambda one: one["first_bad_date"] or "", reverse=True)
+            rows.append(as_table(cell) | {"first_bad_date": date or None, "changed": changed})
+    return sorted(rows, key=lambda one: one["first_bad_date"] or "", reverse=True)
 
 
 def good_and_bad(

@@ -49,46 +49,46 @@ def age(date: str | None) -> str:
     return f"{hours // 24} days ago" if hours >= 48 else f"{hours} hours ago" if hours > 0 else "within the hour"
 
 
-def status(found: dict[str, Any], limit: int) -> str:
-    if not found["cells"]:
-        return "\n".join(["there are no records yet: run something, e.g. `uv run pytest repros`", *found["damaged"]])
-    counts = ", ".join(f"{count} {state}" for state, count in found["states"].items())
-    claims, cells, records = (_count(found[key], key) for key in ("claims", "cells", "records"))
+def status(data: dict[str, Any], limit: int) -> str:
+    if not data["cells"]:
+        return "\n".join(["there are no records yet: run something, e.g. `uv run pytest repros`", *data["damaged"]])
+    counts = ", ".join(f"{count} {state}" for state, count in data["states"].items())
+    claims, cells, records = (_count(data[key], key) for key in ("claims", "cells", "records"))
     lines = [f"{claims} in {cells} (case x arch x compiler x host): {counts}"]
-    lines.append(f"hardware last validated one {age(found['last_validated'])}; {records}")
+    lines.append(f"hardware last validated one {age(data['last_validated'])}; {records}")
     rows = [
         (c["state"], name(c["claim"], c["case"]), c["arch"], c["compiler"], c["host"], c["reason"])
-        for c in found["attention"]
+        for c in data["attention"]
     ]
     if rows:
         lines += ["", *table([("state", "claim", "arch", "compiler", "host", "why"), *rows[:limit]])]
-    other = [f"    repro diff {c['last']} {c['other_code']}" for c in found["attention"] if c["other_code"]]
+    other = [f"    repro diff {c['last']} {c['other_code']}" for c in data["attention"] if c["other_code"]]
     lines += ["", "what is other in the PTX", *other[:SHOWN_DIFFS]] if other else []
     if len(rows) > limit:
         lines.append(f"    ... and {len(rows) - limit} more: --all")
-    if found["damaged"]:
-        lines += ["", "not read:", *(f"    {text}" for text in found["damaged"])]
+    if data["damaged"]:
+        lines += ["", "not read:", *(f"    {text}" for text in data["damaged"])]
     return "\n".join(lines)
 
 
-def history(found: dict[str, Any]) -> str:
+def history(data: dict[str, Any]) -> str:
     lines = []
-    for cell in found["cells"]:
+    for cell in data["cells"]:
         place = f"{cell['arch']} {cell['compiler']} {cell['host']}"
         said = f"{cell['state']}: {cell['reason']}"
         lines.append(f"{name(cell['claim'], cell['case'])} on {place}  {cell['ticks']}  {said}")
     rows = [("record", "when", "verdict", "case", "host", "compiler", "why; changed since the one before")]
-    for record in found["records"]:
+    for record in data["records"]:
         changed = record["changed"]
         said = "first" if changed is None else ", ".join(changed)
         why = "; ".join(part for part in (record["verdict_reason"], said) if part)
         where = (record["case"], record["host"], record["compiler"])
         rows.append((record["id"], record["date"][:19].replace("T", " "), record["verdict"], *where, why))
     lines += ["", *table(rows)]
-    if found["total"] > len(found["records"]):
+    if data["total"] > len(data["records"]):
         lines.append("    ... and older ones: -n")
     told = set()
-    for record in found["records"]:
+    for record in data["records"]:
         place = (record["case"], record["arch"], record["compiler"], record["host"])
         if record["seen"] and place not in told:
             told.add(place)
@@ -106,11 +106,11 @@ def _seen(record: dict[str, Any]) -> list[str]:
     return lines + table([(f"{count:8}", text) for count, text in record["seen"]], "")
 
 
-def regressions(found: list[dict[str, Any]]) -> str:
-    if not found:
+def regressions(rows: list[dict[str, Any]]) -> str:
+    if not rows:
         return "no regression"
     lines = []
-    for one in found:
+    for one in rows:
         place = f"{one['arch']} {one['compiler']} {one['host']}"
         lines.append(f"{one['state']}: {name(one['claim'], one['case'])} on {place}")
         lines.append(f"    {one['reason']}")
@@ -119,13 +119,13 @@ def regressions(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def matrix(found: dict[str, Any]) -> str:
-    if not found["rows"]:
+def matrix(data: dict[str, Any]) -> str:
+    if not data["rows"]:
         return "there are no records yet: run something, e.g. `uv run pytest repros`"
-    columns = found["columns"]
+    columns = data["columns"]
     lines = [f"    {number + 1}  {c['arch']} {c['compiler']} {c['host']}" for number, c in enumerate(columns)]
     rows = [("claim", *(str(number + 1) for number in range(len(columns))), "state")]
-    for row in found["rows"]:
+    for row in data["rows"]:
         cells = (GLYPHS[state] if state else "." for state in row["cells"])
         rows.append((Path(row["claim"]).stem, *cells, row["state"]))
     legend = "  ".join(f"{glyph} {state}" for state, glyph in GLYPHS.items())
@@ -137,8 +137,8 @@ def _shown(value: Any) -> str:
     return text[:12] if len(text) == 64 else text
 
 
-def diff(found: dict[str, Any]) -> str:
-    a, b = found["a"], found["b"]
+def diff(data: dict[str, Any]) -> str:
+    a, b = data["a"], data["b"]
     lines = []
     for letter, one in (("A", a), ("B", b)):
         why = f" ({one['verdict_reason']})" if one["verdict_reason"] else ""
@@ -147,19 +147,19 @@ def diff(found: dict[str, Any]) -> str:
         claim = name(one["claim"], one["case"])
         lines.append(f"{letter}  {one['id']}  {when}  {one['verdict']}{why}  {claim}  {place}")
     rows = [("field", "A", "B")]
-    rows += [(one["field"], _shown(one["a"]), _shown(one["b"])) for one in found["fields"]]
+    rows += [(one["field"], _shown(one["a"]), _shown(one["b"])) for one in data["fields"]]
     lines += ["", *(table(rows) if len(rows) > 1 else ["    every recorded field is the same"])]
-    if found["outputs"]:
-        lines += ["", "outputs", *table([(o["output"], _shown(o["a"]), _shown(o["b"])) for o in found["outputs"]])]
-    for one in found["differences"]:
+    if data["outputs"]:
+        lines += ["", "outputs", *table([(o["output"], _shown(o["a"]), _shown(o["b"])) for o in data["outputs"]])]
+    for one in data["differences"]:
         lines += ["", f"{one['letter']}: {one['message']}"]
         lines += table([("index", "where", "expected", "got"), *(tuple(map(str, r)) for r in one["first"][:16])])
-    for text in found["texts"]:
+    for text in data["texts"]:
         lines += ["", f"--- {text['kind'].upper()} of {text['kernel']}", text["diff"] or text["note"]]
-    lines += ["", f"cause: {found['cause']}"]
-    if found["known"]:
-        lines += ["already known", *(f"    {text}" for text in found["known"])]
-    if found["runs"]:
+    lines += ["", f"cause: {data['cause']}"]
+    if data["known"]:
+        lines += ["already known", *(f"    {text}" for text in data["known"])]
+    if data["runs"]:
         lines.append("the cheapest runs that would tell, in this order; stop at the first whose verdict changes")
-        lines += [f"    {n}. {run['command']}\n       {run['tells']}" for n, run in enumerate(found["runs"], 1)]
+        lines += [f"    {n}. {run['command']}\n       {run['tells']}" for n, run in enumerate(data["runs"], 1)]
     return "\n".join(lines)

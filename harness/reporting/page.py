@@ -368,6 +368,6 @@ def _difference(base: str | None, newest: str | None) -> list[Any]:
     """[hunks, lines that changed, lines renumbered, rows left out], or [the sides whose text was not kept]."""
     if base is None or newest is None:
         return [[side for side, text in enumerate((base, newest)) if text is None]]
-    found = page_diff.diff(visible(base), visible(newest))
-    hunks = [[[KINDS[row.kind], *row[1:]] for row in hunk] for hunk in found.hunks]
-    return [hunks, found.changed, found.renamed, found.left_out]
+    difference = page_diff.diff(visible(base), visible(newest))
+    hunks = [[[KINDS[row.kind], *row[1:]] for row in hunk] for hunk in difference.hunks]
+    return [hunks, difference.changed, difference.renamed, difference.left_out]

@@ -21,14 +21,14 @@ SHOWN_ROWS = 16  # of the elements of an output that differ
 
 def collect(index: Index, names: Sequence[str] = ()) -> Report:
     """The report of these claims (all: none named), as `repro status` takes their names. Raises UsageError."""
-    found = query.chosen(index, index.cells(), names)
-    rows = sorted({(cell.claim, cell.case) for cell in found}, key=_natural)
-    columns = sorted({_column(cell) for cell in found}, key=_place)
-    titles = {cell.claim: cell.title for cell in found if cell.title}
-    hardware = {_column(cell) for cell in found if cell.hardware}
+    cells = query.chosen(index, index.cells(), names)
+    rows = sorted({(cell.claim, cell.case) for cell in cells}, key=_natural)
+    columns = sorted({_column(cell) for cell in cells}, key=_place)
+    titles = {cell.claim: cell.title for cell in cells if cell.title}
+    hardware = {_column(cell) for cell in cells if cell.hardware}
     row_of, column_of = ({place: number for number, place in enumerate(places)} for places in (rows, columns))
-    rivals, past = _rivals(found), _past(index)
-    wanted = [name for cell in found for name in (cell.last, cell.last_good, cell.first_bad)]
+    rivals, past = _rivals(cells), _past(index)
+    wanted = [name for cell in cells for name in (cell.last, cell.last_good, cell.first_bad)]
     records = index.named(name for name in wanted if name)
     of_case = defaultdict(list)
     for name in sorted(records, key=lambda name: (records[name].date, name), reverse=True):
@@ -45,7 +45,7 @@ def collect(index: Index, names: Sequence[str] = ()) -> Report:
                 history=tuple(past[cell.claim, cell.case, cell.arch, cell.compiler, cell.host][-SHOWN_PAST:]),
                 runs=len(past[cell.claim, cell.case, cell.arch, cell.compiler, cell.host]),
             )
-            for cell in found
+            for cell in cells
         ),
     )
 
@@ -121,20 +121,20 @@ def _rivals(cells: Sequence[Indexed]) -> dict[Indexed, Indexed]:
     groups = defaultdict(list)
     for cell in cells:
         groups[cell.claim, cell.case, cell.arch, cell.compiler].append(cell)
-    found = {}
+    rivals = {}
     for group in groups.values():
         for cell in group:
             others = [one for one in group if one.hardware != cell.hardware and one.last]
             if cell.state == states.CONTRADICTED and others:
-                found[cell] = min(others, key=lambda one: (one.ticks[-1:] == cell.ticks[-1:], one.host))
-    return found
+                rivals[cell] = min(others, key=lambda one: (one.ticks[-1:] == cell.ticks[-1:], one.host))
+    return rivals
 
 
 def _past(index: Index) -> dict[tuple[str, ...], list[Past]]:
-    found = defaultdict(list)
+    past = defaultdict(list)
     for claim, case, arch, compiler, host, *run in index.past():
-        found[claim, case, arch, compiler, host].append(Past(*run))
-    return found
+        past[claim, case, arch, compiler, host].append(Past(*run))
+    return past
 
 
 def _run(record: Record) -> Run:
@@ -159,12 +159,12 @@ def _outputs(record: Record) -> tuple[Output, ...]:
 
 def _code(base: Record, newest: Record) -> tuple[Code, ...]:
     """Each kernel whose PTX or SASS has another hash."""
-    found = []
+    rows = []
     for kind, key, texts in (("PTX", "kernels", Record.ptx), ("SASS", "sass", Record.sass)):
         hashes = [one.line.get(key) or {} for one in (base, newest)]
         both = [(one, other) for one, other in differ.kernel_pairs(*hashes) if one and other]
         changed = [(one, other) for one, other in both if hashes[0][one] != hashes[1][other]]
         if changed:
             before, after = texts(base), texts(newest)
-            found += [Code(kind, other, before.get(one), after.get(other)) for one, other in changed]
-    return tuple(found)
+            rows += [Code(kind, other, before.get(one), after.get(other)) for one, other in changed]
+    return tuple(rows)

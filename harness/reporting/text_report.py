@@ -24,9 +24,9 @@ SHOWN_TEXT = 16384  # characters of what a repro printed
 WARP = 32
 
 
-def differences(found: list[Difference], outcome: Outcome) -> str:
+def differences(differing: list[Difference], outcome: Outcome) -> str:
     """One paragraph for each output that differs: the count, then the first elements with place, hex and value."""
-    return "\n\n".join(_difference(one, outcome) for one in found)
+    return "\n\n".join(_difference(one, outcome) for one in differing)
 
 
 def _difference(one: Difference, outcome: Outcome) -> str:
@@ -162,26 +162,28 @@ def preview(array: Array, count: int = 8) -> str:
     return f"{array.dtype.name} ({shape}) " + " ".join(str(value) for value in values[:count]) + more
 
 
-def compiler_of(known: Golden) -> str:
-    return (known.provenance.get("compiler") or {}).get("name", EMBEDDED)
+def compiler_of(accepted: Golden) -> str:
+    return (accepted.provenance.get("compiler") or {}).get("name", EMBEDDED)
 
 
-def made_by(known: Golden) -> str:
+def made_by(accepted: Golden) -> str:
     """`made by embedded (emulator) on 2026-11-20, not validated`"""
-    made = known.provenance
-    device = made.get("gpu") or made.get("device")
-    state = "validated by hardware" if known.validated else "predicted, not validated"
-    return f"made by {made.get('host')} ({device}) on {str(made.get('date'))[:10]}, {state}"
+    origin = accepted.provenance
+    device = origin.get("gpu") or origin.get("device")
+    state = "validated by hardware" if accepted.validated else "predicted, not validated"
+    return f"made by {origin.get('host')} ({device}) on {str(origin.get('date'))[:10]}, {state}"
 
 
 def differs_from_golden(
-    case: Case, differs: str, path: Path, known: Golden, is_hardware: bool, compiler: str = EMBEDDED
+    case: Case, differs: str, path: Path, accepted: Golden, is_hardware: bool, compiler: str = EMBEDDED
 ) -> str:
-    lines = [differs, "", f"golden: {short(path)}, {made_by(known)}"]
-    if compiler != compiler_of(known):
-        lines.append(f"the compilers disagree: this is {compiler}'s result, and the golden is {compiler_of(known)}'s")
+    lines = [differs, "", f"golden: {short(path)}, {made_by(accepted)}"]
+    if compiler != compiler_of(accepted):
+        lines.append(
+            f"the compilers disagree: this is {compiler}'s result, and the golden is {compiler_of(accepted)}'s"
+        )
         return "\n".join(lines)
-    if is_hardware and not known.validated:
+    if is_hardware and not accepted.validated:
         lines.append("the golden is the emulator's prediction, and hardware contradicts it")
     lines.append(f"fix: if the new result is right, {accept_advice(case)}")
     return "\n".join(lines)
@@ -197,12 +199,12 @@ def other_arch(case: Case, made_on: str, arch: str) -> str:
     )
 
 
-def contradicted(differs: str, path: Path, known: Golden) -> str:
+def contradicted(differs: str, path: Path, accepted: Golden) -> str:
     return "\n".join(
         [
             differs,
             "",
-            f"golden: {short(path)}, {made_by(known)}",
+            f"golden: {short(path)}, {made_by(accepted)}",
             "contradicted: hardware gave the golden, so the emulator or the compiler is wrong here.",
             "An emulator result never replaces it; --update-goldens on hardware does.",
         ]
@@ -215,9 +217,9 @@ def unused_goldens(paths: list[Path]) -> list[str]:
     return ["these goldens belong to no repro:", *(f"    {name}" for name in names), f"fix: rm {shlex.join(names)}"]
 
 
-def notes(found: list[str], count: int) -> list[str]:
+def notes(texts: list[str], count: int) -> list[str]:
     """Each different note once, with how often it was said; at most `count`."""
-    lines = [f"{note} ({found.count(note)} times)" if found.count(note) > 1 else note for note in dict.fromkeys(found)]
+    lines = [f"{note} ({texts.count(note)} times)" if texts.count(note) > 1 else note for note in dict.fromkeys(texts)]
     left = len(lines) - count
     return lines[:count] + ([f"... and {left} more"] if left > 0 else [])
 
@@ -233,17 +235,17 @@ def capped(text: str) -> str:
 def properties(host: Host, verdict: Verdict) -> list[tuple[str, object]]:
     """What `--junitxml` says of an item."""
     record = verdict.record
-    found: list[tuple[str, object]] = [
+    rows: list[tuple[str, object]] = [
         ("host", host.name),
         ("device", record["device"].get("name") or record["device"].get("kind")),
         ("verdict", record["verdict"]),
         ("outcome", record["outcome"]),
     ]
     about = ("repro_sha256", "platform", "toolchain")
-    found += [(name, record["key"][name]) for name in about if record["key"].get(name)]
+    rows += [(name, record["key"][name]) for name in about if record["key"].get(name)]
     about = ("asked", "golden_sha256", "bundle_sha256", "lock_sha256", "seed", "digest", "reason", "date")
-    found += [(name, record[name]) for name in about if record.get(name) not in (None, "")]
-    found += [(f"version.{name}", version) for name, version in record["versions"].items()]
-    found += [(f"sass_sha256.{name}", sha256) for name, sha256 in record["sass"].items()]
-    found += [(f"ptx_sha256.{name}", sha256) for name, sha256 in record["kernels"].items()]
-    return found + [(f"duration.{name}", seconds) for name, seconds in record["durations"].items()]
+    rows += [(name, record[name]) for name in about if record.get(name) not in (None, "")]
+    rows += [(f"version.{name}", version) for name, version in record["versions"].items()]
+    rows += [(f"sass_sha256.{name}", sha256) for name, sha256 in record["sass"].items()]
+    rows += [(f"ptx_sha256.{name}", sha256) for name, sha256 in record["kernels"].items()]
+    return rows + [(f"duration.{name}", seconds) for name, seconds in record["durations"].items()]

@@ -74,12 +74,12 @@ def trouble(error: BaseException, path: str, needs: Sequence[str] = ()) -> str:
 
 def _behind(error: BaseException) -> list[BaseException]:
     """The error and what its library says that it comes from."""
-    found: list[BaseException] = []
+    errors: list[BaseException] = []
     one: BaseException | None = error
-    while one is not None and one not in found and len(found) < _DEEP:
-        found.append(one)
+    while one is not None and one not in errors and len(errors) < _DEEP:
+        errors.append(one)
         one = one.__cause__
-    return found
+    return errors
 
 
 def _raised_by(error: BaseException, path: str) -> bool:

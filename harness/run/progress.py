@@ -119,10 +119,10 @@ class Live:
 
     def _size(self) -> tuple[int, int]:
         try:
-            found = os.get_terminal_size(self._fd)
+            size = os.get_terminal_size(self._fd)
         except OSError:
             return 80, 24
-        return max(found.columns, 20), max(found.lines, 3)
+        return max(size.columns, 20), max(size.lines, 3)
 
     def _put(self, text: str) -> None:
         try:

@@ -23,7 +23,7 @@ def judged(
 ) -> list[dict[str, Any]]:
     """Ask the predicates about what run() returned; append and describe their answers, booleans."""
     shapes = {one["name"]: one["shape"] for one in described}
-    found = []
+    outputs = []
     for output, name in preds.items():
         if output in returned:
             answer = getattr(module, name)(returned[output])
@@ -35,8 +35,8 @@ def judged(
                 raise TypeError(f"{said}: it must return a bool, or a boolean array of the output's shape")
             array = np.ascontiguousarray(array).reshape(array.shape)
             buffers.append(array.view(np.uint8))
-            found.append({"name": output, "dtype": "bool", "shape": list(array.shape)})
-    return found
+            outputs.append({"name": output, "dtype": "bool", "shape": list(array.shape)})
+    return outputs
 
 
 def others(

@@ -222,11 +222,11 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
 
 def _facts(facts: reply.Facts) -> dict[str, Any]:
     """As the record has them; the hash of PTX is that of the PTX that came."""
-    found: dict[str, Any] = {"kernels": [_kernel(one) for one in facts.kernels], "compiler": facts.compiler}
+    table: dict[str, Any] = {"kernels": [_kernel(one) for one in facts.kernels], "compiler": facts.compiler}
     if facts.device:
         about = asdict(facts.device)
-        found["device"] = {key: about[key] for key in about if about[key] is not None or key not in ("uuid", "cuda")}
-    return found | ({"ptxas": facts.ptxas} if facts.ptxas else {})
+        table["device"] = {key: about[key] for key in about if about[key] is not None or key not in ("uuid", "cuda")}
+    return table | ({"ptxas": facts.ptxas} if facts.ptxas else {})
 
 
 def _kernel(kernel: reply.Kernel) -> dict[str, Any]:
@@ -237,26 +237,26 @@ def _answers(
     described: list[reply.Described], data: Iterator[bytes], outputs: dict[str, Array], preds: Collection[str]
 ) -> dict[str, Array]:
     """What predicates said: booleans, one or as many as the output has elements."""
-    found = _arrays(described, data)
-    for name, array in found.items():
+    arrays = _arrays(described, data)
+    for name, array in arrays.items():
         if array.dtype.kind != "bool" or name not in outputs or array.shape not in ((), outputs[name].shape):
             raise Misfit(f"the predicate of {name[:60]!r} must answer with booleans of its output's shape")
-    absent = sorted(set(preds) & outputs.keys() - found.keys())
+    absent = sorted(set(preds) & outputs.keys() - arrays.keys())
     if absent:
         raise Misfit(f"the predicate of {absent[0][:60]!r} did not answer")
-    return found
+    return arrays
 
 
 def _arrays(described: list[reply.Described], data: Iterator[bytes]) -> dict[str, Array]:
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for one in described:
         buffer = next(data, None)
         if buffer is None:
             raise Misfit("there are fewer buffers than outputs")
-        if one.name in found:
+        if one.name in arrays:
             raise Misfit(f"two outputs are called {one.name[:60]!r}")
-        found[one.name] = _array(one, buffer)
-    return found
+        arrays[one.name] = _array(one, buffer)
+    return arrays
 
 
 def _array(described: reply.Described, data: bytes) -> Array:

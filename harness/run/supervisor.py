@@ -132,12 +132,12 @@ def descendants() -> list[int]:
                 continue
             fields = stat[stat.rindex(b")") + 2 :].split()
             children.setdefault(int(fields[1]), []).append(int(entry))
-    found, todo = [], [os.getpid()]
+    pids, todo = [], [os.getpid()]
     while todo:
         below = children.get(todo.pop(), [])
-        found += below
+        pids += below
         todo += below
-    return found
+    return pids
 
 
 def kill_descendants(patience_s: float = 5.0) -> None:

@@ -143,7 +143,7 @@ def test_options_without_meaning_are_refused_with_the_reason(monkeypatch):
         "--link-libraries a.bc": "bitcode of other compilers is not linked here; write it as inline PTX",
         "--host-target linux-aarch64": "host functions are compiled for this machine, which runs them",
         "--frontend-next": "there is one front end here, with the meaning of upstream's default one",
-        "--remark-filter=.*": "there are no remarks of passes here",
+        "--remark-filter=.*": "remarks of passes are not supported",
     }
     for text, reason in wanted.items():
         with pytest.raises(DSLUserCodeError) as error:

@@ -142,6 +142,6 @@ def test_values_beside_an_f_string_are_not_printed(tmp_path, capfd):
         host(7, 2.5, 1)
     assert capfd.readouterr().out == "2 7 {} 2.5\n"
     assert [str(w.message) for w in told] == [
-        "PRINTF_VALUES_UNUSED: printf prints `{{}}` of an f-string as braces, and not the values behind it: write the "
+        "PRINTF_VALUES_UNUSED: printf prints `{{}}` of an f-string as braces, not as a value: write the "
         "values in the f-string, or the format in a variable"
     ]

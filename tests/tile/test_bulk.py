@@ -45,11 +45,11 @@ REFUSED = [
     (lambda g, s, b: cute.copy(load(), s, g, mbar_ptr=b), "the source of this bulk copy is a tensor in gmem"),
     (
         lambda g, s, b: cute.copy(load(), part(g, 3), part(s, 3), mbar_ptr=b),
-        "12 bytes follow one another on both sides",
+        "have 12 contiguous bytes on both sides",
     ),
     (
         lambda g, s, b: cute.copy(load(256), part(g, (4, 8), (1, 8)), part(s, (4, 8)), mbar_ptr=b),
-        "16 bytes follow one another on both sides",
+        "have 16 contiguous bytes on both sides",
     ),
     (lambda g, s, b: cute.copy(load(), part(g, 32), part(s, 64), mbar_ptr=b), "needs as many elements in each mode"),
     (lambda g, s, b: cute.copy(load(), cute.domain_offset(1, g), s, mbar_ptr=b), "and of this one only 4 is known"),

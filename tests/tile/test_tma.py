@@ -193,13 +193,13 @@ def tiled(shape, stride=None, tile=None, op=LOAD, **more):
 
 GOOD = np.zeros((32, 64), np.float16)
 REFUSED = [
-    (GOOD, tiled((8, 16), (1, 8)), "shared memory has mode 0 of the tile contiguous, and in the tensor"),
-    (GOOD, tiled((8, 4), (4, 1)), "a row of the box must be a multiple of 16 bytes, got 4 elements, 8 bytes"),
     (
-        np.zeros((32, 60), np.float16),
-        tiled((8, 16), (16, 1)),
-        "has a stride of 120 bytes, and TMA knows multiples of 16",
+        GOOD,
+        tiled((8, 16), (1, 8)),
+        "TMA cannot transpose: mode 0 of the tile is contiguous in shared memory, but in the tensor",
     ),
+    (GOOD, tiled((8, 4), (4, 1)), "a row of the box must be a multiple of 16 bytes, got 4 elements, 8 bytes"),
+    (np.zeros((32, 60), np.float16), tiled((8, 16), (16, 1)), "must be a multiple of 16 bytes, got 120"),
     (
         GOOD,
         tiled((8, 16), (16, 1), (16, 16)),
@@ -208,7 +208,7 @@ REFUSED = [
     (GOOD, tiled((8, 16), (16, 1), op=cute.nvgpu.CopyUniversalOp()), "a TMA atom takes a bulk tensor operation"),
     (GOOD, tiled((8, 16), (16, 1), num_multicast=2), "TMA to several blocks of a cluster"),
     (GOOD, tiled((8, 16), (16, 1), internal_type=Float32), "Float32 is not as wide as Float16"),
-    (np.zeros((2,) * 6, np.float16), tiled((2,) * 6), "it has 1 to 5 modes, none of them nested"),
+    (np.zeros((2,) * 6, np.float16), tiled((2,) * 6), "must have 1 to 5 modes, none of them nested"),
     (
         GOOD,
         lambda t: cpasync.make_tiled_tma_atom(
@@ -236,7 +236,9 @@ def test_what_tma_cannot_do_is_refused(array, call, text):
 
 
 def test_a_tensor_without_a_known_alignment_is_refused():
-    with pytest.raises(DSLUserCodeError, match="starts at a multiple of 16 bytes, and of this one only 2 is known"):
+    with pytest.raises(
+        DSLUserCodeError, match="must start at a multiple of 16 bytes, but is only known to start at a multiple of 2"
+    ):
         make(from_dlpack(GOOD), tiled((8, 16), (16, 1)))
 
 

@@ -38,10 +38,10 @@ class Failure:
         """The exception to raise; it is one of the author's class too, so that `except ValueError` finds it."""
         message = self.message.replace("{}", str(number), 1) if self.numbered else self.message
         try:
-            made = type(self.kind.__name__, (_Raised, self.kind), {"__module__": self.kind.__module__})
+            error_class = type(self.kind.__name__, (_Raised, self.kind), {"__module__": self.kind.__module__})
         except TypeError:  # a class that no other can be mixed with
-            made = _Raised
-        return made(message or self.kind.__name__, place=self.place)
+            error_class = _Raised
+        return error_class(message or self.kind.__name__, place=self.place)
 
 
 class _Raised(DSLUserCodeRuntimeError):
@@ -105,8 +105,8 @@ def require(test: Numeric, kind: type[BaseException], message: str, *numbers: Nu
     A host function has room for one number.
     """
     failing = operate("xor", Boolean(test), Boolean(True))
-    made = mlir.op("scf.if", [], [Boolean(failing).ir()], regions=2)
-    with mlir.inside(made.regions[0].blocks.append()):
+    branch = mlir.op("scf.if", [], [Boolean(failing).ir()], regions=2)
+    with mlir.inside(branch.regions[0].blocks.append()):
         _stop(kind, message, *numbers)
         mlir.op("scf.yield")
 
@@ -136,10 +136,10 @@ def _stop(kind: type[BaseException], message: str, *numbers: Numeric) -> None:
 def _numbered(module: mlir.Module, message: str, numbers: tuple[Numeric, ...]) -> mlir.Value:
     """The address of `message` with the digits of each number where a {} stands."""
     *pieces, last = message.split("{}", len(numbers)) if numbers else [message]
-    made, size_bytes = constant_text.generic_address(module, last), len(last.encode()) + 1
+    address, size_bytes = constant_text.generic_address(module, last), len(last.encode()) + 1
     for before, number in zip(reversed(pieces), reversed(numbers)):
         module.declare(NUMBERED, f"llvm.func @{NUMBERED}(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)")
         size_bytes += len(before.encode()) + 21  # of a number: 20 digits and a sign
-        after, made = made, trace.entry_alloca(mlir.i8, size_bytes, 1)
-        mlir.call(NUMBERED, None, made, constant_text.generic_address(module, before), Int64(number).ir(), after)
-    return made
+        after, address = address, trace.entry_alloca(mlir.i8, size_bytes, 1)
+        mlir.call(NUMBERED, None, address, constant_text.generic_address(module, before), Int64(number).ir(), after)
+    return address

@@ -87,7 +87,7 @@ def _branch(
     for side, arm in enumerate(arms):
         arm.scratch.end("scf.yield", [pair[side] for pair in joins.pairs])
     called = [(name.name, part) for name, part in zip(names, parts)] + [(change.name, part) for change, part in slots]
-    made = mlir.op(
+    op = mlir.op(
         "scf.if",
         [left.type for left, _ in joins.pairs],
         [flag.ir()],
@@ -95,8 +95,8 @@ def _branch(
         regions=2,
     )
     for side, arm in enumerate(arms):
-        arm.scratch.move_to(made, side)
-    values, built = list(made.results), {}
+        arm.scratch.move_to(op, side)
+    values, built = list(op.results), {}
     for change, part in slots:
         change.put(part.build(values, built))
     return tuple(part.build(values, built) for part in parts)
@@ -106,9 +106,9 @@ def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple, en
     scratch = Scratch()
     with mlir.inside(scratch.block):
         results = function(*state)
-    made = {name.name: result for name, result in zip(names, results)}
-    left = made.get(RETURNED) is True
-    if left and trace.in_entry() and not _has_parts(made.get(VALUE)):  # nothing reads what it has changed
+    results_by_name = {name.name: result for name, result in zip(names, results)}
+    left = results_by_name.get(RETURNED) is True
+    if left and trace.in_entry() and not _has_parts(results_by_name.get(VALUE)):  # nothing reads what it has changed
         heap.restore([change for change in heap.changes() if not _is_effect(change)])
         return Arm(scratch, results, {}, {}, missing, trace.ends(scratch.block), left)
     changes = state_changes(heap, "branch", may_reshape=ends and not any(map(_has_parts, results)))
@@ -145,7 +145,7 @@ def state_changes(heap: Heap, where: str, may_reshape: bool = False) -> list[Cha
 
     What changes in a global, without a traced value in it, is an effect of tracing, as in NVIDIA's compiler.
     """
-    found = []
+    changes = []
     for change in heap.changes():
         if _is_effect(change):
             continue
@@ -154,8 +154,8 @@ def state_changes(heap: Heap, where: str, may_reshape: bool = False) -> list[Cha
                 continue
             if change.slot is WHOLE or where != "branch":
                 refuse_shape(change, where)
-        found.append(change)
-    return found
+        changes.append(change)
+    return changes
 
 
 def _is_effect(change: Change) -> bool:
@@ -165,10 +165,10 @@ def _is_effect(change: Change) -> bool:
 
 def warn_of_state(changes: Sequence[Change], word: str) -> None:
     """Warn, once a statement, where it changes an object that NVIDIA's compiler does not carry."""
-    found = next((change for change in changes if is_plain(change.reached.value)), None)
-    if found is not None:
+    plain = next((change for change in changes if is_plain(change.reached.value)), None)
+    if plain is not None:
         warn_not_portable(
-            f"`{found.name}` of a plain object changes inside a dynamic `{word}`",
+            f"`{plain.name}` of a plain object changes inside a dynamic `{word}`",
             "TYPE_DYNAMIC_EXPR_UNSUPPORTED",
             fix="make it a @dataclass, or assign to a variable",
         )

@@ -254,10 +254,10 @@ def _chosen(tests: list, values: list) -> object:
             return chosen(tests, values)
     if is_choosable(values):
         return one_of(tests, values, _chosen, _choice)
-    made = values[-1]
+    result = values[-1]
     for test, value in zip(reversed(tests[:-1]), reversed(values[:-1])):
-        made = _choice(test, value, made)
-    return made
+        result = _choice(test, value, result)
+    return result
 
 
 def _choice(test: Numeric, if_true: object, if_false: object) -> object:
@@ -280,8 +280,8 @@ def _choice(test: Numeric, if_true: object, if_false: object) -> object:
             fix="keep numbers, tensors or tuples of them in the list",
             id="PHASE_DYNAMIC_INDEX",
         )
-    made = [a.with_ir(arithmetic.select(Boolean(test).ir(), a.ir(), b.ir())) for a, b in pairs]
-    return pytree.unflatten(left_node, iter(made), if_true)
+    leaves = [a.with_ir(arithmetic.select(Boolean(test).ir(), a.ir(), b.ir())) for a, b in pairs]
+    return pytree.unflatten(left_node, iter(leaves), if_true)
 
 
 def _can_change(node: pytree.Node) -> bool:
@@ -302,8 +302,8 @@ def _one_type(a, b) -> tuple | None:
             and getattr(other, "is_integer", False)
             and type(other) is not Boolean
         ):
-            made = type(other)(literal)
-            return (made, b) if literal is a else (a, made)
+            converted = type(other)(literal)
+            return (converted, b) if literal is a else (a, converted)
     return None
 
 

@@ -113,11 +113,11 @@ def for_(
     leading = [mlir.constant(0, index_type), trips.ir(), mlir.constant(1, index_type)]
     initial = carried.initial + late.initial
     attributes = {**_loop_attributes(domain), **result_names.attribute(late.named(), len(initial))}
-    made = mlir.op("scf.for", [value.type for value in initial], [*leading, *initial], attributes, regions=1)
-    scratch.move_to(made, 0)
-    trace.loops().append(Loop(made, leading, initial, [scratch.block], [end], attributes))
+    op = mlir.op("scf.for", [value.type for value in initial], [*leading, *initial], attributes, regions=1)
+    scratch.move_to(op, 0)
+    trace.loops().append(Loop(op, leading, initial, [scratch.block], [end], attributes))
     runs = not is_dynamic(trips) and trips.value > 0
-    after = late.after(list(made.results), runs)
+    after = late.after(list(op.results), runs)
     return after if keeps else (*after, target)
 
 
@@ -254,12 +254,12 @@ def _while(
     ends = [before.end("scf.condition", [*flags, *passed]), after.end("scf.yield", carried.yielded + late.yielded)]
     initial = carried.initial + late.initial
     attributes = result_names.attribute(late.named(), len(initial))
-    made = mlir.op("scf.while", [value.type for value in initial], initial, attributes, regions=2)
-    before.move_to(made, 0)
-    after.move_to(made, 1)
+    op = mlir.op("scf.while", [value.type for value in initial], initial, attributes, regions=2)
+    before.move_to(op, 0)
+    after.move_to(op, 1)
     if carried.passes_as_it_came(before.block):
-        trace.loops().append(Loop(made, [], initial, [before.block, after.block], ends, attributes))
-    return late.after(list(made.results), runs=False)
+        trace.loops().append(Loop(op, [], initial, [before.block, after.block], ends, attributes))
+    return late.after(list(op.results), runs=False)
 
 
 def _settled(

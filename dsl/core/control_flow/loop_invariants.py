@@ -60,7 +60,7 @@ class Loop:
 
     def _replace(self, initial: list[Value], kept: Sequence[int]) -> None:
         old = self.operation
-        made = _insert_before(
+        moved = _insert_before(
             old,
             old.name,
             [value.type for value in initial],
@@ -69,9 +69,9 @@ class Loop:
             len(self.blocks),
         )
         for region, block in enumerate(self.blocks):
-            block.append_to(made.regions[region])
+            block.append_to(moved.regions[region])
         for position, k in enumerate(kept):
-            old.results[k].replace_all_uses_with(made.results[position])
+            old.results[k].replace_all_uses_with(moved.results[position])
         old.erase()
 
 

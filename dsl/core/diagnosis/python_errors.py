@@ -216,10 +216,10 @@ def _is_bound(function: Callable | None) -> bool:
 
 def _parameters(function: Callable) -> list[inspect.Parameter]:
     try:
-        found = list(inspect.signature(function).parameters.values())
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return []
-    return [each for each in found if not each.name.startswith("_")]
+    return [each for each in parameters if not each.name.startswith("_")]
 
 
 def _spelt(parameter: inspect.Parameter) -> str:
@@ -250,9 +250,9 @@ def call_at(place: Span) -> ast.Call | None:
 def _called(error: BaseException, place: Span) -> Callable | None:
     """The function that the author's expression at `place` calls, where names and attributes lead to it."""
     call = call_at(place)
-    local, known, _ = names_at(error)
-    found = _evaluated(call.func, {**vars(builtins), **known, **local}) if call is not None else None
-    return found if callable(found) else None
+    local, module_names, _ = names_at(error)
+    callee = _evaluated(call.func, {**vars(builtins), **module_names, **local}) if call is not None else None
+    return callee if callable(callee) else None
 
 
 def _method(qualified_name: str) -> Callable | None:
@@ -260,8 +260,8 @@ def _method(qualified_name: str) -> Callable | None:
     owner, _, name = qualified_name.rpartition(".")
     for spelt, module in list(sys.modules.items()):
         cls = vars(module).get(owner) if owner and spelt.startswith("dsl.") and module is not None else None
-        if isinstance(cls, type) and isinstance(found := vars(cls).get(name), types.FunctionType):
-            return types.MethodType(found, cls)
+        if isinstance(cls, type) and isinstance(function := vars(cls).get(name), types.FunctionType):
+            return types.MethodType(function, cls)
     return None
 
 

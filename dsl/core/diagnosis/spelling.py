@@ -24,7 +24,7 @@ def know_upstream(names: Callable[[str], set[str] | None], parameters: Callable[
 
 def upstream(space: str) -> set[str] | None:
     """The names that upstream's module, or `class X`, has; None where that is not known."""
-    return next((found for names, _ in _upstream if (found := names(space)) is not None), None)
+    return next((names_upstream for names, _ in _upstream if (names_upstream := names(space)) is not None), None)
 
 
 def upstream_parameters(function: Callable | None) -> set[str]:
@@ -45,25 +45,25 @@ def _modules() -> list[types.ModuleType]:
     ]
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The one of `known` that `name` is a misspelling of, or None."""
-    found = [
+    distances = [
         (distance, -_alike(name, each), each)
-        for each in dict.fromkeys(known)
+        for each in dict.fromkeys(candidates)
         if each != name
         for distance in [_distance(name.lower(), each.lower(), _allowed(name, each))]
         if distance is not None
     ]
-    if found:
-        return min(found)[2]
-    close = difflib.get_close_matches(name, [each for each in known if each != name], 1, cutoff=0.8)
+    if distances:
+        return min(distances)[2]
+    close = difflib.get_close_matches(name, [each for each in candidates if each != name], 1, cutoff=0.8)
     return close[0] if close else None
 
 
-def swapped(name: str, known: Iterable[str]) -> str | None:
+def swapped(name: str, candidates: Iterable[str]) -> str | None:
     """The one of `known` that `name` is for sure a misspelling of: letters in another order, or one letter of a long
     name."""
-    near = nearest(name, known)
+    near = nearest(name, candidates)
     if near is None or (sorted(near) != sorted(name) and (len(name) < 5 or _distance(name, near, 1) is None)):
         return None
     return near

@@ -106,10 +106,10 @@ def _import_of(name: str) -> span.Span | None:
     if frame is None or dis.opname[frame.f_code.co_code[frame.f_lasti]] != "IMPORT_FROM":
         return None
     place = span.of_frame(frame)
-    found = list(re.finditer(rf"\b{re.escape(name)}\b", place.source_line()))
-    if not found:
+    matches = list(re.finditer(rf"\b{re.escape(name)}\b", place.source_line()))
+    if not matches:
         return place
-    start = len(place.source_line()[: found[-1].start()].encode()) + 1
+    start = len(place.source_line()[: matches[-1].start()].encode()) + 1
     return span.Span(place.file, place.line, start, place.line, start + len(name.encode()))
 
 

@@ -158,10 +158,10 @@ _locations: dict[span.Span, Location] = {}
 def location(place: span.Span | None = None) -> Location:
     """The MLIR location of `place`, or of the author's innermost frame."""
     place = place or span.here()
-    found = _locations.get(place)
-    if found is None:
-        found = _locations[place] = ir.Location.file(place.file, place.line, place.column, context)
-    return found
+    cached = _locations.get(place)
+    if cached is None:
+        cached = _locations[place] = ir.Location.file(place.file, place.line, place.column, context)
+    return cached
 
 
 def place_of(at: Location) -> span.Span | None:
@@ -250,11 +250,11 @@ def op(
             fix="move it into a @cute.jit function",
             id="CALL_OUTSIDE_JIT",
         )
-    made = Operation.create(
+    operation = Operation.create(
         name, results=results, operands=operands, attributes=attributes, regions=regions, loc=location()
     )
-    blocks[-1].append(made)
-    return made
+    blocks[-1].append(operation)
+    return operation
 
 
 def result(name: str, type_: Type, *operands: Value, **attributes) -> Value:
@@ -275,7 +275,7 @@ def constant_of(value: Value) -> Any | None:
 
 def intrinsic(name: str, result_type: Type | None, *operands: Value) -> Value | None:
     """Call LLVM intrinsic `name`; it carries its own attributes (convergent, memory effects) all the way down."""
-    made = op(
+    call_op = op(
         "llvm.call_intrinsic",
         [result_type] if result_type else [],
         operands,
@@ -285,12 +285,12 @@ def intrinsic(name: str, result_type: Type | None, *operands: Value) -> Value | 
             "operandSegmentSizes": i32_array_attr([len(operands), 0]),
         },
     )
-    return made.results[0] if result_type else None
+    return call_op.results[0] if result_type else None
 
 
 def call(symbol: str, result_type: Type | None, *operands: Value) -> Value | None:
     """Call a function declared in the module by `Module.declare`."""
-    made = op(
+    call_op = op(
         "llvm.call",
         [result_type] if result_type else [],
         operands,
@@ -300,13 +300,13 @@ def call(symbol: str, result_type: Type | None, *operands: Value) -> Value | Non
             "operandSegmentSizes": i32_array_attr([len(operands), 0]),
         },
     )
-    return made.results[0] if result_type else None
+    return call_op.results[0] if result_type else None
 
 
 def call_variadic(symbol: str, result_type: Type, fixed: Sequence[Type], *operands: Value) -> Value:
     """Call a declared C function that takes `fixed` and then any arguments."""
     type_ = _llvm.FunctionType.get(result_type, list(fixed), is_var_arg=True)
-    made = op(
+    call_op = op(
         "llvm.call",
         [result_type],
         operands,
@@ -317,7 +317,7 @@ def call_variadic(symbol: str, result_type: Type, fixed: Sequence[Type], *operan
             "operandSegmentSizes": i32_array_attr([len(operands), 0]),
         },
     )
-    return made.results[0]
+    return call_op.results[0]
 
 
 def field(aggregate: Value, index: int, type_: Type) -> Value:
@@ -396,15 +396,15 @@ class Module:
         """
         with context, unknown:
             type_ = _llvm.FunctionType.get(result or Type.parse("!llvm.void"), list(inputs))
-            made = Operation.create(
+            operation = Operation.create(
                 "llvm.func",
                 regions=1,
                 loc=location(),
                 attributes={"sym_name": string_attr(name), "function_type": type_attr(type_), **(attributes or {})},
             )
             if attached:
-                self.body.append(made)
-            return made, made.regions[0].blocks.append(*inputs, arg_locs=[made.location] * len(inputs))
+                self.body.append(operation)
+            return operation, operation.regions[0].blocks.append(*inputs, arg_locs=[operation.location] * len(inputs))
 
     def text(self) -> str:
         """The module as MLIR text with locations."""

@@ -353,12 +353,12 @@ def atanh(x: Float64) -> Float64:
 def _quadrant(x: Float64) -> tuple[Float64, Int32]:
     """r and q with x = r + q * pi / 2 (q modulo 4) and |r| <= pi / 4."""
     near = abs(x) < 1647099.0  # pi / 2 * 2**20: the product with 33 bits of pi / 2 is exact
-    made = mlir.op("scf.if", [mlir.f64, mlir.i32], [near.ir()], regions=2)
-    for region, reduce in zip(made.regions, (_quadrant_near, _quadrant_far)):
+    branch = mlir.op("scf.if", [mlir.f64, mlir.i32], [near.ir()], regions=2)
+    for region, reduce in zip(branch.regions, (_quadrant_near, _quadrant_far)):
         with mlir.inside(region.blocks.append()):
             r, q = reduce(x)
             mlir.op("scf.yield", [], [r.ir(), q.ir()])
-    return Float64(made.results[0]), Int32(made.results[1])
+    return Float64(branch.results[0]), Int32(branch.results[1])
 
 
 def _quadrant_near(x: Float64) -> tuple[Float64, Int32]:

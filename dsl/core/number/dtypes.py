@@ -104,9 +104,9 @@ class NumericMeta(type):
 
     def _narrow(cls, name: str) -> Format:
         """The format of one number of a narrow float type, or of a group of them (Float4E2M1FNx2)."""
-        found = FORMATS.get(cls.__name__.partition("x")[0])
-        cls._only(name, found is not None and found.sign_bit < 9)
-        return found
+        format = FORMATS.get(cls.__name__.partition("x")[0])
+        cls._only(name, format is not None and format.sign_bit < 9)
+        return format
 
     def _only(cls, name: str, has: bool) -> None:
         if not has:
@@ -119,21 +119,21 @@ class NumericMeta(type):
     def recast_width(cls, width: int) -> type[Numeric]:
         """The type of this kind and sign that is `width` bits wide. Raises DSLUserCodeTypeError where there is none."""
         prefix = "Float" if cls.is_float else "Int" if cls.signed else "Uint"
-        found = _NAMED.get(f"{prefix}{width}")
-        if found is None:
+        dtype = _NAMED.get(f"{prefix}{width}")
+        if dtype is None:
             raise DSLUserCodeTypeError(
                 f"there is no {prefix} of {width} bits", fix="write a width that CuTe DSL has: docs/types.md"
             )
-        return found
+        return dtype
 
     def from_python(cls, value: bool | int | float) -> type[Numeric]:
         """The type a Python number takes."""
-        found = of_python(value)
-        if found is None:
+        dtype = of_python(value)
+        if dtype is None:
             raise DSLUserCodeTypeError(
                 f"{type(value).__name__} is not a Python number", fix="give an int, a float or a bool"
             )
-        return found
+        return dtype
 
 
 class Numeric(metaclass=NumericMeta):
@@ -172,11 +172,11 @@ class Numeric(metaclass=NumericMeta):
         elif isinstance(value, Numeric):
             self.value, self.owner = value.convert_value(type(self)), mlir.current_function()
             if (
-                (known := getattr(value, "known_divisor", 0))
+                (divisor := getattr(value, "known_divisor", 0))
                 and type(self).is_integer
                 and type(self).width == type(value).width
             ):
-                self.known_divisor = known
+                self.known_divisor = divisor
         elif isinstance(value, (bool, int, float)):
             self.value = self.wrap(value)
         elif hasattr(value, "__index__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
@@ -394,7 +394,7 @@ _CARRIERS = {4: mlir.i4, 8: mlir.i8, 16: mlir.i16, 32: mlir.i32, 64: mlir.i64, 1
 
 
 def _integer(width: int, signed: bool = True) -> type[Integer]:
-    known = width in _FORMATS
+    has_format = width in _FORMATS
     bounds = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
     return NumericMeta(
         f"{'Int' if signed else 'Uint'}{width}",
@@ -406,9 +406,9 @@ def _integer(width: int, signed: bool = True) -> type[Integer]:
             "storage_width": width,
             "signed": signed,
             "carrier": _CARRIERS[width],
-            "format": _FORMATS[width][not signed] if known else None,
-            "numpy_name": f"{'' if signed else 'u'}int{width}" if known else None,
-            "_exact_range": bounds if known else None,
+            "format": _FORMATS[width][not signed] if has_format else None,
+            "numpy_name": f"{'' if signed else 'u'}int{width}" if has_format else None,
+            "_exact_range": bounds if has_format else None,
         },
     )
 
@@ -495,10 +495,10 @@ _NAMED = {name: found for name, found in globals().items() if isinstance(found, 
 
 def dtype(name: str) -> type[Numeric]:
     """The type called `name`, as `Int32`. Raises TypeError for other names."""
-    found = _NAMED.get(name) if isinstance(name, str) else None
-    if found is None or found is Boolean or found.is_abstract:
+    numeric_type = _NAMED.get(name) if isinstance(name, str) else None
+    if numeric_type is None or numeric_type is Boolean or numeric_type.is_abstract:
         raise DSLUserCodeTypeError(f"can't interpret {name} as data type", fix="name a type as cutlass does: `Float32`")
-    return found
+    return numeric_type
 
 
 def of_python(value: Any) -> type[Numeric] | None:

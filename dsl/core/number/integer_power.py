@@ -11,13 +11,13 @@ from dsl.core.ir.mlir import Value
 def loop(initial: Sequence[Value], test: Callable[..., Value], body: Callable[..., Sequence[Value]]) -> list[Value]:
     """While `test(*values)`: values = body(*values). The values after it."""
     types = [value.type for value in initial]
-    made = mlir.op("scf.while", types, list(initial), regions=2)
-    before, after = (region.blocks.append(*types, arg_locs=[made.location] * len(types)) for region in made.regions)
+    op = mlir.op("scf.while", types, list(initial), regions=2)
+    before, after = (region.blocks.append(*types, arg_locs=[op.location] * len(types)) for region in op.regions)
     with mlir.inside(before):
         mlir.op("scf.condition", [], [test(*before.arguments), *before.arguments])
     with mlir.inside(after):
         mlir.op("scf.yield", [], list(body(*after.arguments)))
-    return list(made.results)
+    return list(op.results)
 
 
 def integer(base: Value, exponent: Value, signed: bool) -> Value:

@@ -139,8 +139,8 @@ def _divisor(a: Numeric) -> int:
 
 
 def _divisor_of_quotient(a: Numeric, b: Numeric) -> int:
-    known = _divisor(a)
-    return 1 if is_dynamic(b) or not b.value or known % b.value else known // abs(b.value)
+    divisor = _divisor(a)
+    return 1 if is_dynamic(b) or not b.value or divisor % b.value else divisor // abs(b.value)
 
 
 # What a result is a multiple of, where one side is known to be a multiple of something; other operators forget it.

@@ -110,8 +110,8 @@ class Pointer:
 
     def __repr__(self) -> str:
         shown = self.bit == 0 if self.dtype.is_packed else self.alignment_bytes != natural_alignment(self.dtype)
-        known = f", align<{self.alignment_bytes}>" if shown else ""
-        return f"ptr<{element_name(self.dtype)}, {self.space_name}{known}>"
+        alignment = f", align<{self.alignment_bytes}>" if shown else ""
+        return f"ptr<{element_name(self.dtype)}, {self.space_name}{alignment}>"
 
     def __add__(self, offset) -> Pointer:
         return self._moved(offset, 1)
@@ -135,15 +135,15 @@ class Pointer:
             return self.moved_bits(number, sign)
         size_bytes = element_bytes(self.dtype)
         if is_dynamic(number):
-            known = math.gcd(self.alignment_bytes, number.divisibility * size_bytes)
+            alignment_bytes = math.gcd(self.alignment_bytes, number.divisibility * size_bytes)
             index = Int64(number) if self._is_wide else Int32(number)
             index = -index if sign < 0 else index
             moved = mlir.gep(self.address, self.dtype.storage_type(), index.ir())
         else:
             count = sign * number.value
-            known = math.gcd(self.alignment_bytes, abs(count) * size_bytes) if count else self.alignment_bytes
+            alignment_bytes = math.gcd(self.alignment_bytes, abs(count) * size_bytes) if count else self.alignment_bytes
             moved = self._constant_offset(count)
-        return Pointer(self.dtype, moved, self.space, known, self.on_host)
+        return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host)
 
     def moved_bits(self, count: Numeric | int, sign: int = 1, divisor: int = 0) -> Pointer:
         """`count` packed elements on, a multiple of `divisor`.
@@ -160,13 +160,16 @@ class Pointer:
         if not is_dynamic(count):
             far, bit = divmod((self.bit or 0) + sign * step_bits, 8)
             bit = None if self.bit is None else bit
-            moved, known = self._byte_offset(far), math.gcd(self.alignment_bytes, far) if far else self.alignment_bytes
+            moved, alignment_bytes = (
+                self._byte_offset(far),
+                math.gcd(self.alignment_bytes, far) if far else self.alignment_bytes,
+            )
         else:
             bits = Int64(count) * (sign * width)
             far = bits >> 3 if whole else (bits + self.bit) >> 3
             moved = mlir.gep(self.address, mlir.i8, (far if self._is_wide else Int32(far)).ir())
-            bit, known = (self.bit, math.gcd(self.alignment_bytes, step_bits // 8)) if whole else (None, 1)
-        return Pointer(self.dtype, moved, self.space, known, self.on_host, bit)
+            bit, alignment_bytes = (self.bit, math.gcd(self.alignment_bytes, step_bits // 8)) if whole else (None, 1)
+        return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host, bit)
 
     def _byte_offset(self, count: int) -> mlir.Value:
         return Pointer(Int8, self.address, self.space)._constant_offset(count)
@@ -202,8 +205,10 @@ class Pointer:
         mlir.store(value, self.address, self._access_bytes(alignment))
 
     def _access_bytes(self, alignment: int | None = None) -> int:
-        known = self.alignment_bytes if alignment is None else max(self.alignment_bytes, _power_of_two(alignment))
-        return min(known, element_bytes(self.dtype))
+        alignment_bytes = (
+            self.alignment_bytes if alignment is None else max(self.alignment_bytes, _power_of_two(alignment))
+        )
+        return min(alignment_bytes, element_bytes(self.dtype))
 
     def __getitem__(self, offset) -> Numeric:
         return self._at(offset).load()

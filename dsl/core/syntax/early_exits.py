@@ -45,8 +45,8 @@ class Exits:
     """Lowers the exits of one function. `is_dynamic(statement)` says which If, For and While become closures;
     `found(statement)` is told each dynamic exit, and each dynamic loop with an `else` after the exits in its body."""
 
-    def __init__(self, is_dynamic: Callable[[ast.stmt], bool], found: Callable[[ast.stmt], None]):
-        self.is_dynamic, self.found = is_dynamic, found
+    def __init__(self, is_dynamic: Callable[[ast.stmt], bool], on_exit: Callable[[ast.stmt], None]):
+        self.is_dynamic, self.found = is_dynamic, on_exit
         self.loops: list[_Loop] = []
         self.depth: list[int] = []  # for each closure around: how many loops are around it
         self.dynamic = 0  # how many dynamic statements of the author are around
@@ -58,9 +58,9 @@ class Exits:
         if not self.lowers(body):
             return body
         self.returns = any(isinstance(node, ast.Return) for statement in body for node in _walk(statement))
-        made, _ = self._block(body)
+        lowered, _ = self._block(body)
         if not self.returns:
-            return made
+            return lowered
         at = body[-1]
         head = [_assign(RETURNED, ast.Constant(False), body[0])]
         tail = put_at(
@@ -69,7 +69,7 @@ class Exits:
             ),
             at,
         )
-        return [*head, *made, tail]
+        return [*head, *lowered, tail]
 
     def lowers(self, body: list[ast.stmt]) -> bool:
         """Whether a function has exits that become flags."""
@@ -90,12 +90,12 @@ class Exits:
 
     def _block(self, statements: list[ast.stmt]) -> tuple[list[ast.stmt], set[str]]:
         """Statements with what follows an exit guarded, and the flags they may set."""
-        made: list[ast.stmt] = []
+        statements_made: list[ast.stmt] = []
         flags: set[str] = set()
         for position, statement in enumerate(statements):
             leaves = _leaves(statement)
             lowered, set_here = self._statement(statement)
-            made += lowered
+            statements_made += lowered
             flags |= set_here
             rest = statements[position + 1 :]
             if leaves:
@@ -107,8 +107,8 @@ class Exits:
                 guard = put_at(Guard(ast.Constant(True), inner, []), rest[0])
                 guard.flags, guard.flow = tuple(sorted(set_here)), flow_of(rest)
                 guard.cause = next(filter(_is_exit, _walk(statement)), statement)
-                return [*made, guard], flags | more
-        return made, flags
+                return [*statements_made, guard], flags | more
+        return statements_made, flags
 
     def _statement(self, statement: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
         if isinstance(statement, ast.Return) and self.returns:
@@ -142,8 +142,8 @@ class Exits:
         self.dynamic -= dynamic
         if dynamic:
             self.depth.pop()
-        made = put_at(ast.If(statement.test, body or [ast.Pass()], orelse), statement)
-        return [_with_marks(made, statement)], flags | more
+        branch = put_at(ast.If(statement.test, body or [ast.Pass()], orelse), statement)
+        return [_with_marks(branch, statement)], flags | more
 
     def _other(self, statement: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
         """`with`, `try`, `match` and the like: their blocks are Python's own."""
@@ -172,39 +172,39 @@ class Exits:
         if loop.continued in loop.used:
             body.insert(0, _assign(loop.continued, ast.Constant(False), statement))
         stops = tuple(flag for flag in (loop.broke, RETURNED) if flag in flags)
-        made = [self._stopping(loop, body, stops)]
+        statements = [self._stopping(loop, body, stops)]
         if loop.broke in loop.used:
-            made.insert(0, _assign(loop.broke, ast.Constant(False), statement))
+            statements.insert(0, _assign(loop.broke, ast.Constant(False), statement))
         outside = flags - {loop.broke, loop.continued}
         if not statement.orelse:
-            return made, outside
+            return statements, outside
         orelse, more = self._block(statement.orelse)
-        made[-1].orelse = orelse
+        statements[-1].orelse = orelse
         if loop.dynamic or stops:
             if loop.dynamic:
                 self.found(statement)
-            made[-1].orelse = []
+            statements[-1].orelse = []
             if stops:
                 guard = put_at(Guard(ast.Constant(True), orelse, []), statement.orelse[0])
                 guard.flags, guard.flow = stops, flow_of(statement.orelse)
                 orelse = [guard]
-            made += orelse
+            statements += orelse
         outside |= more
-        return made, outside
+        return statements, outside
 
     def _stopping(self, loop: _Loop, body: list[ast.stmt], stops: tuple[str, ...]) -> ast.stmt:
         """The loop, ending once one of `stops` is true: in the test of a dynamic `while`, else by the mark `stops`."""
         node = loop.node
         if isinstance(node, ast.For):
-            made = put_at(ast.For(node.target, node.iter, body, node.orelse), node)
+            rewritten = put_at(ast.For(node.target, node.iter, body, node.orelse), node)
         else:
             test = node.test
             if stops and loop.dynamic:
                 test = put_at(ast.Call(_hook("unless"), [_flags(stops), _thunk(test)], []), test)
-            made = put_at(ast.While(test, body, node.orelse), node)
+            rewritten = put_at(ast.While(test, body, node.orelse), node)
         if stops and not (loop.dynamic and isinstance(node, ast.While)):
-            made.stops = stops
-        return _with_marks(made, node)
+            rewritten.stops = stops
+        return _with_marks(rewritten, node)
 
 
 def guarded(loop: ast.For | ast.While) -> ast.For | ast.While:
@@ -251,12 +251,12 @@ def _test_inside(is_dynamic: Callable, warn_of_else: Callable, statement: ast.st
     return [put_at(made, statement) for made in (*before, loop, *after)]
 
 
-def _with_marks(made: ast.stmt, original: ast.stmt) -> ast.stmt:
+def _with_marks(statement: ast.stmt, original: ast.stmt) -> ast.stmt:
     """`made` with what is known of the statement it stands for."""
     for mark in ("flow", "is_static"):
         if hasattr(original, mark):
-            setattr(made, mark, getattr(original, mark))
-    return made
+            setattr(statement, mark, getattr(original, mark))
+    return statement
 
 
 def _is_exit(statement: ast.stmt) -> bool:
@@ -312,9 +312,9 @@ def breaks(statements: list[ast.stmt]) -> bool:
     return False
 
 
-def put_at(made: ast.AST, place: ast.AST) -> ast.AST:
+def put_at(tree: ast.AST, place: ast.AST) -> ast.AST:
     """`made` with its new nodes at `place`; a node that has a place keeps it, with all that is below it."""
-    waiting = [made]
+    waiting = [tree]
     while waiting:
         node = waiting.pop()
         if "lineno" in node._attributes:
@@ -322,7 +322,7 @@ def put_at(made: ast.AST, place: ast.AST) -> ast.AST:
                 continue
             ast.copy_location(node, place)
         waiting.extend(ast.iter_child_nodes(node))
-    return made
+    return tree
 
 
 def _load(name: str) -> ast.Name:

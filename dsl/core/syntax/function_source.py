@@ -26,12 +26,12 @@ def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambd
     """
     code = function.__code__
     text = _noted.get(function) or _text(function)
-    found = _definitions(code.co_filename, text).get((code.co_name, code.co_firstlineno), []) if text else []
-    found = [node for node in found if len(found) == 1 or _is_where(node, code)]
-    if len(found) == 1:
-        return found[0]
+    candidates = _definitions(code.co_filename, text).get((code.co_name, code.co_firstlineno), []) if text else []
+    candidates = [node for node in candidates if len(candidates) == 1 or _is_where(node, code)]
+    if len(candidates) == 1:
+        return candidates[0]
     raise DSLUserCodeError(
-        f"the source of `{code.co_name}` cannot be read: {_why(code.co_filename, text, found)}",
+        f"the source of `{code.co_name}` cannot be read: {_why(code.co_filename, text, candidates)}",
         fix="put it in a file, or run the program with `python -m dsl FILE`, `python -m dsl -` or, "
         "as a prompt, `python -m dsl -i`",
         place=Span(code.co_filename, code.co_firstlineno),
@@ -44,10 +44,10 @@ def copy_of(node):
         return [copy_of(item) for item in node]
     if not getattr(node, "_fields", ()):  # a constant, `Load()`, `Add()`
         return node
-    made = type(node)()
+    copied = type(node)()
     for name, value in vars(node).items():
-        setattr(made, name, copy_of(value) if isinstance(value, (ast.AST, list)) else value)
-    return made
+        setattr(copied, name, copy_of(value) if isinstance(value, (ast.AST, list)) else value)
+    return copied
 
 
 _noted: weakref.WeakKeyDictionary[types.FunctionType, str] = weakref.WeakKeyDictionary()
@@ -66,10 +66,10 @@ def _text(function: types.FunctionType) -> str:
     lines = linecache.getlines(file, function.__globals__)
     if not lines:
         return _text_of_c(function.__code__)
-    known = _texts.get(file)
-    if known is None or known[0] is not lines:
-        known = _texts[file] = lines, "".join(lines)
-    return known[1]
+    cached = _texts.get(file)
+    if cached is None or cached[0] is not lines:
+        cached = _texts[file] = lines, "".join(lines)
+    return cached[1]
 
 
 def _text_of_c(code: types.CodeType) -> str:
@@ -90,8 +90,8 @@ def _text_of_c(code: types.CodeType) -> str:
     return ""
 
 
-def _why(file: str, text: str, found: list) -> str:
-    if found:
+def _why(file: str, text: str, candidates: list) -> str:
+    if candidates:
         return "several functions of one line look alike"
     if file == "<stdin>":
         return "it was typed at Python's prompt, or piped into it"
@@ -103,14 +103,14 @@ def _why(file: str, text: str, found: list) -> str:
 @functools.lru_cache(maxsize=64)
 def _definitions(file: str, text: str) -> dict[tuple[str, int], list]:
     """The functions of a file by name and first line (that of the first decorator); lambdas are named `<lambda>`."""
-    found: dict[tuple[str, int], list] = {}
+    definitions: dict[tuple[str, int], list] = {}
     for node in ast.walk(ast.parse(text, file)):
         if isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(node)
+            definitions.setdefault(("<lambda>", node.lineno), []).append(node)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            found.setdefault((node.name, first), []).append(node)
-    return found
+            definitions.setdefault((node.name, first), []).append(node)
+    return definitions
 
 
 def _is_where(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
@@ -128,15 +128,15 @@ def assignment_to(slot: Any, statement: Span) -> Span | None:
         for node in ast.walk(tree)
         if isinstance(node, (ast.If, ast.For, ast.While)) and node.lineno <= statement.line <= node.body[0].lineno
     )
-    found = None
+    span = None
     for node in ast.walk(max(heads, key=lambda node: node.lineno, default=ast.Module([], []))):
         stores = isinstance(getattr(node, "ctx", None), ast.Store)
         if stores and (
             (isinstance(node, ast.Attribute) and node.attr == slot)
             or (isinstance(node, ast.Subscript) and not isinstance(slot, str))
         ):
-            found = Span(statement.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
-    return found
+            span = Span(statement.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
+    return span
 
 
 def index_text(place: Span) -> str:
@@ -145,10 +145,10 @@ def index_text(place: Span) -> str:
         return ""
     text = linecache.getline(place.file, place.line).encode()[place.column - 1 : place.end_column - 1].decode()
     try:
-        found = ast.parse(text, mode="eval").body
+        tree = ast.parse(text, mode="eval").body
     except SyntaxError:
         return ""
-    return ast.get_source_segment(text, found.slice) or "" if isinstance(found, ast.Subscript) else ""
+    return ast.get_source_segment(text, tree.slice) or "" if isinstance(tree, ast.Subscript) else ""
 
 
 @functools.lru_cache(maxsize=8)
@@ -161,10 +161,10 @@ def _tree(file: str, text: str) -> ast.Module:
 
 def is_authors(file: str) -> bool:
     """Whether a code object's file is the author's: not of Python's library, of an installed package, or of ours."""
-    found = _authors.get(file)
-    if found is None:
-        found = _authors[file] = not (is_installed_file(file) or is_library_file(file) or is_our_file(file))
-    return found
+    cached = _authors.get(file)
+    if cached is None:
+        cached = _authors[file] = not (is_installed_file(file) or is_library_file(file) or is_our_file(file))
+    return cached
 
 
 _authors: dict[str, bool] = {}
@@ -221,8 +221,8 @@ def _note_outer(code: types.CodeType, names: frozenset[str]) -> None:
 
 def is_outer(code: types.CodeType, name: str) -> bool:
     """Whether the free variable `name` of `code` belongs to Python around the traced function, as a global does."""
-    known = _outer_names.get(id(code))
-    return known is None or name in known[1]
+    cached = _outer_names.get(id(code))
+    return cached is None or name in cached[1]
 
 
 def refuses_rewriting(definition: ast.FunctionDef | ast.Lambda) -> bool:

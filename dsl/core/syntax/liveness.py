@@ -43,13 +43,13 @@ class Flow:
 
 def flow_of(statements: Sequence[ast.stmt]) -> Flow:
     """The facts of a run of statements that lie in one block, as of one statement."""
-    made = Flow(defined=statements[0].flow.defined)
+    flow = Flow(defined=statements[0].flow.defined)
     for statement in reversed(statements):
-        made.assigned = {**statement.flow.assigned, **made.assigned}
-        made.first = statement.flow.first | made.first - statement.flow.killed
-        made.left |= statement.flow.left
-    made.after, made.kept = statements[-1].flow.after, statements[-1].flow.kept
-    return made
+        flow.assigned = {**statement.flow.assigned, **flow.assigned}
+        flow.first = statement.flow.first | flow.first - statement.flow.killed
+        flow.left |= statement.flow.left
+    flow.after, flow.kept = statements[-1].flow.after, statements[-1].flow.kept
+    return flow
 
 
 @dataclass
@@ -340,13 +340,13 @@ def _accesses(node: ast.AST, inner: frozenset = frozenset()):
 
 def _own_names(node: ast.AST) -> frozenset:
     """The parameters and variables of a function, which hide the names around it."""
-    found = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)} if hasattr(node, "args") else set()
+    names = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)} if hasattr(node, "args") else set()
     body = node.body if isinstance(node.body, list) else []
     for statement in body:
-        found |= {
+        names |= {
             name.id for name in ast.walk(statement) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
         }
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _has_scope(node: ast.AST) -> bool:

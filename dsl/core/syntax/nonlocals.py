@@ -41,13 +41,13 @@ def refused(root: ast.FunctionDef, is_dynamic: Callable[[ast.stmt], bool]) -> Re
 
     def look(function: ast.FunctionDef) -> Refused | None:
         for node in _own(function):
-            found = _look_at(node, function, owners, is_dynamic) if isinstance(node, ast.Nonlocal) else None
+            refusal = _look_at(node, function, owners, is_dynamic) if isinstance(node, ast.Nonlocal) else None
             if isinstance(node, ast.FunctionDef):
                 owners.append(node)
-                found = look(node)
+                refusal = look(node)
                 owners.pop()
-            if found:
-                return found
+            if refusal:
+                return refusal
         return None
 
     return look(root)

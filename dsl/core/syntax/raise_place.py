@@ -26,15 +26,15 @@ def is_authors_code(code: types.CodeType) -> bool:
 def place_of(error: BaseException) -> Span:
     """The author's expression nearest to where it was raised, or that called what raised it."""
     frames = [(entry.tb_frame.f_code, entry.tb_lasti) for entry in walk(error)]
-    found = [of_code(code, at) for code, at in frames if is_authors_code(code)]
-    return next((place for place in reversed(found) if place.source_line()), found[-1] if found else here())
+    places = [of_code(code, at) for code, at in frames if is_authors_code(code)]
+    return next((place for place in reversed(places) if place.source_line()), places[-1] if places else here())
 
 
 def innermost(error: BaseException) -> types.CodeType | None:
     """The code nearest to where it was raised that is the compiler's or the author's, and no library's."""
-    found = [entry.tb_frame.f_code for entry in walk(error)]
+    codes = [entry.tb_frame.f_code for entry in walk(error)]
     return next(
-        (code for code in reversed(found) if is_our_file(code.co_filename) or is_authors(code.co_filename)), None
+        (code for code in reversed(codes) if is_our_file(code.co_filename) or is_authors(code.co_filename)), None
     )
 
 

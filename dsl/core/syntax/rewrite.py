@@ -49,9 +49,9 @@ def function_of(code: types.CodeType, function: types.FunctionType, hooks: Any) 
     """A function of rewritten `code` with the globals, closure and defaults of `function`."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     closure = tuple(types.CellType(hooks) if name == "__dsl__" else cells[name] for name in code.co_freevars)
-    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+    rewritten = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    rewritten.__kwdefaults__ = function.__kwdefaults__
+    return rewritten
 
 
 _rewritten: dict[int, types.CodeType] = {}  # by id; the codes are held, so that an id stays its own
@@ -145,10 +145,10 @@ _ENTRY = "__dsl_entry"  # the block a function starts in
 
 def _mark_last(statements: list[ast.stmt]) -> None:
     """Mark the guards behind which a function has nothing more to do than to return."""
-    made = [statement for statement in statements[-2:] if not isinstance(statement, ast.Return)]
-    if made and isinstance(made[-1], Guard):
-        made[-1].is_last = True
-        _mark_last(made[-1].body)
+    last = [statement for statement in statements[-2:] if not isinstance(statement, ast.Return)]
+    if last and isinstance(last[-1], Guard):
+        last[-1].is_last = True
+        _mark_last(last[-1].body)
 
 
 class Rewriter(Expressions):
@@ -190,9 +190,9 @@ class Rewriter(Expressions):
         self.suspects, self.shared, self.known = outer_suspects, outer_shared, outer_known
         if self.raises:
             body.insert(0, self._located(node, [self._assign_name(_ENTRY, self._hook("block", node))])[0])
-        made = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=body, decorator_list=[])
+        definition = ast.FunctionDef(name=node.name, args=self._bare(node.args), body=body, decorator_list=[])
         self.locals, self.around, self.raises, self.caught, self.inner, self.lambdas = outer
-        return ast.copy_location(made, node)
+        return ast.copy_location(definition, node)
 
     def _local_names(self, node: ast.FunctionDef) -> set[str]:
         arguments = node.args
@@ -230,24 +230,24 @@ class Rewriter(Expressions):
                 and isinstance(child.ctx, ast.Load)
             ):
                 self._error(child, "`_` is write-only here", "give the value a name", "UNSUP_READ_UNDERSCORE")
-        if found := nonlocals.refused(node, self._is_dynamic):
-            self._error(*found)
+        if refusal := nonlocals.refused(node, self._is_dynamic):
+            self._error(*refusal)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.inner[node.name] = self._depth
-        made = node if nonlocals.stays(node) else self.function(node)
-        made.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
-        made.args = self._annotated(made.args, node.args)
-        made.returns = node.returns
-        return made
+        definition = node if nonlocals.stays(node) else self.function(node)
+        definition.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        definition.args = self._annotated(definition.args, node.args)
+        definition.returns = node.returns
+        return definition
 
-    def _annotated(self, made: ast.arguments, arguments: ast.arguments) -> ast.arguments:
+    def _annotated(self, bare: ast.arguments, arguments: ast.arguments) -> ast.arguments:
         """`made` with the annotations of `arguments`: a decorator may read them."""
-        found = {each.arg: each for each in ast.walk(arguments) if isinstance(each, ast.arg)}
-        for each in ast.walk(made):
-            if isinstance(each, ast.arg) and each.arg in found:
-                each.annotation = found[each.arg].annotation
-        return made
+        annotated = {each.arg: each for each in ast.walk(arguments) if isinstance(each, ast.arg)}
+        for each in ast.walk(bare):
+            if isinstance(each, ast.arg) and each.arg in annotated:
+                each.annotation = annotated[each.arg].annotation
+        return bare
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         return node
@@ -260,21 +260,21 @@ class Rewriter(Expressions):
             if a
         }
         outer, self.locals = self.locals, self.locals | names
-        made = self.generic_visit(ast.copy_location(ast.Lambda(arguments, node.body), node))
+        function = self.generic_visit(ast.copy_location(ast.Lambda(arguments, node.body), node))
         self.locals = outer
-        return made
+        return function
 
     def _block(self, statements: list[ast.stmt], around: str = "") -> list[ast.stmt]:
         """Statements rewritten; `around`, where given, is the kind of statement that decides whether they run."""
-        made: list[ast.stmt] = []
+        statements_made: list[ast.stmt] = []
         outer, self.around = self.around, self.around + ((around,) if around else ())
         for statement in statements:
             result = self.visit(statement)
-            made.extend(result if isinstance(result, list) else [result])
+            statements_made.extend(result if isinstance(result, list) else [result])
             if isinstance(statement, ast.Raise):
                 break  # the rest is unreachable
         self.around = outer
-        return made
+        return statements_made
 
     # --- statements ---
 
@@ -351,18 +351,18 @@ class Rewriter(Expressions):
             self._places(node, assigned, names),
         )
         around = _DYNAMIC if dynamic else _BEHIND
-        made = [self._closure(body, [target, *names], self._block(node.body, around), returned=names)]
+        result = [self._closure(body, [target, *names], self._block(node.body, around), returned=names)]
         if stops:
-            made.append(self._stop(stops, names, call))
+            result.append(self._stop(stops, names, call))
         call.keywords.append(ast.keyword("target", before))
-        return self._located(node, [*made, self._assign([*names, target], call)])
+        return self._located(node, [*result, self._assign([*names, target], call)])
 
     def _domain(self, node: ast.Call) -> ast.Call:
         """The call of a range of this grammar's as its hook's."""
         word = self.grammar.hook_of(self.grammar.ranges, self._callee(node))
-        made = self._hook(word, node, *map(self.visit, node.args))
-        made.keywords = [self.visit(keyword) for keyword in node.keywords]
-        return made
+        call = self._hook(word, node, *map(self.visit, node.args))
+        call.keywords = [self.visit(keyword) for keyword in node.keywords]
+        return call
 
     def _stop(self, stops: tuple[str, ...], names: list[str], call: ast.Call) -> ast.FunctionDef:
         """The closure that gives a loop's flags of early exits, told to the loop's `call`."""
@@ -398,52 +398,52 @@ class Rewriter(Expressions):
         )
         after = ast.Tuple([self._load(name) for name in names], ast.Load())
         returned = tested if dynamic else ast.Tuple([tested, after], ast.Load())
-        made = [
+        result = [
             self._closure(test, names, [put_at(ast.Return(returned), node.test)]),
             self._closure(body, names, self._block(node.body, around)),
         ]
         if not dynamic:
             call.args.append(ast.Constant(stops))
-            made.append(self._stop(stops, names, call))
-        return self._located(node, [*made, self._assign(names, call)])
+            result.append(self._stop(stops, names, call))
+        return self._located(node, [*result, self._assign(names, call)])
 
     def _with_own_variable(self, node: ast.For) -> ast.For:
         """`for TARGET in ...` as Python means it where the body assigns TARGET too: one more assignment a trip."""
         variable = self._fresh("variable")
         first = ast.Assign([node.target], self._load(variable))
-        made = ast.For(ast.Name(variable, ast.Store()), node.iter, [first, *node.body], node.orelse)
+        loop = ast.For(ast.Name(variable, ast.Store()), node.iter, [first, *node.body], node.orelse)
         for mark in ("stops", "flow"):
             if hasattr(node, mark):
-                setattr(made, mark, getattr(node, mark))
-        return put_at(made, node)
+                setattr(loop, mark, getattr(node, mark))
+        return put_at(loop, node)
 
     def visit_Raise(self, node: ast.Raise):
         """Python's own, unless a dynamic statement decides whether it runs;
         then the device or the host function stops."""
-        made = self.generic_visit(node)
+        rewritten = self.generic_visit(node)
         deciding = [kind for kind in self.around if kind != _OURS]
         if node.exc is None or not deciding or deciding[-1] == _STATIC:
-            return made
+            return rewritten
         self.raises = True
-        own = ast.If(self._hook("raises", node, self._load(_ENTRY)), [made], [])
-        fail = self._hook("fail", node, self._made_thunk(made.exc), ast.Constant(self.caught))
+        own = ast.If(self._hook("raises", node, self._load(_ENTRY)), [rewritten], [])
+        fail = self._hook("fail", node, self._made_thunk(rewritten.exc), ast.Constant(self.caught))
         return self._located(node, [own, ast.Expr(fail)])
 
     def visit_Assert(self, node: ast.Assert):
         text = self._text(node.test)
-        made = self.generic_visit(node)
-        message = made.msg or ast.copy_location(ast.Constant(text), node)
-        test = self._hook("asserted", node, made.test, self._made_thunk(message), ast.Constant(self.caught))
-        return ast.copy_location(ast.Assert(test, made.msg), node)
+        rewritten = self.generic_visit(node)
+        message = rewritten.msg or ast.copy_location(ast.Constant(text), node)
+        test = self._hook("asserted", node, rewritten.test, self._made_thunk(message), ast.Constant(self.caught))
+        return ast.copy_location(ast.Assert(test, rewritten.msg), node)
 
     def visit_Delete(self, node: ast.Delete):
         self.deleted |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         return self.generic_visit(node)
 
     def visit_Match(self, node: ast.Match):
-        made = self.generic_visit(node)
-        made.subject = self._hook("matched", node.subject, made.subject)
-        return made
+        rewritten = self.generic_visit(node)
+        rewritten.subject = self._hook("matched", node.subject, rewritten.subject)
+        return rewritten
 
     def visit_Try(self, node: ast.Try):
         """What is raised in a `try` itself is Python's own: a handler of this function may want it."""
@@ -452,9 +452,9 @@ class Rewriter(Expressions):
         body = self._block(node.body)
         self.caught = outer[1]
         handlers = [self.visit(handler) for handler in node.handlers]
-        made = type(node)(body, handlers, self._block(node.orelse), self._block(node.finalbody))
+        rewritten = type(node)(body, handlers, self._block(node.orelse), self._block(node.finalbody))
         self.around = outer[0]
-        return ast.copy_location(made, node)
+        return ast.copy_location(rewritten, node)
 
     visit_TryStar = visit_Try
 
@@ -503,10 +503,10 @@ class Rewriter(Expressions):
 
     def visit_Call(self, node: ast.Call):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        made = super().visit_Call(node)
+        rewritten = super().visit_Call(node)
         if self.grammar.warns_of_exits and self._depth > self.inner.get(name, self._depth):
-            made.func = self._hook("captures", node, made.func, ast.Constant(name))
-        return made
+            rewritten.func = self._hook("captures", node, rewritten.func, ast.Constant(name))
+        return rewritten
 
     def visit_Assign(self, node: ast.Assign):
         if isinstance(node.value, ast.Lambda) and isinstance(node.targets[0], ast.Name):
@@ -541,11 +541,11 @@ class Rewriter(Expressions):
         return self._hook("use", node, node, ast.copy_location(ast.Constant(node.proven), node))
 
     def visit_AugAssign(self, node: ast.AugAssign):
-        target, made = node.target, self.generic_visit(node)
+        target, rewritten = node.target, self.generic_visit(node)
         if not (isinstance(target, ast.Name) and target.id in self.suspects and hasattr(target, "proven")):
-            return made
+            return rewritten
         read = self._hook("use", target, self._load(target.id), ast.Constant(target.proven))
-        return [*self._located(node, [self._assign_name(target.id, read)]), made]
+        return [*self._located(node, [self._assign_name(target.id, read)]), rewritten]
 
     def _carried(self, node: ast.stmt, assigned: dict[str, ast.AST]) -> list[str]:
         """Of the variables that a dynamic statement assigns, those that come in or go out; others are local to it."""

@@ -89,8 +89,8 @@ class Expressions(ast.NodeTransformer):
         def part(position: int) -> ast.Subscript:
             return ast.Subscript(self._load(result), ast.Constant(position), ast.Load())
 
-        made = self._hook("ifexp", node, self.visit(node.test), arm(node.body), arm(node.orelse))
-        parts = [ast.NamedExpr(ast.Name(result, ast.Store()), made)]
+        choice = self._hook("ifexp", node, self.visit(node.test), arm(node.body), arm(node.orelse))
+        parts = [ast.NamedExpr(ast.Name(result, ast.Store()), choice)]
         parts += [ast.NamedExpr(ast.Name(name, ast.Store()), part(position)) for position, name in enumerate(names, 1)]
         whole = ast.Subscript(ast.Tuple(parts, ast.Load()), ast.Constant(0), ast.Load())
         return put_at(ast.Subscript(whole, ast.Constant(0), ast.Load()), node)
@@ -107,15 +107,15 @@ class Expressions(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp):
         hook = "and_" if isinstance(node.op, ast.And) else "or_"
-        made = self.visit(node.values[0])
+        result = self.visit(node.values[0])
         for value in node.values[1:]:
             names = assigned_inside(value)
-            made = (
-                self._assigning(hook, node, made, value, names)
+            result = (
+                self._assigning(hook, node, result, value, names)
                 if names
-                else self._hook(hook, node, made, self._thunk(value))
+                else self._hook(hook, node, result, self._thunk(value))
             )
-        return made
+        return result
 
     def _assigning(self, hook: str, node: ast.BoolOp, left: ast.expr, value: ast.expr, names: list[str]) -> ast.expr:
         """`left and value` where `value` assigns `names`: a thunk would keep that to itself.
@@ -130,8 +130,8 @@ class Expressions(ast.NodeTransformer):
             ast.NamedExpr(ast.Name(result, ast.Store()), self._hook(hook, node, left, thunk)),
         ]
         for position, name in enumerate(names):
-            given = self._hook("given", value, self._load(held), ast.Constant(position), self._bound(name))
-            parts.append(ast.NamedExpr(ast.Name(name, ast.Store()), given))
+            read = self._hook("given", value, self._load(held), ast.Constant(position), self._bound(name))
+            parts.append(ast.NamedExpr(ast.Name(name, ast.Store()), read))
         return put_at(ast.Subscript(ast.Tuple(parts, ast.Load()), ast.Constant(1), ast.Load()), node)
 
     def visit_comprehension(self, node: ast.comprehension):
@@ -146,12 +146,12 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare):
         if len(node.ops) == 1 and not isinstance(node.ops[0], (ast.In, ast.NotIn)) and not _compares_objects(node):
-            word, made = type(node.ops[0]).__name__, self.generic_visit(node)
+            word, rewritten = type(node.ops[0]).__name__, self.generic_visit(node)
             if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not (
                 self.grammar.warns_of_exits or self.grammar.by_value
             ):
-                return made
-            return self._hook("compared", node, ast.Constant(word), made.left, made.comparators[0])
+                return rewritten
+            return self._hook("compared", node, ast.Constant(word), rewritten.left, rewritten.comparators[0])
         assigns = any(map(assigned_inside, node.comparators))  # which a thunk would keep to itself
         parts = [
             self._hook("held", value, self.visit(value)) if assigns else self._thunk(value)
@@ -175,19 +175,19 @@ class Expressions(ast.NodeTransformer):
         names = [self._text(argument) for argument in node.args] if named else []
         if node.args and isinstance(node.args[0], ast.JoinedStr) and self.grammar.formats_later(callee):
             return self._format_later(node)
-        made = self.generic_visit(node)
+        rewritten = self.generic_visit(node)
         if callee is super and not node.args and self.instance:  # a closure has no first argument to find it by
-            made.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
+            rewritten.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
         elif hook := self.grammar.hook_of(self.grammar.calls, callee):
-            made.func = self._attribute(hook, node.func)
+            rewritten.func = self._attribute(hook, node.func)
         elif named:
-            made.func = self._attribute(named, node.func)
-            made.args.insert(0, ast.copy_location(ast.Constant(tuple(names)), node))
+            rewritten.func = self._attribute(named, node.func)
+            rewritten.args.insert(0, ast.copy_location(ast.Constant(tuple(names)), node))
         elif any(callee is function for function in _TAKE_FUNCTIONS) and node.args:
-            made.args[0] = self._hook("callee", node.args[0], made.args[0])
+            rewritten.args[0] = self._hook("callee", node.args[0], rewritten.args[0])
         elif not _stays(callee) and not is_hook(node.func):
-            made.func = self._hook("callee", node.func, node.func)
-        return made
+            rewritten.func = self._hook("callee", node.func, node.func)
+        return rewritten
 
     def _format_later(self, node: ast.Call) -> ast.Call:
         """`printf(f"a {x:d}")` as `printf(__dsl__.Formatted("a ", (x, "", "d", True)))`: core.output."""
@@ -195,40 +195,40 @@ class Expressions(ast.NodeTransformer):
         for part in node.args[0].values:
             if isinstance(part, ast.FormattedValue):
                 spec = part.format_spec or ast.JoinedStr([])
-                known = all(isinstance(piece, ast.Constant) for piece in spec.values)
+                is_constant = all(isinstance(piece, ast.Constant) for piece in spec.values)
                 part = ast.Tuple(
                     [
                         self.visit(part.value),
                         ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
                         self.visit(spec),
-                        ast.Constant(known),
+                        ast.Constant(is_constant),
                     ],
                     ast.Load(),
                 )
             parts.append(part)
-        made = self._hook("Formatted", node.args[0], *parts)
+        formatted = self._hook("Formatted", node.args[0], *parts)
         node.args[1:] = [self.visit(argument) for argument in node.args[1:]]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
-        node.args[0] = made
+        node.args[0] = formatted
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue):
         name = self._text(node.value)
-        made = self.generic_visit(node)
+        rewritten = self.generic_visit(node)
         if not isinstance(node.value, ast.Constant):
-            made.value = self._hook("shown", node.value, made.value, ast.Constant(name))
-        return made
+            rewritten.value = self._hook("shown", node.value, rewritten.value, ast.Constant(name))
+        return rewritten
 
     def visit_Subscript(self, node: ast.Subscript):
         """A list or tuple may have a dynamic index; a constant, a slice and a tuple of indices is nobody's business."""
         index = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
         looked_up = not isinstance(index, (ast.Constant, ast.Slice, ast.Tuple))
-        made = self.generic_visit(node)
+        rewritten = self.generic_visit(node)
         if looked_up and isinstance(node.ctx, ast.Load):
-            return self._hook("item", node, made.value, made.slice)
+            return self._hook("item", node, rewritten.value, rewritten.slice)
         if looked_up and isinstance(node.ctx, ast.Store):
-            made.value = self._hook("items_of", node.value, made.value)
-        return made
+            rewritten.value = self._hook("items_of", node.value, rewritten.value)
+        return rewritten
 
     def _text(self, node: ast.expr) -> str:
         """The author's text of a short expression, which is what a traced value is called by; "" for others."""
@@ -256,10 +256,10 @@ class Expressions(ast.NodeTransformer):
         return ast.Name(name, ast.Load())
 
     def _attribute(self, hook: str, at: ast.AST) -> ast.Attribute:
-        made = ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
+        attribute = ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
         if at.end_lineno != at.lineno:  # Python puts a method's call on the line where its name ends
-            made.end_lineno, made.end_col_offset = at.lineno, at.col_offset
-        return made
+            attribute.end_lineno, attribute.end_col_offset = at.lineno, at.col_offset
+        return attribute
 
     def _hook(self, hook: str, at: ast.AST, *arguments: ast.expr) -> ast.Call:
         return put_at(ast.Call(self._attribute(hook, at), list(arguments), []), at)
@@ -274,9 +274,9 @@ class Expressions(ast.NodeTransformer):
     def _thunk(self, node: ast.expr) -> ast.Lambda:
         return self._made_thunk(self.visit(node))
 
-    def _made_thunk(self, made: ast.expr) -> ast.Lambda:
+    def _made_thunk(self, body: ast.expr) -> ast.Lambda:
         """`lambda: made`, for an expression that is rewritten already."""
-        return ast.copy_location(ast.Lambda(arguments_named([]), made), made)
+        return ast.copy_location(ast.Lambda(arguments_named([]), body), body)
 
 
 def _compares_objects(node: ast.Compare) -> bool:
@@ -291,12 +291,12 @@ _TAKE_FUNCTIONS = (map, filter, functools.reduce)  # their first argument is cal
 
 def assigned_inside(node: ast.expr) -> list[str]:
     """The variables that `:=` in an expression assigns; not in lambdas, which have their own."""
-    found = getattr(node, "assigns", None)  # kept: each part of a nested expression asks of all below it
-    if found is None:
+    names = getattr(node, "assigns", None)  # kept: each part of a nested expression asks of all below it
+    if names is None:
         parts = () if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node)
         own = [node.target.id] if isinstance(node, ast.NamedExpr) else []
-        found = node.assigns = sorted({*own, *(name for child in parts for name in assigned_inside(child))})
-    return found
+        names = node.assigns = sorted({*own, *(name for child in parts for name in assigned_inside(child))})
+    return names
 
 
 def is_hook(function: ast.expr) -> bool:

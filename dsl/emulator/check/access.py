@@ -48,12 +48,12 @@ THREADS, BLOCKS, MEMORY = 1, 2, 4
 def order_kinds(functions: list[Function]) -> int:
     """What orders threads besides barriers of whole blocks, as bits: meetings of some threads, of blocks too, and
     whether by releases and acquires of memory."""
-    found = 0
+    kinds = 0
     for function in functions:
         for item in function.items:
             if isinstance(item, Instr):
-                found |= _orders(item)
-    return found
+                kinds |= _orders(item)
+    return kinds
 
 
 def _orders(instr: Instr) -> int:

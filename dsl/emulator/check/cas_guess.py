@@ -56,9 +56,9 @@ class _Flow:
         callee = next(
             (functions[each.name] for each in item.operands if getattr(each, "name", None) in functions), None
         )
-        given = item.operands[-1]
-        if callee is not None and isinstance(given, Vec):
-            for formal, actual in zip(callee.params, given.items):
+        arguments = item.operands[-1]
+        if callee is not None and isinstance(arguments, Vec):
+            for formal, actual in zip(callee.params, arguments.items):
                 self.arguments[callee.name, formal.name].append((caller, actual))
 
     def loads_behind(self, function: str, value: Any) -> Iterator[tuple[str, Instr]]:

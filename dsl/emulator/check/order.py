@@ -92,10 +92,10 @@ class Slot:
 
     def clock(self, thread: int) -> dict:
         """All that a release of this thread makes known."""
-        found: dict = {}
+        times: dict = {}
         for clocks in self.visible(thread):
-            found = joined(found, clocks)
-        return found | {self.block: self.seen(thread)}
+            times = joined(times, clocks)
+        return times | {self.block: self.seen(thread)}
 
     def learn(self, thread: int, clocks: dict) -> None:
         """The thread has seen all that `clocks` say."""

@@ -41,9 +41,9 @@ def _near() -> str:
         f.put(high, f.select(above, middle, b, "i64"), "i64")
     for name, value in (("near_lo", "%address"), ("near_bytes", "0"), ("near_cells", "0"), ("near_valid", "0")):
         f.store(name, value)
-    found = f.get(low, "i64")
-    f.return_if(f.cmp("eq", found, 0, "i64"), "void")
-    index = f.sub(found, 1, "i64")
+    below = f.get(low, "i64")
+    f.return_if(f.cmp("eq", below, 0, "i64"), "void")
+    index = f.sub(below, 1, "i64")
     lo, hi = row(rows, index, 3, 0), row(rows, index, 3, 1)
     f.return_if(f.cmp("uge", "%address", hi, "i64"), "void")
     shadows = f.cast("inttoptr", f.load("shadows"), "i64", "ptr")

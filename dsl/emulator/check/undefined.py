@@ -55,13 +55,13 @@ def _unwritten() -> str:
     f = Builder()
     valid = f.op("call ptr @valid(ptr %ctx, i64 %address)")
     f.return_if(f.cmp("eq", valid, "null", "ptr"), "i32 0")
-    found = f.alloca("i32", 4)
-    f.put(found, 0)
+    unwritten = f.alloca("i32", 4)
+    f.put(unwritten, 0)
     with f.for_range("%size") as i:
         written = f.get(f.op(f"getelementptr i8, ptr {valid}, i32 {i}"), "i8")
         bad = f.cast("zext", f.cmp("eq", written, 0, "i8"), "i1", "i32")
-        f.put(found, f.or_(f.get(found), f.shl(bad, i)))
-    f.do(f"ret i32 {f.get(found)}")
+        f.put(unwritten, f.or_(f.get(unwritten), f.shl(bad, i)))
+    f.do(f"ret i32 {f.get(unwritten)}")
     return f.function("define i32 @emu_unwritten(ptr %ctx, i64 %address, i32 %size)")
 
 

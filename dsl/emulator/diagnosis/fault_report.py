@@ -101,10 +101,10 @@ def _where(launch) -> str:
         return f"outside {name} ({size} bytes{split})"
     if ctx.address == 0:
         return "a null pointer"
-    found = memory.nearest(launch.all_allocations, ctx.address)
-    if found is None:
+    neighbour = memory.nearest(launch.all_allocations, ctx.address)
+    if neighbour is None:
         return "outside every allocation (there are none)"
-    allocation, distance = found
+    allocation, distance = neighbour
     name = f"`{allocation.label}` ({allocation.size_bytes} bytes)"
     if distance < 0:
         return f"{_count(-distance)} before the start of {name}"
@@ -150,9 +150,9 @@ def _bad_source_size(launch, instr):
 
 
 def _bad_map(launch, instr):
-    found = launch.ctx.address
-    if found:
-        return f"the tensor map is of {found} dimensions", "give as many coordinates as the tensor has dimensions"
+    dimensions = launch.ctx.address
+    if dimensions:
+        return f"the tensor map is of {dimensions} dimensions", "give as many coordinates as the tensor has dimensions"
     return "there is no tensor map at this address", "pass what the host made of the tensor, as a kernel parameter"
 
 

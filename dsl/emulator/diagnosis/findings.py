@@ -39,10 +39,10 @@ def place_of(launch, address: int, element_bytes: int) -> str:
     local_bytes = ctx.local_bytes * ctx.threads
     if 0 <= address - ctx.local < local_bytes:
         return f"local+0x{(address - ctx.local) % ctx.local_bytes:x}"
-    found = memory.nearest(launch.all_allocations, address)
-    if found is None or not 0 <= found[1] < found[0].size_bytes:
+    neighbour = memory.nearest(launch.all_allocations, address)
+    if neighbour is None or not 0 <= neighbour[1] < neighbour[0].size_bytes:
         return f"0x{address:x}"
-    allocation, offset = found
+    allocation, offset = neighbour
     if offset % element_bytes:
         return f"byte {offset} of `{allocation.label}`"
     if allocation.label.isidentifier():

@@ -73,10 +73,10 @@ def branch(body, instr):
     if instr.guard is not None:
         after = body.fresh("else")
         body.do(f"br i1 {body.read(instr.guard, 1)}, label %{label}, label %{after}")
-        known, checked = dict(body.values), set(body.checked)
+        values, checked = dict(body.values), set(body.checked)
         emit_polls(body)
         body.start(after)
-        body.values.update(known)
+        body.values.update(values)
         body.checked = checked
     else:
         body.branch(label)

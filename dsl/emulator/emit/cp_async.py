@@ -24,13 +24,13 @@ def copy(body, instr):
     destination, source, size = instr.operands[:3]
     if not isinstance(size, Imm) or size.value not in ((16,) if "cg" in instr.mods else (4, 8, 16)):
         raise body.refuse(instr, "cp-size must be 4, 8 or 16 (.cg: 16)")
-    given = _source_bytes(body, instr, size.value)
+    source_bytes = _source_bytes(body, instr, size.value)
     target = checked(body, instr, body.address(destination), "shared", size.value)
     origin = body.address(source)
-    _check_source(body, instr, origin, given, size.value)
-    _tell(body, instr, target, origin, given, size.value)
+    _check_source(body, instr, origin, source_bytes, size.value)
+    _tell(body, instr, target, origin, source_bytes, size.value)
     target = body.cast("ptrtoint", target, "ptr", "i64")
-    arguments = f"i64 {target}, i64 {origin}, i32 {size.value}, i32 {given}"
+    arguments = f"i64 {target}, i64 {origin}, i32 {size.value}, i32 {source_bytes}"
     body.do(f"call void @emu_queue_copy(ptr %ctx, i32 {body.threads['linear']}, {arguments})")
     return None
 
@@ -49,11 +49,11 @@ def _source_bytes(body, instr, size: int) -> str:
     return body.read(extra, 32)
 
 
-def _tell(body, instr, target: str, origin: str, given: str, size: int) -> None:
+def _tell(body, instr, target: str, origin: str, source_bytes: str, size: int) -> None:
     """What checkers want to know: it reads its source now, where it does, and writes until its wait."""
-    if given != "0":
+    if source_bytes != "0":
         look, after = body.fresh("reads"), body.fresh("writes")
-        body.do(f"br i1 {body.cmp('eq', given, 0)}, label %{after}, label %{look}")
+        body.do(f"br i1 {body.cmp('eq', source_bytes, 0)}, label %{after}, label %{look}")
         body.start(look, keep=True)
         body.accessed(instr, body.cast("inttoptr", origin, "i64", "ptr"), "global", size, kind=0)
         body.branch(after)
@@ -61,14 +61,14 @@ def _tell(body, instr, target: str, origin: str, given: str, size: int) -> None:
     body.copied(instr, target, size)
 
 
-def _check_source(body, instr, origin: str, given: str, size: int) -> None:
-    if given == "0":
+def _check_source(body, instr, origin: str, source_bytes: str, size: int) -> None:
+    if source_bytes == "0":
         return
     site, linear = body.site(instr), body.threads["linear"]
     over, size_fine = body.fresh("over"), body.fresh("fits")
-    body.do(f"br i1 {body.cmp('ugt', given, size)}, label %{over}, label %{size_fine}, !prof !2")
+    body.do(f"br i1 {body.cmp('ugt', source_bytes, size)}, label %{over}, label %{size_fine}, !prof !2")
     body.start(over, keep=True)
-    value = body.resize(given, 32, 64)
+    value = body.resize(source_bytes, 32, 64)
     body.do(
         f"call void @emu_fault(ptr %ctx, i32 {context.ILLEGAL}, i32 {site}, i32 {linear}, i64 {value}, i64 {size}, "
         f"i64 {context.BAD_SOURCE_SIZE})"
@@ -76,9 +76,9 @@ def _check_source(body, instr, origin: str, given: str, size: int) -> None:
     body.branch("stop")
     body.start(size_fine, keep=True)
     look, after = body.fresh("look"), body.fresh("after")
-    body.do(f"br i1 {body.cmp('eq', given, 0)}, label %{after}, label %{look}")
+    body.do(f"br i1 {body.cmp('eq', source_bytes, 0)}, label %{after}, label %{look}")
     body.start(look, keep=True)
-    nbytes = body.resize(given, 32, 64)
+    nbytes = body.resize(source_bytes, 32, 64)
     arguments = f"i64 {origin}, i64 {nbytes}, i64 {size}, i32 {kinds_of('global')}, i32 {site}, i32 {linear}"
     fine = body.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
     body.do(f"br i1 {fine}, label %{after}, label %stop, !prof !1")

@@ -358,8 +358,8 @@ def copy_sign(body, instr):
     bits = TYPE_BITS[type_of(instr)]
     a, b = (body.read(x, bits) for x in instr.operands[1:3])
     top = 1 << (bits - 1)
-    taken = body.and_(a, top - (top << 1), f"i{bits}")
-    body.write(instr.operands[0], body.or_(taken, body.and_(b, top - 1, f"i{bits}"), f"i{bits}"), bits)
+    sign = body.and_(a, top - (top << 1), f"i{bits}")
+    body.write(instr.operands[0], body.or_(sign, body.and_(b, top - 1, f"i{bits}"), f"i{bits}"), bits)
 
 
 _CLASS_TESTS = {"notanumber": 0x003, "number": 0x3FC, "infinite": 0x204, "finite": 0x1F8, "normal": 0x108,

@@ -279,8 +279,8 @@ def extract(body, instr):
         sign = body.and_(body.lshr(a, body.resize(last, 32, bits), ty), 1, ty)
         # bits outside the field or past the register's end take the sign
         room = body.op(f"call i32 @llvm.usub.sat.i32(i32 {bits}, i32 {position})")
-        taken = body.op(f"call i32 @llvm.umin.i32(i32 {length}, i32 {room})")
-        fill = body.select(body.cmp("ne", sign, 0, ty), shifted(body, "shl", "-1", taken, bits), 0, ty)
+        width = body.op(f"call i32 @llvm.umin.i32(i32 {length}, i32 {room})")
+        fill = body.select(body.cmp("ne", sign, 0, ty), shifted(body, "shl", "-1", width, bits), 0, ty)
         value = body.or_(value, fill, ty)
         value = body.select(body.cmp("eq", length, 0), 0, value, ty)
     body.write(instr.operands[0], value, bits, signed)

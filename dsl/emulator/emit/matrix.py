@@ -15,7 +15,7 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 
 def mma(body, instr):
     """mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c."""
-    found = next(filter(None, map(_SHAPE.match, instr.mods)))
+    match = next(filter(None, map(_SHAPE.match, instr.mods)))
     types = [m for m in instr.mods if m in BITS]
     if (
         len(types) != 4
@@ -25,7 +25,7 @@ def mma(body, instr):
     ):
         raise body.refuse(instr, "it is not of the form mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype")
     d, a, b, c = types
-    shape = tuple(int(each) for each in found.groups())
+    shape = tuple(int(each) for each in match.groups())
     if d != c or (a, b, c) not in SHAPES.get(shape, ()):
         raise body.refuse(instr, "the emulator does not support this form")
     saturates = "satfinite" in instr.mods
@@ -101,13 +101,13 @@ def _row(body, instr, operand, count: int) -> str:
     lane = body.and_(body.threads["linear"], 31)
     names, after = body.fresh("names"), body.fresh("named")
     body.do(f"br i1 {body.cmp('ult', lane, 8 * count)}, label %{names}, label %{after}")
-    known, checked = dict(body.values), set(body.checked)
+    values, checked = dict(body.values), set(body.checked)
     body.start(names, keep=True)
     pointer = host_address(body, instr, operand, space, 16)
     body.put(slot, body.cast("ptrtoint", pointer, "ptr", "i64"), "i64")
     body.branch(after)
     body.start(after)
-    body.values.update(known)
+    body.values.update(values)
     body.checked = checked
     return body.get(slot, "i64")
 

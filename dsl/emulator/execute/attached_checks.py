@@ -82,15 +82,15 @@ class Checks:
 
     def passed_on(self):
         """The slot whose block, the lowest one, passed an undefined value on, with that as its fault; None."""
-        found = min((s for s in self.slots if s.ctx.undefined_mark), key=lambda s: s.ctx.undefined_block, default=None)
-        if found is not None:
-            ctx = found.ctx
+        marked = min((s for s in self.slots if s.ctx.undefined_mark), key=lambda s: s.ctx.undefined_block, default=None)
+        if marked is not None:
+            ctx = marked.ctx
             ctx.status, ctx.site, ctx.thread = context.UNDEFINED, ctx.undefined_site, ctx.undefined_thread
             ctx.block, ctx.address = ctx.undefined_block, ctx.undefined_mark & ADDRESS_MASK
             ctx.other_site = (ctx.undefined_mark >> SITE_SHIFT) - 1
             x, y, _ = self.launch.grid
             ctx.block_index[:] = ctx.block % x, ctx.block // x % y, ctx.block // (x * y)
-        return found
+        return marked
 
     def noted(self):
         """The slot whose block, the lowest one, wrote what another thread wrote too; None."""

@@ -68,12 +68,12 @@ def launch(
             kept.again(params, announce)
             return
         kept.close()
-    known = shape in program.launched
-    if not known:
+    was_launched = shape in program.launched
+    if not was_launched:
         _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
         if len(program.launched) < MAX_KNOWN:
             program.launched.add(shape)
-    made = _Launch(
+    prepared = _Launch(
         program,
         entry_name,
         grid,
@@ -87,10 +87,10 @@ def launch(
         tuple(checks),
         announce,
     )
-    if plain and known and made.may_repeat:
-        repeats.Kept(made, (program, shape)).first()
+    if plain and was_launched and prepared.may_repeat:
+        repeats.Kept(prepared, (program, shape)).first()
     else:
-        made.run()
+        prepared.run()
 
 
 def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:

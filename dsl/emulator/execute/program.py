@@ -174,8 +174,8 @@ class Program:
             for name, params, smem_bytes, reqntid in header["entries"]
         }
         for i, (name, quick, checks, stored, sites, places) in enumerate(header["codes"]):
-            made = {"sites": [object_code.site_of(row) for row in sites], "places": object_code.places_of(places)}
-            self._code[name, quick, tuple(checks)] = Code(blobs[f"code:{i}"], blobs[f"cold:{i}"], **made, **stored)
+            tables = {"sites": [object_code.site_of(row) for row in sites], "places": object_code.places_of(places)}
+            self._code[name, quick, tuple(checks)] = Code(blobs[f"code:{i}"], blobs[f"cold:{i}"], **tables, **stored)
         return self
 
     @property
@@ -253,8 +253,8 @@ class Program:
         for function in self.module.functions.values():
             for item in function.items:
                 if isinstance(item, Instr) and isa.find(item) is None:
-                    known = item.opcode in isa.ROWS
-                    why = "the emulator does not support this form" if known else ""
+                    has_row = item.opcode in isa.ROWS
+                    why = "the emulator does not support this form" if has_row else ""
                     raise Unsupported(item.name, item.line, self.place_of(item.loc), why, item.text)
 
     def _entry(self, function: Function) -> Entry:
@@ -264,8 +264,8 @@ class Program:
 
     def _source(self, entry_name: str, quick: bool = True) -> tuple[Thread, str]:
         """The entry as IR: regions, where they are faster and may be compiled with care, else threads."""
-        found = self._sources.get((entry_name, quick))
-        if found is None:
+        source = self._sources.get((entry_name, quick))
+        if source is None:
             function = self.module.functions[entry_name]
             places = _places(self.module, function, self._variables, self.tensor_core)
             plan = None
@@ -278,9 +278,9 @@ class Program:
                 thread = Thread(self.module, function, places, self.place_of, quick=quick)
             else:
                 return self._source(entry_name)  # the same text
-            found = thread, thread.module_text()
-            self._sources[entry_name, quick] = found
-        return found
+            source = thread, thread.module_text()
+            self._sources[entry_name, quick] = source
+        return source
 
     def _compile(self, entry_name: str, quick: bool, checks: tuple[str, ...] = ()) -> Code:
         if checks:

@@ -9,16 +9,16 @@ _FLOATS = FLOATS | {"f16x2", "bf16x2"}
 
 def reachable(module: Module, entry: Function) -> list[Function]:
     """The entry and every function it can call, each once."""
-    found, queue = [entry], [entry]
+    functions, queue = [entry], [entry]
     while queue:
         for item in queue.pop().items:
             if isinstance(item, Instr) and item.opcode == "call":
                 for operand in item.operands:
                     callee = module.functions.get(getattr(operand, "name", None))
-                    if callee is not None and callee not in found:
-                        found.append(callee)
+                    if callee is not None and callee not in functions:
+                        functions.append(callee)
                         queue.append(callee)
-    return found
+    return functions
 
 
 def back_edges(function: Function):
@@ -76,7 +76,7 @@ def is_chained(instr: Instr) -> bool:
 def any_nan_registers(entry: Function) -> frozenset[str]:
     """Registers that only f32 arithmetic and moves of zero set: what they hold may be any NaN where only f32
     arithmetic reads it, if everything else that reads it makes it the canonical one."""
-    found, others = set(), set()
+    names, others = set(), set()
     for item in entry.items:
         if not isinstance(item, Instr) or not item.operands:
             continue
@@ -84,10 +84,10 @@ def any_nan_registers(entry: Function) -> frozenset[str]:
             return frozenset()
         first = item.operands[0]
         if is_chained(item) and isinstance(first, Reg) and first.bits == 32:
-            found.add(first.name)
+            names.add(first.name)
         elif not (item.opcode == "mov" and item.operands[1:] == [_ZERO]):
             others.update(_set_by(item))
-    return frozenset(found - others)
+    return frozenset(names - others)
 
 
 def _set_by(instr: Instr):
@@ -101,7 +101,7 @@ def _set_by(instr: Instr):
 
 def _registers_read(function: Function) -> set[str]:
     """Names of the registers that some instruction may read: of every operand but a first one that is written."""
-    found: set[str] = set()
+    registers: set[str] = set()
     for item in function.items:
         if isinstance(item, Instr):
             writes = item.opcode not in (
@@ -116,10 +116,10 @@ def _registers_read(function: Function) -> set[str]:
                 "nanosleep",
                 "stmatrix",
             )
-            found.update(names(item.guard))
+            registers.update(names(item.guard))
             for operand in item.operands[1 if writes else 0 :]:
-                found.update(names(operand))
-    return found
+                registers.update(names(operand))
+    return registers
 
 
 def names(operand):

@@ -471,18 +471,18 @@ class _Parser:
             return SINK
         if token == "WARP_SZ":
             return Imm(32)
-        found = self.lookup(token) if self.scopes else None
-        if found is None:
+        entry = self.lookup(token) if self.scopes else None
+        if entry is None:
             if token[0] == "%":
                 return Special(token)
             if not (token[0].isalpha() or token[0] in "_$."):
                 self.at -= 1
                 raise self.error("expected an operand")
-            found = Sym(token)
-        if isinstance(found, Sym) and self.tokens[self.at] in ("+", "-"):
+            entry = Sym(token)
+        if isinstance(entry, Sym) and self.tokens[self.at] in ("+", "-"):
             sign = -1 if self.take() == "-" else 1
-            return Sym(found.name, found.offset + sign * self.integer())
-        return found
+            return Sym(entry.name, entry.offset + sign * self.integer())
+        return entry
 
     def address(self):
         base = self.operand()

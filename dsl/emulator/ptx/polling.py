@@ -38,7 +38,7 @@ class Poll:
 
 def polls(function: Function) -> dict[str, Poll]:
     """The loops of a function that poll, by the label of their head."""
-    found: dict[str, Poll] = {}
+    polls: dict[str, Poll] = {}
     for name, start, end in back_edges(function):
         items = [each for each in function.items[start : end + 1] if isinstance(each, Instr)]
         idle = not any(map(_changes_memory, items))
@@ -46,9 +46,9 @@ def polls(function: Function) -> dict[str, Poll]:
         instr = made or _decided_by_memory(function, start, end, items)
         if instr is None and any(item.opcode == "atom" for item in items):
             instr, idle = _decided_by_an_atomic(function, start, end, items), False
-        if instr is not None and (name not in found or made is not None):
-            found[name] = Poll(instr, made is not None, idle)
-    return found
+        if instr is not None and (name not in polls or made is not None):
+            polls[name] = Poll(instr, made is not None, idle)
+    return polls
 
 
 def _is_made_for_it(item: Instr) -> bool:
@@ -92,18 +92,18 @@ def _decided_by_an_atomic(function: Function, start: int, end: int, items: list[
 
 def _behind(guards: list, writers: dict[str, list[Instr]]) -> list[Instr]:
     """The instructions of a loop that the values of `guards` come from."""
-    known: set[str] = set()
-    found: list[Instr] = []
+    labels: set[str] = set()
+    items: list[Instr] = []
     waiting = [name for guard in guards for name in names(guard)]
     while waiting:
         name = waiting.pop()
-        if name in known:
+        if name in labels:
             continue
-        known.add(name)
+        labels.add(name)
         for item in writers.get(name, ()):
-            found.append(item)
+            items.append(item)
             waiting += [each for operand in (item.guard, *item.operands[1:]) for each in names(operand)]
-    return found
+    return items
 
 
 def _writers(items: list[Instr]) -> dict[str, list[Instr]]:
@@ -135,7 +135,7 @@ def _exits(function: Function, start: int, end: int, items: list[Instr]) -> Iter
 
 def _only_read(guard, writers: dict[str, list[Instr]]) -> Instr | None:
     """The read that a value comes from; None where it comes from none, or from what the loop carries over."""
-    found: list[Instr] = []
+    reads: list[Instr] = []
 
     def visit(name: str, path: frozenset) -> bool:
         if name in path or len(path) > 24:
@@ -144,7 +144,7 @@ def _only_read(guard, writers: dict[str, list[Instr]]) -> Instr | None:
             if item.guard is not None and item.opcode != "bra" and not follow(names(item.guard), path | {name}):
                 return False
             if _reads_shared(item):
-                found.append(item)
+                reads.append(item)
                 if not follow(names(item.operands[1]), path | {name}):
                     return False
             elif not follow((n for each in item.operands[1:] for n in names(each)), path | {name}):
@@ -154,7 +154,7 @@ def _only_read(guard, writers: dict[str, list[Instr]]) -> Instr | None:
     def follow(sources, path: frozenset) -> bool:
         return all(visit(each, path) for each in sources)
 
-    return found[0] if follow(names(guard), frozenset()) and found else None
+    return reads[0] if follow(names(guard), frozenset()) and reads else None
 
 
 def _written(item: Instr):

@@ -192,8 +192,8 @@ def _box() -> str:
     fine = f.op("call i32 @emu_map_check(ptr %ctx, i64 %map, i32 %rank, i32 %site, i32 %tid)")
     f.return_if(f.cmp("eq", fine, 0), "i32 0")
     size = f.op("call i32 @emu_box_bytes(i64 %map)")
-    taken = f.cast("zext", f.op("call i32 @emu_box_room(i64 %map)"), "i32", "i64")
-    address = _smem(f, taken, 128)
+    room = f.cast("zext", f.op("call i32 @emu_box_room(i64 %map)"), "i32", "i64")
+    address = _smem(f, room, 128)
     coords = f.alloca("[5 x i32]", 4)
     for index in range(5):
         f.put(f.op(f"getelementptr i32, ptr {coords}, i32 {index}"), f"%c{index}")

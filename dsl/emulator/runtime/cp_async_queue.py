@@ -84,11 +84,11 @@ def _wait() -> str:
         destination = f.cast("inttoptr", f.get(_part(f, ENTRY, entry, 0), "i64"), "i64", "ptr")
         source = f.cast("inttoptr", f.get(_part(f, ENTRY, entry, 1), "i64"), "i64", "ptr")
         size = f.cast("zext", f.get(_part(f, ENTRY, entry, 2)), "i32", "i64")
-        given = f.cast("zext", f.get(_part(f, ENTRY, entry, 3)), "i32", "i64")
-        with f.if_(f.cmp("ne", given, 0, "i64")):
-            f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {destination}, ptr {source}, i64 {given}, i1 false)")
-        rest = f.op(f"getelementptr i8, ptr {destination}, i64 {given}")
-        f.do(f"call void @llvm.memset.p0.i64(ptr {rest}, i8 0, i64 {f.sub(size, given, 'i64')}, i1 false)")
+        source_bytes = f.cast("zext", f.get(_part(f, ENTRY, entry, 3)), "i32", "i64")
+        with f.if_(f.cmp("ne", source_bytes, 0, "i64")):
+            f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {destination}, ptr {source}, i64 {source_bytes}, i1 false)")
+        rest = f.op(f"getelementptr i8, ptr {destination}, i64 {source_bytes}")
+        f.do(f"call void @llvm.memset.p0.i64(ptr {rest}, i8 0, i64 {f.sub(size, source_bytes, 'i64')}, i1 false)")
         landed = f.load("landed")
         with f.if_(f.cmp("ne", landed, 0, "i64")):
             size32 = f.cast("trunc", size, "i64", "i32")

@@ -183,17 +183,17 @@ def _check() -> str:
     arguments = f"i64 %map, i64 {BYTES}, i64 {ALIGNMENT_BYTES}, i32 {kinds}, i32 %site, i32 %tid"
     there = f.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
     f.return_if(f.xor(there, "true", "i1"), "i32 0")
-    flags, found = _word(f, _FLAGS), f.add(_field(f, _FLAGS, 4, 3), 1, "i64")
+    flags, dimensions = _word(f, _FLAGS), f.add(_field(f, _FLAGS, 4, 3), 1, "i64")
     is_map = f.cmp("eq", f.and_(flags, 0xF | UNKNOWN, "i64"), TILED, "i64")
-    for value, most in ((found, DIMENSIONS), (_field(f, _FLAGS, 7, 4), 10), (_field(f, _FLAGS, 13, 3), 3)):
+    for value, most in ((dimensions, DIMENSIONS), (_field(f, _FLAGS, 7, 4), 10), (_field(f, _FLAGS, 13, 3), 3)):
         is_map = f.and_(is_map, f.cmp("ule", value, most, "i64"), "i1")
     is_map = f.and_(is_map, f.cmp("eq", f.and_(_base(f), 15, "i64"), 0, "i64"), "i1")
-    rank = f.select(is_map, f.cast("trunc", found, "i64", "i32"), 0)
+    rank = f.select(is_map, f.cast("trunc", dimensions, "i64", "i32"), 0)
     wrong = f.cmp("ne", rank, "%rank")
     with f.if_(wrong):
         where = f"i32 {context.ILLEGAL}, i32 %site, i32 %tid"
-        found = f.cast("zext", rank, "i32", "i64")
-        f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {found}, i64 0, i64 {context.BAD_MAP})")
+        dimensions = f.cast("zext", rank, "i32", "i64")
+        f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {dimensions}, i64 0, i64 {context.BAD_MAP})")
     f.do(f"ret i32 {f.select(wrong, 0, 1)}")
     return f.function("define i32 @emu_map_check(ptr %ctx, i64 %map, i32 %rank, i32 %site, i32 %tid)")
 

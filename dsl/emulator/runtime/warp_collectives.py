@@ -113,10 +113,10 @@ def _perform_match(f: Builder, mode: str) -> None:
         with f.for_bits("%group") as other:
             same = f.cmp("eq", mine, f.load("a", f.add("%base", other)), "i64")
             f.put(equal, f.or_(f.get(equal), f.shl(f.cast("zext", same, "i1", "i32"), other)))
-        found = f.get(equal)
-        whole = f.cmp("eq", found, "%group")
+        equal_lanes = f.get(equal)
+        whole = f.cmp("eq", equal_lanes, "%group")
         none = f.and_(f.cmp("eq", mode, MATCH_ALL), f.xor(whole, "true", "i1"), "i1")
-        f.store("out", f.select(none, 0, found), tid)
+        f.store("out", f.select(none, 0, equal_lanes), tid)
         f.store("out_pred", f.cast("zext", whole, "i1", "i32"), tid)
 
 

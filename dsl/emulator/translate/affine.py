@@ -42,12 +42,12 @@ def number(value) -> int | None:
 
 def _binary(f, how: str, a, b, bits: int):
     """a how b for bases or strides; an int where both are known."""
-    known = number(a), number(b)
-    if None not in known:
-        return signed({"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}[how](*known), bits)
-    if how == "mul" and 0 in known:
+    constants = number(a), number(b)
+    if None not in constants:
+        return signed({"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}[how](*constants), bits)
+    if how == "mul" and 0 in constants:
         return 0
-    if how != "mul" and known[1] == 0:
+    if how != "mul" and constants[1] == 0:
         return a
     return f.op(f"{how} i{bits} {a}, {b}")
 
@@ -82,9 +82,9 @@ def resize(f, form: Linear, source: int, target: int, is_signed: bool) -> Linear
         return form
 
     def cast(how: str, value):
-        known = number(value)
-        if known is not None:
-            wide = known & ((1 << source) - 1) if how == "zext" else known
+        constant = number(value)
+        if constant is not None:
+            wide = constant & ((1 << source) - 1) if how == "zext" else constant
             return signed(wide, target)
         return f.op(f"{how} i{source} {value} to i{target}")
 
@@ -116,13 +116,13 @@ def transfer(f, instr) -> Linear | None:
 
 
 def _forms(f, instr, bits: int, is_signed: bool, count: int) -> list[Linear] | None:
-    found = []
+    forms = []
     for operand in instr.operands[1 : 1 + count]:
         form = f.of(operand, bits, is_signed)
         if form is None:
             return None
-        found.append(form)
-    return found
+        forms.append(form)
+    return forms
 
 
 def _plain(instr) -> bool:

@@ -141,12 +141,12 @@ class Checked(Thread):
     def _mark(self, *operands) -> str:
         """The mark of what is computed of these."""
         names = self.marked.get(self.frame.function.name, ())
-        found = {}
+        registers = {}
         for operand in operands:
             for reg in uniform_branches.registers(operand):
                 if reg.name in names:
-                    found[reg.name] = reg
-        marks = [self.get(self._mark_slot(reg), "i64") for reg in found.values()]
+                    registers[reg.name] = reg
+        marks = [self.get(self._mark_slot(reg), "i64") for reg in registers.values()]
         result = marks[0] if marks else "0"
         for each in marks[1:]:
             result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {each})")

@@ -85,8 +85,8 @@ class Thread(Body):
     def instruction(self, instr: Instr) -> None:
         row = isa.find(instr)
         if row is None:
-            known = isa.ROWS.get(instr.opcode)
-            raise self.refuse(instr, "the emulator does not support this form" if known else "")
+            form = isa.ROWS.get(instr.opcode)
+            raise self.refuse(instr, "the emulator does not support this form" if form else "")
         if self.seeded and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
             self.suspend()
         try:
@@ -107,13 +107,13 @@ class Thread(Body):
         condition = self.read(instr.guard, 1)
         then, after = self.fresh("do"), self.fresh("next")
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
-        known, written, checked = dict(self.values), self.written, set(self.checked)
+        values, written, checked = dict(self.values), self.written, set(self.checked)
         self.written = set()
         self.start(then, keep=True)
         self.emit(row, instr)
         self.branch(after)
         self.start(after)
-        self.values.update((slot, value) for slot, value in known.items() if slot not in self.written)
+        self.values.update((slot, value) for slot, value in values.items() if slot not in self.written)
         self.written |= written
         self.checked = checked
 

@@ -244,10 +244,10 @@ class Lanes(Forms, Thread):
         if self.mode is ALONE:
             return None
         with self.into(self.head, HEAD):
-            found = self.place(operand, space)
-            if found is None or (found[1] == 32 and space != "shared"):
+            place = self.place(operand, space)
+            if place is None or (place[1] == 32 and space != "shared"):
                 return None
-            form, bits = found
+            form, bits = place
             offset = operand.offset if isinstance(operand.base, Reg) else 0
             if not isinstance(operand.base, Reg):
                 form, bits = self.of(_moved(operand), 64), 64
@@ -308,10 +308,10 @@ class Lanes(Forms, Thread):
             self.do(f"br label %alone{self.number}")
         else:
             arguments = f"i64 {ends[0]}, i64 {ends[1]}, i64 {size_bytes}, i32 {kinds_of(space)}, i32 {span.site}"
-            found = self.op(f"call i1 @emu_fits(ptr %ctx, {arguments})")
+            fits = self.op(f"call i1 @emu_fits(ptr %ctx, {arguments})")
             for each in fine:
-                found = self.and_(found, each, "i1")
-            self.do(f"br i1 {found}, label %{after}, label %alone{self.number}")
+                fits = self.and_(fits, each, "i1")
+            self.do(f"br i1 {fits}, label %{after}, label %alone{self.number}")
         Builder.start(self, after)
 
     def _inside(self, ends: list[str], lo: str, limit: str, shift: int, single: bool) -> str:

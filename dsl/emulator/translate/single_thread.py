@@ -41,23 +41,23 @@ def function(lanes, name: str):
     frame, outer = lanes.frame, (lanes.lines, lanes.allocas, lanes.prologue, lanes.mode)
     registers, frame.slots, frame.loaded = (frame.slots, frame.loaded), {}, set()
     lanes.lines, lanes.allocas, lanes.prologue, lanes.mode = [], [], [], "head"
-    given = lanes.given = Given()
-    yield given
-    arguments = "".join(f", {kind} {inside}" for kind, inside, _, _ in given.rows)
+    captured = lanes.given = Given()
+    yield captured
+    arguments = "".join(f", {kind} {inside}" for kind, inside, _, _ in captured.rows)
     lanes.cold.append("\n".join([
         f"define i1 @{name}(ptr %ctx, ptr %out{arguments}) {{", "entry:", *lanes.allocas, *lanes.prologue,
         *lanes.common, *lanes.lines, "end:", "  ret i1 true", "stop:", "  ret i1 false", "}",
     ]))  # fmt: skip
-    lanes.cold_names.append((name, "".join(f", {kind}" for kind, *_ in given.rows)))
+    lanes.cold_names.append((name, "".join(f", {kind}" for kind, *_ in captured.rows)))
     lanes.given = None
     lanes.lines, lanes.allocas, lanes.prologue, lanes.mode = outer
     frame.slots, frame.loaded = registers
 
 
-def call(lanes, name: str, given: Given) -> None:
+def call(lanes, name: str, captured: Given) -> None:
     """Call a finished function; the launch ends where it says so."""
     arguments = ""
-    for kind, _, outside, load in given.rows:
+    for kind, _, outside, load in captured.rows:
         arguments += f", {kind} {lanes.get(outside, kind) if load else outside}"
     lanes.stop_unless(lanes.op(f"call i1 @{name}(ptr %ctx, ptr %out{arguments})"), "i1")
 
@@ -102,20 +102,20 @@ def spill(lanes, live: int) -> None:
 def ragged(lanes) -> None:
     """From here on linear registers are in arrays, and regions run thread by thread."""
     name = f"ragged{lanes.number}"
-    with function(lanes, name) as given:
+    with function(lanes, name) as captured:
         spill(lanes, lanes.plan.live[lanes.position])
         lanes.branch("end")
-    call(lanes, name, given)
+    call(lanes, name, captured)
     lanes.put("%degraded", "true", "i1")
 
 
 def region(lanes, outs, last) -> None:
     """A region thread after thread; then registers are kept as after the loop for vectors."""
     plan, name = lanes.plan, f"region{lanes.number}"
-    with function(lanes, name) as given:
-        degraded = given.value("i1", "%degraded")
+    with function(lanes, name) as captured:
+        degraded = captured.value("i1", "%degraded")
         if lanes.conditions:
-            wrapped = given.value("i1", "%wrapped")
+            wrapped = captured.value("i1", "%wrapped")
             lanes.do(f"br i1 {wrapped}, label %wrap, label %run")
             Builder.start(lanes, "wrap")
             spill(lanes, plan.live[lanes.start_at])
@@ -125,7 +125,7 @@ def region(lanes, outs, last) -> None:
         flag = lanes.alloca("i1")
         with each(lanes, "one") as place:
             if plan.leaves:
-                given.array("%active")
+                captured.array("%active")
                 left = lanes.get(lanes.op(f"getelementptr i8, ptr %active, i32 {place}"), "i8")
                 lanes.do(f"br i1 {lanes.cmp('ne', left, 0, 'i8')}, label %here, label %one.next")
                 Builder.start(lanes, "here")
@@ -139,7 +139,7 @@ def region(lanes, outs, last) -> None:
         for i, (value, bits) in enumerate(rows):
             lanes.put(lanes.op(f"getelementptr i64, ptr %out, i64 {i}"), lanes.resize(value, bits, 64), "i64")
         lanes.branch("end")
-    call(lanes, name, given)
+    call(lanes, name, captured)
     if lanes.conditions:
         lanes.put("%degraded", lanes.or_(lanes.get("%degraded", "i1"), lanes.get("%wrapped", "i1"), "i1"), "i1")
     places = [(lanes.kept(reg), bits) for reg, bits in outs if plan.classes[reg] == FLAT]

@@ -78,12 +78,12 @@ def writes(instr: Instr) -> list[Reg]:
 
 def reads(instr: Instr) -> list[Reg]:
     """The registers whose value it needs."""
-    found = list(registers(instr.guard))
+    regs = list(registers(instr.guard))
     for operand in instr.operands[1 if writes(instr) else 0 :]:
-        found += registers(operand)
+        regs += registers(operand)
     if isinstance(instr.operands[0] if instr.operands else None, Addr):
-        found += registers(instr.operands[0])
-    return found
+        regs += registers(instr.operands[0])
+    return regs
 
 
 class Forms:
@@ -382,11 +382,11 @@ def _live(function: Function, plan: Plan) -> None:
 
 def writers(function: Function) -> dict[str, list[Instr]]:
     """The instructions that set each register."""
-    found: dict[str, list[Instr]] = {}
+    writers_by_name: dict[str, list[Instr]] = {}
     for item in function.items:
         for reg in writes(item) if isinstance(item, Instr) else ():
-            found.setdefault(reg.name, []).append(item)
-    return found
+            writers_by_name.setdefault(reg.name, []).append(item)
+    return writers_by_name
 
 
 def _knows(function: Function) -> bool:

@@ -56,12 +56,12 @@ class Binding:
     def mismatch(self, error: type[Exception], part: str, expected: Any, got: Any) -> Exception:
         """The error of argument part `part` ("shape[0]", or "" for the argument itself)."""
         what = f"{self.name}.{part}" if part else self.name
-        made = error(
+        exception = error(
             f"Mismatched {what} on argument #{self.position} when calling: `{self.call}`, "
             f"expected to be {expected}, got {got}"
         )
-        made.part = part.partition("[")[0]
-        return made
+        exception.part = part.partition("[")[0]
+        return exception
 
     def bind(self, leaf: SymInt, value: int, part: str) -> None:
         """Take `value` for a symbol. Raises ValueError if it is not a multiple, too wide, or not as before."""
@@ -69,9 +69,9 @@ class Binding:
             raise self.mismatch(ValueError, part, f"a multiple of {leaf.divisibility}", value)
         if not -(1 << (leaf.width - 1)) <= value < 1 << (leaf.width - 1):
             raise self.mismatch(ValueError, part, f"an int{leaf.width}", value)
-        known, where = self.symbols.setdefault(leaf, (value, f"{self.name}.{part}"))
-        if known != value:
-            raise self.mismatch(ValueError, part, f"{known}, as {where}", value)
+        bound, where = self.symbols.setdefault(leaf, (value, f"{self.name}.{part}"))
+        if bound != value:
+            raise self.mismatch(ValueError, part, f"{bound}, as {where}", value)
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,12 @@ def as_python_number(annotation: type[Numeric]) -> type[Numeric]:
     return _SIGNED.get(annotation, annotation)
 
 
-def warn_of_sign(given: int | float, annotation: type[Numeric], becomes: int, name: str) -> None:
+def warn_of_sign(passed: int | float, annotation: type[Numeric], becomes: int, name: str) -> None:
     """Say that a Python number is too large for the signed type it is passed as."""
     signed = as_python_number(annotation)
     warn(
-        f"{given} for the {annotation} `{name}` is passed as {signed}, as every Python number is, and becomes "
-        f"{becomes}: pass {annotation}({given})",
+        f"{passed} for the {annotation} `{name}` is passed as {signed}, as every Python number is, and becomes "
+        f"{becomes}: pass {annotation}({passed})",
         "TYPE_INT_LITERAL_OUT_OF_RANGE",
     )
 
@@ -196,16 +196,16 @@ class ScalarType:
             number = number.item()
         if not isinstance(number, (bool, int, float)):
             raise binding.mismatch(TypeError, "", self.dtype.__name__, type(value).__name__)
-        given = number
+        passed = number
         try:
-            number = (self.annotated or self.dtype).wrap(given)
+            number = (self.annotated or self.dtype).wrap(passed)
             number = self.dtype.wrapped(number) if self.annotated else number
         except (OverflowError, ValueError):
-            raise binding.mismatch(ValueError, "", f"a number that {self.dtype.__name__} can hold", given) from None
-        if self.annotated and number < 0 < given:
-            warn_of_sign(given, self.annotated, number, binding.name)
-        if self.dtype.is_integer and isinstance(given, float) and given != int(given):
-            warn(f"{given} becomes {int(given)} as the {self.dtype} `{binding.name}`", "TYPE_FLOAT_TRUNCATED")
+            raise binding.mismatch(ValueError, "", f"a number that {self.dtype.__name__} can hold", passed) from None
+        if self.annotated and number < 0 < passed:
+            warn_of_sign(passed, self.annotated, number, binding.name)
+        if self.dtype.is_integer and isinstance(passed, float) and passed != int(passed):
+            warn(f"{passed} becomes {int(passed)} as the {self.dtype} `{binding.name}`", "TYPE_FLOAT_TRUNCATED")
         if self.dtype is BFloat16:
             return [FORMATS["BFloat16"].encode(number)]
         if self.dtype.is_float:

@@ -113,16 +113,16 @@ def _loaded(value: mlir.Value, type_: str) -> mlir.Value:
 def _values_of(value: Any) -> tuple[str, tuple[str, ...], list]:
     """Letters, types and numbers of an object's slots."""
     if not (hasattr(value, "__get_mlir_types__") and hasattr(value, "__c_pointers__")):
-        found = value.__extract_mlir_values__()
-        if not all(isinstance(slot, Slot) for slot in found):
+        values = value.__extract_mlir_values__()
+        if not all(isinstance(slot, Slot) for slot in values):
             raise DSLUserCodeTypeError(
                 f"`{type(value).__name__}` defines `__extract_mlir_values__` but not `__c_pointers__`",
                 fix="add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members",
             )
         return (
-            "".join(slot.letter for slot in found),
-            tuple(str(slot.type) for slot in found),
-            [slot.number for slot in found],
+            "".join(slot.letter for slot in values),
+            tuple(str(slot.type) for slot in values),
+            [slot.number for slot in values],
         )
     types, pointers = value.__get_mlir_types__(), value.__c_pointers__()
     if len(types) != len(pointers):

@@ -72,10 +72,10 @@ def parts_of(value: Any) -> Parts | None:
 
 def _filled(like: Any, fields: list[str], parts: Sequence) -> Any:
     """A copy of a dataclass instance with other fields, also where it is frozen."""
-    made = copy.copy(like)
+    copied = copy.copy(like)
     for field, part in zip(fields, parts):
-        object.__setattr__(made, field, part)
-    return made
+        object.__setattr__(copied, field, part)
+    return copied
 
 
 def hints_of(kind: type) -> dict[str, Any]:
@@ -83,14 +83,16 @@ def hints_of(kind: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(kind)
     except Exception:  # an annotation is the author's own expression: it may do anything
-        found = [vars(base).get("__annotations__", {}).items() for base in reversed(kind.__mro__)]
-        return {name: hint for items in found for name, hint in items if not isinstance(hint, str)}
+        annotations = [vars(base).get("__annotations__", {}).items() for base in reversed(kind.__mro__)]
+        return {name: hint for items in annotations for name, hint in items if not isinstance(hint, str)}
 
 
 def number_in(annotation: Any) -> Any:
     """The one alternative of a union that is a numeric type, else the annotation."""
-    found = [part for part in typing.get_args(annotation) if isinstance(part, type) and issubclass(part, Numeric)]
-    return found[0] if len(found) == 1 else annotation
+    numeric_types = [
+        part for part in typing.get_args(annotation) if isinstance(part, type) and issubclass(part, Numeric)
+    ]
+    return numeric_types[0] if len(numeric_types) == 1 else annotation
 
 
 def map_parts(value: Any, function: Callable[[Any, Any], Any], annotation: Any = None) -> Any:
@@ -134,8 +136,10 @@ class LayoutType:
 
     def rebuild(self, values: Sequence[mlir.Value]) -> Layout | ComposedLayout:
         remaining = iter(values)
-        made = iter([leaf.rebuild([next(remaining)]) if isinstance(leaf, ScalarType) else leaf for leaf in self.leaves])
-        *offset, shape, stride = (transform_leaf(lambda _: next(made), part) for part in _parts(self.layout))
+        leaves = iter(
+            [leaf.rebuild([next(remaining)]) if isinstance(leaf, ScalarType) else leaf for leaf in self.leaves]
+        )
+        *offset, shape, stride = (transform_leaf(lambda _: next(leaves), part) for part in _parts(self.layout))
         return ComposedLayout(self.layout.inner, *offset, Layout(shape, stride)) if offset else Layout(shape, stride)
 
     def read(self, value: Any, binding: Binding) -> list:

@@ -32,10 +32,10 @@ def torch_dtype(dtype: type[Numeric]):
     """torch's element type. Raises DSLUserCodeTypeError where it has none."""
     import torch
 
-    found = getattr(torch, _TORCH.get(dtype.__name__, dtype.__name__.lower()), None)
-    if not isinstance(found, torch.dtype):
+    dtype_of_torch = getattr(torch, _TORCH.get(dtype.__name__, dtype.__name__.lower()), None)
+    if not isinstance(dtype_of_torch, torch.dtype):
         raise DSLUserCodeTypeError(f"{dtype} is not supported by torch", fix="view its bytes as torch.uint8")
-    return found
+    return dtype_of_torch
 
 
 NumericMeta.numpy_dtype = property(numpy_dtype)

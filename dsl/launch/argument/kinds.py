@@ -139,12 +139,12 @@ class RuntimeTensor:
                 fix="leave out divisibility, or give a divisor of the extent",
             )
         self._shape[mode] = SymInt(32, divisibility)
-        known, past = 1, False
+        stride, past = 1, False
         for inner in reversed(order):
             if past and self.stride[inner] != 0:
-                self._stride[inner] = SymInt(self._stride_width, known)
+                self._stride[inner] = SymInt(self._stride_width, stride)
             extent = self._shape[inner]
-            known *= extent.divisibility if isinstance(extent, SymInt) else extent
+            stride *= extent.divisibility if isinstance(extent, SymInt) else extent
             past = past or inner == mode
         self._type = None
         return self
@@ -272,8 +272,8 @@ def make_fake_compact_tensor(
         if isinstance(step, int) and isinstance(extent, int):
             step *= extent
         else:
-            known = [part.divisibility if isinstance(part, SymInt) else part for part in (step, extent)]
-            step = SymInt(32 if use_32bit_stride else 64, known[0] * known[1])
+            divisors = [part.divisibility if isinstance(part, SymInt) else part for part in (step, extent)]
+            step = SymInt(32 if use_32bit_stride else 64, divisors[0] * divisors[1])
     return make_fake_tensor(dtype, shape, stride, memspace=memspace, assumed_align=assumed_align)
 
 
@@ -417,8 +417,8 @@ def _container(value: Any, annotation: Any, marker: type | None) -> abi.Containe
 def _part(value: Any, annotation: Any, marker: type | None) -> Any:
     if marker is not None and annotation is marker:
         return abi.Static(value)
-    found = typed(value, annotation, marker)
-    return found if is_typed(found) else abi.Static(value)
+    typed_part = typed(value, annotation, marker)
+    return typed_part if is_typed(typed_part) else abi.Static(value)
 
 
 def _from_environment(type_: Any) -> bool:
@@ -458,16 +458,16 @@ class Signature:
         typed_places = [place for place in places if not isinstance(self.types[place], abi.Static)]
         if len(values) + len(keywords) == len(typed_places) < len(places):
             places = typed_places
-        found = dict(zip(places, values))
+        by_place = dict(zip(places, values))
         for place in places[len(values) :]:
             name, type_ = self.names[place], self.types[place]
             if name in keywords:
-                found[place] = keywords.pop(name)
+                by_place[place] = keywords.pop(name)
             elif isinstance(type_, abi.Static):
-                found[place] = type_.value
+                by_place[place] = type_.value
             elif name in self.defaults:
-                found[place] = self.defaults[name]
-        missing = [self.names[place] for place in typed_places if place not in found]
+                by_place[place] = self.defaults[name]
+        missing = [self.names[place] for place in typed_places if place not in by_place]
         if missing or keywords or len(values) > len(places):
             got = f"{len(values)}" + f" and {', '.join(keywords)}" * bool(keywords)
             lacking = f", {', '.join(missing)} missing" * bool(missing)
@@ -475,7 +475,9 @@ class Signature:
                 f"Expects {len(typed_places)} arguments when calling: `{self}`, got {got}{lacking}; "
                 "static ones are part of the code"
             )
-        return [found[place] if place in found else self._left_out(type_) for place, type_ in enumerate(self.types)]
+        return [
+            by_place[place] if place in by_place else self._left_out(type_) for place, type_ in enumerate(self.types)
+        ]
 
     @staticmethod
     def _left_out(type_: Any) -> Any:

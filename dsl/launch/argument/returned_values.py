@@ -62,13 +62,13 @@ class Result:
 
     def of_call(self, block: bytes | memoryview) -> Any:
         """The value that a call left in its slots, `block` being their bytes."""
-        made, at = [], 0
+        leaves, at = [], 0
         for leaf in self.leaves:
             if isinstance(leaf, _Slot):
                 leaf = leaf.python(block[at : at + trace.SLOT_BYTES])
                 at += trace.SLOT_BYTES
-            made.append(leaf)
-        return pytree.unflatten(_with_plain(self.node, made), iter(made), self.like)
+            leaves.append(leaf)
+        return pytree.unflatten(_with_plain(self.node, leaves), iter(leaves), self.like)
 
 
 def _with_plain(node: pytree.Node, leaves: list) -> pytree.Node:
@@ -100,17 +100,17 @@ def store(function: str, returned: Any) -> Result | Any:
     if not leaves:
         return returned
     _refuse_memory(function, node)
-    host, made = trace.host(), []
+    host, values = trace.host(), []
     for leaf in leaves:
         if isinstance(leaf, Numeric) and not is_dynamic(leaf):
-            made.append(leaf.value)
+            values.append(leaf.value)
             continue
         slot, value = _slot_of(function, leaf)
-        number = trace.out_slot(host.slots, sum(isinstance(part, _Slot) for part in made))
+        number = trace.out_slot(host.slots, sum(isinstance(part, _Slot) for part in values))
         address = mlir.gep(host.entry.arguments[0], mlir.i64, number)
         Pointer(slot.stored, address, AddressSpace.generic, trace.SLOT_BYTES).store(value)
-        made.append(slot)
-    return Result(returned, node, tuple(made))
+        values.append(slot)
+    return Result(returned, node, tuple(values))
 
 
 def warn_of_numbers(function: str, result: Any) -> None:

@@ -23,24 +23,24 @@ class Kept:
     @functools.cached_property
     def cubin(self) -> bytes:
         """What ptxas makes of the PTX. Raises DSLUserCodeError where it does not take its options."""
-        given = shlex.split(self.options.ptxas_options)
+        flags = shlex.split(self.options.ptxas_options)
         try:
-            return sass.assemble(self.ptx, self.arch, given)
+            return sass.assemble(self.ptx, self.arch, flags)
         except sass.ToolRejected as error:
-            if not given:
+            if not flags:
                 raise
             raise _refused("--ptxas-options", self.options.ptxas_options, error) from None
 
     @functools.cached_property
     def sass(self) -> str:
         """The cubin as nvdisasm shows it."""
-        given = self.options.nvdisasm_options
+        flags = self.options.nvdisasm_options
         try:
-            return sass.disassemble(self.cubin, None if given is None else shlex.split(given))
+            return sass.disassemble(self.cubin, None if flags is None else shlex.split(flags))
         except sass.ToolRejected as error:
-            if given is None:
+            if flags is None:
                 raise
-            raise _refused("--nvdisasm-options", given, error) from None
+            raise _refused("--nvdisasm-options", flags, error) from None
 
     def write(self) -> None:
         """Write the files that the options and CUTE_DSL_KEEP ask for; try `--ptxas-options` in any case."""
@@ -67,10 +67,10 @@ class Kept:
             yield "mlir"
 
 
-def _refused(flag: str, given: str, error: sass.ToolRejected) -> DSLUserCodeError:
+def _refused(flag: str, text: str, error: sass.ToolRejected) -> DSLUserCodeError:
     said = error.text.partition("\n")[0].rpartition(" : ")[2]
     return DSLUserCodeError(
-        f"options: {error.tool} refuses {flag} '{given}': {said}",
+        f"options: {error.tool} refuses {flag} '{text}': {said}",
         id="CONFIG_MALFORMED_COMPILE_OPTIONS",
         fix=f"`{error.tool} --help` lists its options",
     )

@@ -90,13 +90,13 @@ class KnownCalls:
                 reads.value(value)
         return reads.validator()
 
-    def _remember(self, made: Any, same: Callable[[], bool]) -> None:
-        types = [type_ if arguments.is_typed(type_) else abi.Static(type_) for type_ in made.typed]
-        running = session.current() if made.compiled.traced.kernels else None
+    def _remember(self, compiled_function: Any, same: Callable[[], bool]) -> None:
+        types = [type_ if arguments.is_typed(type_) else abi.Static(type_) for type_ in compiled_function.typed]
+        running = session.current() if compiled_function.compiled.traced.kernels else None
         names = list(self._function.signature.parameters)
         bind = argument_reader.make(names, types, running and running.device, exact=True)
         if bind is not None:
-            row = Known(same, bind, running, os.environ.get("CUTE_DSL_ARCH"), made.compiled)
+            row = Known(same, bind, running, os.environ.get("CUTE_DSL_ARCH"), compiled_function.compiled)
             self._rows[:] = [row, *self._rows][:MOST]
 
 

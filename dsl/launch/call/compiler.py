@@ -41,10 +41,10 @@ class Options:
     @staticmethod
     def from_text(text: str) -> Options:
         """Options as upstream spells them: "--gpu-arch sm_90a --keep-ptx". Raises DSLUserCodeError for others."""
-        found = options.parse(text)
+        values = options.parse(text)
         if os.environ.get("CUTE_DSL_ENABLE_TVM_FFI", "0") not in ("", "0"):
-            found["enable_tvm_ffi"] = True
-        return Options(**found)
+            values["enable_tvm_ffi"] = True
+        return Options(**values)
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ def _stored(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
     if disk is None:
         return _compile(host_mlir, source)
     key = disk_cache.key("code", *source)
-    found = disk.get(key)
-    if found is None:
-        made = _compile(host_mlir, source)
-        disk.put(key, disk_cache.pack(made[0].encode(), made[1].encode(), made[2]))
-        return made
-    llvm, ptx, host_object = disk_cache.unpack(found)
+    cached = disk.get(key)
+    if cached is None:
+        compiled = _compile(host_mlir, source)
+        disk.put(key, disk_cache.pack(compiled[0].encode(), compiled[1].encode(), compiled[2]))
+        return compiled
+    llvm, ptx, host_object = disk_cache.unpack(cached)
     return llvm.decode(), ptx.decode(), host_object
 
 
@@ -152,25 +152,25 @@ class Compiled:
     def records(self, running: session.Session) -> list[session.KernelRecord]:
         """This module's kernels as `running` records them, in the order of `traced.kernels`."""
         if self._recorded is None or self._recorded[0] is not running:
-            known = {(record.name, record.ptx): record for record in running.kernels}
-            found = []
+            by_name = {(record.name, record.ptx): record for record in running.kernels}
+            new_records = []
             for kernel in self.traced.kernels:
-                record = known.get((kernel.name, self.code.ptx))
+                record = by_name.get((kernel.name, self.code.ptx))
                 if record is None:
                     code = self.code
                     record = session.KernelRecord(kernel.name, code.arch, self.traced.device_mlir, code.llvm, code.ptx)
                     running.kernels.append(record)
-                found.append(record)
-            self._recorded = running, found
+                new_records.append(record)
+            self._recorded = running, new_records
             self._noted.clear()
         return self._recorded[1]
 
     def noted(self, one: bytes, running: session.Session) -> tuple:
         """What a launch in a frame's log says: where it is noted and as what, and name and launch for the device."""
         self.records(running)  # of another session's than before the rows are others
-        known = self._noted.get(one)
-        if known is not None:
-            return known
+        kept_record = self._noted.get(one)
+        if kept_record is not None:
+            return kept_record
         entry = Noted.from_buffer_copy(one.ljust(NOTED_BYTES))
         if len(self._noted) > 1024:
             self._noted.clear()

@@ -213,9 +213,11 @@ def function_class(base: type) -> type:
         def __init__(self, *arguments):
             super().__init__(*arguments)
             self._machine = machine = Machine(self.arguments, self.compiled)
-            made = tvm_ffi.Function.__from_extern_c__
-            self.__move_handle_from__(made(machine.code.addresses["packed_call"], keep_alive_object=machine))
-            self._machine_call = made(machine.code.addresses["packed_call_or_refusal"], keep_alive_object=machine)
+            make_function = tvm_ffi.Function.__from_extern_c__
+            self.__move_handle_from__(make_function(machine.code.addresses["packed_call"], keep_alive_object=machine))
+            self._machine_call = make_function(
+                machine.code.addresses["packed_call_or_refusal"], keep_alive_object=machine
+            )
             self._machine_call.release_gil = False
             self._quick: Any = None  # the same, while machine code is ready
             session.with_machine_code.add(self)

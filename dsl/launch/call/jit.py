@@ -54,12 +54,12 @@ class _Function:
     @functools.cached_property
     def annotations(self) -> dict[str, Any]:
         """Annotations as objects; one that cannot be evaluated counts as none."""
-        found = {}
+        resolved = {}
         for name, value in getattr(self.function, "__annotations__", {}).items():
             if isinstance(value, str):
                 value = self._evaluate(value)
-            found[name] = value
-        return found
+            resolved[name] = value
+        return resolved
 
     def _evaluate(self, text: str) -> Any:
         cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
@@ -239,16 +239,16 @@ class JitFunction(_Function):
 
     def _run(self, args: tuple, keywords: dict):
         """Compile, where no earlier call did, and run."""
-        found = self.known.find(args) if not keywords else None
-        if found is not None:
+        cached = self.known.find(args) if not keywords else None
+        if cached is not None:
             try:
-                return found[0].call(*found[1])
+                return cached[0].call(*cached[1])
             except compiler.DoesNotFit:  # the careful way has the words
                 pass
         with self.known.watching(args, keywords) as noted:
-            made = noted.made = CompiledFunction(self, args, keywords, compiler.Options())
-        made.warn_of_result()
-        return made.call_bound(made.bound)
+            compiled = noted.made = CompiledFunction(self, args, keywords, compiler.Options())
+        compiled.warn_of_result()
+        return compiled.call_bound(compiled.bound)
 
     @functools.cached_property
     def known(self) -> call_cache.KnownCalls:
@@ -300,13 +300,13 @@ class KernelFunction(_Function):
         if isinstance(annotation, NumericMeta) and isinstance(value, Numeric):
             return annotation(value)
         if isinstance(annotation, NumericMeta) and of_python(value):
-            made = annotation(value)
+            number = annotation(value)
             signed = abi.as_python_number(annotation)
             if signed is not annotation:
-                made = signed(signed.wrapped(made.value))
-                if made.value < 0 < value:
-                    abi.warn_of_sign(value, annotation, made.value, name)
-            return made
+                number = signed(signed.wrapped(number.value))
+                if number.value < 0 < value:
+                    abi.warn_of_sign(value, annotation, number.value, name)
+            return number
         dtype = of_python(value)
         return dtype(value) if dtype else value
 
@@ -432,8 +432,8 @@ def _gather(bound: inspect.BoundArguments, values: list) -> tuple[tuple, dict]:
             replaced[name] = {key: next(remaining) for key in value}
         else:
             replaced[name] = next(remaining)
-    made = inspect.BoundArguments(bound.signature, replaced)
-    return made.args, made.kwargs
+    arguments = inspect.BoundArguments(bound.signature, replaced)
+    return arguments.args, arguments.kwargs
 
 
 class CompiledFunction:
@@ -515,8 +515,8 @@ class CompiledFunction:
         """From the second call on arguments are bound by a function made for their types."""
         running = session.current() if self.compiled.traced.kernels else None
         if self._binder is None or self._binder[0] is not running:
-            made = argument_reader.make(self.arguments.names, self.arguments.types, running and running.device)
-            self._binder = running, made or (lambda *_: None), running and running.device
+            bind = argument_reader.make(self.arguments.names, self.arguments.types, running and running.device)
+            self._binder = running, bind or (lambda *_: None), running and running.device
 
     @property
     def __ptx__(self) -> str:
@@ -574,9 +574,9 @@ def compile_function(function: Any, *args, options: compiler.Options | None = No
         raise DSLUserCodeError(
             f"{name} is no @cute.jit function", fix="decorate it with @cute.jit", id="CALL_MISSING_JIT_DECORATOR"
         )
-    made = _compiled_class(options)(function, args, keywords, options or compiler.Options())
-    made.warn_of_result()
-    return made
+    compiled = _compiled_class(options)(function, args, keywords, options or compiler.Options())
+    compiled.warn_of_result()
+    return compiled
 
 
 def _compiled_class(options: compiler.Options | None) -> type[CompiledFunction]:

@@ -152,12 +152,12 @@ def _check_capacity(kernel: Kernel, arch: str, capacity: int) -> None:
 def _earlier(kernel: Kernel, past: Allocation) -> tuple[tuple[Span, str], ...]:
     """The launch, and the allocation of most bytes before `past`."""
     also = [(kernel.place, "the kernel is launched here")] if kernel.place else []
-    taken, start = [], 0
+    sizes, start = [], 0
     for made in kernel.allocations[: kernel.allocations.index(past)]:
-        taken.append((made.end_bytes - start, made.place))
+        sizes.append((made.end_bytes - start, made.place))
         start = made.end_bytes
-    if taken:
-        most, place = max(taken, key=lambda pair: pair[0])
+    if sizes:
+        most, place = max(sizes, key=lambda pair: pair[0])
         also.insert(0, (place, f"this takes {most} bytes of it"))
     return tuple(also)
 
@@ -219,20 +219,20 @@ class Collectives:
         key = disk_cache.key("collectives", self._device_mlir, kernel, block) if disk is not None else b""
         if disk is not None and disk.get(key) is not None:
             return None
-        found = uniformity.check(self._device_mlir, block, kernel)
-        if disk is not None and found is None:
+        finding = uniformity.check(self._device_mlir, block, kernel)
+        if disk is not None and finding is None:
             disk.put(key, b"")
-        return found
+        return finding
 
 
-def _refuse(found: uniformity.Finding | None) -> None:
-    if found is not None:
+def _refuse(finding: uniformity.Finding | None) -> None:
+    if finding is not None:
         raise DivergentCollective(
-            found.message,
-            fix=found.fix,
+            finding.message,
+            fix=finding.fix,
             id="DIVERGENT_COLLECTIVE",
-            place=_whole(found.place),
-            also=((_whole(found.condition), found.at_condition),),
+            place=_whole(finding.place),
+            also=((_whole(finding.condition), finding.at_condition),),
         )
 
 

@@ -178,11 +178,11 @@ class _Body:
         """A float, or an int that a double holds exactly; past Float32's greatest Python warns."""
         is_int = self.do(f"icmp eq i32 {kind}, {INT}")
         self.refuse_unless(self.do(f"or i1 {is_int}, {self.do(f'icmp eq i32 {kind}, {FLOAT}')}"))
-        whole, given = self.do(f"load i64, ptr {at}"), self.do(f"load double, ptr {at}")
+        whole, double = self.do(f"load i64, ptr {at}"), self.do(f"load double, ptr {at}")
         small = self.do(f"icmp ule i64 {self.do(f'add i64 {whole}, {_EXACT_INT}')}, {2 * _EXACT_INT}")
         self.refuse_unless(self.do(f"select i1 {is_int}, i1 {small}, i1 true"))
         converted = self.do(f"sitofp i64 {whole} to double")
-        value = self.do(f"select i1 {is_int}, double {converted}, double {given}")
+        value = self.do(f"select i1 {is_int}, double {converted}, double {double}")
         if dtype is Float32:
             size = self.do(f"call double @llvm.fabs.f64(double {value})")
             self.refuse_unless(self.do(f"fcmp olt double {size}, 3.4e38"))
@@ -192,10 +192,10 @@ class _Body:
 
     def tensor(self, type_: TensorType, kind: str, at: str) -> None:
         self.either(kind, DL_TENSOR, TENSOR)
-        given = self.do(f"load ptr, ptr {at}")
-        inside = self.do(f"getelementptr i8, ptr {given}, i64 {OBJECT_BYTES}")
+        pointer = self.do(f"load ptr, ptr {at}")
+        inside = self.do(f"getelementptr i8, ptr {pointer}, i64 {OBJECT_BYTES}")
         is_object = self.do(f"icmp eq i32 {kind}, {TENSOR}")
-        tensor = self.do(f"select i1 {is_object}, ptr {inside}, ptr {given}")
+        tensor = self.do(f"select i1 {is_object}, ptr {inside}, ptr {pointer}")
         code, bits = _CODES[type_.dtype]
         self.refuse_unless(self.do(f"icmp eq i32 {self.load(tensor, _DTYPE, 'i32')}, {code | bits << 8 | 1 << 16}"))
         self.refuse_unless(self.do(f"icmp eq i32 {self.load(tensor, _NDIM, 'i32')}, {len(type_.shape)}"))

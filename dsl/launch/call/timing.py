@@ -52,8 +52,10 @@ def benchmark(
             f"benchmark needs at least one iteration and one workspace, got {iterations} and {workspace_count}",
             fix="iterations=1, workspace_count=1",
         )
-    made = [workspace_generator() for _ in range(workspace_count)] if workspace_generator else [kernel_arguments]
-    turns = itertools.cycle(arguments or JitArguments() for arguments in made)
+    argument_sets = (
+        [workspace_generator() for _ in range(workspace_count)] if workspace_generator else [kernel_arguments]
+    )
+    turns = itertools.cycle(arguments or JitArguments() for arguments in argument_sets)
 
     def run(count: int) -> float:
         start = time.perf_counter()

@@ -34,10 +34,10 @@ def tune(
     `func(*arguments, **configuration)` returns a function without arguments. A configuration for which it, or that,
     raises is left out. Raises what the first raised where all do.
     """
-    given = kernel_arguments or JitArguments()
+    arguments = kernel_arguments or JitArguments()
 
     def runs(configuration: dict) -> Callable:
-        return func(*given.args, **given.kwargs, **configuration)
+        return func(*arguments.args, **arguments.kwargs, **configuration)
 
     return _fastest(runs, params_dict or {}, warmup_iterations, iterations)[0]
 
@@ -91,10 +91,10 @@ class autotune_jit:
                 f"autotune_jit decorates a @cute.jit function, got {type_name(function)}",
                 fix="write @cute.jit below it",
             )
-        known = function.signature.parameters
-        if unknown := [name for name in (*self.params, *self.names) if name not in known]:
+        parameters = function.signature.parameters
+        if unknown := [name for name in (*self.params, *self.names) if name not in parameters]:
             raise DSLUserCodeError(
-                f"`{function.__name__}` has no parameter `{unknown[0]}`", fix=f"one of {', '.join(known)}"
+                f"`{function.__name__}` has no parameter `{unknown[0]}`", fix=f"one of {', '.join(parameters)}"
             )
         return TunedFunction(function, self)
 
@@ -122,8 +122,8 @@ class TunedFunction(JitFunction):
                 self._tuning.warmup_iterations,
                 self._tuning.iterations,
             )
-        configuration, made = self._found[key]
-        return made.with_arguments(_with(bound, configuration))
+        configuration, compiled = self._found[key]
+        return compiled.with_arguments(_with(bound, configuration))
 
     def _compiled(self, bound: inspect.BoundArguments, configuration: dict) -> _Call:
         chosen = _with(bound, configuration)
@@ -133,9 +133,9 @@ class TunedFunction(JitFunction):
 class _Call:
     """A compiled function, which runs with the arguments it was compiled for, or with others of their types."""
 
-    def __init__(self, made: CompiledFunction):
-        self.with_arguments = made.call_bound
-        self._bound = made.bound
+    def __init__(self, compiled: CompiledFunction):
+        self.with_arguments = compiled.call_bound
+        self._bound = compiled.bound
 
     def __call__(self):
         return self.with_arguments(self._bound)

@@ -217,13 +217,13 @@ class Cuda(Device):
 
     def _too_new(self, ptx: str) -> list[str]:
         """Why this driver or this GPU cannot take the PTX, where versions tell."""
-        found = []
+        messages = []
         version = re.search(r"^\.version\s+(\d+)\.(\d+)", ptx, re.MULTILINE)
         target = re.search(r"^\.target\s+sm_(\d+)([af]?)", ptx, re.MULTILINE)
         has = self.cuda_version
         if version and cuda_for_ptx(needs := (int(version[1]), int(version[2]))) > has:
             needs_cuda, last = cuda_for_ptx(needs), ptx_of_cuda(has)
-            found.append(
+            messages.append(
                 "the PTX is version {}.{}, which takes a driver for CUDA {}.{}; this driver is for CUDA "
                 "{}.{} and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older "
                 "target: --gpu-arch".format(*needs, *needs_cuda, *has, *last)
@@ -231,11 +231,11 @@ class Cuda(Device):
         mine = int(re.sub(r"\D", "", self.arch))
         if target and (int(target[1]) > mine or (target[2] == "a" and int(target[1]) != mine)):
             only = "alone" if target[2] == "a" else "and later"
-            found.append(
+            messages.append(
                 f"the PTX is for sm_{target[1]}{target[2]} {only}, but this GPU is sm_{mine}\nfix: compile for "
                 f"it: --gpu-arch {self.arch}"
             )
-        return found
+        return messages
 
     def launch(self, program: Any, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         self.begin()

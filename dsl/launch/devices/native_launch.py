@@ -232,5 +232,5 @@ def entry_by_handle() -> tuple[int, Native]:
 @functools.cache
 def entry(launch_kernel: int) -> tuple[int, Native]:
     """The address of `dsl_launch` for a driver whose cuLaunchKernelEx is at this one, and what keeps it alive."""
-    made = native(_LAUNCH, {"launch_kernel": launch_kernel, **signals.symbols()}, ("dsl_launch",), quickly=True)
-    return made.addresses["dsl_launch"], made
+    machine = native(_LAUNCH, {"launch_kernel": launch_kernel, **signals.symbols()}, ("dsl_launch",), quickly=True)
+    return machine.addresses["dsl_launch"], machine

@@ -43,8 +43,8 @@ class Playback(Emulated):
         addresses = self._find(line, params)
         self._check_host_writes(line, addresses)
         for region, rows in line["writes"].items():
-            known = self._mirror.setdefault(region, np.zeros(line["regions"][region]["size_bytes"], np.uint8))
-            self._apply(known, rows)
+            contents = self._mirror.setdefault(region, np.zeros(line["regions"][region]["size_bytes"], np.uint8))
+            self._apply(contents, rows)
         done = self.result["launches"][self._next : self._next + 1]
         self._next += 1
         if not done or done[0].get("changes") is None:
@@ -120,9 +120,9 @@ class Playback(Emulated):
                     "replayed, because an earlier launch gave other results on the GPU than here"
                 )
 
-    def _apply(self, known: np.ndarray, rows: list[dict]) -> None:
+    def _apply(self, contents: np.ndarray, rows: list[dict]) -> None:
         for row in rows:
-            part = known[row["at"] : row["at"] + row["size"]]
+            part = contents[row["at"] : row["at"] + row["size"]]
             if "fill" in row:
                 part[:] = row["fill"]
                 continue

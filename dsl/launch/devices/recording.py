@@ -140,9 +140,9 @@ class Regions:
             return
         words = data[: data.size // 8 * 8].view("<u8")
         for word in np.flatnonzero((words >= np.uint64(self.starts[0])) & (words <= np.uint64(self.ends[-1]))):
-            found = self.find(int(words[word]))
-            if found:
-                yield 8 * int(word), *found
+            region = self.find(int(words[word]))
+            if region:
+                yield 8 * int(word), *region
 
     def reached_from(self, params: Sequence[bytes]) -> tuple[list[int], list[tuple[int, int, int, int]]]:
         """Regions that parameters point to, directly or through memory, and the pointers that lie in memory."""

@@ -192,12 +192,12 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             try:
                 result = function(*args, **kwargs)
             except Exception as error:  # torch's own, without this frame
-                held = [tensor for tensor in tensors if mapped.holds(tensor)]
-                if "not resizable" not in str(error) or not mapped.places.loosen(held):
+                mapped_tensors = [tensor for tensor in tensors if mapped.holds(tensor)]
+                if "not resizable" not in str(error) or not mapped.places.loosen(mapped_tensors):
                     error.__traceback__ = error.__traceback__.tb_next
                     raise
                 result = function(*args, **kwargs)
-                mapped.add_all(held)
+                mapped.add_all(mapped_tensors)
             if "out" in kwargs or function is tensor_type.resize_:
                 mapped.renew(tensors)
             if to_cuda:

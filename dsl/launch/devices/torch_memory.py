@@ -38,13 +38,13 @@ class Places:
 
     def loosen(self, tensors: Iterable[Any]) -> bool:
         """Give `tensors` memory that torch may resize, wherever it lies; whether there are any."""
-        found = False
+        is_loosened = False
         for tensor in tensors:
             storage = tensor.untyped_storage()
             if storage.nbytes() and not storage.resizable():
                 self._put(tensor, storage.clone())
-                found = True
-        return found
+                is_loosened = True
+        return is_loosened
 
     def _new(self, nbytes: int) -> Any:
         """A storage of `nbytes`."""

@@ -63,7 +63,7 @@ def report_of(error: BaseException) -> BaseException | None:
 @contextlib.contextmanager
 def with_reports(run: Any) -> Iterator[None]:
     """Let an error of CUDA end with the report of the failure that it is about, `run.failure`, which is told then."""
-    kind = next((found for name in CUDA_ERRORS if (found := getattr(_common(), name, None))), None)
+    kind = next((error_class for name in CUDA_ERRORS if (error_class := getattr(_common(), name, None))), None)
     if kind is None:
         yield
         return
@@ -71,7 +71,7 @@ def with_reports(run: Any) -> Iterator[None]:
     own = {name: kind.__dict__[name] for name in ("__init__", "__str__") if name in kind.__dict__}
 
     @functools.wraps(make)
-    def made(self, *args, **kwargs):
+    def initialise(self, *args, **kwargs):
         make(self, *args, **kwargs)
         self.device_report, run.failure = run.failure, None
 
@@ -80,7 +80,7 @@ def with_reports(run: Any) -> Iterator[None]:
         report = report_of(self)
         return words(self) if report is None else f"{words(self).rstrip()}\n{report}"
 
-    kind.__init__, kind.__str__ = made, told
+    kind.__init__, kind.__str__ = initialise, told
     try:
         yield
     finally:

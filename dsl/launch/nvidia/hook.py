@@ -106,12 +106,12 @@ def _cache() -> Path:
 def version() -> str:
     """The version of NVIDIA's compiler. Raises CompilerMissing."""
     try:
-        found = importlib.metadata.version(PACKAGE)
+        installed = importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
         raise CompilerMissing(
             f"--compiler nvidia needs the package {PACKAGE}, which is not installed\nfix: {INSTALL}"
         ) from None
-    return found
+    return installed
 
 
 @dataclass

@@ -52,11 +52,11 @@ def taking_arrays(original: Callable, device: Memory) -> Callable:
         where = getattr(tensor_dlpack, "__dlpack_device__", None)
         if where is None or where()[0] != CPU:
             return original(tensor_dlpack, *args, **kwargs)
-        made = original(_OnCuda(tensor_dlpack), *args, **kwargs)
+        tensor = original(_OnCuda(tensor_dlpack), *args, **kwargs)
         view = dlpack.view(tensor_dlpack)
         device.register(*view.storage, f"{type(tensor_dlpack).__module__} {view.dtype} tensor of shape {view.shape}")
-        weakref.finalize(made, device.unregister, view.storage[0]).atexit = False
-        return made
+        weakref.finalize(tensor, device.unregister, view.storage[0]).atexit = False
+        return tensor
 
     return from_dlpack
 

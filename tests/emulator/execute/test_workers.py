@@ -177,7 +177,7 @@ def test_a_deadlock_in_one_block_of_many(machine):
     with pytest.raises(emulator.Fault) as caught:
         machine.run(text, grid=200, block=64, bad=70)
     assert caught.value.kind == "deadlock" and caught.value.block == (70, 0, 0)
-    assert "nothing can move in block (70, 0, 0)" in str(caught.value)
+    assert "no thread can continue in block (70, 0, 0)" in str(caught.value)
 
 
 POLL = """

@@ -102,7 +102,7 @@ fix: write `arch`; the keys of [tool.repro] are
     compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }
     mask     a table of output name to the boolean array that says where it counts: { out = "valid" }
     nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }
-    outcome  what the claim says happens: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \
+    outcome  the outcome of the claim: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \
 fault by its name, as in "misaligned"
     params   a table of parameter name to list of values: { width = [8, 16, 32] }
     poison   true: run it twice over different contents of new memory, to see what was not written
@@ -154,7 +154,7 @@ fix: write seconds, more than 0 and at most 86400""",
     "bad outcome": (
         ("timeout = 2", 'outcome = "crash"'),
         "q.py:7:3: BAD_OUTCOME\n    # outcome = \"crash\"\n      ^^^^^^^ is 'crash'\nfix: write the "
-        'outcome that the claim says: "outputs" (the default) | "rejected" | "trap" | '
+        'outcome of the claim: "outputs" (the default) | "rejected" | "trap" | '
         '"deadlock" | "fault", or a fault by its name, as in "misaligned"; the faults are '
         "out_of_bounds, misaligned, illegal, invalid_launch, race, undefined_read, divergent_barrier",
     ),

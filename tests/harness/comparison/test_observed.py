@@ -102,8 +102,8 @@ def expected(): return {'r': np.int32([1, 2, 3, 4]), 'valid': np.array(VALID)}
         ("[True, True, False, False]", ""),
         ("[True, True, True, False]", "`r` differs from expected() in 1 of 3 elements that count (bits)"),
         ("[False] * 4", "the mask `valid` leaves no element of `r`: nothing would be compared"),
-        ("[1, 1, 0, 0]", "the mask `valid` is int64 (4,), and `r` has the shape (4,)"),
-        ("[True]", "the mask `valid` is bool (1,), and `r` has the shape (4,)"),
+        ("[1, 1, 0, 0]", "the mask `valid` is int64 (4,), but `r` has the shape (4,)"),
+        ("[True]", "the mask `valid` is bool (1,), but `r` has the shape (4,)"),
     ],
 )
 def test_a_mask_says_where_it_counts(said, valid, says):
