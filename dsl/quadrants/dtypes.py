@@ -115,7 +115,7 @@ def is_signed(dtype: DataType) -> bool:
 
 
 def number(value: Any) -> Numeric | None:
-    """A Python or numpy number as the literal it is in a kernel: of the default types. None for what is no number.
+    """A Python or numpy number as the literal it is in a kernel: of the default types. otherwise None.
 
     Raises QuadrantsTypeError for an integer that the default integer type cannot hold.
     """

@@ -79,7 +79,7 @@ def check_parameters(function: types.FunctionType, given: dict[str, Any]) -> Non
 
 
 def bad_annotation(function: types.FunctionType, name: str, annotation: Any) -> DSLUserCodeTypeError:
-    """The error of a parameter whose annotation is no type of a parameter."""
+    """The error of a parameter with an annotation that no parameter can have."""
     kind = getattr(annotation, "__name__", type(annotation).__name__)
     said = f"is annotated with {type_name(annotation)}"
     fix = f'{name}: T.Buffer((256,), "float32"), T.handle or T.int32'
