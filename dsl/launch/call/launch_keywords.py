@@ -42,7 +42,7 @@ _HINTS = {
 
 
 def check_others(kernel: str, others: Mapping[str, Any]) -> None:
-    """Raise DSLUserCodeError for a keyword that a launch does not have, and for one that has no meaning here."""
+    """Raise DSLUserCodeError for a keyword that a launch does not have, and for one that is not supported here."""
     for name, value in sorted(others.items()):
         if name in _HINTS:
             if not isinstance(value, _HINTS[name]):

@@ -168,7 +168,7 @@ def test_a_host_without_uv(on_host, infra, sshd, there, write, works):
     text = infra(host)
     assert (cache / "bin/uv").exists() and any("bringing uv" in note for note in host.notes)
     assert "uv could not make the environment (`pip install`):" in text
-    text = f"{sshd.folder} is no project: it has no pyproject.toml"
+    text = f"{sshd.folder} is not a project: it has no pyproject.toml"
     assert infra(on_host(python=None, cache=cache, workdir=sshd.folder)) == text
     works(on_host())
 
