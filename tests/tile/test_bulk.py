@@ -43,10 +43,7 @@ REFUSED = [
     (lambda g, s, b: load(96), "a bulk copy moves a multiple of 128 bits, whole elements of Float32, got 96"),
     (lambda g, s, b: cute.copy(load(), g, s), "needs the mbarrier that tells when it is there"),
     (lambda g, s, b: cute.copy(load(), s, g, mbar_ptr=b), "the source of this bulk copy is a tensor in gmem"),
-    (
-        lambda g, s, b: cute.copy(load(), part(g, 3), part(s, 3), mbar_ptr=b),
-        "have 12 contiguous bytes on both sides",
-    ),
+    (lambda g, s, b: cute.copy(load(), part(g, 3), part(s, 3), mbar_ptr=b), "have 12 contiguous bytes on both sides"),
     (
         lambda g, s, b: cute.copy(load(256), part(g, (4, 8), (1, 8)), part(s, (4, 8)), mbar_ptr=b),
         "have 16 contiguous bytes on both sides",

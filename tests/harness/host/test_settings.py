@@ -63,7 +63,9 @@ def test_a_project_file_that_is_odd(tmp_path):
 
 def test_a_setting_that_no_project_has(tmp_path):
     (tmp_path / "pyproject.toml").write_text("[tool.repro]\nhost = 'p1'\n")
-    with pytest.raises(BadSettings, match=r"`host` is not a setting of a project\nfix: write a host's as \[tool.repro.ho"):
+    with pytest.raises(
+        BadSettings, match=r"`host` is not a setting of a project\nfix: write a host's as \[tool.repro.ho"
+    ):
         load(tmp_path)
 
 
