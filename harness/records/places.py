@@ -33,7 +33,7 @@ def moves(db: sqlite3.Connection, root: Path) -> dict[str, str]:
     """What records call a repro -> where it is now, for those of which the index has another place."""
     rows = db.execute("select said, claim, marks from place").fetchall()
     moved = follow({said: json.loads(marks) for said, _, marks in rows}, root)
-    return {said: place for said, claim, _ in rows if (place := moved.get(said, said)) != claim}
+    return {said: str(place) for said, claim, _ in rows if (place := moved.get(said, said)) != claim}
 
 
 def give(db: sqlite3.Connection, moved: Mapping[str, str]) -> set[str]:

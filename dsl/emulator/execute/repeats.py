@@ -128,8 +128,9 @@ def handle(program: Program, shape: tuple, memory: Memory) -> int:
     It is valid as long as the program.
     """
     kept = _kept.get((program, shape))
-    found = kept is not None and kept.launch.memory is memory and kept.repeat is not None
-    return ctypes.addressof(kept.repeat) if found else 0
+    if kept is None or kept.launch.memory is not memory or kept.repeat is None:
+        return 0
+    return ctypes.addressof(kept.repeat)
 
 
 def failure_of(number: int) -> BaseException:
