@@ -317,10 +317,10 @@ def test_a_machine_without_a_gpu(recorded, stand_in, tmp_path):
 @pytest.mark.parametrize(
     "damage, why",
     [
-        (lambda data: b"", "is no capsule, or only part of one: File is not a zip file"),
-        (lambda data: data[: len(data) // 2], "is no capsule, or only part of one: File is not a zip file"),
+        (lambda data: b"", "is not a capsule, or only part of one: File is not a zip file"),
+        (lambda data: data[: len(data) // 2], "is not a capsule, or only part of one: File is not a zip file"),
         (lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:], "is damaged"),
-        (lambda data: b"PK\5\6" + bytes(18), 'is no capsule, or only part of one: "There is no item'),
+        (lambda data: b"PK\5\6" + bytes(18), 'is not a capsule, or only part of one: "There is no item'),
     ],
 )
 def test_a_damaged_capsule_is_one_message(recorded, tmp_path, damage, why, capsys):
@@ -336,8 +336,8 @@ def test_a_damaged_capsule_is_one_message(recorded, tmp_path, damage, why, capsy
     "damage, why",
     [
         (lambda out: (out / "adds.bin").write_bytes(b"x"), "its data file does not have the sha256 it names"),
-        (lambda out: (out / "adds.json").write_text("{"), "adds.json is no result of a replay"),
-        (lambda out: (out / "replayed.capsule").unlink(), "holds no replayed.capsule"),
+        (lambda out: (out / "adds.json").write_text("{"), "adds.json is not a result of a replay"),
+        (lambda out: (out / "replayed.capsule").unlink(), "it has no replayed.capsule"),
         (lambda out: [file.unlink() for file in out.glob("*.json")], "holds no results"),
     ],
 )
