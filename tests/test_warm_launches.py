@@ -188,7 +188,7 @@ def test_a_block_that_diverges_is_refused_by_every_launch(running, analyses):
     call = cute.compile(of_guarded, a, 32)
     for _ in range(2):
         call(a, 32)
-        with pytest.raises(DivergentCollective, match="waits for all 64 threads of the block, and threads 0 to 31 get"):
+        with pytest.raises(DivergentCollective, match="waits for all 64 threads of the block, but threads 0 to 31 get"):
             call(a, 64)
     assert [block for _, block in analyses] == [None, (32, 1, 1), (64, 1, 1)]
 

@@ -175,7 +175,7 @@ def test_numbers_and_fields_are_part_of_the_code_and_a_call_says_so(tmp_path):
             owner = "s" if name == "argument" else "self"
             said = str(told[0].message)
             assert said.startswith(f"`{owner}.m") and (
-                "the kernel goes on with 3." in said
+                "the kernel still uses 3." in said
                 or "'3'" in said
                 or "is another object than when this kernel was compiled" in said
             )
@@ -245,7 +245,7 @@ def test_numbers_of_a_class_without_template_primitives_are_read_at_every_call()
         compiled.add(id(Lifted.__dict__["step"]._last))
     assert len(compiled) == 1
     made.n = 2.5
-    with pytest.raises(TypeError, match="`n` is 2.5, and was an integer when the kernel was compiled"):
+    with pytest.raises(TypeError, match="`n` is 2.5, but was an integer when the kernel was compiled"):
         made.step()
     made.n = 3
     with pytest.raises(qd.QuadrantsCompilationError) as caught:

@@ -264,7 +264,7 @@ def test_a_known_divisor_allows_wide_copies(run, refused, matrix, divisor):
         cute.copy(atom, fragment, rows[tid, None])
 
     if divisor == 1:
-        assert "are only known to be of 4" in refused(kernel, matrix, 8)[0]
+        assert "are only known to be multiples of 4" in refused(kernel, matrix, 8)[0]
         return
     wanted = matrix.copy()
     wanted[:8:2, 0] = -1

@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import struct
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -287,22 +288,26 @@ class _Frame:
             session.with_machine_code.add(compiled)
 
     def note(self) -> None:
-        """Write down what machine code launched."""
+        """Write down what machine code launched: all of it, also where a signal's handler raises meanwhile."""
         native = self.native
         count = native.count
         if not count:
             return
-        native.count = 0
         running, at = session.current(), -native.ended
+        lists, additions, unheard = [], [], []
         for begin in range(0, count * NOTED_BYTES, NOTED_BYTES):
             one = bytes(self.log[begin : begin + Noted.times.offset])
             noted, facts, name, launch = self.compiled.noted(one, running)
             times = 1 if native.launched == count else Noted.from_address(self.handle + Run.log.offset + begin).times
             at += times
-            noted.extend([facts] * times)
-            for _ in range(min(times, at) if self.begin is not None else 0):
-                self.device.launched(name, launch)
-        native.launched = native.ended = 0
+            lists.append(noted)
+            additions.append([facts] * times)
+            unheard += [(name, launch)] * (min(times, at) if self.begin is not None else 0)
+        # Python hears signals after a call, so that one call writes it all down.
+        native.count = native.launched = native.ended = 0
+        deque(map(list.extend, lists, additions), maxlen=0)
+        for name, launch in unheard:
+            self.device.launched(name, launch)
 
 
 _runs: dict[int, _Frame] = {}  # by handle: a native function may be running in every thread

@@ -327,7 +327,7 @@ def product_fault(machine, block: int, before: str = "", after: str = "") -> emu
 def test_lanes_that_left(machine):
     fault = product_fault(machine, 32, "setp.gt.u32 %p, %lane, 27; @%p exit;")
     assert fault.kind == "illegal"
-    assert "needs all 32 lanes of the warp, and lanes 28-31 have left, or are not in the block" in str(fault)
+    assert "needs all 32 lanes of the warp, but lanes 28-31 have left, or are not in the block" in str(fault)
     assert "fix: launch whole warps, and let no thread return before it" in str(fault)
 
 
@@ -358,11 +358,11 @@ def test_rows_are_checked(machine, count):
     [
         (
             "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f32 {%r0,%r1}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3};",
-            "no such form",
+            "does not support this form",
         ),
         (
             "mma.sync.aligned.m16n8k8.row.col.f32.s8.s8.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3};",
-            "no such form",
+            "does not support this form",
         ),
         (
             "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4}, {%r6}, {%r0, %r1, %r2, %r3};",

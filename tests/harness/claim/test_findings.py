@@ -23,7 +23,7 @@ def test_checks_by_name(text, names):
 def test_a_name_that_is_none_is_told(text, tmp_path):
     with pytest.raises(findings.BadChecks, match="fix: write all, none, or some of race, undefined"):
         findings.checks(text)
-    with pytest.raises(UsageError, match="there is no check"):
+    with pytest.raises(UsageError, match="unknown check"):
         Session(tmp_path, checks=text)
 
 

@@ -256,9 +256,7 @@ print(session.facts()["device"]["arch"])
         "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered (cuCtxSynchronize)\n"
         "in kernel `kernel_kernel_0` grid=(1, 1, 1) block=(64, 1, 1)"
     )
-    lost = (
-        f"was not tried: an earlier kernel failed, and nothing runs in this process any more\nthe failure was {failure}"
-    )
+    lost = f"was not tried: an earlier kernel failed, so no kernel runs in this process any more\nthe failure was {failure}"
     assert said.splitlines() == [
         *(failure + " out_of_bounds").splitlines(),
         *f"CUDA_CONTEXT_LOST: cuCtxSetCurrent {lost} None".splitlines(),
