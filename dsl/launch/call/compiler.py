@@ -303,9 +303,10 @@ class _Frame:
             lists.append(noted)
             additions.append([facts] * times)
             unheard += [(name, launch)] * (min(times, at) if self.begin is not None else 0)
-        # Python hears signals after a call, so that one call writes it all down.
+        writing = map(list.extend, lists, additions)
+        # Python hears signals after a call: between taking the counts back and the one call that writes there is none.
         native.count = native.launched = native.ended = 0
-        deque(map(list.extend, lists, additions), maxlen=0)
+        deque(writing, maxlen=0)
         for name, launch in unheard:
             self.device.launched(name, launch)
 
@@ -344,7 +345,7 @@ def _entry(handle: int, index: int, record: int, params: int) -> int:
             _launch(run, index, Record.from_address(record), params)
         except BaseException as error:
             run.error = error
-    return int(run.error is not None)
+    return 0 if run.error is None else 1  # no call: after one Python hears signals, and here nobody would catch
 
 
 _entry_address = ctypes.cast(_entry, ctypes.c_void_p).value

@@ -191,4 +191,6 @@ def test_a_signal_ends_a_host_loop_of_launches(running, by_python):
             compiled(array, 2**31 - 1)
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert len(by_python) < array[0] / 100 and len(running.kernels[0].launches) == array[0]
+    assert len(by_python) < array[0] / 100
+    # What Python launches is noted before it runs: the signal may come between.
+    assert len(running.kernels[0].launches) - array[0] in (0, 1)
