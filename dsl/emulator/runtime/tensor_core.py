@@ -118,10 +118,10 @@ class Accumulate:
         special = f.cmp("sgt", reduced, _BIAS)
         specials, finite, after = f.fresh("specials"), f.fresh("finite"), f.fresh("summed")
         f.do(f"br i1 {special}, label %{specials}, label %{finite}")
-        for block, of_row in ((specials, self._any_row), (finite, self._finite_row)):
+        for block, sum_of in ((specials, self._any_sum), (finite, self._finite_sum)):
             f.start(block)
             with f.for_range(str(form.m)) as row:
-                of_row(row)
+                self._row(row, sum_of)
             f.do(f"br label %{after}")
         f.start(after)
 
@@ -166,12 +166,6 @@ class Accumulate:
         return self._all_lanes(f.op(f"fpext float {scalar} to double"), "double")
 
     # --- a row of D
-
-    def _finite_row(self, row: str) -> None:
-        self._row(row, self._finite_sum)
-
-    def _any_row(self, row: str) -> None:
-        self._row(row, self._any_sum)
 
     def _row(self, row: str, sum_of: Callable[[Sum, str, str], str]) -> None:
         f = self.f
