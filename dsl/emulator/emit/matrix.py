@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from dsl.emulator.emit import warp
 from dsl.emulator.emit.memory import host_address, space_of
@@ -25,13 +26,13 @@ def mma(body, instr):
     ):
         raise body.refuse(instr, "it is not of the form mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype")
     d, a, b, c = types
-    shape = tuple(int(each) for each in match.groups())
-    if d != c or (a, b, c) not in SHAPES.get(shape, ()):
+    m, n, k = (int(each) for each in match.groups())
+    if d != c or (a, b, c) not in SHAPES.get((m, n, k), ()):
         raise body.refuse(instr, "the emulator does not support this form")
     saturates = "satfinite" in instr.mods
     if saturates and c != "s32":
         raise body.refuse(instr, ".satfinite is for s32 accumulators")
-    form = Mma(*shape, a, b, c, saturates)
+    form = Mma(m, n, k, a, b, c, saturates)
     words, operands = [], instr.operands
     for operand, count, kind in zip(operands[1:4], form.registers, (a, b, c)):
         items = _items(operand)
@@ -127,7 +128,7 @@ def _meet(body, instr, name: str, make, words: list[tuple[str, int]]) -> str:
     return area
 
 
-def _take(body, area: str, results: list, first: int, bits: int) -> None:
+def _take(body, area: str, results: Sequence, first: int, bits: int) -> None:
     for i, result in enumerate(results):
         place = body.op(f"getelementptr i32, ptr {area}, i32 {matrix_collectives.FIRST + first + i * bits // 32}")
         body.write(result, body.op(f"load i{bits}, ptr {place}, align 4"), bits)

@@ -70,15 +70,9 @@ def _init(body, instr) -> None:
 
 def _arrive(body, instr) -> None:
     state, address, *rest = instr.operands
-    amount = body.read(rest[0], 32) if rest else None
-    expects = "expect_tx" in instr.mods
-    old = update(
-        body,
-        place(body, instr, address),
-        "1" if expects or amount is None else amount,
-        amount if expects else "0",
-        False,
-    )
+    amount = body.read(rest[0], 32) if rest else "1"
+    arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
+    old = update(body, place(body, instr, address), arrivals, n_bytes, False)
     if state != SINK:
         body.write(state, old, 64)
 

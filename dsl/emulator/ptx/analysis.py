@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from dsl.emulator.ptx.syntax import FLOATS, SINK, Addr, FloatImm, Function, Instr, Label, Module, Not, Pair, Reg, Vec
+from dsl.emulator.ptx.syntax import (
+    FLOATS,
+    SINK,
+    Addr,
+    FloatImm,
+    Function,
+    Instr,
+    Label,
+    Module,
+    Not,
+    Pair,
+    Reg,
+    Sym,
+    Vec,
+)
 
 _FLOATS = FLOATS | {"f16x2", "bf16x2"}
 
@@ -26,9 +40,10 @@ def back_edges(function: Function):
     positions = {item.name: i for i, item in enumerate(function.items) if isinstance(item, Label)}
     for i, item in enumerate(function.items):
         if isinstance(item, Instr) and item.opcode in ("bra", "brx") and item.operands:
-            names = [getattr(item.operands[0], "name", None)]
-            if item.opcode == "brx":
-                names = function.targets.get(getattr(item.operands[-1], "name", None), ())
+            target = item.operands[0 if item.opcode == "bra" else -1]
+            if not isinstance(target, Sym):
+                continue
+            names = [target.name] if item.opcode == "bra" else function.targets.get(target.name, ())
             for name in names:
                 if positions.get(name, i + 1) <= i:
                     yield name, positions[name], i

@@ -70,7 +70,7 @@ class _Parser:
         self.result = Module()
         self.loc: tuple | None = None
         self.scopes: list[dict] = []
-        self.function: Function | None = None
+        self.function: Function  # the one whose text is read: set before anything below asks for it
         self.scope_count = 0
 
     # ** tokens
@@ -136,7 +136,7 @@ class _Parser:
             self.loc = (self.integer(), self.integer(), self.integer())
             while self.accept(","):
                 if self.take() == "inlined_at":
-                    self.integer(), self.integer(), self.integer()
+                    _ = self.integer(), self.integer(), self.integer()
                 else:
                     self.take()
                     if self.accept("+"):
@@ -294,7 +294,7 @@ class _Parser:
             inner = self.operand()
             self.take(")")
             value = inner
-            if self.accept("+"):
+            if self.accept("+") and isinstance(inner, Sym):
                 value = Sym(inner.name, inner.offset + self.integer())
         if isinstance(value, FloatImm):
             value = Imm(literals.float_bits(value, TYPE_BITS[kind]))

@@ -42,12 +42,12 @@ def number(value) -> int | None:
 
 def _binary(f, how: str, a, b, bits: int):
     """a how b for bases or strides; an int where both are known."""
-    constants = number(a), number(b)
-    if None not in constants:
-        return signed({"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}[how](*constants), bits)
-    if how == "mul" and 0 in constants:
+    left, right = number(a), number(b)
+    if left is not None and right is not None:
+        return signed({"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}[how](left, right), bits)
+    if how == "mul" and 0 in (left, right):
         return 0
-    if how != "mul" and constants[1] == 0:
+    if how != "mul" and right == 0:
         return a
     return f.op(f"{how} i{bits} {a}, {b}")
 
@@ -115,14 +115,11 @@ def transfer(f, instr) -> Linear | None:
     return rule(f, instr, kind)
 
 
-def _forms(f, instr, bits: int, is_signed: bool, count: int) -> list[Linear] | None:
-    forms = []
-    for operand in instr.operands[1 : 1 + count]:
-        form = f.of(operand, bits, is_signed)
-        if form is None:
-            return None
-        forms.append(form)
-    return forms
+def _both(f, instr, bits: int, is_signed: bool) -> tuple[Linear, Linear] | None:
+    """The forms of the two sources; None where one has none."""
+    a = f.of(instr.operands[1], bits, is_signed)
+    b = f.of(instr.operands[2], bits, is_signed) if a is not None else None
+    return None if a is None or b is None else (a, b)
 
 
 def _plain(instr) -> bool:
@@ -141,7 +138,7 @@ def _move(f, instr, kind):
 def _sum(how: str):
     def rule(f, instr, kind):
         bits = TYPE_BITS[kind]
-        forms = _forms(f, instr, bits, kind in SIGNED, 2) if _plain(instr) else None
+        forms = _both(f, instr, bits, kind in SIGNED) if _plain(instr) else None
         return _fits(instr, bits, add(f, *forms, bits, how)) if forms else None
 
     return rule
@@ -154,15 +151,16 @@ def _union(f, instr, kind):
 
 def _product(f, instr, kind) -> tuple[Linear | None, int]:
     bits, is_signed = TYPE_BITS[kind], kind in SIGNED
-    forms = _forms(f, instr, bits, is_signed, 2) if _plain(instr) and "hi" not in instr.mods else None
+    forms = _both(f, instr, bits, is_signed) if _plain(instr) and "hi" not in instr.mods else None
     if not forms or not (forms[0].uniform or forms[1].uniform):
         return None, bits
+    a, b = forms
     if "wide" in instr.mods:
-        forms = [resize(f, form, bits, 2 * bits, is_signed) for form in forms]
+        a, b = (resize(f, form, bits, 2 * bits, is_signed) for form in forms)
         bits *= 2
-        if None in forms:
+        if a is None or b is None:
             return None, bits
-    return multiply(f, *forms, bits), bits
+    return multiply(f, a, b, bits), bits
 
 
 def _multiply(f, instr, kind):
@@ -216,7 +214,7 @@ def _address_space(f, instr, kind):
 def _select(f, instr, kind):
     bits = TYPE_BITS[kind]
     flag = f.of(instr.operands[3], 1, False)
-    forms = _forms(f, instr, bits, False, 2)
+    forms = _both(f, instr, bits, False)
     if not forms or flag is None or not flag.uniform:
         return None
     return _fits(instr, bits, choose(f, flag.base, *forms, bits))

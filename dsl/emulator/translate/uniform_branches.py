@@ -7,6 +7,7 @@ only part regions of straight code, and a region is a loop over the threads that
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dsl.emulator.emit import isa
@@ -92,6 +93,13 @@ class Forms:
     `forms` holds what this region knows; a register it lacks is as it came, `incoming(reg)`. None: differs freely.
     """
 
+    plan: Plan
+    parameters: set[str]
+    incoming: Callable[[Reg], Linear | None]
+    op: Callable[[str], str]
+    symbol: Callable[[Sym], str]
+    predefined: Callable[[Special], tuple[str, int]]  # the value, and its bits
+
     def __init__(self) -> None:
         self.forms: dict[str, Linear | None] = {}
 
@@ -140,7 +148,8 @@ class Forms:
         if isinstance(base, Reg):
             form = self.form(base)
             return form and (form, base.bits)
-        return self.of(base, 64), 64
+        form = self.of(base, 64)
+        return form and (form, 64)
 
     def judge(self, instr: Instr):
         """The new Linear of its destination, or ONCE, FETCH or EACH."""
