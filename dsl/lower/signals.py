@@ -5,7 +5,8 @@ Python notes a signal and runs its handler when its own code goes on, which a lo
 So every backward branch counts down; every few thousand a clock is read, and some milliseconds later Python is asked.
 An innermost loop that counts is cut into stretches of as many trips, so that LLVM may unroll and vectorise it.
 A handler's exception cannot go through machine code: it is kept, the function returns `RAISED`, and who called it asks
-`raised`. Python/C API: PyErr_CheckSignals, which runs handlers in the main thread only.
+`raised`. Python/C API: PyErr_CheckSignals, which runs handlers in the main thread only. What a handler raises at the
+start of a Python function that machine code calls is kept likewise (CALL_PYTHON).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _LABEL = re.compile(r"^  (\^\w+)", re.MULTILINE)
 _BRANCH = re.compile(r"^( *)llvm\.(?:br|cond_br) .*$", re.MULTILINE)
 _ANNOTATION = re.compile(r" \{[^{}]*loop_annotation[^{}]*\}")
 _PYTHON = {"PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)", "PyErr_CheckSignals": "i32 ()",
-           "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)"}  # fmt: skip
+           "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)",
+           "PyObject_CallFunction": "ptr (ptr, ptr, ...)", "PyLong_AsLong": "i64 (ptr)",
+           "Py_DecRef": "void (ptr)"}  # fmt: skip
 _kept = (ctypes.c_void_p * 3)()  # type, value and traceback; signals are the main thread's
 
 
@@ -186,32 +189,62 @@ go:
 
 declare i32 @clock_gettime(i32, ptr)
 """
+_KEEP = """
+  %value.at = getelementptr ptr, ptr @dsl_raised, i64 1
+  %trace.at = getelementptr ptr, ptr @dsl_raised, i64 2
+  call void @PyErr_Fetch(ptr @dsl_raised, ptr %value.at, ptr %trace.at)
+  call void @PyErr_NormalizeException(ptr @dsl_raised, ptr %value.at, ptr %trace.at)"""
+_DECLARATIONS = "@dsl_raised = external global [3 x ptr]\n" + "\n".join(
+    f"declare {text.partition(' ')[0]} @{name}{text.partition(' ')[2]}" for name, text in _PYTHON.items()
+)
 # `dsl_hear()`: run the handlers of signals; RAISED where one raises, which is kept for `raised`.
-HEAR = """
-define internal i32 @dsl_hear() noinline cold {
+_HEAR = f"""
+define internal i32 @dsl_hear() noinline cold {{
   %lock = call i32 @PyGILState_Ensure()
   %raised = call i32 @PyErr_CheckSignals()
   %any = icmp ne i32 %raised, 0
   br i1 %any, label %keep, label %release
-keep:
-  %value.at = getelementptr ptr, ptr @dsl_raised, i64 1
-  %trace.at = getelementptr ptr, ptr @dsl_raised, i64 2
-  call void @PyErr_Fetch(ptr @dsl_raised, ptr %value.at, ptr %trace.at)
-  call void @PyErr_NormalizeException(ptr @dsl_raised, ptr %value.at, ptr %trace.at)
+keep:{_KEEP}
   br label %release
 release:
   call void @PyGILState_Release(i32 %lock)
   %ends = sext i1 %any to i32
   ret i32 %ends
-}
+}}
 
-@dsl_raised = external global [3 x ptr]
-""" + "\n".join(f"declare {text.partition(' ')[0]} @{name}{text.partition(' ')[2]}" for name, text in _PYTHON.items())
+{_DECLARATIONS}"""
+# `dsl_call_python(function, handle, index, record, params)`: what the Python function returns, an int; RAISED where it
+# raises, which is kept for `raised`. Python runs the handlers of signals before a function's first statement, where the
+# function cannot catch what they raise: a callback of ctypes prints that, and returns what was in memory.
+CALL_PYTHON = f"""
+@dsl_arguments = internal constant [5 x i8] c"LiLL\\00"
+
+define internal i32 @dsl_call_python(ptr %function, ptr %handle, i32 %index, ptr %record, ptr %params) {{
+  %lock = call i32 @PyGILState_Ensure()
+  %result = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr %function, ptr @dsl_arguments,
+                                                            ptr %handle, i32 %index, ptr %record, ptr %params)
+  %none = icmp eq ptr %result, null
+  br i1 %none, label %keep, label %read
+keep:{_KEEP}
+  br label %release
+read:
+  %number = call i64 @PyLong_AsLong(ptr %result)
+  call void @Py_DecRef(ptr %result)
+  %answer = trunc i64 %number to i32
+  br label %release
+release:
+  %ends = phi i32 [{RAISED}, %keep], [%answer, %read]
+  call void @PyGILState_Release(i32 %lock)
+  ret i32 %ends
+}}
+
+{_DECLARATIONS}
+"""
 
 
 def with_turn(llvm_ir: str) -> str:
     """A host module with `@dsl_turn` defined, where it is called."""
-    return _DECLARATION.sub(_TURN + HEAR, llvm_ir) if _DECLARATION.search(llvm_ir) else llvm_ir
+    return _DECLARATION.sub(_TURN + _HEAR, llvm_ir) if _DECLARATION.search(llvm_ir) else llvm_ir
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from dsl.launch import disk_cache, session
 from dsl.launch.argument.returned_values import Result
 from dsl.launch.call import compile_options as options, launch_limits
 from dsl.launch.call.artifacts import Kept
-from dsl.launch.devices.native_launch import NOTED_BYTES, Noted, Record, Run, Table
+from dsl.launch.devices.native_launch import NOTED_BYTES, Noted, Record, Run, Table, entry_by_python
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch
 from dsl.lower import signals
 from dsl.lower.host import link
@@ -70,14 +70,13 @@ _PLACES = re.compile(r" loc\([^()\n]*\)|^#loc.*\n", re.MULTILINE)
 def _code(traced: Traced, arch: str, opt_level: int, cached: bool = True) -> Code:
     """Compiled, or found by its text; from which line the host function is called makes no difference."""
     device_mlir = traced.device_mlir
-    entry = session.current().device.launch_entry if device_mlir else None
+    entry = session.current().device.launch_entry or entry_by_python()[0] if device_mlir else None
     jump = jump_slot(traced.slots) if traced.failures else None
     source = _PLACES.sub("", traced.host_mlir), device_mlir, arch, opt_level, jump
     key = (*source, entry)
     if key not in _codes:
         llvm, ptx, host_object = _stored(traced.host_mlir, source) if cached else _compile(traced.host_mlir, source)
-        symbols = {"dsl_launch": entry or _entry_address, **signals.symbols()}
-        host = link(host_object, symbols, keep_alive=(_entry,))
+        host = link(host_object, {"dsl_launch": entry, **signals.symbols()} if entry else signals.symbols())
         function = host.function("host", ctypes.c_int32, ctypes.c_void_p)
         _codes[key] = Code(arch, llvm, ptx, function, host.addresses["host"], launch_limits.Collectives(device_mlir))
     return _codes[key]
@@ -278,7 +277,7 @@ class _Frame:
 
     def __init__(self, compiled: Compiled, device: Device | None):
         self.compiled, self.device, self.table, self.error = compiled, device, compiled.table, None
-        self.native = self.table.run(_entry_address)
+        self.native = self.table.run(_entry)
         self.handle = ctypes.addressof(self.native)
         self.block = ctypes.create_string_buffer(compiled.block_bytes)
         self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset :]
@@ -335,9 +334,9 @@ def why(compiled: Compiled, failed: int, number: int) -> BaseException:
     return signals.raised() if failed == signals.RAISED else compiled.traced.failures[failed - 1].error(number)
 
 
-@ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 def _entry(handle: int, index: int, record: int, params: int) -> int:
-    """`dsl_launch`: 0, or 1 once a launch of this run has failed. Must not raise: there is no Python above it."""
+    """`dsl_launch`: 0, or 1 once a launch of this run has failed. What a signal's handler raises before the first
+    statement is kept by machine code: signals.CALL_PYTHON."""
     run = _runs[handle]
     if run.error is None:
         try:
@@ -346,9 +345,6 @@ def _entry(handle: int, index: int, record: int, params: int) -> int:
         except BaseException as error:
             run.error = error
     return 0 if run.error is None else 1  # no call: after one Python hears signals, and here nobody would catch
-
-
-_entry_address = ctypes.cast(_entry, ctypes.c_void_p).value
 
 
 def _launch_of(record: Record) -> Launch:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from dsl.lower import signals
@@ -92,13 +93,12 @@ class Table:
         self.functions, self.allowed_smem_bytes = (ctypes.c_uint64 * kernels)(), (ctypes.c_int32 * kernels)()
         self.program: Any = None  # whose handles they are, which are valid as long as it lives
 
-    def run(self, python: int) -> Run:
-        """A call that reaches Python at address `python`; keep the table as long."""
-        return Run(python, ctypes.addressof(self.functions), ctypes.addressof(self.allowed_smem_bytes))
+    def run(self, python: Callable[[int, int, int, int], int]) -> Run:
+        """A call that reaches Python by the function `python`; keep it, and the table, as long."""
+        return Run(id(python), ctypes.addressof(self.functions), ctypes.addressof(self.allowed_smem_bytes))
 
 
 # CUlaunchConfig (cuda.h): gridDim, blockDim, sharedMemBytes at 24, hStream at 32, attrs at 40, numAttrs at 48.
-# Python is called where no signal waits: its handler would raise before the callback's first statement, and be lost.
 _LAUNCH = (
     f"""
 declare i32 @launch_kernel(ptr, ptr, ptr, ptr)
@@ -143,14 +143,8 @@ look:
   %slow = or i1 %a, %b
   br i1 %slow, label %through, label %native
 through:
-  %heard = call i32 @dsl_hear()
-  %raised = icmp ne i32 %heard, 0
-  br i1 %raised, label %ended, label %python
-ended:
-  ret i32 %heard
-python:
-  %python.entry = load ptr, ptr %run
-  %reported = call i32 %python.entry(ptr %run, i32 %index, ptr %record, ptr %params)
+  %python = load ptr, ptr %run
+  %reported = call i32 @dsl_call_python(ptr %python, ptr %run, i32 %index, ptr %record, ptr %params)
   ret i32 %reported
 native:
   call void @llvm.memcpy.p0.p0.i64(ptr %config, ptr %record, i64 24, i1 false)
@@ -210,7 +204,7 @@ bad:
 
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
-    + signals.HEAR
+    + signals.CALL_PYTHON
 )
 
 
@@ -220,6 +214,22 @@ _BY_HANDLE = """define internal i32 @launch_kernel(ptr %config, ptr %function, p
   %answer = call i32 %code(ptr %config, ptr %function, ptr %params, ptr %extra)
   ret i32 %answer
 }"""
+
+
+_BY_PYTHON = f"""
+define i32 @dsl_launch(ptr %run, i32 %index, ptr %record, ptr %params) {{
+  %python = load ptr, ptr %run
+  %reported = call i32 @dsl_call_python(ptr %python, ptr %run, i32 %index, ptr %record, ptr %params)
+  ret i32 %reported
+}}
+{signals.CALL_PYTHON}"""
+
+
+@functools.cache
+def entry_by_python() -> tuple[int, Native]:
+    """`entry` for a device all of whose launches go through Python."""
+    machine = native(_BY_PYTHON, signals.symbols(), ("dsl_launch",), quickly=True)
+    return machine.addresses["dsl_launch"], machine
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Launches on the emulator by machine code: which calls it makes alone, and that they do what Python's do."""
 
+import ctypes
 import signal
 import threading
 
@@ -8,6 +9,9 @@ import pytest
 
 from dsl import alias, emulator
 from dsl.launch.call import compiler
+from dsl.launch.devices import native_launch
+from dsl.lower import signals
+from dsl.lower.host import native
 
 
 @pytest.fixture
@@ -194,3 +198,39 @@ def test_a_signal_ends_a_host_loop_of_launches(running, by_python):
     assert len(by_python) < array[0] / 100
     # What Python launches is noted before it runs: the signal may come between.
     assert len(running.kernels[0].launches) - array[0] in (0, 1)
+
+
+RINGING = """
+declare i32 @raise(i32)
+declare i32 @dsl_launch(ptr, i32, ptr, ptr)
+
+define i32 @host(ptr %run, ptr %record) {
+  %done = call i32 @raise(i32 14)
+  %failed = call i32 @dsl_launch(ptr %run, i32 0, ptr %record, ptr null)
+  ret i32 %failed
+}
+"""
+
+
+@pytest.mark.parametrize("entry", (native_launch.entry_by_handle, native_launch.entry_by_python))
+def test_what_a_handler_raises_as_a_launch_reaches_python_is_not_lost(running, add, by_python, entry, capfd):
+    """SIGALRM waits when Python's function begins, which is before the function can catch anything."""
+    _, host = add
+    machine = native(RINGING, {"dsl_launch": entry()[0]}, quickly=True)
+    record = native_launch.Record((1, 1, 1), (32, 1, 1), (1, 1, 1))
+    frame = compiler.enter(host.compiled, running.device)
+
+    def late(*_):
+        raise TimeoutError("enough")
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        call = machine.function("host", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+        failed = call(frame.handle, ctypes.addressof(record))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        compiler.leave(frame)
+    assert failed == signals.RAISED and frame.error is None and by_python == []
+    error = compiler.why(host.compiled, failed, 0)
+    assert repr(error) == "TimeoutError('enough')" and error.__traceback__.tb_next.tb_frame.f_code is late.__code__
+    assert capfd.readouterr() == ("", "")
