@@ -16,7 +16,7 @@ from dsl.tile.ssa import TensorSSA, from_memory, in_memory
 from dsl.tirx import dtypes, effects
 from dsl.tirx.divisor import is_multiple
 from dsl.tirx.dtypes import DType
-from dsl.tirx.promotion import check_literal, instead_of
+from dsl.tirx.promotion import check_literal, instead_of, literal_value
 from dsl.tirx.signature import row_major, touched_by_host
 from dsl.tirx.vector_lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
 
@@ -231,8 +231,9 @@ class Buffer:
 
     def check_value(self, value: Any) -> None:
         """Raise for what its elements cannot hold."""
-        if type(value) in (int, float):
-            check_literal(value, self._dtype.scalar)
+        literal = literal_value(value)
+        if literal is not None:
+            check_literal(literal, self._dtype.scalar)
         if not isinstance(value, (TensorSSA, Ramp)) and numeric(value) is None:
             fix = f"store an element: `{value.name}[i]`" if isinstance(value, Buffer) else "store a number"
             raise DSLUserCodeTypeError(

@@ -15,7 +15,7 @@ from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import type_name
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
-from dsl.tirx.promotion import check_literal
+from dsl.tirx.promotion import as_literal, check_literal, converted
 from dsl.tirx.vector_lanes import active as lanes_active, as_vector
 
 _SCALARS = {
@@ -161,14 +161,16 @@ def cast(value: Any, dtype: DType) -> Any:
         return value if value.dtype is dtype.scalar else value.to(dtype.scalar)
     if type(value) in (int, float):
         check_literal(value, dtype.scalar)
-    number = numeric(value)
+        number = as_literal(dtype.scalar(value))
+    else:
+        number = numeric(value)
     if number is None:
         raise DSLUserCodeTypeError(
             f"{dtype} holds numbers, got {type_name(value)}",
             id="TYPE_CAST",
             fix="give a number, or an element of a buffer: `A[i]`",
         )
-    scalar = number if type(number) is dtype.scalar else dtype.scalar(number)
+    scalar = converted(number, dtype.scalar)
     return scalar if dtype.lanes == 1 else TensorSSA(ssa.splat(scalar, dtype.lanes), dtype.lanes, dtype.scalar)
 
 

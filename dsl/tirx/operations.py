@@ -17,7 +17,7 @@ from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, ids
 from dsl.tirx.effects import noted
-from dsl.tirx.promotion import GREATEST, check_divisor, instead_of, promote
+from dsl.tirx.promotion import GREATEST, check_divisor, converted, instead_of, promote
 from dsl.tirx.vector_lanes import as_vector
 
 __all__ = [
@@ -111,7 +111,7 @@ def _together(name: str, *operands: Any) -> list[Numeric]:
     dtype = type(numbers[0])
     for number in numbers[1:]:
         dtype = promote(dtype, type(number))
-    return [dtype(number) for number in numbers]
+    return [converted(number, dtype) for number in numbers]
 
 
 def _elementwise(function: Callable, *operands: Any) -> Any:

@@ -1,7 +1,8 @@
 """What operators compute in: TIRx's promotion, and the operators that it does not have.
 
 Measured of apache-tvm 0.26.0: the wider type wins, of two integers of one width the unsigned one, a float over any
-integer; `//` and `%` round down and take integers; `/` takes floats.
+integer; `//` and `%` round down and take integers; `/` takes floats. A literal (`300`, `T.int32(300)`) is refused where
+it is converted to a dtype that does not hold it; a value that a register or buffer holds wraps.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic
 from dsl.core.number import dtypes
-from dsl.core.number.dtypes import Boolean, Float16, Numeric, is_dynamic, numeric
+from dsl.core.number.dtypes import Boolean, Float16, Numeric, is_dynamic, numeric, of_python
 from dsl.core.number.operators import SIGNS, type_name
 from dsl.core.number_rules import Rules, wider
 
@@ -66,8 +67,84 @@ def _check(name: str, a: Any, b: Any) -> None:
             number = numeric(b)
             if number is not None and numeric(a) is not None and numeric(a).is_integer:
                 check_divisor(name, number)
-        if name in _COMPARISONS and type(one) is int and isinstance(other, Numeric) and type(other).is_integer:
-            check_literal(one, type(other))
+        if name not in ("lshift", "rshift"):
+            _check_operand(name, one, other)
+    if name in ("lshift", "rshift"):
+        check_shift(name, a, b)
+
+
+def _dtype_of(value: Any) -> type[Numeric] | None:
+    return type(value) if isinstance(value, Numeric) else of_python(value)
+
+
+def _check_operand(name: str, one: Any, other: Any) -> None:
+    """Raise for a literal that the dtype in which `one name other` is computed does not hold."""
+    dtype, other_dtype, value = _dtype_of(one), _dtype_of(other), literal_value(one)
+    if value is None or dtype is None or other_dtype is None:
+        return
+    if name not in _COMPARISONS:
+        check_literal(value, promote(dtype, other_dtype))
+    elif not isinstance(one, Numeric) and (dtype.is_integer or other_dtype.is_float):  # compared in the other's dtype
+        check_literal(value, other_dtype)
+
+
+def check_shift(name: str, number: Any, count: Any) -> None:
+    """Raise DSLUserCodeValueError for a shift by a literal that is negative or not less than the width of the dtype."""
+    value, dtype, count_dtype = literal_value(count), _dtype_of(number), _dtype_of(count)
+    if value is None or dtype is None or count_dtype is None:
+        return
+    dtype = promote(dtype, count_dtype)
+    width = max(dtype.width, 32)
+    if dtype.is_integer and not 0 <= value < width:
+        word, opposite = ("left", ">>") if name == "lshift" else ("right", "<<")
+        raise DSLUserCodeValueError(
+            f"a shift {word} of {dtype} must be by 0 to {width - 1}, got {value}",
+            id="SHIFT_COUNT",
+            fix=f"shift the other way: `x {opposite} {-value}`"
+            if value < 0
+            else f"convert first: `T.int64(x) {SIGNS[name]} {value}`"
+            if value < 64 and width < 64
+            else "the result is known: write it as a number",
+        )
+
+
+def literal_value(value: Any) -> int | float | None:
+    """The number of a literal, Python's or `T.int32(300)`; None for everything else."""
+    if isinstance(value, Numeric):
+        return value.value if getattr(value, "is_literal", False) else None
+    return value if type(value) in (int, float) else None
+
+
+def as_literal(number: Numeric) -> Numeric:
+    """Mark a number as one that the author wrote."""
+    number.is_literal = True
+    return number
+
+
+def as_register(number: Numeric) -> Numeric:
+    """What a register holds is no literal, though it may be known while compiling."""
+    return type(number)(number.value) if literal_value(number) is not None else number
+
+
+def converted(number: Numeric, dtype: type[Numeric]) -> Numeric:
+    """`number` as `dtype`. Raises DSLUserCodeValueError for a literal that `dtype` does not hold."""
+    if type(number) is dtype:
+        return number
+    value = literal_value(number)
+    if value is None:
+        return dtype(number)
+    check_literal(value, dtype)
+    return as_literal(dtype(number))
+
+
+def _number(value: Any) -> Numeric | None:
+    """A Python number as a literal: bool, int32 (int64 past it) or float32; None for what is no number."""
+    dtype = of_python(value)
+    if dtype is None:
+        return None
+    if dtype.is_float:
+        check_literal(value, dtype)
+    return as_literal(dtype(value))
 
 
 def instead_of(value: Any) -> str:
@@ -98,16 +175,18 @@ class DSLUserCodeZeroDivisionError(DSLUserCodeError, ZeroDivisionError):
 
 
 def check_literal(value: int | float, dtype: type[Numeric]) -> None:
-    """Raise DSLUserCodeValueError for a Python number outside the range of an integer dtype."""
+    """Raise DSLUserCodeValueError for a number outside the range of a dtype. Integers drop the fraction of a float."""
+    number = value
     if dtype is Boolean:
         low, high = 0, 1
     elif dtype.is_integer:
         low, high = dtype.min, dtype.max
+        number = math.trunc(value) if math.isfinite(value) and (value >= 0 or dtype.signed) else value
     else:
         low, high = -GREATEST.get(dtype, math.inf), GREATEST.get(dtype, math.inf)
         if math.isinf(value):
             return
-    if not low <= value <= high:  # NaN too
+    if not low <= number <= high:  # NaN too
         raise DSLUserCodeValueError(
             f"{value} is outside the range of {dtype}, {low} to {high}", id="LITERAL_RANGE", fix=_wider(value, dtype)
         )
@@ -125,4 +204,6 @@ def _wider(value: int | float, dtype: type[Numeric]) -> str:
     return "use a wider dtype, or a value in the range"
 
 
-TIRX = Rules(promote=promote, operation=_operation, floor_mod=True, extends_by_source=True, check=_check)
+TIRX = Rules(
+    number=_number, promote=promote, operation=_operation, floor_mod=True, extends_by_source=True, check=_check
+)

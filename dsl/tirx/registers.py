@@ -16,6 +16,7 @@ from dsl.tirx import dtypes, memory, signature
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.dtypes import Declaration, DType
 from dsl.tirx.ids import Launched
+from dsl.tirx.promotion import as_register
 from dsl.tirx.statement_names import LetOf, let
 from dsl.tirx.vector_lanes import as_vector, refuse
 
@@ -116,7 +117,7 @@ def first(value: Any, name: str) -> Any:
     value = as_vector(value)
     number = numeric(value)
     signature.name_symbol(number, name)
-    return value if number is None else number
+    return value if number is None else as_register(number)
 
 
 def assign(old: Any, value: Any, name: str) -> Any:
@@ -139,7 +140,13 @@ def assign(old: Any, value: Any, name: str) -> Any:
         )
     dtype = dtypes.of(old)
     _warn_of_fraction(value, dtype, name)
-    return dtypes.cast(value, dtype)
+    return _register_of(value, dtype)
+
+
+def _register_of(value: Any, dtype: DType) -> Any:
+    """What a register of `dtype` holds when `value` is assigned to it."""
+    number = dtypes.cast(value, dtype)
+    return as_register(number) if isinstance(number, Numeric) else number
 
 
 def _warn_of_fraction(value: Any, dtype: DType, name: str) -> None:
@@ -158,8 +165,9 @@ def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
             raise DSLUserCodeError(f"`{name}` is a T.let without a value", fix=f"{name}: T.let = ...", id="DECLARATION")
         made = value.value if isinstance(value, Meta) else value
         number = numeric(made)
-        made = made if number is None else number
-        return made if annotation is let else dtypes.cast(made, dtypes.find(annotation.dtype))
+        if isinstance(annotation, LetOf):
+            return _register_of(made, dtypes.find(annotation.dtype))
+        return made if number is None else as_register(number)
     if isinstance(annotation, Declaration):
         if value is not _MISSING:
             raise DSLUserCodeError(
@@ -183,7 +191,7 @@ def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
             f"`{name}` is a register of {annotation}, got {type_name(value)}", id="ASSIGN_TYPE", fix="give it a number"
         )
     _warn_of_fraction(value, annotation, name)
-    return dtypes.cast(value, annotation)
+    return _register_of(value, annotation)
 
 
 def stored(value: Any, items: Any) -> Any:

@@ -6,32 +6,7 @@ import numpy as np
 import pytest
 
 from dsl.core.errors import DSLWarning
-from dsl.tirx import dtypes, promotion
 from dsl.tirx.script import tirx as T
-
-NAMES = "bool int8 uint8 int16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64".split()
-# Row + column in apache-tvm 0.26.0: tvm.tirx.Var(row) + tvm.tirx.Var(column).
-SUMS = """\
-bool int8 uint8 int16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64
-int8 int8 uint8 int16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64
-uint8 uint8 uint8 int16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64
-int16 int16 int16 int16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64
-int32 int32 int32 int32 int32 uint32 int64 uint64 float16 bfloat16 float32 float64
-uint32 uint32 uint32 uint32 uint32 uint32 int64 uint64 float16 bfloat16 float32 float64
-int64 int64 int64 int64 int64 int64 int64 uint64 float16 bfloat16 float32 float64
-uint64 uint64 uint64 uint64 uint64 uint64 uint64 uint64 float16 bfloat16 float32 float64
-float16 float16 float16 float16 float16 float16 float16 float16 float16 float16 float32 float64
-bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 float16 bfloat16 float32 float64
-float32 float32 float32 float32 float32 float32 float32 float32 float32 float32 float32 float64
-float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 float64"""
-
-
-def test_promotion_is_tvms():
-    rows = [row.split() for row in SUMS.splitlines()]
-    for a, row in zip(NAMES, rows):
-        for b, wanted in zip(NAMES, row):
-            made = promotion.promote(dtypes.find(a).scalar, dtypes.find(b).scalar)
-            assert made is dtypes.find(wanted).scalar, (a, b)
 
 
 def test_divisions(run):

@@ -139,7 +139,7 @@ class NumericMeta(type):
 class Numeric(metaclass=NumericMeta):
     """A typed number. `Int32(5)` is static; an argument or the result of an op on one is dynamic."""
 
-    __slots__ = ("value", "owner", "known_divisor")
+    __slots__ = ("value", "owner", "known_divisor", "is_literal")
     width = 8  # bits of the value
     storage_width: int  # bits one element takes in memory: below 8, parts of a byte, the first in the low bits
     signed = True
@@ -153,6 +153,7 @@ class Numeric(metaclass=NumericMeta):
         value: Any
         owner: Any
         known_divisor: int
+        is_literal: bool  # the author wrote it as a constant: TIRx does not let a conversion wrap it
 
         @classmethod
         def wrapped(cls, value: Any) -> Any: ...

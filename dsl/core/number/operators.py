@@ -123,6 +123,8 @@ def operate(name: str, a: Any, b: Any):
     if not is_dynamic(a) and not is_dynamic(b):
         folded = _fold(name, dtype, a.value, b.value)
         if folded is not None:
+            if hasattr(left, "is_literal") and hasattr(right, "is_literal"):
+                folded.is_literal = True
             return folded
     _must_compute(dtype)
     if name in arithmetic.COMPARE:
