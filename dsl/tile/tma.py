@@ -28,7 +28,7 @@ from dsl.layout.int_tuple import ScaledBasis, flatten_to_tuple, text, wrap
 from dsl.tile.tensor import Tensor, element_iterator
 
 MAP_BYTES, MAP_ALIGNMENT_BYTES, MOST_MODES, MOST_BOX = 128, 64, 5, 256
-# Words 2 to 15 of a tensor map, as NVIDIA's compiler (4.8.1, sm_90a) writes them: see emulator/tensor_map.py.
+# Words 2 to 15 of a tensor map, as NVIDIA's compiler (4.8.1, sm_90a) writes them: see emulator/runtime/tensor_map.py.
 _TILED, _LARGE, _TF32, _LARGE_BYTES = 1 << 18 | 2, 1 << 21, 1 << 16, 1 << 17
 _CODES = {Float16: 6, Float32: 7, TFloat32: 7, Float64: 9, BFloat16: 10}
 _INTEGER_CODES = {8: 0, 16: 1, 32: 2, 64: 4}

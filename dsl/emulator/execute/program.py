@@ -24,7 +24,7 @@ from dsl.emulator.runtime.relaunch import Repeat
 from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL, TensorCore
 from dsl.emulator.translate.checked import Checked
 from dsl.emulator.translate.coroutine import Thread
-from dsl.emulator.translate.region_code import Lanes
+from dsl.emulator.translate.region_code import RegionCode
 from dsl.emulator.translate.uniform_branches import plan_of
 from dsl.span import Span
 
@@ -273,7 +273,7 @@ class Program:
                 thread, _ = self._source(entry_name)
                 plan = plan_of(function, loops(function), thread.coroutine)
             if plan is not None:
-                thread = Lanes(self.module, function, places, self.place_of, plan)
+                thread = RegionCode(self.module, function, places, self.place_of, plan)
             elif quick or not thread.coroutine:
                 thread = Thread(self.module, function, places, self.place_of, quick=quick)
             else:

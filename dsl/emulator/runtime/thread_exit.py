@@ -1,4 +1,4 @@
-"""Native code for threads that leave a block of regions (loops.py) before the others do."""
+"""Native code for threads that leave a block of regions (translate/leaving_threads.py) before the others do."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Values of a thread as linear functions of its index: base + x * sx + y * sy + z * sz, modulo 2^bits.
 
 Base and strides are the same for all threads of a block; where all strides are 0, the value is uniform. One set of
-rules serves the analysis (uniform.py), where a base is "?", and the emission (lanes.py), where it is IR text: each
-gives `op`, `of` (the form of an operand), `apart` (whether two operands share no bit) and `need_range`.
+rules serves the analysis (uniform_branches.py), where a base is "?", and the emission (region_code.py), where it is IR
+text: each gives `op`, `of` (the form of an operand), `apart` (whether two operands share no bit) and `need_range`.
 """
 
 from __future__ import annotations

@@ -7,201 +7,228 @@ all threads comes back in `out`, 8 bytes a value.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from dsl.emulator.builder import Builder
 from dsl.emulator.ptx.syntax import Reg
-from dsl.emulator.translate.affine import FLAT, Linear
+from dsl.emulator.translate.affine import FLAT
+from dsl.emulator.translate.kept_registers import Captured
 from dsl.emulator.translate.uniform_branches import reads, writes
+from dsl.emulator.translate.vector_loop import ONE_BY_ONE
 
-SLOW_LOOP = "!11, !12"
+if TYPE_CHECKING:
+    from dsl.emulator.translate.region_code import RegionCode
 
-
-class Given:
-    """What a function of this kind is given: (type, name inside, value or pointer outside, whether to load it)."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, str, str, bool]] = []
-        self.forms: dict[str, Linear | None] = {}
-        self.arrays: set[str] = set()
-
-    def value(self, kind: str, outside: str, load: bool = True) -> str:
-        name = f"%in{len(self.rows)}"
-        self.rows.append((kind, name, outside, load))
-        return name
-
-    def array(self, place: str) -> None:
-        if place not in self.arrays:
-            self.arrays.add(place)
-            self.rows.append(("ptr noalias captures(none)", place, place, False))
+HEAD, ALONE = "head", "alone"
 
 
-@contextmanager
-def function(lanes, name: str):
-    """Emit @name, whose answer is whether to go on; yields what it is given. Ends with a branch to `end`."""
-    frame, outer = lanes.frame, (lanes.lines, lanes.allocas, lanes.prologue, lanes.mode)
-    registers, frame.slots, frame.loaded = (frame.slots, frame.loaded), {}, set()
-    lanes.lines, lanes.allocas, lanes.prologue, lanes.mode = [], [], [], "head"
-    captured = lanes.given = Given()
-    yield captured
-    arguments = "".join(f", {kind} {inside}" for kind, inside, _, _ in captured.rows)
-    lanes.cold.append("\n".join([
-        f"define i1 @{name}(ptr %ctx, ptr %out{arguments}) {{", "entry:", *lanes.allocas, *lanes.prologue,
-        *lanes.common, *lanes.lines, "end:", "  ret i1 true", "stop:", "  ret i1 false", "}",
-    ]))  # fmt: skip
-    lanes.cold_names.append((name, "".join(f", {kind}" for kind, *_ in captured.rows)))
-    lanes.given = None
-    lanes.lines, lanes.allocas, lanes.prologue, lanes.mode = outer
-    frame.slots, frame.loaded = registers
+class SingleThread:
+    """The functions of one kernel that run a region for one thread after another."""
 
+    def __init__(self, code: RegionCode):
+        self.code = code
+        self.common: list[str] = []  # what each of them begins with
+        self.texts: list[str] = []
+        self.most_out = 0  # values that one of them leaves
+        self._names: list[tuple[str, str]] = []
 
-def call(lanes, name: str, captured: Given) -> None:
-    """Call a finished function; the launch ends where it says so."""
-    arguments = ""
-    for kind, _, outside, load in captured.rows:
-        arguments += f", {kind} {lanes.get(outside, kind) if load else outside}"
-    lanes.stop_unless(lanes.op(f"call i1 @{name}(ptr %ctx, ptr %out{arguments})"), "i1")
+    def declarations(self) -> list[str]:
+        return [f"declare i1 @{name}(ptr, ptr captures(none){kinds}) cold" for name, kinds in self._names]
 
+    # ** functions
 
-@contextmanager
-def each(lanes, tag: str):
-    """A loop over all threads of the block, one by one; sets lanes.threads."""
-    lanes.do(f"br label %{tag}.top")
-    Builder.start(lanes, f"{tag}.top")
-    lanes.do(f"br label %{tag}.head")
-    Builder.start(lanes, f"{tag}.head")
-    place = f"%{tag}.place"
-    lanes.do(f"{place} = phi i32 [0, %{tag}.top], [%{tag}.more, %{tag}.next]")
-    x, row = lanes.op(f"urem i32 {place}, %nx"), lanes.op(f"udiv i32 {place}, %nx")
-    y, z = lanes.op(f"urem i32 {row}, %ny"), lanes.op(f"udiv i32 {row}, %ny")
-    lanes.threads = lanes.block_threads | {"x": x, "y": y, "z": z, "linear": place}
-    yield place
-    lanes.branch(f"{tag}.next")
-    Builder.start(lanes, f"{tag}.next")
-    lanes.do(f"%{tag}.more = add i32 {place}, 1")
-    again = lanes.cmp("ult", f"%{tag}.more", "%threads")
-    lanes.do(f"br i1 {again}, label %{tag}.head, label %{tag}.done{lanes.loop_metadata(SLOW_LOOP)}")
-    Builder.start(lanes, f"{tag}.done")
-    lanes.threads = lanes.block_threads
+    @contextmanager
+    def _function(self, name: str):
+        """Emit @name, whose answer is whether to go on; yields what it is handed. Ends with a branch to `end`."""
+        code, frame = self.code, self.code.frame
+        outer = code.lines, code.allocas, code.prologue, code.mode
+        registers, frame.slots, frame.loaded = (frame.slots, frame.loaded), {}, set()
+        code.lines, code.allocas, code.prologue, code.mode = [], [], [], HEAD
+        captured = code.kept.captured = Captured()
+        yield captured
+        arguments = "".join(f", {kind} {inside}" for kind, inside, _, _ in captured.rows)
+        self.texts.append("\n".join([
+            f"define i1 @{name}(ptr %ctx, ptr %out{arguments}) {{", "entry:", *code.allocas, *code.prologue,
+            *self.common, *code.lines, "end:", "  ret i1 true", "stop:", "  ret i1 false", "}",
+        ]))  # fmt: skip
+        self._names.append((name, "".join(f", {kind}" for kind, *_ in captured.rows)))
+        code.kept.captured = None
+        code.lines, code.allocas, code.prologue, code.mode = outer
+        frame.slots, frame.loaded = registers
 
+    def _call(self, name: str, captured: Captured) -> None:
+        """Call a finished function; the launch ends where it says so."""
+        code, arguments = self.code, ""
+        for kind, _, outside, load in captured.rows:
+            arguments += f", {kind} {code.get(outside, kind) if load else outside}"
+        code.stop_unless(code.op(f"call i1 @{name}(ptr %ctx, ptr %out{arguments})"), "i1")
 
-def _here(lanes, name: str, bits: int) -> str:
-    """The kept value of a linear register for the thread of an `each` loop."""
-    place = [lanes.resize(lanes.threads[axis], 32, bits) for axis in "xyz"]
-    return lanes.at(lanes.stored(name), place, bits)
+    @contextmanager
+    def _each(self, tag: str):
+        """A loop over all threads of the block, one by one; sets the emitter's threads."""
+        code = self.code
+        code.do(f"br label %{tag}.top")
+        Builder.start(code, f"{tag}.top")
+        code.do(f"br label %{tag}.head")
+        Builder.start(code, f"{tag}.head")
+        place = f"%{tag}.place"
+        code.do(f"{place} = phi i32 [0, %{tag}.top], [%{tag}.more, %{tag}.next]")
+        x, row = code.op(f"urem i32 {place}, %nx"), code.op(f"udiv i32 {place}, %nx")
+        y, z = code.op(f"urem i32 {row}, %ny"), code.op(f"udiv i32 {row}, %ny")
+        code.threads = code.block_threads | {"x": x, "y": y, "z": z, "linear": place}
+        yield place
+        code.branch(f"{tag}.next")
+        Builder.start(code, f"{tag}.next")
+        code.do(f"%{tag}.more = add i32 {place}, 1")
+        again = code.cmp("ult", f"%{tag}.more", "%threads")
+        code.do(f"br i1 {again}, label %{tag}.head, label %{tag}.done{code.loop_metadata(ONE_BY_ONE)}")
+        Builder.start(code, f"{tag}.done")
+        code.threads = code.block_threads
 
+    # ** linear registers that stop being linear
 
-def spill(lanes, live: int) -> None:
-    """Put linear registers into their arrays."""
-    rows = [row for row in lanes.plan.names(live) if lanes.plan.classes.get(row[0]) not in (None, FLAT)]
-    if rows:
-        with each(lanes, "spill") as place:
-            for name, bits in rows:
-                lanes.array_put(name, bits, place, _here(lanes, name, bits), "i32")
+    def ragged(self) -> None:
+        """From here on linear registers are in arrays, and regions run thread by thread."""
+        code = self.code
+        name = f"ragged{code.region.number}"
+        with self._function(name) as captured:
+            self._spill(code.plan.live[code.position])
+            code.branch("end")
+        self._call(name, captured)
+        code.put("%degraded", "true", "i1")
 
+    def _spill(self, live: int) -> None:
+        """Put linear registers into their arrays."""
+        code = self.code
+        rows = [row for row in code.plan.names(live) if code.plan.classes.get(row[0]) not in (None, FLAT)]
+        if rows:
+            with self._each("spill") as place:
+                for name, bits in rows:
+                    code.kept.store(name, bits, place, self._linear(name, bits), "i32")
 
-def ragged(lanes) -> None:
-    """From here on linear registers are in arrays, and regions run thread by thread."""
-    name = f"ragged{lanes.number}"
-    with function(lanes, name) as captured:
-        spill(lanes, lanes.plan.live[lanes.position])
-        lanes.branch("end")
-    call(lanes, name, captured)
-    lanes.put("%degraded", "true", "i1")
+    def _linear(self, name: str, bits: int) -> str:
+        """The kept value of a linear register for the thread of the loop."""
+        code = self.code
+        return code.at(code.kept.form(name), [code.resize(code.threads[axis], 32, bits) for axis in "xyz"], bits)
 
+    # ** a region
 
-def region(lanes, outs, last) -> None:
-    """A region thread after thread; then registers are kept as after the loop for vectors."""
-    plan, name = lanes.plan, f"region{lanes.number}"
-    with function(lanes, name) as captured:
-        degraded = captured.value("i1", "%degraded")
-        if lanes.conditions:
-            wrapped = captured.value("i1", "%wrapped")
-            lanes.do(f"br i1 {wrapped}, label %wrap, label %run")
-            Builder.start(lanes, "wrap")
-            spill(lanes, plan.live[lanes.start_at])
-            lanes.branch("run")
-            Builder.start(lanes, "run")
-        slots = {reg: lanes.alloca(f"i{bits}") for reg, bits in outs if plan.classes[reg] == FLAT}
-        flag = lanes.alloca("i1")
-        with each(lanes, "one") as place:
-            if plan.leaves:
-                captured.array("%active")
-                left = lanes.get(lanes.op(f"getelementptr i8, ptr %active, i32 {place}"), "i8")
-                lanes.do(f"br i1 {lanes.cmp('ne', left, 0, 'i8')}, label %here, label %one.next")
-                Builder.start(lanes, "here")
-            _thread(lanes, place, degraded, outs, last, slots, flag)
-        rows = [(lanes.get(slots[reg], f"i{bits}"), bits) for reg, bits in outs if reg in slots]
+    def run(self, outs: list[tuple[str, int]], last) -> None:
+        """The region thread after thread; then registers are kept as after the loop for vectors.
+
+        `outs` has the (name, bits) of registers that it sets and that live on, `last` is its branch or exit.
+        """
+        code, region, classes = self.code, self.code.region, self.code.plan.classes
+        name = f"region{region.number}"
+        with self._function(name) as captured:
+            degraded = captured.value("i1", "%degraded")
+            if region.conditions:
+                self._spill_where_wrapped(captured)
+            slots = {reg: code.alloca(f"i{bits}") for reg, bits in outs if classes[reg] == FLAT}
+            flag = code.alloca("i1")
+            with self._each("one") as place:
+                if code.plan.leaves:
+                    captured.array("%active")
+                    active = code.get(code.op(f"getelementptr i8, ptr %active, i32 {place}"), "i8")
+                    code.do(f"br i1 {code.cmp('ne', active, 0, 'i8')}, label %here, label %one.next")
+                    Builder.start(code, "here")
+                self._thread(place, degraded, outs, last, slots, flag)
+            self._hand_back(outs, slots, flag)
+            code.branch("end")
+        self._call(name, captured)
+        if region.conditions:
+            code.put("%degraded", code.or_(code.get("%degraded", "i1"), code.get("%wrapped", "i1"), "i1"), "i1")
+        self._take_back(outs)
+
+    def _spill_where_wrapped(self, captured: Captured) -> None:
+        code = self.code
+        wrapped = captured.value("i1", "%wrapped")
+        code.do(f"br i1 {wrapped}, label %wrap, label %run")
+        Builder.start(code, "wrap")
+        self._spill(code.plan.live[code.region.first])
+        code.branch("run")
+        Builder.start(code, "run")
+
+    def _thread(self, place: str, degraded: str, outs, last, slots: dict[str, str], flag: str) -> None:
+        """One thread's run of the region."""
+        code, region = self.code, self.code.region
+        decides = last is not None and (region.branch is not None or region.leaver is not None)
+        values = self._values(place, degraded, last if decides else None)
+        code.values.clear()
+        code.checked.clear()
+        with code.into(code.lines, ALONE):
+            for name, bits, value in values:
+                code.write(Reg(name, bits), value, bits)
+            for instr in region.instrs:
+                code.instruction(instr)
+            for name, bits in outs:
+                value = code.read_reg(Reg(name, bits))
+                if name in slots:
+                    code.put(slots[name], value, f"i{bits}")
+                else:
+                    code.kept.store(name, bits, place, value, "i32")
+            if region.branch is not None:
+                code.put(flag, code.read(last.guard, 1), "i1")
+            elif region.leaver is not None:
+                code.kept.captured.array("%leave")
+                leaves = code.cast("zext", code.read(last.guard, 1), "i1", "i8")
+                code.do(f"store i8 {leaves}, ptr {code.op(f'getelementptr i8, ptr %leave, i32 {place}')}")
+
+    def _values(self, place: str, degraded: str, last) -> list[tuple[str, int, str]]:
+        """(name, bits, value) of the registers that a thread needs, as they are kept."""
+        code, plan = self.code, self.code.plan
+        used = {reg.name for instr in code.region.instrs for reg in (*reads(instr), *writes(instr))}
+        if last is not None and last.guard is not None:
+            used.update(reg.name for reg in reads(last))
+        rows = []
+        for name, bits in plan.names(plan.live[code.region.first]):
+            if name not in used:
+                continue
+            strides = plan.classes[name]
+            value = self._linear(name, bits) if strides is not None else code.kept.load(name, bits, place, "i32")
+            if plan.degrades and strides not in (None, FLAT):
+                value = code.select(degraded, code.kept.load(name, bits, place, "i32"), value, f"i{bits}")
+            rows.append((name, bits, value))
+        return rows
+
+    def _hand_back(self, outs, slots: dict[str, str], flag: str) -> None:
+        """Store what the caller keeps for all threads: the values of `_places`, in their order."""
+        code = self.code
+        rows = [(code.get(slots[reg], f"i{bits}"), bits) for reg, bits in outs if reg in slots]
         for reg, bits in outs:
-            if plan.classes[reg] not in (None, FLAT):
-                rows += [(value, bits) for value in _restored(lanes, reg, bits)]
-        if lanes.flag is not None:
-            rows.append((lanes.get(flag, "i1"), 1))
+            if code.plan.classes[reg] not in (None, FLAT):
+                rows += [(value, bits) for value in self._restored(reg, bits)]
+        if code.region.branch is not None:
+            rows.append((code.get(flag, "i1"), 1))
         for i, (value, bits) in enumerate(rows):
-            lanes.put(lanes.op(f"getelementptr i64, ptr %out, i64 {i}"), lanes.resize(value, bits, 64), "i64")
-        lanes.branch("end")
-    call(lanes, name, captured)
-    if lanes.conditions:
-        lanes.put("%degraded", lanes.or_(lanes.get("%degraded", "i1"), lanes.get("%wrapped", "i1"), "i1"), "i1")
-    places = [(lanes.kept(reg), bits) for reg, bits in outs if plan.classes[reg] == FLAT]
-    for reg, bits in outs:
-        if plan.classes[reg] not in (None, FLAT):
-            places.append((lanes.kept(reg), bits))
-            places += [(lanes.kept(reg, i + 1), bits) for i, s in enumerate(plan.classes[reg]) if s == "?"]
-    if lanes.flag is not None:
-        places.append(("%branch", 1))
-    lanes.most_out = max(lanes.most_out, len(places))
-    for i, (place, bits) in enumerate(places):
-        value = lanes.get(lanes.op(f"getelementptr i64, ptr %out, i64 {i}"), "i64")
-        lanes.put(place, lanes.resize(value, 64, bits), f"i{bits}")
+            code.put(code.op(f"getelementptr i64, ptr %out, i64 {i}"), code.resize(value, bits, 64), "i64")
 
+    def _places(self, outs) -> list[tuple[str, int]]:
+        """(slot, bits) of what a region leaves for all threads: flat registers, linear ones, the branch's flag."""
+        code, classes = self.code, self.code.plan.classes
+        rows = [(code.kept.slot(reg), bits) for reg, bits in outs if classes[reg] == FLAT]
+        for reg, bits in outs:
+            if classes[reg] not in (None, FLAT):
+                rows += [(slot, bits) for slot in code.kept.slots(reg)]
+        return rows + [("%branch", 1)] * (code.region.branch is not None)
 
-def _thread(lanes, place: str, degraded: str, outs, last, slots: dict, flag: str) -> None:
-    """One thread's run of the region."""
-    plan = lanes.plan
-    used = {reg.name for instr in lanes.instrs for reg in (*reads(instr), *writes(instr))}
-    guard = last.guard if last is not None and (lanes.flag is not None or lanes.leaver is not None) else None
-    if guard is not None:
-        used.update(reg.name for reg in reads(last))
-    values = []
-    for name, bits in plan.names(plan.live[lanes.start_at]):
-        if name not in used:
-            continue
-        strides = plan.classes[name]
-        value = _here(lanes, name, bits) if strides is not None else lanes.array_get(name, bits, place, "i32")
-        if plan.degrades and strides not in (None, FLAT):
-            value = lanes.select(degraded, lanes.array_get(name, bits, place, "i32"), value, f"i{bits}")
-        values.append((name, bits, value))
-    lanes.values.clear()
-    lanes.checked.clear()
-    with lanes.into(lanes.lines, "alone"):
-        for name, bits, value in values:
-            lanes.write(Reg(name, bits), value, bits)
-        for instr in lanes.instrs:
-            lanes.instruction(instr)
-        for name, bits in outs:
-            value = lanes.read_reg(Reg(name, bits))
-            if name in slots:
-                lanes.put(slots[name], value, f"i{bits}")
-            else:
-                lanes.array_put(name, bits, place, value, "i32")
-        if lanes.flag is not None:
-            lanes.put(flag, lanes.read(guard, 1), "i1")
-        elif lanes.leaver is not None:
-            lanes.given.array("%leave")
-            leaves = lanes.cast("zext", lanes.read(guard, 1), "i1", "i8")
-            lanes.do(f"store i8 {leaves}, ptr {lanes.op(f'getelementptr i8, ptr %leave, i32 {place}')}")
+    def _take_back(self, outs) -> None:
+        code, places = self.code, self._places(outs)
+        self.most_out = max(self.most_out, len(places))
+        for i, (place, bits) in enumerate(places):
+            value = code.get(code.op(f"getelementptr i64, ptr %out, i64 {i}"), "i64")
+            code.put(place, code.resize(value, 64, bits), f"i{bits}")
 
-
-def _restored(lanes, name: str, bits: int) -> list[str]:
-    """The base and strides of a register from its array. Where it is no longer linear nobody reads them."""
-    base = lanes.array_get(name, bits, "0")
-    rows, step = [base], "1"
-    for axis, stride in enumerate(lanes.plan.classes[name]):
-        if stride == "?":
-            letter = "xyz"[axis]
-            count = lanes.given.value("i64", f"%count_{letter}") if lanes.plan.leaves else f"%wide_{letter}"
-            several = lanes.cmp("ugt", count, 1, "i64")
-            other = lanes.array_get(name, bits, lanes.select(several, step, 0, "i64"))
-            rows.append(lanes.sub(other, base, f"i{bits}"))
-        step = lanes.mul(step, f"%wide_{'xyz'[axis]}", "i64")
-    return rows
+    def _restored(self, name: str, bits: int) -> list[str]:
+        """The base and strides of a register from its array. Where it is no longer linear nobody reads them."""
+        code = self.code
+        base = code.kept.load(name, bits, "0")
+        rows, step = [base], "1"
+        for axis, stride in zip("xyz", code.plan.classes[name]):
+            if stride == "?":
+                count = code.kept.captured.value("i64", f"%count_{axis}") if code.plan.leaves else f"%wide_{axis}"
+                several = code.cmp("ugt", count, 1, "i64")
+                other = code.kept.load(name, bits, code.select(several, step, 0, "i64"))
+                rows.append(code.sub(other, base, f"i{bits}"))
+            step = code.mul(step, f"%wide_{axis}", "i64")
+        return rows

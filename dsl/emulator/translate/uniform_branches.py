@@ -1,4 +1,4 @@
-"""Which kernels run as loops over threads between uniform branches: the analysis behind lanes.py.
+"""Which kernels run as loops over threads between uniform branches: the analysis behind region_code.py.
 
 A kernel qualifies where every branch is taken by all threads of a block or by none (its predicate derives from
 parameters, constants, the block's place and loop counters), but for exits, which any thread may take. Its barriers then

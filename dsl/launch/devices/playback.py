@@ -1,6 +1,6 @@
 """The playback device: launches give what a GPU gave when a recording was replayed there.
 
-Its folder is a recording (see capsule.py) with what the replay adds: `result.json`, which holds `device` (the GPU's
+Its folder is a recording (see recording.py) with what the replay adds: `result.json`, which holds `device` (the GPU's
 facts), `arch`, `outcome` and for each launch `changes` ({region: [row, ...]}, as in a recording, in files).
 The program runs here with its host code; a kernel's work is to put the GPU's bytes into memory.
 """

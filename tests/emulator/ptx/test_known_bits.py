@@ -13,7 +13,7 @@ from dsl import emulator
 from dsl.emulator.ptx.known_bits import SetBits
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.syntax import Reg
-from dsl.emulator.translate.region_code import Lanes
+from dsl.emulator.translate.region_code import RegionCode
 from dsl.emulator.translate.uniform_branches import writers
 from tests.emulator.conftest import HEADER, pack
 
@@ -71,7 +71,7 @@ def test_an_or_of_bits_that_are_apart_is_a_sum(demand, block, body, index, apart
     data, out = rng.integers(0, 1 << 32, 1 << 14, dtype=np.uint32), np.zeros(GRID * threads, np.uint32)
     program, memory = emulator.Program(kernel(body, demand)), emulator.Memory()
     program.code("k", LARGE)
-    assert isinstance(program._source("k", False)[0], Lanes) == apart
+    assert isinstance(program._source("k", False)[0], RegionCode) == apart
     memory.register(data.ctypes.data, data.nbytes, "data")
     memory.register(out.ctypes.data, out.nbytes, "out")
     params = [pack(out), pack(data), pack(np.uint32(n))]
