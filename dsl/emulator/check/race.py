@@ -144,6 +144,7 @@ def _touch() -> str:
     place = f.or_(f.shl(block, 5, "i64"), f.cast("zext", warp, "i32", "i64"), "i64")
     pending = f.cmp("ne", f.and_("%kind", ASYNC), 0)
     label = f.select(pending, PENDING, f.op("call i32 @label(ptr %ctx, i32 %tid)"))
+    own_meta = _meta(f, place)
     merged, index, alike, alike_mine, last = (f.alloca("i32", 4) for _ in range(5))
     for slot, value in ((merged, -1), (index, 0), (alike, 0), (alike_mine, 0), (last, 0)):
         f.put(slot, value)
@@ -202,7 +203,7 @@ def _touch() -> str:
         f.do(f"br label %{next_}")
         f.start(keep)
         same_kind = f.cmp("eq", its_kind, "%kind")
-        joins = f.and_(f.and_(same_place, same_kind, "i1"), f.cmp("eq", its_label, label), "i1")
+        joins = f.and_(f.cmp("eq", meta, own_meta, "i64"), f.cmp("eq", its_label, label), "i1")
         f.put(merged, f.select(joins, i, f.get(merged)))
         f.put(last, f.select(same_kind, i, f.get(last)))
         f.put(alike, f.add(f.get(alike), f.cast("zext", same_kind, "i1", "i32")))
@@ -217,7 +218,7 @@ def _touch() -> str:
         f.put(at, f.or_(f.get(at), bit))
         f.do("ret i32 1")
         f.start(f.fresh("dead"))
-    _append(f, count_slot, place, label, bit, alike, alike_mine, last)
+    _append(f, count_slot, own_meta, label, bit, alike, alike_mine, last)
     f.do("ret i32 1")
     arguments = "i32 %tid, i32 %site, i32 %kind, i32 %silent, i64 %address, i64 %size"
     return f.function(f"define internal i32 @touch(ptr %ctx, ptr %cell, {arguments})")
@@ -240,7 +241,14 @@ def _note(f: Builder, its_block: str, its_thread: str) -> None:
         f.store("note_other_block", its_block)
 
 
-def _append(f: Builder, count_slot, place, label, bit, alike, alike_mine, last) -> None:
+def _meta(f: Builder, place: str) -> str:
+    """The first 8 bytes of an entry for this access."""
+    kind = f.shl(f.cast("zext", "%kind", "i32", "i64"), KIND_SHIFT, "i64")
+    site = f.shl(f.cast("zext", "%site", "i32", "i64"), SITE_SHIFT, "i64")
+    return f.or_(place, f.or_(kind, site, "i64"), "i64")
+
+
+def _append(f: Builder, count_slot, meta, label, bit, alike, alike_mine, last) -> None:
     """Keep this access too. Where only barriers of whole blocks order threads, two of a kind show every race with that
     kind, of two blocks if there are two."""
     target = f.alloca("i32", 4)
@@ -252,9 +260,7 @@ def _append(f: Builder, count_slot, place, label, bit, alike, alike_mine, last) 
         f.put(target, f.get(last))
     f.return_if(f.cmp("uge", f.get(target), MOST), "i32 1")
     entry = f.op(f"call ptr @entry(ptr %ctx, ptr %cell, i32 {f.get(target)})")
-    kind = f.shl(f.cast("zext", "%kind", "i32", "i64"), KIND_SHIFT, "i64")
-    site = f.shl(f.cast("zext", "%site", "i32", "i64"), SITE_SHIFT, "i64")
-    f.put(entry, f.or_(place, f.or_(kind, site, "i64"), "i64"), "i64")
+    f.put(entry, meta, "i64")
     f.put(f.op(f"getelementptr i8, ptr {entry}, i64 8"), label)
     f.put(f.op(f"getelementptr i8, ptr {entry}, i64 12"), bit)
     with f.if_(f.cmp("eq", f.get(target), count)):

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from dsl import emulator
 
@@ -395,6 +395,7 @@ def races_of(steps) -> set:
 
 @settings(max_examples=50, deadline=None)
 @given(steps=st.lists(STEPS, min_size=2, max_size=7), seed=st.sampled_from([0, 0, 7]))
+@example([("st.volatile", 4, 1, 0, 0, 96), ("ld", 4, 0, 0, 0, 1), ("red", 4, 0, 0, 0, 96)], 7)  # two lines of one kind
 def test_programs_by_chance_race_where_their_order_says_so(steps, seed):
     ptx = ptx_of(steps)
     pairs, fault = races_of(steps), outcome(ptx, THREADS, 1, seed)
