@@ -24,6 +24,7 @@ from dsl.emulator.runtime import (
     thread_exit,
     thread_start,
     warp_collectives,
+    warpgroup_mma,
 )
 
 _lock = threading.RLock()  # over a fork too: the child would wait for good for what another thread has begun
@@ -53,6 +54,7 @@ _PARTS = {
     "queues": ((cp_async_queue,), (), False),
     "bulk": ((bulk_copies, tensor_map), ("blocks",), False),
     "leaving": ((thread_exit,), (), False),
+    "wgmma": ((warpgroup_mma,), ("blocks",), True),
     "relaunch": ((relaunch,), ("blocks",), False),
     "checks": ((shadow, race, undefined), ("blocks",), True),
 }

@@ -29,6 +29,18 @@ def forms() -> list[tuple]:
     return [(*shape, *types) for shape, rows in SHAPES.items() for types in rows if types[2] in ("f16", "f32")]
 
 
+def wgmma_forms() -> list[tuple]:
+    """(64, 8, k, A, B, D) of each kind of sum that wgmma has, on Hopper alone: N changes no sum."""
+    return [(64, 8, 16, "f16", "f16", "f32"), (64, 8, 16, "f16", "f16", "f16"), (64, 8, 16, "bf16", "bf16", "f32"),
+            (64, 8, 8, "tf32", "tf32", "f32"), (64, 8, 32, "e4m3", "e4m3", "f32"), (64, 8, 32, "e5m2", "e4m3", "f16"),
+            (64, 8, 32, "e5m2", "e5m2", "f32"), (64, 8, 32, "e4m3", "e5m2", "f16")]  # fmt: skip
+
+
+def seeds(form: tuple) -> int:
+    """How many sets of operands the file has of a form."""
+    return SEEDS if form[0] != 64 else len(KINDS)
+
+
 def bits(form: tuple, seed: int) -> list[np.ndarray]:
     """The bits of A (m, k), B (k, n) and C (m, n)."""
     m, n, k, a, b, c = form
@@ -80,6 +92,8 @@ def _model(checkout: str, architecture: str, form: tuple):
     from mmasim.simulator import nv_ptx
 
     try:
+        if form[0] == 64:
+            return nv_ptx.wgmma(architecture, name(form).rpartition(".")[0])
         return nv_ptx.mma(architecture, name(form))
     except Exception:  # a form that this architecture has not, in that model's words
         return None
@@ -108,13 +122,16 @@ def _expected(model, form: tuple, seed: int) -> np.ndarray:
 def computed(form: tuple, seed: int, gpu_model: str) -> np.ndarray:
     """The bits of D on the emulator."""
     from tests.emulator.conftest import Machine
-    from tests.emulator.emit import test_matrix
+    from tests.emulator.emit import test_matrix, test_warpgroup
 
     arrays = [
         array.view({"f16": np.float16, "tf32": np.float32, "f32": np.float32}.get(kind, array.dtype))
         for array, kind in zip(bits(form, seed), form[3:], strict=True)
     ]
-    result = test_matrix.multiply(Machine(gpu_model), form, *arrays)
+    if form[0] == 64:
+        result = test_warpgroup.product(Machine(gpu_model), form, *arrays)
+    else:
+        result = test_matrix.multiply(Machine(gpu_model), form, *arrays)
     return result.view(_TYPES[8 * result.itemsize])
 
 
@@ -125,12 +142,14 @@ def main() -> int:
     options = parser.parse_args()
     kept, wrong = {}, 0
     for gpu_model, architecture in MODELS.items():
-        for form in forms():
+        for form in forms() + wgmma_forms():
             model = _model(options.checkout, architecture, form)
             if model is None:
                 continue
             if options.compare is None:
-                kept[f"{gpu_model} {name(form)}"] = np.stack([_expected(model, form, seed) for seed in range(SEEDS)])
+                kept[f"{gpu_model} {name(form)}"] = np.stack(
+                    [_expected(model, form, seed) for seed in range(seeds(form))]
+                )
                 continue
             equal = total = 0
             while total < options.compare:

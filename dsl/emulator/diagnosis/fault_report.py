@@ -8,7 +8,7 @@ from collections import defaultdict
 from dsl.emulator import context
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.runtime import memory, schedule
+from dsl.emulator.runtime import memory, schedule, warp_collectives, warpgroup_mma
 from dsl.exceptions import KernelFault
 from dsl.span import Span, short
 
@@ -178,7 +178,31 @@ def _partial_warp(launch, instr):
     )
 
 
+def _partial_warpgroup(launch, instr):
+    return (
+        f"`{instr.name}` needs all 128 threads of the warpgroup, but {launch.ctx.address} of them are in the block and "
+        "have not left",
+        "launch blocks of whole warpgroups, and let no thread return before it",
+    )
+
+
+def _not_uniform(launch, instr):
+    what = _WGMMA_WORDS[launch.ctx.address]
+    first = launch.thread_index(launch.ctx.thread & ~127)
+    return (
+        f"{what} must be the same in all threads of the warpgroup, and is not that of thread {first} here",
+        "compute it of what all threads have: not of the lane or the warp",
+    )
+
+
+_WGMMA_WORDS = {
+    warpgroup_mma.A_DESC: "the descriptor of A",
+    warpgroup_mma.B_DESC: "the descriptor of B",
+    warpgroup_mma.SCALE_D: "scale-d",
+}
 _ILLEGAL = {
+    context.PARTIAL_WARPGROUP: _partial_warpgroup,
+    context.NOT_UNIFORM: _not_uniform,
     context.PARTIAL_WARP: _partial_warp,
     context.NOT_IN_MASK: _not_in_mask,
     context.BAD_BARRIER: _bad_barrier,
@@ -225,6 +249,8 @@ def _wait_key(launch, thread: int) -> tuple:
     ctx = launch.ctx
     site = ctx.wait_site[thread]
     if ctx.in_warp[thread // 32] >> (thread % 32) & 1:
+        if ctx.key[thread] & 255 == warp_collectives.WARPGROUP:
+            return ("warpgroup", site, thread // 128)
         return ("warp", site, thread // 32, ctx.mask[thread])
     if ctx.ready[thread // 32] >> (thread % 32) & 1:
         if launch.code.sites[site].opcode != "mbarrier":
@@ -274,6 +300,8 @@ def _missing(launch, key, threads, groups, exited) -> str:
         absent = sorted(named - set(threads) - set(exited))
         if not absent:
             return "lanes that wait with another mask"
+    elif key[0] == "warpgroup":
+        absent = sorted({*range(128 * key[2], 128 * key[2] + 128)} - set(threads))
     else:
         count = ctx.barrier_count[key[2]]
         if key[2] == context.CLUSTER_BARRIER:

@@ -23,6 +23,7 @@ from dsl.emulator.emit import (
     mbarrier,
     memory,
     warp,
+    warpgroup,
 )
 
 
@@ -220,6 +221,17 @@ _row(
 _row("ldmatrix", "9.7.14.5.15", f"{_MATRIX} x1 x2 x4", matrix.ldmatrix, meets=True)
 _row("stmatrix", "9.7.14.5.16", f"{_MATRIX} x1 x2 x4", matrix.stmatrix, meets=True)
 _row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16", matrix.movmatrix, meets=True)
+
+# ** matrices of a warpgroup, 9.7.15.5
+_WGMMA_SHAPES = " ".join(f"m64n{n}k{k}" for n in range(8, 257, 8) for k in (8, 16, 32, 64, 256))
+_row(
+    "wgmma",
+    "9.7.15.5.2",
+    f"mma_async sp sync aligned {_WGMMA_SHAPES} f16 bf16 tf32 f32 e4m3 e5m2 s8 u8 s32 b1 and popc satfinite",
+    warpgroup.multiply,
+    meets=True,
+)
+_row("wgmma", "9.7.15.7", "fence commit_group wait_group sync aligned", warpgroup.order)
 
 # ** miscellaneous, 9.7.19
 _row("brkpt trap", "9.7.19.1", "", control.trap)

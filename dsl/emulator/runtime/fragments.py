@@ -1,4 +1,4 @@
-"""Which element of a matrix a register of a lane holds. PTX ISA 9.7.14.5, Matrix Fragments for mma.
+"""Which element of a matrix a register of a lane holds. PTX ISA 9.7.14.5, Matrix Fragments for mma; 9.7.15.5 (wgmma).
 
 Lane 4 g + t is thread t of group g. A register of 32 bits holds `pack` elements that are neighbours along K: 4 of 8
 bits, 2 of 16, 1 of tf32; one of f64 has a 64-bit register. One rule gives every figure of the ISA for the shapes here.
@@ -20,7 +20,11 @@ SHAPES = {
     (8, 8, 4): [("f64", "f64", "f64")],
     (8, 8, 16): _EIGHTS,
 }
-BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8,
+        "b1": 1}  # fmt: skip
+# the operand types of wgmma; K is 32 bytes of a row of A, M is 64, N any multiple of 8 to 256 (integers: see below)
+WGMMA_TYPES = (*_HALF, ("tf32", "tf32", "f32"), *_FP8, *_EIGHTS, ("b1", "b1", "s32"))
+WGMMA_K_BYTES, WGMMA_M = 32, 64
 
 
 @dataclass(frozen=True)
@@ -69,3 +73,30 @@ def b_element(form: Mma, lane: int, register: int) -> tuple[int, int]:
 def c_element(lane: int, index: int) -> tuple[int, int]:
     """(row, column) of accumulator element `index` (two f16 share a register)."""
     return lane // 4 + 8 * (index // 2), 2 * (lane % 4) + index % 2
+
+
+@dataclass(frozen=True)
+class Wgmma:
+    """One form of wgmma.mma_async: D (64, N) = A (64, K) * B (K, N) + D. Warp w of the warpgroup has rows 16 w to
+    16 w + 15 of A and D, in registers as mma.m16n8 has them, for each 8 columns of D anew."""
+
+    n: int
+    a: str
+    b: str
+    d: str
+
+    @property
+    def k(self) -> int:
+        return 8 * WGMMA_K_BYTES // BITS[self.a]
+
+    @property
+    def registers(self) -> int:
+        """How many registers of D a lane has (A has 4)."""
+        return self.n // (4 if self.d == "f16" else 2)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the ISA has it: integer forms skip some N from 40 on."""
+        if (self.a, self.b, self.d) not in WGMMA_TYPES or self.n not in range(8, 257, 8):
+            return False
+        return self.d != "s32" or self.n in (8, 24) or self.n % 16 == 0

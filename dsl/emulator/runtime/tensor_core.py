@@ -165,6 +165,17 @@ class Accumulate:
         scalar = f.get(self._element(self.a, "float", f.add(f.mul(row, self.form.k), k)), "float")
         return self._all_lanes(f.op(f"fpext float {scalar} to double"), "double")
 
+    def _product(self, row: str, k: int) -> str:
+        """Products of element (row, k) of A and row k of B, as doubles: exact."""
+        of_b = self.f.get(self._element(self.wide_b, "double", str(k * LANES)), DOUBLE)
+        return self.f.op(f"fmul {DOUBLE} {self._of_a(row, k)}, {of_b}")
+
+    def _product_exponent(self, row: str, k: int) -> str:
+        f = self.f
+        of_a = f.get(self._element(self.exponents_a, "i32", f.add(f.mul(row, self.form.k), k)), "i32")
+        of_b = f.get(self._element(self.exponents_b, "i32", str(k * LANES)), INT)
+        return f.add(self._all_lanes(of_a, "i32"), of_b, INT)
+
     # --- a row of D
 
     def _row(self, row: str, sum_of: Callable[[Sum, str, str], str]) -> None:
@@ -192,8 +203,7 @@ class Accumulate:
         f = self.f
         exact = f.op(f"fpext {FLOAT} {start} to {DOUBLE}")
         for k in one.ks:
-            of_b = f.get(self._element(self.wide_b, "double", str(k * LANES)), DOUBLE)
-            exact = f.op(f"fadd {DOUBLE} {exact}, {f.op(f'fmul {DOUBLE} {self._of_a(row, k)}, {of_b}')}")
+            exact = f.op(f"fadd {DOUBLE} {exact}, {self._product(row, k)}")
         is_special = f.op(f"fcmp ueq {DOUBLE} {self._size(exact, 'double')}, {_splat(_INFINITY, 'double')}")
         special = f.op(f"fptrunc {DOUBLE} {exact} to {FLOAT}")
         return f.op(f"select <{LANES} x i1> {is_special}, {FLOAT} {special}, {FLOAT} {self._sum(one, row, start)}")
@@ -210,18 +220,14 @@ class Accumulate:
         return f.op(f"bitcast {LONG} {f.shl(biased, _splat(52, 'i64'), LONG)} to {DOUBLE}")
 
     def _sum(self, one: Sum, row: str, start: str) -> str:
-        f, form = self.f, self.form
+        f = self.f
         greatest = self._exponent(start, "f32")
         for k in one.ks:
-            of_a = f.get(self._element(self.exponents_a, "i32", f.add(f.mul(row, form.k), k)), "i32")
-            of_b = f.get(self._element(self.exponents_b, "i32", str(k * LANES)), INT)
-            greatest = self._larger(greatest, f.add(self._all_lanes(of_a, "i32"), of_b, INT))
+            greatest = self._larger(greatest, self._product_exponent(row, k))
         scale = self._power(f.sub(_splat(one.fraction_bits, "i32"), greatest, INT))
         total = "zeroinitializer"
         for k in one.ks:
-            of_b = f.get(self._element(self.wide_b, "double", str(k * LANES)), DOUBLE)
-            product = f.op(f"fmul {DOUBLE} {self._of_a(row, k)}, {of_b}")
-            total = f.add(total, self._truncated(product, scale), INT)
+            total = f.add(total, self._truncated(self._product(row, k), scale), INT)
         wide = f.op(f"fpext {FLOAT} {start} to {DOUBLE}")
         aligned = f.op(f"sitofp {INT} {self._truncated(wide, scale)} to {DOUBLE}")
         total = f.op(f"fadd {DOUBLE} {f.op(f'sitofp {INT} {total} to {DOUBLE}')}, {aligned}")

@@ -10,7 +10,9 @@ from dsl.emulator.builder import Builder, clear_bits, first_bit, lane_of, set_bi
 from dsl.emulator.runtime.barriers import tell_order
 
 # The low byte of a meeting's key; the rest tells apart what may not meet (types, modes).
-WARP_SYNC, SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX, VOTE, MATCH_ANY, MATCH_ALL, REDUX, ELECT, COLLECTIVE = range(11)
+WARP_SYNC, SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX, VOTE, MATCH_ANY, MATCH_ALL, REDUX, ELECT, COLLECTIVE, WARPGROUP = (
+    range(12)
+)
 REDUX_ROWS = ("add", "and", "or", "xor", "smin", "smax", "umin", "umax")
 
 SIGNATURES = {"emu_wait_active": "void (ptr, i32, i32)", "emu_resolve_warp": "i32 (ptr, i32)"}
@@ -18,7 +20,7 @@ SIGNATURES = {"emu_wait_active": "void (ptr, i32, i32)", "emu_resolve_warp": "i3
 
 def functions() -> list[str]:
     """The IR text: `emu_resolve_warp` is what the scheduler calls."""
-    return [_wait_active(), _shuffle(), _perform(), _resolve_active(), _resolve_warp()]
+    return [_wait_active(), _shuffle(), _perform(), _resolve_active(), _resolve_warpgroup(), _resolve_warp()]
 
 
 def _wait_active() -> str:
@@ -178,6 +180,41 @@ def _resolve_active() -> str:
     return f.function("define internal i32 @resolve_active(ptr %ctx, i32 %warp)")
 
 
+def _resolve_warpgroup() -> str:
+    """Complete a meeting of four warps where the others wait at it too, and call the function that their areas name; 1
+    if they go on. Fewer than 128 threads are a fault."""
+    f = Builder()
+    first_warp = f.and_("%warp", -4)
+    base = f.shl(first_warp, 5)
+    here = f.alloca("i32", 4)
+    f.put(here, 0)
+    with f.for_range("4") as i:
+        warp = f.add(first_warp, i)
+        running = f.and_(f.load("live", warp), f.not_(f.load("exited", warp)))
+        running = f.select(f.cmp("ult", warp, f.load("warps")), running, 0)
+        f.put(here, f.add(f.get(here), f.op(f"call i32 @llvm.ctpop.i32(i32 {running})")))
+    with f.if_(f.cmp("ne", f.get(here), 128)):
+        tid, count = f.shl("%warp", 5), f.cast("zext", f.get(here), "i32", "i64")
+        where = f"i32 {context.ILLEGAL}, i32 {f.load('wait_site', tid)}, i32 {tid}, i64 {count}"
+        f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 0, i64 {context.PARTIAL_WARPGROUP})")
+        f.store("in_warp", "0", "%warp")
+        set_bits(f, "ready", "%warp", f.load("live", "%warp"))
+        f.do("ret i32 1")
+        f.start(f.fresh("dead"))
+    with f.for_range("4") as i:
+        f.return_if(f.cmp("ne", f.load("in_warp", f.add(first_warp, i)), -1), "i32 0")
+    with f.for_range("128") as i:
+        f.return_if(f.cmp("ne", f.load("key", f.add(base, i)), "%key"), "i32 0")
+    area = f.cast("inttoptr", f.load("a", base), "i64", "ptr")
+    f.do(f"call void {f.get(area, 'ptr')}(ptr %ctx, i32 {base})")
+    with f.for_range("4") as i:
+        warp = f.add(first_warp, i)
+        f.store("in_warp", "0", warp)
+        f.store("ready", "-1", warp)
+    f.do("ret i32 1")
+    return f.function("define internal i32 @resolve_warpgroup(ptr %ctx, i32 %warp, i32 %key)")
+
+
 def _resolve_warp() -> str:
     """Complete every meeting of a warp whose named, non-exited lanes have all come; 1 if one did."""
     f = Builder()
@@ -199,12 +236,16 @@ def _resolve_warp() -> str:
         f.put(rest, f.and_(left, f.not_(group)))
         needed = f.and_(mask, running)
         with f.if_(f.cmp("eq", f.and_(group, needed), needed)):
-            with f.if_(f.cmp("eq", key, WARP_SYNC)):
-                tell_order(f, context.ORDER_WARP, "%warp", group)
-            f.do(f"call void @perform(ptr %ctx, i32 {base}, i32 {group}, i32 {key})")
-            clear_bits(f, "in_warp", "%warp", group)
-            set_bits(f, "ready", "%warp", group)
-            f.put(moved, 1)
+            of_four = f.cmp("eq", f.and_(key, 255), WARPGROUP)
+            with f.if_(of_four):
+                f.put(moved, f.or_(f.get(moved), f.op(f"call i32 @resolve_warpgroup(ptr %ctx, i32 %warp, i32 {key})")))
+            with f.if_(f.xor(of_four, "true", "i1")):
+                with f.if_(f.cmp("eq", key, WARP_SYNC)):
+                    tell_order(f, context.ORDER_WARP, "%warp", group)
+                f.do(f"call void @perform(ptr %ctx, i32 {base}, i32 {group}, i32 {key})")
+                clear_bits(f, "in_warp", "%warp", group)
+                set_bits(f, "ready", "%warp", group)
+                f.put(moved, 1)
     result = f.get(moved)
     f.return_if(f.cmp("ne", result, 0), "i32 1")
     f.do(f"ret i32 {f.op('call i32 @resolve_active(ptr %ctx, i32 %warp)')}")

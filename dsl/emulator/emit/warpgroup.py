@@ -1,0 +1,102 @@
+"""wgmma: the four warps of a warpgroup meet, and one thread computes for all. PTX ISA 9.7.15.5.
+
+The product is made where the instruction stands, one of the moments that the ISA allows. So fence, commit_group and
+wait_group do nothing but for the checkers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dsl.emulator.emit import warp
+from dsl.emulator.ptx.syntax import Imm, Vec
+from dsl.emulator.runtime import warp_collectives, warpgroup_mma
+from dsl.emulator.runtime.fragments import BITS, Wgmma
+
+_SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
+
+
+def multiply(body, instr):
+    """wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a or a-desc, b-desc, scale-d, immediates."""
+    form = form_of(body, instr)
+    d, a, b_desc, scale_d, *immediates = instr.operands
+    results = d.items if isinstance(d, Vec) else (d,)
+    if len(results) != form.registers:
+        raise body.refuse(instr, f"it has {len(results)} registers of D where this shape has {form.registers}")
+    in_registers = isinstance(a, Vec)
+    if in_registers and len(a.items) != 4:
+        raise body.refuse(instr, f"it has {len(a.items)} registers of A where every shape has 4")
+    flags = _flags(body, instr, form, in_registers, immediates)
+    area = _area(body)
+    body.uses.add("wgmma")
+    _put(body, area, warpgroup_mma.FUNCTION, "@emu_wgmma", "ptr")
+    _put(body, area, warpgroup_mma.FORM, str(warpgroup_mma.form_word(form, flags)))
+    adds = body.read(scale_d, 1)
+    _put(body, area, warpgroup_mma.SCALE_D, body.cast("zext", adds, "i1", "i32"))
+    _put(body, area, warpgroup_mma.A_DESC, "0" if in_registers else body.read(a, 64), "i64")
+    _put(body, area, warpgroup_mma.B_DESC, body.read(b_desc, 64), "i64")
+    for i, item in enumerate(a.items if in_registers else ()):
+        _put(body, area, warpgroup_mma.A + i, body.read(item, 32))
+    if adds not in ("0", "false"):
+        for i, item in enumerate(results):
+            _put(body, area, warpgroup_mma.D + i, body.read(item, 32))
+    key = warp_collectives.WARPGROUP | body.site(instr) << 8
+    warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
+    for i, item in enumerate(results):
+        body.write(item, body.op(f"load i32, ptr {_word(body, area, warpgroup_mma.D + i)}, align 4"), 32)
+
+
+def form_of(body, instr) -> Wgmma:
+    """The form of an instruction. Raises Unsupported for what is none."""
+    mods = instr.mods
+    if "sp" in mods:
+        raise body.refuse(instr, "sparse wgmma is not emulated")
+    shape = next(filter(None, map(_SHAPE.match, mods)), None)
+    types = [m for m in mods if m in BITS]
+    if shape is None or len(types) != 3 or not {"mma_async", "sync", "aligned"} <= {*mods}:
+        raise body.refuse(instr, "it is not of the form wgmma.mma_async.sync.aligned.shape.dtype.atype.btype")
+    d, a, b = types
+    form = Wgmma(int(shape[1]), a, b, d)
+    is_fine = form.exists and form.k == int(shape[2]) and ("popc" in mods) == ("and" in mods) == (a == "b1")
+    if not is_fine or ("satfinite" in mods and a not in ("s8", "u8")):
+        raise body.refuse(instr, "wgmma has no such form")
+    return form
+
+
+def _flags(body, instr, form: Wgmma, in_registers: bool, immediates: list) -> int:
+    """What the operands behind scale-d say: the sign of A and of B, then which of them have M or N fastest."""
+    if not all(isinstance(each, Imm) for each in immediates):
+        raise body.refuse(instr, "imm-scale and imm-trans are constants")
+    values = [each.value for each in immediates]
+    is_float, has_16_bits = form.d != "s32", BITS[form.a] == 16
+    count = 2 * is_float + has_16_bits * (2 - in_registers)
+    scales, transposes = values[: 2 * is_float], values[2 * is_float :]
+    if len(values) != count or any(each not in (1, -1) for each in scales) or any(t not in (0, 1) for t in transposes):
+        raise body.refuse(instr, f"this form has {count} constants behind scale-d: scales are 1 or -1, the rest 0 or 1")
+    names = [warpgroup_mma.NEGATED_A, warpgroup_mma.NEGATED_B][: len(scales)]
+    flags = sum(flag for flag, scale in zip(names, scales) if scale == -1)
+    names = [warpgroup_mma.TRANSPOSED_A, warpgroup_mma.TRANSPOSED_B][in_registers:]
+    flags |= sum(flag for flag, value in zip(names, transposes) if value)
+    flags |= warpgroup_mma.IN_REGISTERS if in_registers else 0
+    return flags | (warpgroup_mma.SATURATES if "satfinite" in instr.mods else 0)
+
+
+def _area(body) -> str:
+    """This thread's exchange area."""
+    if not hasattr(body, "warpgroup_area"):
+        body.warpgroup_area = body.alloca(f"[{4 * warpgroup_mma.WORDS} x i8]", 16)
+    return body.warpgroup_area
+
+
+def _word(body, area: str, index: int) -> str:
+    return body.op(f"getelementptr i32, ptr {area}, i32 {index}")
+
+
+def _put(body, area: str, index: int, value: str, kind: str = "i32") -> None:
+    body.do(f"store {kind} {value}, ptr {_word(body, area, index)}, align 4")
+
+
+def order(body, instr):
+    """wgmma.fence, .commit_group, .wait_group N."""
+    if len({"fence", "commit_group", "wait_group"} & {*instr.mods}) != 1:
+        raise body.refuse(instr, "expected .mma_async, .fence, .commit_group or .wait_group")
